@@ -16,9 +16,9 @@ from types import SimpleNamespace
 from typing import cast
 
 from evenhand.report.comparing import _judged, _paired
-from evenhand.report.comparison import sentences
+from evenhand.report.comparison_sides import PASSED, Seen, Values
 from evenhand.report.grid import Grid
-from evenhand.report.sides import PASSED, Seen, Values
+from evenhand.report.variant_comparison import sentences
 from evenhand.stats.tallies import Tally, rate_of
 
 SEED = 20_240_229

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenhand.registry.values import vars_hash
+from evenhand.registry.prompt_values import vars_hash
 from evenhand.templates.plain import names_in, render
 
 NAMES = ("a", "b", "c-d", "e.f")

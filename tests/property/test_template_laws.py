@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evenhand.assertions.python_source import filled_in
-from evenhand.scorers.found_json import UnreadableError, objects_in, whole_objects
+from evenhand.scorers.json_objects import UnreadableError, objects_in, whole_objects
 from evenhand.templates.rendering import NO_CONFIG
 
 render = NO_CONFIG.render

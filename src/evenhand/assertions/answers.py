@@ -15,7 +15,7 @@ from evenhand.assertions.values import bound
 from evenhand.core.errors import ScoreError
 from evenhand.core.expect import Scorer, Trial
 from evenhand.core.score import Score, check
-from evenhand.scorers.settled import Answered
+from evenhand.scorers.known_outcomes import Answered
 from evenhand.scorers.text import quoted, text_of
 
 GROUP = "the answer"
@@ -23,20 +23,20 @@ GROUP = "the answer"
 
 def _words(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
     del cell
-    least, most, said = _range(assertion, value)
-    return Decided(f"{assertion.type} {said}", partial(_within, least, most, said))
+    least, most, description = _range(assertion, value)
+    return Decided(f"{assertion.type} {description}", partial(_within, least, most, description))
 
 
-def _within(least: float, most: float, said: str, output: object) -> tuple[bool, str]:
+def _within(least: float, most: float, description: str, output: object) -> tuple[bool, str]:
     count = len(text_of(output).split())
-    return least <= count <= most, f"{count} words, wanted {said}"
+    return least <= count <= most, f"{count} words, wanted {description}"
 
 
 def _range(assertion: Assertion, value: object) -> tuple[float, float, str]:
     """The fewest words, the most, and both in words."""
     if isinstance(value, Mapping):
-        given = cast("Mapping[str, object]", value)
-        low, high = (_count(assertion, given.get(key), key) for key in ("min", "max"))
+        limits = cast("Mapping[str, object]", value)
+        low, high = (_count(assertion, limits.get(key), key) for key in ("min", "max"))
         if low is None and high is None:
             raise ScoreError(
                 f"the value of '{assertion.written}' has neither 'min' nor 'max'",
@@ -44,32 +44,32 @@ def _range(assertion: Assertion, value: object) -> tuple[float, float, str]:
             )
         if low is not None and high is not None and low > high:
             raise ScoreError(f"'{assertion.written}': min {low:g} is above max {high:g}")
-        said = (
+        description = (
             f"{low:g} to {high:g}"
             if low is not None and high is not None
             else f"at least {low:g}"
             if low is not None
             else f"at most {high:g}"
         )
-        return bound(low, 0.0), bound(high, math.inf), said
+        return bound(low, 0.0), bound(high, math.inf), description
     exact = _count(assertion, value, "value")
     if exact is None:
         raise ScoreError(f"'{assertion.written}' has no value", hint="Write how many words.")
     return exact, exact, f"{exact:g}"
 
 
-def _count(assertion: Assertion, given: object, key: str) -> float | None:
-    if given is None:
+def _count(assertion: Assertion, number: object, key: str) -> float | None:
+    if number is None:
         return None
     try:
-        if isinstance(given, str):
-            return float(given.strip() or 0)  # as JavaScript reads numbers
-        if isinstance(given, (int, float)) and not isinstance(given, bool):
-            return float(given)
+        if isinstance(number, str):
+            return float(number.strip() or 0)  # as JavaScript reads numbers
+        if isinstance(number, (int, float)) and not isinstance(number, bool):
+            return float(number)
     except ValueError:
         pass
     raise ScoreError(
-        f"'{assertion.written}': {key} is {given!r}, not a number",
+        f"'{assertion.written}': {key} is {number!r}, not a number",
         hint="Write a number, or {min: …, max: …}.",
     )
 
@@ -104,10 +104,14 @@ def _finish(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
         raise ScoreError(
             f"the value of '{assertion.written}' is {value!r}, not a text", hint="Write stop, say."
         )
-    found = cell.reply.finish_reason if cell.reply else ""
-    reason = f"it finished with {quoted(found)}" if found else "the provider says no finish reason"
+    finish_reason = cell.reply.finish_reason if cell.reply else ""
+    reason = (
+        f"it finished with {quoted(finish_reason)}"
+        if finish_reason
+        else "the provider says no finish reason"
+    )
     return Answered(
-        f"{assertion.type} {quoted(value)}", check(found.lower() == value.lower(), reason)
+        f"{assertion.type} {quoted(value)}", check(finish_reason.lower() == value.lower(), reason)
     )
 
 
@@ -133,22 +137,22 @@ def _perplexity_score(assertion: Assertion, cell: Cell | None, value: Any) -> Sc
 
 
 def _mean_logprob(assertion: Assertion, cell: Cell | None) -> float:
-    found = (cell.reply.logprobs if cell is not None and cell.reply else None) or ()
-    if not found:
+    logprobs = (cell.reply.logprobs if cell is not None and cell.reply else None) or ()
+    if not logprobs:
         raise ScoreError(
             f"'{assertion.written}' needs log probabilities, and the provider gave none",
             hint="Ask for them, with logprobs: true in the provider's config, say.",
         )
-    return sum(found) / len(found)
+    return sum(logprobs) / len(logprobs)
 
 
 def _guardrails(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
     del value
-    given = cell.reply.metadata.get("guardrails") if cell is not None and cell.reply else None
-    said = cast("Mapping[str, object]", given) if isinstance(given, Mapping) else {}
-    side = "prompt" if said.get("flaggedInput") else "output"
-    if said.get("flagged"):
-        reason = str(said.get("reason") or f"the provider's guardrails flagged the {side}")
+    guardrails = cell.reply.metadata.get("guardrails") if cell is not None and cell.reply else None
+    report = cast("Mapping[str, object]", guardrails) if isinstance(guardrails, Mapping) else {}
+    side = "prompt" if report.get("flaggedInput") else "output"
+    if report.get("flagged"):
+        reason = str(report.get("reason") or f"the provider's guardrails flagged the {side}")
         return Answered(assertion.type, check(False, reason))
     return Answered(assertion.type, check(True, "not flagged"))
 

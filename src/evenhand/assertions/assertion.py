@@ -10,7 +10,7 @@ from typing import Any, Literal, cast
 from evenhand.core.expect import Expectation, Scorer
 from evenhand.core.message import Reply, Task
 from evenhand.core.provider import Provider
-from evenhand.scorers.code import plain_copy
+from evenhand.scorers.python_code import plain_copy
 from evenhand.templates.rendering import NO_CONFIG, Templates
 
 Make = Callable[["Cell"], Expectation]
@@ -89,9 +89,9 @@ class Cell:
     def trace(self) -> Mapping[str, Any] | None:
         """What the provider, or else the test, tells of the spans behind the output: `{spans: […]}`."""
         for metadata in (self.reply.metadata if self.reply else {}, self.metadata):
-            found: object = metadata.get("trace")
-            if isinstance(found, Mapping) and isinstance(found.get("spans"), list):
-                return cast("Mapping[str, Any]", found)
+            trace: object = metadata.get("trace")
+            if isinstance(trace, Mapping) and isinstance(trace.get("spans"), list):
+                return cast("Mapping[str, Any]", trace)
         return None
 
     def context(self, config: Mapping[str, Any]) -> dict[str, Any]:
@@ -108,7 +108,7 @@ class Cell:
             },
             "config": plain_copy(dict(config)),
             "provider": {"id": self.provider_id, "label": self.provider_label},
-            "metadata": self.said(),
+            "metadata": self.reply_metadata(),
             "logProbs": None,
             "providerResponse": {},
         }
@@ -129,13 +129,13 @@ class Cell:
                     "completion": reply.usage.tokens_out,
                     "total": _total(reply),
                 },
-                "metadata": self.said(),
+                "metadata": self.reply_metadata(),
             }
             if "guardrails" in reply.metadata:
                 context["providerResponse"]["guardrails"] = plain_copy(reply.metadata["guardrails"])
         return context
 
-    def said(self) -> dict[str, Any]:
+    def reply_metadata(self) -> dict[str, Any]:
         """What the reply said beside its output, as a copy."""
         return {} if self.reply is None else plain_copy(dict(self.reply.metadata))
 

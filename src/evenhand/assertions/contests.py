@@ -94,12 +94,12 @@ def _place(text: str, *, count: int, anywhere: bool) -> int:
     """
     line = text.strip().rpartition("\n")[2]
     match = _NUMBER.search(text) if anywhere else _CHOICE.fullmatch(line.strip())
-    said = "" if match is None else match[match.lastindex or 0]
-    if not said or len(said) > 9 or int(said) >= count:
+    digits = "" if match is None else match[match.lastindex or 0]
+    if not digits or len(digits) > 9 or int(digits) >= count:
         raise JudgeError(
             f"the judge was to name one of the outputs 0 to {count - 1}, and said {shown(text)}"
         )
-    return int(said)
+    return int(digits)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +126,7 @@ class MaxScore:
         highest = max(scores)
         enough = self.at_least is None or highest >= self.at_least
         best = scores.index(highest) if enough else -1
-        found: list[Score] = []
+        verdicts: list[Score] = []
         for i, score in enumerate(scores):
             if i == best:
                 why = f"the highest score: {score:.3f}"
@@ -134,8 +134,8 @@ class MaxScore:
                 why = f"the highest score is {score:.3f}, wanted at least {self.at_least:g}"
             else:
                 why = f"score {score:.3f}, the highest is {highest:.3f}"
-            found.append(check(i == best, why, compared=score))
-        return found
+            verdicts.append(check(i == best, why, compared=score))
+        return verdicts
 
     def _score(self, contestant: TrialResult) -> float:
         summed = weights = 0.0
@@ -201,17 +201,17 @@ def _criterion_wrong(assertion: Assertion) -> Wrong:
 
 
 def _settings_wrong(assertion: Assertion) -> Wrong:
-    found: list[tuple[str, str]] = []
+    problems: list[tuple[str, str]] = []
     value = _settings(assertion.value)
     if value.get("method", "average") not in _METHODS:
-        found.append((f"method is {value['method']!r}", "Write average or sum."))
+        problems.append((f"method is {value['method']!r}", "Write average or sum."))
     numbers = {"threshold": value.get("threshold"), **_settings(value.get("weights"))}
-    found += [
+    problems += [
         (f"{name} of 'max-score' is {number!r}, not a number", "")
         for name, number in numbers.items()
         if number is not None and not _is_number(number)
     ]
-    return found
+    return problems
 
 
 def _settings(value: object) -> Mapping[str, Any]:

@@ -75,14 +75,14 @@ class Similar:
             return next((s for s in scores if not s.passed), min(scores, key=_value))
         return next((s for s in scores if s.passed), max(scores, key=_value))
 
-    def _score(self, found: float) -> Score:
+    def _score(self, measure: float) -> Score:
         if self.name == "similar:euclidean":
-            near, far = found <= self.threshold + EPSILON, found >= self.threshold - EPSILON
-            value, said = 1 / (1 + found), f"distance {found:.2f}"
+            near, far = measure <= self.threshold + EPSILON, measure >= self.threshold - EPSILON
+            value, description = 1 / (1 + measure), f"distance {measure:.2f}"
         else:
-            near, far = found >= self.threshold - EPSILON, found <= self.threshold + EPSILON
-            value, said = found, f"similarity {found:.2f}"
-        reason = f"{said}, threshold {self.threshold:g}"
+            near, far = measure >= self.threshold - EPSILON, measure <= self.threshold + EPSILON
+            value, description = measure, f"similarity {measure:.2f}"
+        reason = f"{description}, threshold {self.threshold:g}"
         return Score(1 - value if self.negated else value, far if self.negated else near, reason)
 
     def __str__(self) -> str:
@@ -118,13 +118,13 @@ class InClass:
     threshold: float = 1.0
 
     async def score(self, output: Any, trial: Trial) -> Score:
-        found = await trial.model(self.classifier, "judge").classify(text_of(output))
-        if not found:
+        labels = await trial.model(self.classifier, "judge").classify(text_of(output))
+        if not labels:
             raise JudgeError("the classifier gave no labels")
-        value = max(found.values()) if self.label is None else found.get(self.label, 0.0)
-        best = max(found, key=lambda label: found[label])
+        value = max(labels.values()) if self.label is None else labels.get(self.label, 0.0)
+        best = max(labels, key=lambda label: labels[label])
         reason = f"{self.label or best}: {value:.2f}, threshold {self.threshold:g}"
-        return Score(value, value >= self.threshold - EPSILON, reason, {"labels": found})
+        return Score(value, value >= self.threshold - EPSILON, reason, {"labels": labels})
 
     def __str__(self) -> str:
         return f"classifier {quoted(self.label)}" if self.label else "classifier"

@@ -102,10 +102,10 @@ class Grader:
         version, prompt = self.prompt(name, **values)
         model = trial.model(self.judge, "judge")
         if plain:
-            reply, found = await asked(model, prompt, read, wish, form="")
+            reply, answer = await asked(model, prompt, read, wish, form="")
         else:
-            reply, found = await asked(model, prompt, read, wish)
-        return found, kept(reply, model.name, version)
+            reply, answer = await asked(model, prompt, read, wish)
+        return answer, kept(reply, model.name, version)
 
 
 def kept(reply: Reply, name: str, version: str) -> dict[str, Any]:

@@ -50,28 +50,28 @@ def filled_in(code: str, variables: Mapping[str, Any], templates: Templates = NO
 
 def _after(text: str, inside: list[str]) -> list[str]:
     """What is open after this text, innermost last: a quote, a comment, a pattern, a brace of a template or a block."""
-    found = list(inside)
+    open_now = list(inside)
     at = 0
     while True:
-        within = found[-1] if found else ""
+        within = open_now[-1] if open_now else ""
         if within in _CLOSED:
             match = _CLOSED[within].search(text, at)
             if match is None:
-                return found
+                return open_now
             if match.group() == "${":
-                found.append("{")
+                open_now.append("{")
             elif match.group()[0] != "\\":
-                found.pop()
+                open_now.pop()
         else:
             match = _OPENED.search(text, at)
             if match is None:
-                return found
+                return open_now
             mark = match.group()
             if mark == "}":
                 if within:
-                    found.pop()
+                    open_now.pop()
             else:
-                found.append(mark if mark in _CLOSED or mark == "{" else "/")
+                open_now.append(mark if mark in _CLOSED or mark == "{" else "/")
         at = match.end()
 
 
@@ -86,9 +86,9 @@ def _fitted(value: str, tag: str, within: str, variables: Mapping[str, Any]) -> 
         return value
     if is_dumped(tag):
         return _literal(json.loads(value)) if value else "undefined"
-    given = named_by(tag, variables)
-    if isinstance(given, (list, dict)):
-        return _literal(given)
+    variable = named_by(tag, variables)
+    if isinstance(variable, (list, dict)):
+        return _literal(variable)
     return _literal(value)
 
 

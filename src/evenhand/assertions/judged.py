@@ -120,13 +120,13 @@ def _category(text: str, *, anywhere: bool) -> tuple[str, str]:
         JudgeError: It names none, or several.
     """
     if "{" in text and "category" in text:
-        said = the_object(text, ["category"])
-        letter = str(said["category"]).strip().upper()
+        answer = the_object(text, ["category"])
+        letter = str(answer["category"]).strip().upper()
         if letter not in _CATEGORIES:
             raise JudgeError(
-                f"the judge named the category {value_shown(said['category'])}, which is not one of A to E"
+                f"the judge named the category {value_shown(answer['category'])}, which is not one of A to E"
             )
-        reason = said.get("reason")
+        reason = answer.get("reason")
         return letter, reason.strip() if isinstance(reason, str) else ""
     if anywhere:
         first = _LETTERS.search(text)
@@ -143,8 +143,8 @@ def _category(text: str, *, anywhere: bool) -> tuple[str, str]:
 
 def _factuality(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
     assert cell is not None  # noqa: S101 (made for each cell)
-    given = assertion.options.get("factuality")
-    settings = cast("Mapping[str, object]", given) if isinstance(given, Mapping) else {}
+    option = assertion.options.get("factuality")
+    settings = cast("Mapping[str, object]", option) if isinstance(option, Mapping) else {}
     scores: dict[str, float] = {}
     for name, score in settings.items():
         if isinstance(score, bool) or not isinstance(score, (int, float)):
@@ -185,11 +185,11 @@ def _yes_or_no(text: str, *, anywhere: bool) -> tuple[bool, str]:
     Args:
         anywhere: It may be the last word of a sentence; otherwise it stands alone.
     """
-    said = text.strip()
-    match = (_LAST_WORD if anywhere else _YES_OR_NO).search(said)
+    reply = text.strip()
+    match = (_LAST_WORD if anywhere else _YES_OR_NO).search(reply)
     if match is None or match[1] not in "YN":
         raise JudgeError(f"the judge's answer ends with neither Y nor N: {shown(text)}")
-    return match[1] == "Y", said[: match.start(1)].strip(" \n*_")
+    return match[1] == "Y", reply[: match.start(1)].strip(" \n*_")
 
 
 def _closed_qa(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
@@ -211,7 +211,7 @@ class GEval:
     at_least: float = 0.7
 
     async def score(self, output: Any, trial: Trial) -> Score:
-        found: list[float] = []
+        shares: list[float] = []
         reasons: list[str] = []
         metadata: dict[str, Any] = {}
         for criterion in self.criteria:
@@ -229,9 +229,9 @@ class GEval:
                 steps="\n- ".join(steps),
                 **values,
             )
-            found.append(points / _MOST)
+            shares.append(points / _MOST)
             reasons.append(reason)
-        value = sum(found) / len(found)
+        value = sum(shares) / len(shares)
         return Score(value, value >= self.at_least, "\n".join(reasons), metadata)
 
     def __str__(self) -> str:
@@ -249,8 +249,8 @@ def _steps(text: str) -> list[str]:
 
 
 def _points(text: str) -> tuple[float, str]:
-    said = the_object(text, ["score"])
-    points, reason = number(said["score"], (0, _MOST)), said.get("reason")
+    answer = the_object(text, ["score"])
+    points, reason = number(answer["score"], (0, _MOST)), answer.get("reason")
     if not isinstance(reason, str) or not reason.strip():
         raise JudgeError("the judge gave no reason")
     return points, reason
@@ -258,10 +258,10 @@ def _points(text: str) -> tuple[float, str]:
 
 def _json(text: str) -> Mapping[str, object] | None:
     try:
-        said = json.loads(text)
+        document = json.loads(text)
     except ValueError:
         return None
-    return cast("Mapping[str, object]", said) if isinstance(said, dict) else None
+    return cast("Mapping[str, object]", document) if isinstance(document, dict) else None
 
 
 def _g_eval(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
@@ -282,10 +282,10 @@ def _g_eval(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
 
 def _prompts(text: str) -> Mapping[str, str]:
     """The user's prompts for the two calls, where there are some: `{steps: …, evaluate: …}`."""
-    said = _json(text) if text.lstrip()[:1] == "{" else None
+    prompts = _json(text) if text.lstrip()[:1] == "{" else None
     return {
         key: item if isinstance(item, str) else json.dumps(item, ensure_ascii=False)
-        for key, item in (said or {}).items()
+        for key, item in (prompts or {}).items()
         if item
     }
 
@@ -307,9 +307,9 @@ class StaysRelevant:
         metadata: dict[str, Any] = {}
         for i in range(len(turns)):
             messages = [
-                {"role": role, "content": said}
+                {"role": role, "content": content}
                 for turn in turns[max(0, i - self.window + 1) : i + 1]
-                for role, said in zip(("user", "assistant"), turn, strict=True)
+                for role, content in zip(("user", "assistant"), turn, strict=True)
             ]
             (belongs, reason), metadata = await self.grader.ask(
                 trial,
@@ -330,18 +330,18 @@ class StaysRelevant:
 
 
 def _verdict(text: str) -> tuple[bool, str]:
-    said = the_object(text, ["verdict"])
-    return yes_or_no(said["verdict"]), str(said.get("reason") or "")
+    answer = the_object(text, ["verdict"])
+    return yes_or_no(answer["verdict"]), str(answer.get("reason") or "")
 
 
 def _conversation(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
     del value
     assert cell is not None  # noqa: S101 (made for each cell)
-    said = cell.variables.get("_conversation")
-    given = cast("list[object]", said) if isinstance(said, list) else []
+    history = cell.variables.get("_conversation")
+    items = cast("list[object]", history) if isinstance(history, list) else []
     turns = [
         (text_of(turn.get("input", "")), text_of(turn.get("output", "")))
-        for turn in (cast("Mapping[str, object]", item) for item in given if isinstance(item, dict))
+        for turn in (cast("Mapping[str, object]", item) for item in items if isinstance(item, dict))
     ] or [(cell.prompt, text_of(cell.output))]
     window = assertion.config.get("windowSize") or 5
     if isinstance(window, bool) or not isinstance(window, int) or window < 1:

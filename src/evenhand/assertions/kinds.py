@@ -21,14 +21,14 @@ FAMILIES: Mapping[str, str] = {
     "sql": "is-sql contains-sql",
     "overlap": "levenshtein rouge-n bleu gleu meteor",
     "answers": "word-count is-refusal finish-reason perplexity perplexity-score guardrails",
-    "called": "tool-call-f1 is-valid-function-call is-valid-openai-function-call is-valid-openai-tools-call skill-used",
+    "calls": "tool-call-f1 is-valid-function-call is-valid-openai-function-call is-valid-openai-tools-call skill-used",
     "user_code": "python javascript",
     "ruby": "ruby",
     "webhook": "webhook",
     "judged": "llm-rubric g-eval factuality model-graded-factuality model-graded-closedqa conversation-relevance",
     "retrieval": "context-recall context-relevance context-faithfulness answer-relevance",
     "embedded": "similar similar:cosine similar:dot similar:euclidean classifier moderation",
-    "traced": "trace-span-count trace-span-duration trace-error-spans",
+    "traces": "trace-span-count trace-span-duration trace-error-spans",
     "trajectory": "trajectory:tool-used trajectory:tool-sequence trajectory:tool-args-match trajectory:step-count "
     "trajectory:goal-success",
     "bounds": "latency cost",
@@ -97,7 +97,7 @@ def _family(name: str) -> Mapping[str, Kind]:
 
 @cache
 def _added(added: Plugin) -> Kind:
-    from evenhand.assertions.added import kind_from  # noqa: PLC0415 (few packages add any)
+    from evenhand.assertions.plugin_types import kind_from  # noqa: PLC0415 (few packages add any)
 
     return kind_from(added)
 

@@ -29,16 +29,18 @@ def _xml(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
 def _elements(assertion: Assertion, value: object) -> list[str]:
     if isinstance(value, str):
         return [path.strip() for path in value.split(",")]
-    given: object = value
+    elements: object = value
     if isinstance(value, Mapping) and value:
-        given = cast("Mapping[str, object]", value).get("requiredElements")
-        if not isinstance(given, list):
+        elements = cast("Mapping[str, object]", value).get("requiredElements")
+        if not isinstance(elements, list):
             raise ScoreError(
                 f"the value of '{assertion.written}' is {value!r}",
                 hint="Write the elements: a.b, c.d; or a list of them; or {requiredElements: […]}.",
             )
     return (
-        [printed(item) for item in cast("list[object]", given)] if isinstance(given, list) else []
+        [printed(item) for item in cast("list[object]", elements)]
+        if isinstance(elements, list)
+        else []
     )
 
 

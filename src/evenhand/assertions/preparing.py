@@ -25,10 +25,10 @@ from evenhand.core.traits import label_of
 from evenhand.javascript import running as javascript
 from evenhand.javascript.source import is_reference
 from evenhand.providers.catalog import key_missing
-from evenhand.providers.keys import NO_KEY, set_key
-from evenhand.scorers.code import called
+from evenhand.providers.missing_keys import NO_KEY, set_key
+from evenhand.scorers.known_outcomes import Raised
+from evenhand.scorers.python_code import called
 from evenhand.scorers.ruby import called as called_ruby
-from evenhand.scorers.settled import Raised
 from evenhand.templates.rendering import Templates, has_tags
 
 _TAKES_EMPTY = frozenset({"equals", "levenshtein", "rouge-n", "bleu", "gleu", "word-count"})
@@ -105,8 +105,8 @@ class Computed:
             script = javascript.function(base / path, name)
             value = (await javascript.call(trial, script, output, context)).value
         elif path.endswith(".rb"):
-            found = ruby_source(self.assertion, reference)
-            value = await called_ruby(trial, found, output, context)
+            source = ruby_source(self.assertion, reference)
+            value = await called_ruby(trial, source, output, context)
         else:
             function = await trial.load(base / path, name)
             value = await called(trial, function, output, context, f"{Path(path).name}:{name}")
@@ -189,36 +189,36 @@ Lack = tuple[str, str] | tuple[str, str, str]
 def lacks(assertion: Assertion) -> list[Lack]:
     """What an assertion cannot do without and does not have."""
     kind, value = kind_of(assertion.type), assertion.value
-    found: list[Lack] = []
+    problems: list[Lack] = []
     if not (kind.optional or assertion.rubric_prompt) and (
         value is None or (value == "" and kind.name not in _TAKES_EMPTY)
     ):
-        found.append((f"'{assertion.written}' has no value", "Say what to look for: value: …"))
+        problems.append((f"'{assertion.written}' has no value", "Say what to look for: value: …"))
     if kind.needs_threshold and assertion.threshold is None:
-        found.append(
+        problems.append(
             (
                 f"'{assertion.written}' has no threshold",
                 f"Say what is allowed, in {kind.needs_threshold}: threshold: …",
             )
         )
-    found += nobody_to_ask(assertion)
+    problems += nobody_to_ask(assertion)
     for model in (assertion.judge, assertion.embedder):
         key = key_missing(model) if model is not None else ""
         if model is not None and key:
             what = f"'{assertion.written}' asks {model.id}, and {NO_KEY.format(model.id)}"
-            found.append((what, set_key(key), AuthError.slug))
-    return found
+            problems.append((what, set_key(key), AuthError.slug))
+    return problems
 
 
 def nobody_to_ask(assertion: Assertion) -> list[Lack]:
     """That nobody is there to ask, for each of its tasks that has nobody."""
     kind = kind_of(assertion.type)
-    found: list[Lack] = []
+    problems: list[Lack] = []
     if kind.asks is not None and assertion.judge is None:
-        found.append(_nobody(assertion, kind.asks))
+        problems.append(_nobody(assertion, kind.asks))
     if kind.embeds and assertion.embedder is None:
-        found.append(_nobody(assertion, "embed"))
-    return found
+        problems.append(_nobody(assertion, "embed"))
+    return problems
 
 
 def _nobody(assertion: Assertion, task: Task) -> tuple[str, str]:

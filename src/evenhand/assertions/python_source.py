@@ -32,13 +32,13 @@ def filled_in(code: str, variables: Mapping[str, Any], templates: Templates = NO
     Raises:
         TemplateError: A tag cannot be read or cannot stand where it does, or it is a block (`{% … %}`).
     """
-    quote = said = ""
+    quote = before = ""
 
     def fit(text: str, value: str, tag: str) -> str:
-        nonlocal quote, said
-        quote, said = _open_after(text, quote, said)
+        nonlocal quote, before
+        quote, before = _open_after(text, quote, before)
         if quote:
-            return _quoted(value, quote, said)
+            return _quoted(value, quote, before)
         bare = _bare(value, tag, variables)
         if bare[:1] in ("'", '"') and _PREFIX.search(text):
             raise _refused("text", "in after a letter that would be its prefix")
@@ -54,31 +54,31 @@ def filled_in(code: str, variables: Mapping[str, Any], templates: Templates = NO
     )
 
 
-def _open_after(text: str, quote: str, said: str) -> tuple[str, str]:
+def _open_after(text: str, quote: str, before: str) -> tuple[str, str]:
     """The quote that is open after this text, with its prefix (`r"`), and what follows it; empty for none."""
     at = begun = 0
     while True:
         if quote:
             match = _CLOSE[quote.lstrip("rRbBfFuU")].search(text, at)
             if match is None:
-                return quote, said + text[begun:]
+                return quote, before + text[begun:]
             quote = quote if match.group()[0] == "\\" else ""
         else:
             match = _OPEN.search(text, at)
             if match is None:
                 return "", ""
-            quote, said, begun = (match[1] or "") + (match[2] or ""), "", match.end()
+            quote, before, begun = (match[1] or "") + (match[2] or ""), "", match.end()
         at = match.end()
 
 
-def _quoted(value: str, quote: str, said: str) -> str:
-    """A value inside a string that began with `quote`, and in which the author has `said` something before."""
+def _quoted(value: str, quote: str, before: str) -> str:
+    """A value inside a string that began with `quote`, and in which `before` stands already."""
     prefix = quote.rstrip("'\"").lower()
     formatted, raw = "f" in prefix, "r" in prefix
-    said = said.replace(
+    before = before.replace(
         "}}", ""
     )  # braces that are just text; too many refused is better than one too few
-    if formatted and said.count("{") > said.count("}") and not _NUMBER.fullmatch(value):
+    if formatted and before.count("{") > before.count("}") and not _NUMBER.fullmatch(value):
         raise _refused("a value", "in between the braces of an f-string, where it would be code")
     if raw and formatted and ("{" in value or "}" in value):
         raise _refused("a value with braces", "into a raw f-string, where they would hold code")
@@ -110,11 +110,11 @@ def _bare(value: str, tag: str, variables: Mapping[str, Any]) -> str:
         return value
     if is_dumped(tag):
         return repr(json.loads(value)) if value else "None"
-    given = named_by(tag, variables)
-    if isinstance(given, bool) or given is None:
-        return repr(given) if given is not None or not value else repr(value)
-    if isinstance(given, (list, dict)):
-        return repr(given)
+    variable = named_by(tag, variables)
+    if isinstance(variable, bool) or variable is None:
+        return repr(variable) if variable is not None or not value else repr(value)
+    if isinstance(variable, (list, dict)):
+        return repr(variable)
     return {"true": "True", "false": "False", "True": "True", "False": "False"}.get(
         value, repr(value)
     )

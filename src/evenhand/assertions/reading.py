@@ -157,29 +157,29 @@ class AssertionReader:
         """Files that assertions name."""
 
     def expected(
-        self, given: object, options: Mapping[str, Any], at: At, *, check: bool
+        self, assertions: object, options: Mapping[str, Any], at: At, *, check: bool
     ) -> Expected:
         """What a list of assertions expects.
 
         Args:
-            given: As written under `assert`.
+            assertions: As written under `assert`.
             options: The test's, where judges and rubric prompts may be named.
             at: Where it stands.
             check: Whether to look for all that may be wrong.
         """
-        if given is None:
+        if assertions is None:
             return Expected()
-        if not isinstance(given, list):
+        if not isinstance(assertions, list):
             self._findings.problem(
                 at("assert"),
-                f"assert is {given!r}, not a list",
+                f"assert is {assertions!r}, not a list",
                 "Begin each assertion with '- type: …'.",
             )
             return Expected()
-        found = Expected()
-        for i, item in enumerate(cast("list[object]", given)):
-            found = found.and_then(self._one(item, options, partial(at, "assert", i), check=check))
-        return found
+        total = Expected()
+        for i, item in enumerate(cast("list[object]", assertions)):
+            total = total.and_then(self._one(item, options, partial(at, "assert", i), check=check))
+        return total
 
     def one(self, item: object, at: At) -> Expected:
         """What a single assertion expects that belongs to no test; looks for all that may be wrong with it."""
@@ -231,8 +231,8 @@ class AssertionReader:
         problem = inside.hopeless(assertion.threshold)
         if check:
             place = at("value") if "value" in raw else at()
-            found = [findings.broken(place, *wrong) for wrong in problems(assertion)]
-            problem = next(iter(found), problem)
+            broken_values = [findings.broken(place, *wrong) for wrong in problems(assertion)]
+            problem = next(iter(broken_values), problem)
         if kind.compares:
             return Expected(contests=(assertion,), problem=problem)
         if check and inside.contests:
@@ -321,23 +321,23 @@ class AssertionReader:
         self.files.add(self._path(value.rpartition(":")[0] if named else value))
         return value
 
-    def _rubric_prompt(self, given: object, at: At) -> str:
+    def _rubric_prompt(self, prompt: object, at: At) -> str:
         """A judge prompt of the user's, with the files read in that it names, also in a list or an object."""
-        if not given:
+        if not prompt:
             return ""
-        if isinstance(given, (list, Mapping)):
-            return json.dumps(self._prompts_in(given, at), ensure_ascii=False)
-        return self._prompt_text(str(given), at)
+        if isinstance(prompt, (list, Mapping)):
+            return json.dumps(self._prompts_in(prompt, at), ensure_ascii=False)
+        return self._prompt_text(str(prompt), at)
 
-    def _prompts_in(self, given: object, at: At) -> object:
-        if isinstance(given, str):
-            return self._prompt_text(given, at)
-        if isinstance(given, list):
-            return [self._prompts_in(item, at) for item in cast("list[object]", given)]
-        if isinstance(given, Mapping):
-            items = cast("Mapping[str, object]", given)
+    def _prompts_in(self, prompt: object, at: At) -> object:
+        if isinstance(prompt, str):
+            return self._prompt_text(prompt, at)
+        if isinstance(prompt, list):
+            return [self._prompts_in(item, at) for item in cast("list[object]", prompt)]
+        if isinstance(prompt, Mapping):
+            items = cast("Mapping[str, object]", prompt)
             return {key: self._prompts_in(item, at) for key, item in items.items()}
-        return given
+        return prompt
 
     def _prompt_text(self, text: str, at: At) -> str:
         if not text.startswith("file://"):
@@ -369,31 +369,31 @@ def problems(assertion: Assertion) -> list[Lack]:
     """What keeps an assertion from a verdict, as far as can be seen before anything runs."""
     kind, value = kind_of(assertion.type), assertion.value
     lacking = lacks(assertion)
-    said = nobody_to_ask(assertion) if assertion.refused else []
-    found: list[Lack] = [lack for lack in lacking if lack not in said]
+    tolerated = nobody_to_ask(assertion) if assertion.refused else []
+    faults: list[Lack] = [lack for lack in lacking if lack not in tolerated]
     written = [assertion.metric]
     if kind.tags:
         written += [v for v in (value, *items_of(value)) if isinstance(v, str)]
-    found += [(wrong, "") for wrong in map(assertion.templates.problem, written) if wrong]
+    faults += [(wrong, "") for wrong in map(assertion.templates.problem, written) if wrong]
     wrong = (
         unfillable(assertion.rubric_prompt, assertion.templates)
         if assertion.rubric_prompt
         else None
     )
     if wrong:
-        found.append((f"rubricPrompt: {wrong}", ""))
+        faults.append((f"rubricPrompt: {wrong}", ""))
     if not lacking:
         try:
             fixed_scorer(assertion)
         except EvenhandError as error:
-            found.append((error.message, error.hint))
-        found += kind.check(assertion)
+            faults.append((error.message, error.hint))
+        faults += kind.check(assertion)
     for code in (assertion.transform, assertion.context_transform):
         if code:
-            found += transform_problems(code, assertion.base)
+            faults += transform_problems(code, assertion.base)
     if isinstance(value, str) and value.startswith("file://") and not has_tags(value):
         if is_ruby(value):
-            found += () if kind.name == "ruby" else ruby_problems(assertion)  # its check said so
+            faults += () if kind.name == "ruby" else ruby_problems(assertion)  # its check said so
         else:
-            found += file_problems(value, assertion.base, "get_assert")
-    return found
+            faults += file_problems(value, assertion.base, "get_assert")
+    return faults

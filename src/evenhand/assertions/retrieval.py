@@ -77,14 +77,14 @@ class Retrieved:
         Raises:
             ScoreError: There are none.
         """
-        found: object = self.cell.variables.get("context") or fallback
+        value: object = self.cell.variables.get("context") or fallback
         if self.assertion.context_transform:
             about = self.cell.context(self.assertion.config)
             about["prompt"] = {"label": self.cell.prompt}
-            found = await transformed(
+            value = await transformed(
                 self.assertion.context_transform, output, about, self.assertion.base, trial
             )
-        passages = cast("list[object]", found) if isinstance(found, list) else [found]
+        passages = cast("list[object]", value) if isinstance(value, list) else [value]
         if not passages or not all(isinstance(p, str) and p for p in passages):
             raise ScoreError(
                 f"'{self.assertion.written}' has no context",
@@ -119,17 +119,17 @@ def _attributions(text: str, *, anywhere: bool) -> list[tuple[str, bool]]:
     Args:
         anywhere: The mark may stand anywhere in a line; otherwise at its end, after a sentence.
     """
-    found: list[tuple[str, bool]] = []
+    sentences: list[tuple[str, bool]] = []
     for line in map(str.strip, text.split("\n")):
         marks = _MARK.findall(line)
         if not marks:
             continue
         if not anywhere and (len(marks) > 1 or _ATTRIBUTED.fullmatch(line) is None):
             raise JudgeError(f"the judge's line is no sentence with its mark: {shown(line)}")
-        found.append((line, _NOT_BACKED not in line.lower()))
-    if not found:
+        sentences.append((line, _NOT_BACKED not in line.lower()))
+    if not sentences:
         raise JudgeError("the judge called no sentence [Attributed] or [Not Attributed]")
-    return found
+    return sentences
 
 
 async def _relevance(of: Retrieved, output: str, trial: Trial) -> tuple[float, dict[str, Any]]:
@@ -144,14 +144,14 @@ async def _relevance(of: Retrieved, output: str, trial: Trial) -> tuple[float, d
     def quoted_from(text: str) -> list[str]:
         if _NONE_NEEDED in text if grader.own else text.strip(" \n.*_`") == _NONE_NEEDED:
             return []
-        found = list(dict.fromkeys(_lines(text) if by_line else _sentences(text)))
-        there = [_stands_in(whole, _NUMBER.sub("", s, count=1)) for s in found]
+        quotes = list(dict.fromkeys(_lines(text) if by_line else _sentences(text)))
+        there = [_stands_in(whole, _NUMBER.sub("", s, count=1)) for s in quotes]
         if not any(there):
             raise JudgeError("the judge quotes nothing of the context")
         if not grader.own and not all(there):
-            other = found[there.index(False)]
+            other = quotes[there.index(False)]
             raise JudgeError(f"the judge quotes what the context does not say: {shown(other)}")
-        return found
+        return quotes
 
     needed, metadata = await grader.ask(
         trial,
@@ -194,10 +194,10 @@ async def _faithfulness(of: Retrieved, output: str, trial: Trial) -> tuple[float
 
 
 def _statements(text: str) -> list[str]:
-    found = _lines(text)
-    if not found:
+    statements = _lines(text)
+    if not statements:
         raise JudgeError("the judge found no statements")
-    return found
+    return statements
 
 
 def _verdicts(text: str, count: int) -> float:
@@ -206,18 +206,18 @@ def _verdicts(text: str, count: int) -> float:
     Raises:
         JudgeError: It does not say yes or no, and nothing else, of each statement.
     """
-    said = text.lower().strip()
-    if _FINAL in said:
-        parts = [part for part in said.rpartition(_FINAL)[2].split(".") if part.strip(" \n*_`")]
+    reply = text.lower().strip()
+    if _FINAL in reply:
+        parts = [part for part in reply.rpartition(_FINAL)[2].split(".") if part.strip(" \n*_`")]
         words = [_VERDICT.fullmatch(part) for part in parts]
-        given = [word[1] == "yes" for word in words if word is not None]
-        if len(given) < len(parts):
+        verdicts = [word[1] == "yes" for word in words if word is not None]
+        if len(verdicts) < len(parts):
             raise JudgeError(f"the judge's last line holds more than verdicts: {shown(text)}")
     else:
-        given = [word == "yes" for word in _OLDER.findall(said)]
-    if len(given) != count:
-        raise JudgeError(f"the judge gave {len(given)} verdicts on {count} statements")
-    return sum(given) / count
+        verdicts = [word == "yes" for word in _OLDER.findall(reply)]
+    if len(verdicts) != count:
+        raise JudgeError(f"the judge gave {len(verdicts)} verdicts on {count} statements")
+    return sum(verdicts) / count
 
 
 def _two_prompts(text: str) -> tuple[str, str]:

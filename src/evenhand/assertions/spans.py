@@ -67,12 +67,12 @@ def trace_of(assertion: Assertion, cell: Cell | None) -> Trace:
     Raises:
         ScoreError: There is none.
     """
-    told = cell.trace if cell is not None else None
-    if told is not None:
-        about = told.get("metadata")
+    recorded = cell.trace if cell is not None else None
+    if recorded is not None:
+        about = recorded.get("metadata")
         shells = about.get("commandToolNames") if isinstance(about, Mapping) else None
         return Trace(
-            [_span(item) for item in told["spans"] if isinstance(item, Mapping)],
+            [_span(item) for item in recorded["spans"] if isinstance(item, Mapping)],
             [name for name in shells if isinstance(name, str)] if isinstance(shells, list) else (),
         )
     raise ScoreError(
@@ -99,14 +99,14 @@ def wrong_value(make: Callable[[Assertion, Cell | None, Any], Scorer]) -> Callab
 
 
 def _span(item: Mapping[Any, Any]) -> Span:
-    given = cast("Mapping[str, object]", item)
-    attributes, message = given.get("attributes"), given.get("statusMessage")
+    fields = cast("Mapping[str, object]", item)
+    attributes, message = fields.get("attributes"), fields.get("statusMessage")
     return Span(
-        str(given.get("name") or ""),
-        _number(given.get("startTime")),
-        _number(given.get("endTime")),
+        str(fields.get("name") or ""),
+        _number(fields.get("startTime")),
+        _number(fields.get("endTime")),
         cast("Mapping[str, Any]", attributes) if isinstance(attributes, Mapping) else {},
-        _number(given.get("statusCode")),
+        _number(fields.get("statusCode")),
         message if isinstance(message, str) else "",
     )
 

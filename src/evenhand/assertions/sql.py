@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from evenhand.assertions.assertion import Assertion, Cell, Kind
-from evenhand.core.built import missing
+from evenhand.core.built_parts import missing
 from evenhand.core.errors import CodeError, ScoreError
 from evenhand.core.expect import Scorer
 from evenhand.core.names import did_you_mean
@@ -33,8 +33,8 @@ def _asked(assertion: Assertion, value: object) -> IsSql:
             f"the value of '{assertion.written}' is {value!r}, not an object",
             hint="Write {databaseType: PostgreSQL}, say, or no value.",
         )
-    given = cast("Mapping[str, object]", value)
-    name = str(given.get("databaseType") or "MySQL")
+    settings = cast("Mapping[str, object]", value)
+    name = str(settings.get("databaseType") or "MySQL")
     database = known_database(name)
     if not database:
         raise CodeError(
@@ -43,18 +43,18 @@ def _asked(assertion: Assertion, value: object) -> IsSql:
         )
     return IsSql(
         database,
-        _patterns(assertion, given.get("allowedTables"), "allowedTables"),
-        _patterns(assertion, given.get("allowedColumns"), "allowedColumns"),
+        _patterns(assertion, settings.get("allowedTables"), "allowedTables"),
+        _patterns(assertion, settings.get("allowedColumns"), "allowedColumns"),
     )
 
 
-def _patterns(assertion: Assertion, given: object, key: str) -> tuple[str, ...]:
-    if not given:
+def _patterns(assertion: Assertion, value: object, key: str) -> tuple[str, ...]:
+    if not value:
         return ()
-    items = cast("list[object]", given) if isinstance(given, list) else [given]
-    if not isinstance(given, list) or not all(isinstance(item, str) for item in items):
+    items = cast("list[object]", value) if isinstance(value, list) else [value]
+    if not isinstance(value, list) or not all(isinstance(item, str) for item in items):
         raise ScoreError(
-            f"'{assertion.written}': {key} is {given!r}, not a list of texts",
+            f"'{assertion.written}': {key} is {value!r}, not a list of texts",
             hint="Write what is allowed as [select::null::users], say.",
         )
     return tuple(cast("list[str]", items))

@@ -155,7 +155,7 @@ def _arguments(span: Span) -> Any:
 
 def _command(span: Span, shell: bool) -> str:
     """The command that a span runs; empty for none."""
-    told = _first_text(span, _COMMAND_KEYS) or next(
+    command = _first_text(span, _COMMAND_KEYS) or next(
         (
             text
             for key, text in _texts(span)
@@ -163,13 +163,13 @@ def _command(span: Span, shell: bool) -> str:
         ),
         "",
     )
-    if told:
-        return told
+    if command:
+        return command
     arguments = _arguments(span) if shell else Nothing
     if isinstance(arguments, Mapping):
-        given = cast("Mapping[str, object]", arguments)
-        key = next((key for key in ("cmd", "command", "commands") if key in given), "")
-        value = given.get(key)
+        fields = cast("Mapping[str, object]", arguments)
+        key = next((key for key in ("cmd", "command", "commands") if key in fields), "")
+        value = fields.get(key)
         if isinstance(value, list):
             parts = (printed(part).strip() for part in cast("list[object]", value))
             value = ("; " if key == "commands" else " ").join(part for part in parts if part)
@@ -180,9 +180,9 @@ def _command(span: Span, shell: bool) -> str:
 
 def _query(span: Span) -> str:
     """What a span searches for; empty for nothing."""
-    told = _first_text(span, _SEARCH_KEYS)
-    if told:
-        return told
+    terms = _first_text(span, _SEARCH_KEYS)
+    if terms:
+        return terms
     query = _first_text(span, ("query",))
     if query and (
         _SEARCHES.search(span.name)
@@ -201,8 +201,8 @@ def _texts(span: Span) -> Iterable[tuple[str, str]]:
 
 
 def _first_text(span: Span, keys: Sequence[str]) -> str:
-    found = (span.attributes.get(key) for key in keys)
-    return next((v.strip() for v in found if isinstance(v, str) and v.strip()), "")
+    values = (span.attributes.get(key) for key in keys)
+    return next((v.strip() for v in values if isinstance(v, str) and v.strip()), "")
 
 
 def _is_json(text: str) -> bool:
@@ -222,15 +222,15 @@ def summary(trace: Trace) -> str:
     steps: list[dict[str, Any]] = []
     taken = steps_of(trace)
     for index, step in enumerate(taken, 1):
-        told: dict[str, Any] = {"type": step.type, "name": step.name}
+        entry: dict[str, Any] = {"type": step.type, "name": step.name}
         if step.span.name != step.name:
-            told["span"] = step.span.name
+            entry["span"] = step.span.name
         if step.span.status:
-            told["status"] = {"code": step.span.status, "message": step.span.message}
-        if steps and {k: v for k, v in steps[-1].items() if k not in ("index", "times")} == told:
+            entry["status"] = {"code": step.span.status, "message": step.span.message}
+        if steps and {k: v for k, v in steps[-1].items() if k not in ("index", "times")} == entry:
             steps[-1]["times"] = steps[-1].get("times", 1) + 1
         else:
-            steps.append({"index": index, **told})
+            steps.append({"index": index, **entry})
     if len(steps) > SHOWN:
         left_out = len(steps) - SHOWN
         steps = [*steps[: SHOWN // 2], {"left_out": left_out}, *steps[-SHOWN // 2 :]]

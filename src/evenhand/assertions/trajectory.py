@@ -17,7 +17,7 @@ from evenhand.core.errors import JudgeError, ScoreError
 from evenhand.core.expect import Scorer, Trial
 from evenhand.core.score import Score, check
 from evenhand.scorers.judge_reply import Ruling, read_ruling
-from evenhand.scorers.settled import Answered
+from evenhand.scorers.known_outcomes import Answered
 from evenhand.scorers.text import quoted, same
 
 GROUP = "what an agent did"
@@ -26,10 +26,10 @@ GROUP = "what an agent did"
 def _used(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
     steps = _tools(assertion, cell)
     if isinstance(value, Mapping):
-        given = cast("Mapping[str, object]", value)
-        wanted = _wanted(assertion, given, must=True)
+        settings = cast("Mapping[str, object]", value)
+        wanted = _wanted(assertion, settings, must=True)
         count = sum(map(wanted.is_met_by, steps))
-        least, most = _number(given, "min"), _number(given, "max")
+        least, most = _number(settings, "min"), _number(settings, "max")
         passed = count >= (1 if least is None else least) and (most is None or count <= most)
         return _known(assertion, wanted.pattern, passed is not assertion.negated, steps)
     items = cast("list[object]", value) if isinstance(value, list) else [value]
@@ -47,8 +47,8 @@ def _sequence(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
     steps = _tools(assertion, cell)
     exact, listed = False, value
     if isinstance(value, Mapping):
-        given = cast("Mapping[str, object]", value)
-        exact, listed = given.get("mode") == "exact", given.get("steps")
+        settings = cast("Mapping[str, object]", value)
+        exact, listed = settings.get("mode") == "exact", settings.get("steps")
     if not isinstance(listed, list) or not listed:
         raise _not_this(assertion, value, "Write a list of tools, or {mode: exact, steps: […]}.")
     wanted = [_wanted(assertion, item, must=True) for item in cast("list[object]", listed)]
@@ -65,12 +65,12 @@ def _sequence(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
 
 def _arguments(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
     steps = _tools(assertion, cell)
-    given = cast("Mapping[str, object]", value) if isinstance(value, Mapping) else {}
-    wanted = _wanted(assertion, given, must=True)
-    key = "args" if "args" in given else "arguments"
-    if key not in given:
+    settings = cast("Mapping[str, object]", value) if isinstance(value, Mapping) else {}
+    wanted = _wanted(assertion, settings, must=True)
+    key = "args" if "args" in settings else "arguments"
+    if key not in settings:
         raise _not_this(assertion, value, "Write {name: …, args: {…}}.")
-    fits = _fit(assertion, given, given[key])
+    fits = _fit(assertion, settings, settings[key])
     called = [s for s in steps if wanted.is_met_by(s) and s.arguments is not Nothing]
     passed = any(fits(step.arguments) for step in called)
     reason = "; ".join(f"{s.name} {quoted(str(s.arguments))}" for s in called) or "no such call"
@@ -79,21 +79,21 @@ def _arguments(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
 
 
 def _fit(
-    assertion: Assertion, given: Mapping[str, object], expected: object
+    assertion: Assertion, settings: Mapping[str, object], expected: object
 ) -> Callable[[object], bool]:
     """Whether arguments are those that are expected."""
     mode, defaults, ignore = (
-        given.get("mode", "partial"),
-        given.get("defaults"),
-        given.get("ignore"),
+        settings.get("mode", "partial"),
+        settings.get("defaults"),
+        settings.get("ignore"),
     )
     if mode not in ("partial", "exact"):
         raise ScoreError(f"'{assertion.written}': mode is {mode!r}, neither partial nor exact")
-    if "defaults" in given and not isinstance(defaults, Mapping):
+    if "defaults" in settings and not isinstance(defaults, Mapping):
         raise ScoreError(f"'{assertion.written}': defaults is {defaults!r}, not an object")
     listed = cast("list[object]", ignore) if isinstance(ignore, list) else [ignore]
     ignored = [item for item in listed if isinstance(item, str) and item.strip()]
-    if "ignore" in given and len(ignored) < len(listed):
+    if "ignore" in settings and len(ignored) < len(listed):
         raise ScoreError(
             f"'{assertion.written}': ignore is {ignore!r}, not a name or a list of names"
         )
@@ -119,28 +119,28 @@ def _is_key(entry: str, key: str) -> bool:
     return entry == key or (("*" in entry or "?" in entry) and matches(key, entry))
 
 
-def _agrees(wanted: object, given: object) -> bool:
+def _agrees(wanted: object, actual: object) -> bool:
     """Whether what is wanted is there: objects may have more keys, lists must be as long."""
     if isinstance(wanted, list):
         items = cast("list[object]", wanted)
-        others = cast("list[object]", given) if isinstance(given, list) else None
+        others = cast("list[object]", actual) if isinstance(actual, list) else None
         return others is not None and len(items) == len(others) and all(map(_agrees, items, others))
     if isinstance(wanted, Mapping):
         fields = cast("Mapping[str, object]", wanted)
-        theirs = cast("Mapping[str, object]", given) if isinstance(given, Mapping) else None
+        theirs = cast("Mapping[str, object]", actual) if isinstance(actual, Mapping) else None
         return theirs is not None and all(
             key in theirs and _agrees(fields[key], theirs[key]) for key in fields
         )
-    return same(wanted, given)
+    return same(wanted, actual)
 
 
 def _steps(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
     steps = steps_of(trace_of(assertion, cell))
-    given = cast("Mapping[str, object]", value) if isinstance(value, Mapping) else {}
-    least, most = _number(given, "min"), _number(given, "max")
+    settings = cast("Mapping[str, object]", value) if isinstance(value, Mapping) else {}
+    least, most = _number(settings, "min"), _number(settings, "max")
     if least is None and most is None:
         raise _not_this(assertion, value, "Write {type: tool, max: 5}, say.")
-    wanted = _wanted(assertion, given)
+    wanted = _wanted(assertion, settings)
     count = sum(map(wanted.is_met_by, steps))
     passed = (least is None or count >= least) and (most is None or count <= most)
     what = " ".join([*sorted(wanted.types), wanted.pattern]).strip() or "any"
@@ -204,11 +204,11 @@ def _ruling(text: str, *, scale: tuple[float, float] | None, alone: bool) -> Rul
 
 def _goal(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
     assert cell is not None  # noqa: S101 (made for each cell)
-    given = cast("Mapping[str, object]", value).get("goal") if isinstance(value, Mapping) else value
-    if not isinstance(given, str) or not given.strip():
+    goal = cast("Mapping[str, object]", value).get("goal") if isinstance(value, Mapping) else value
+    if not isinstance(goal, str) or not goal.strip():
         raise _not_this(assertion, value, "Write the goal in words, or {goal: …}.")
     return ReachesGoal(
-        given.strip(),
+        goal.strip(),
         summary(trace_of(assertion, cell)),
         grader_of(assertion, cell),
         assertion.threshold,
@@ -223,12 +223,12 @@ def _tools(assertion: Assertion, cell: Cell | None) -> list[AgentStep]:
     return [step for step in steps_of(trace_of(assertion, cell)) if step.type == "tool"]
 
 
-def _wanted(assertion: Assertion, given: object, *, must: bool = False) -> WantedSteps:
+def _wanted(assertion: Assertion, value: object, *, must: bool = False) -> WantedSteps:
     """Which steps are meant; with `must` a name or a pattern has to be there, and tools are meant."""
-    if isinstance(given, str):
-        pattern, types = given, _TOOL
+    if isinstance(value, str):
+        pattern, types = value, _TOOL
     else:
-        fields = cast("Mapping[str, object]", given) if isinstance(given, Mapping) else {}
+        fields = cast("Mapping[str, object]", value) if isinstance(value, Mapping) else {}
         named = fields.get("type")
         types = (
             frozenset(map(str, cast("list[object]", named) if isinstance(named, list) else [named]))
@@ -239,18 +239,18 @@ def _wanted(assertion: Assertion, given: object, *, must: bool = False) -> Wante
         )
         pattern = str(fields.get("pattern") or fields.get("name") or "")
     if must and not pattern:
-        raise _not_this(assertion, given, "Give it a name or a pattern.")
+        raise _not_this(assertion, value, "Give it a name or a pattern.")
     return WantedSteps(pattern, types)
 
 
-def _number(given: Mapping[str, object], key: str) -> float | None:
-    found = given.get(key)
-    return found if isinstance(found, (int, float)) and not isinstance(found, bool) else None
+def _number(settings: Mapping[str, object], key: str) -> float | None:
+    number = settings.get(key)
+    return number if isinstance(number, (int, float)) and not isinstance(number, bool) else None
 
 
 def _known(assertion: Assertion, what: str, passed: bool, steps: Sequence[AgentStep]) -> Answered:
-    told = ", ".join(step.name for step in steps) or "none"
-    return Answered(f"{assertion.written} {what}", check(passed, f"tools used: {told}"))
+    tools = ", ".join(step.name for step in steps) or "none"
+    return Answered(f"{assertion.written} {what}", check(passed, f"tools used: {tools}"))
 
 
 def _not_this(assertion: Assertion, value: object, hint: str) -> ScoreError:

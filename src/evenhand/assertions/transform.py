@@ -17,7 +17,7 @@ from evenhand.core.expect import Trial
 from evenhand.javascript import running as javascript
 from evenhand.javascript.source import is_reference
 from evenhand.javascript.source import split_reference as split_javascript
-from evenhand.scorers.code import called, python_function
+from evenhand.scorers.python_code import called, python_function
 
 _PYTHON_ONLY = re.compile(
     r"\.(?:[lr]?strip|lower|upper|startswith|endswith|splitlines|title|capitalize|casefold|removeprefix|removesuffix"
@@ -82,7 +82,7 @@ async def transformed_vars(
 
 
 async def _changed(
-    code: str, given: object, context: Mapping[str, Any], base: Path, trial: Trial, word: str
+    code: str, value: object, context: Mapping[str, Any], base: Path, trial: Trial, word: str
 ) -> object:
     label = "transformVars" if word == "vars" else "transform"
     if is_reference(code):
@@ -92,13 +92,13 @@ async def _changed(
         path, name = split_reference(code, "get_transform")
         label = f"{Path(path).name}:{name}"
         function = await trial.load(base / path, name)
-        return _something(label, await called(trial, function, given, context, label))
+        return _something(label, await called(trial, function, value, context, label))
     elif is_python(code):
         function = python_function(code, word)
-        return _something(label, await called(trial, function, given, context, label))
+        return _something(label, await called(trial, function, value, context, label))
     else:
         script = javascript.expression(code, word, "context", name=label)
-    returned = await javascript.call(trial, script, given, context)
+    returned = await javascript.call(trial, script, value, context)
     if returned.kind in ("function", "symbol"):
         raise CodeError(
             f"{script.name} returned a {returned.kind}",

@@ -14,8 +14,8 @@ from evenhand.core.errors import EvenhandError, TemplateError
 from evenhand.core.expect import Scorer
 from evenhand.javascript.running import JavaScriptCode, expression, function, problems
 from evenhand.javascript.source import is_reference
-from evenhand.scorers.code import PythonCode, PythonFile, python_function
 from evenhand.scorers.javascript import JavaScriptVerdict
+from evenhand.scorers.python_code import PythonCode, PythonFile, python_function
 from evenhand.scorers.text import quoted
 from evenhand.templates.rendering import has_tags
 

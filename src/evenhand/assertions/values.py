@@ -85,19 +85,19 @@ def schema_text(value: object) -> str:
     return json.dumps(value, sort_keys=True)
 
 
-def bound(given: float | None, default: float) -> float:
+def bound(threshold: float | None, default: float) -> float:
     """A threshold, or what stands for one where none is written."""
-    return default if given is None else given
+    return default if threshold is None else threshold
 
 
-def fraction(given: object, default: float) -> float:
+def fraction(value: object, default: float) -> float:
     """A number that a config may give.
 
     Raises:
         ScoreError: It is something else.
     """
-    if given is None:
+    if value is None:
         return default
-    if isinstance(given, bool) or not isinstance(given, (int, float)):
-        raise ScoreError(f"{given!r} is not a number")
-    return float(given)
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise ScoreError(f"{value!r} is not a number")
+    return float(value)

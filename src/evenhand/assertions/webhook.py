@@ -16,7 +16,7 @@ from evenhand.core.message import Prompt
 from evenhand.core.ranges import MILLISECONDS
 from evenhand.core.score import Score
 from evenhand.javascript.wire import as_json
-from evenhand.providers.posted import TIMEOUT_S, PostedGrader
+from evenhand.providers.json_post import TIMEOUT_S, PostedGrader
 
 GROUP = "your own code"
 
@@ -37,11 +37,11 @@ class WebhookVerdict:
         body = as_json({"output": output, "context": self.context})
         reply = await trial.model(self.grader, "judge").generate(Prompt((), body))
         try:
-            said = json.loads(reply.text)
+            document = json.loads(reply.text)
         except ValueError:
-            said = None
-        given = cast("Mapping[str, object]", said) if isinstance(said, dict) else {}
-        verdict, value, reason = (given.get(key) for key in ("pass", "score", "reason"))
+            document = None
+        answer = cast("Mapping[str, object]", document) if isinstance(document, dict) else {}
+        verdict, value, reason = (answer.get(key) for key in ("pass", "score", "reason"))
         if not isinstance(verdict, bool):
             raise CodeError(
                 "the webhook answered without a verdict",
@@ -66,13 +66,13 @@ def _webhook(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
 
 def _timeout_s() -> float:
     """What WEBHOOK_TIMEOUT says, in milliseconds there."""
-    given = os.environ.get("WEBHOOK_TIMEOUT", "")
-    if not given.isdecimal():
+    setting = os.environ.get("WEBHOOK_TIMEOUT", "")
+    if not setting.isdecimal():
         return TIMEOUT_S
-    problem = MILLISECONDS.problem("WEBHOOK_TIMEOUT", float(given))
+    problem = MILLISECONDS.problem("WEBHOOK_TIMEOUT", float(setting))
     if problem:
         raise ScoreError(problem)
-    return float(given) / 1000
+    return float(setting) / 1000
 
 
 def _timed(assertion: Assertion) -> Wrong:

@@ -42,10 +42,10 @@ _RETURNED: Mapping[str, Sequence[str]] = {
 
 def answered_of(case: Case) -> AnsweredQuestion:
     """What a case says of an answer to it. What it does not say is None."""
-    found = {part: _stored(case, part) for part in NAMES}
+    stored = {part: _stored(case, part) for part in NAMES}
     own = {"question": case.input, "expected": case.expected, "context": case.context or None}
-    given = {part: value for part, value in own.items() if value is not None}
-    return AnsweredQuestion(**{**found, **given}, metadata=case.metadata)
+    fields = {part: value for part, value in own.items() if value is not None}
+    return AnsweredQuestion(**{**stored, **fields}, metadata=case.metadata)
 
 
 def with_reply(answered: AnsweredQuestion, returned: object) -> AnsweredQuestion:
@@ -59,20 +59,20 @@ def with_reply(answered: AnsweredQuestion, returned: object) -> AnsweredQuestion
     if isinstance(returned, tuple) and len(cast("tuple[object, ...]", returned)) == 2:
         answer, context = cast("tuple[object, object]", returned)
         return replace(answered, answer=answer, context=context)
-    found: dict[str, Any] = {}
+    parts: dict[str, Any] = {}
     for part, names in _RETURNED.items():
         for name in names:
             value = _part(returned, name)
             if value is not None:
-                found[part] = value
+                parts[part] = value
                 break
-    if not found:
+    if not parts:
         what = "nothing" if returned is None else f"a {type(returned).__name__}"
         raise CodeError(
             f"the pipeline returned {what}, which has no answer in it",
             hint="Return a text, (answer, passages), or {'answer': …, 'context': […], 'retrieved': […]}.",
         )
-    return replace(answered, **found)
+    return replace(answered, **parts)
 
 
 def _part(returned: object, name: str) -> Any:

@@ -200,19 +200,19 @@ def _asking(pipeline: Any) -> Callable[[Case, Any], partial[Any]]:
     return ask
 
 
-def _bounds(what: str, given: Bounds, chosen: Sequence[Metric]) -> dict[str, float]:
+def _bounds(what: str, bounds: Bounds, chosen: Sequence[Metric]) -> dict[str, float]:
     """The bounds by metric. One for all is for those that it can mean: highs have a least, lows a most."""
-    if given is None:
+    if bounds is None:
         return {}
-    if not isinstance(given, Mapping):
+    if not isinstance(bounds, Mapping):
         best = "high" if what == "at_least" else "low"
-        given = {one.name: given for one in chosen if one.best == best and one.counted}
+        bounds = {one.name: bounds for one in chosen if one.best == best and one.counted}
     there = [one.name for one in chosen]
     wrong = [
         f"score_batch: {what} names {name!r}, which is not measured"
         if name not in there
         else f"score_batch: {what} of {name} is {bound!r}, not a number"
-        for name, bound in given.items()
+        for name, bound in bounds.items()
         if name not in there
         or isinstance(bound, bool)
         or not isinstance(bound, (int, float))  # pyright: ignore[reportUnnecessaryIsInstance] (a user may not type-check)
@@ -220,7 +220,7 @@ def _bounds(what: str, given: Bounds, chosen: Sequence[Metric]) -> dict[str, flo
     ]
     if wrong:
         raise UsageError("\n".join(wrong), hint=f"Measured are: {', '.join(there)}.")
-    return {name: float(bound) for name, bound in given.items()}
+    return {name: float(bound) for name, bound in bounds.items()}
 
 
 def _says(pipeline: Any) -> list[bytes | str]:

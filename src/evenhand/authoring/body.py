@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from evenhand.authoring.brokenoff import broken_off
+from evenhand.authoring.eval_errors import broken_off
 from evenhand.authoring.evalset import Eval, EvalSet
 from evenhand.authoring.expect import Expect
 from evenhand.authoring.thresholds import Thresholds
@@ -16,9 +16,9 @@ from evenhand.core.errors import BudgetStop, CodeError, ProviderError, StoreErro
 from evenhand.core.expect import Expectation, Trial
 from evenhand.core.provider import Provider
 from evenhand.engine.call_context import during
-from evenhand.isolation.kept import one_trial
+from evenhand.isolation.trial_resources import one_trial
 from evenhand.isolation.turns import Crossed
-from evenhand.scorers.settled import Raised
+from evenhand.scorers.known_outcomes import Raised
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,29 +73,31 @@ class EvalBody:
 
     async def _run(self, trial: Trial) -> object:
         expect = Expect(trial, self.thresholds)
-        given: dict[str, Any] = {
+        arguments: dict[str, Any] = {
             **self.axes,
             "case": trial.case,
             "expect": expect,
             "repeat": trial.repeat,
         }
         if self.model is not None:
-            given["model"] = trial.model(self.model, "subject")
+            arguments["model"] = trial.model(self.model, "subject")
         if self.judge is not None:
-            given["judge"] = trial.model(self.judge, "judge")
+            arguments["judge"] = trial.model(self.judge, "judge")
         teardowns: list[tuple[str, Any]] = []
         result: object = None
         try:
             with during("setup"):
-                await self._prepare(given, teardowns, trial)
-            result = await trial.call(self._called(self.eval.function, given), name=self.eval.name)
+                await self._prepare(arguments, teardowns, trial)
+            result = await trial.call(
+                self._called(self.eval.function, arguments), name=self.eval.name
+            )
         except (BudgetStop, StoreError):
             raise
         except ProviderError as error:
             if error.fatal:
                 raise
             trial.expect(Expectation(None, Raised("the eval runs to its end", error)))
-        except Exception as error:  # noqa: BLE001 (whatever the eval raises is one error among its expectations)
+        except Exception as error:
             trial.expect(broken_off(self.eval.path, trial.case, error))
         finally:
             with during("setup"):
@@ -106,7 +108,7 @@ class EvalBody:
         return result
 
     async def _prepare(
-        self, given: dict[str, Any], teardowns: list[tuple[str, Any]], trial: Trial
+        self, arguments: dict[str, Any], teardowns: list[tuple[str, Any]], trial: Trial
     ) -> None:
         """Makes the fixtures. Where another trial waits for what they hold, and they for it, they are made anew."""
         made: dict[str, Any] = {}
@@ -114,17 +116,21 @@ class EvalBody:
         while len(made) < len(names):
             name = names[len(made)]
             try:
-                made[name] = await self._made(name, {**given, **made}, teardowns, trial)
+                made[name] = await self._made(name, {**arguments, **made}, teardowns, trial)
             except Crossed:
                 made.clear()
                 await self._tear_down_all(teardowns, trial)
-        given.update(made)
+        arguments.update(made)
 
     async def _made(
-        self, name: str, given: Mapping[str, Any], teardowns: list[tuple[str, Any]], trial: Trial
+        self,
+        name: str,
+        arguments: Mapping[str, Any],
+        teardowns: list[tuple[str, Any]],
+        trial: Trial,
     ) -> Any:
         """Makes a fixture."""
-        step = self._called(self.evals.fixtures[name], given)
+        step = self._called(self.evals.fixtures[name], arguments)
         if not (inspect.isgeneratorfunction(step.func) or inspect.isasyncgenfunction(step.func)):
             return await trial.call(step, name=f"fixture {name}")
         generator = step()
@@ -138,10 +144,12 @@ class EvalBody:
         return made
 
     def _called(
-        self, function: Callable[..., Any], given: Mapping[str, Any]
+        self, function: Callable[..., Any], arguments: Mapping[str, Any]
     ) -> functools.partial[Any]:
         names = parameters_of(function)
-        return functools.partial(function, **{name: given[name] for name in names if name in given})
+        return functools.partial(
+            function, **{name: arguments[name] for name in names if name in arguments}
+        )
 
     async def _tear_down_all(self, teardowns: list[tuple[str, Any]], trial: Trial) -> None:
         """Tears all fixtures down, the last one first; what ends the run waits until it is done."""
@@ -150,7 +158,7 @@ class EvalBody:
             name, generator = teardowns.pop()
             try:
                 await self._tear_down(name, generator, trial)
-            except BaseException as error:  # noqa: BLE001 (cancelled, too; the first one is raised below)
+            except BaseException as error:
                 ending = ending or error
         if ending is not None:
             raise ending
@@ -166,7 +174,7 @@ class EvalBody:
                 trial.expect(Expectation(None, Raised(f"tear-down of {name}", twice)))
         except (BudgetStop, StoreError):
             raise
-        except Exception as error:  # noqa: BLE001 (see above)
+        except Exception as error:
             trial.expect(Expectation(None, Raised(f"tear-down of {name}", error)))
 
 

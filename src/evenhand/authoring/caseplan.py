@@ -76,8 +76,10 @@ def models_for(
         ConfigError: All that is wrong with the names.
     """
     evals = EvalSet("models", judge=cast("Any", judge), model=model)
-    said = "judge" if model is None else "model"  # where a wrong name stands, where no file says it
-    evals.path, evals.line = (source / said if source.is_dir() else source), 0
+    option = (
+        "judge" if model is None else "model"
+    )  # where a wrong name stands, where no file says it
+    evals.path, evals.line = (source / option if source.is_dir() else source), 0
     models = EvalSetRoster(evals, os.environ)
     if models.problems:
         raise ConfigError(models.problems)

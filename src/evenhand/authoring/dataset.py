@@ -11,7 +11,7 @@ from typing import Any
 
 from evenhand.authoring.frames import rows_of
 from evenhand.authoring.rowcase import case_of, row_of
-from evenhand.authoring.rows import rows_in, told
+from evenhand.authoring.rows import problems_error, rows_in
 from evenhand.authoring.splitting import Part, places_of
 from evenhand.authoring.streamed import CasesInFile
 from evenhand.core.case import Case
@@ -80,14 +80,14 @@ class Dataset(Sequence[Case]):
         asker = Path(frame.f_back.f_code.co_filename) if frame and frame.f_back else Path()
         beside = asker.parent / path
         file = beside if asker.is_file() and os.path.lexists(beside) else Path(path)
-        found = Dataset(CasesInFile(file) if stream else _held(file), file.stem)
-        found.file = file.resolve()
-        return found
+        dataset = Dataset(CasesInFile(file) if stream else _held(file), file.stem)
+        dataset.file = file.resolve()
+        return dataset
 
     @cached_property
     def fingerprint(self) -> str:
         """A hash of all that the cases say, in their order."""
-        return digest_of(encode(_said(case)) for case in self._cases)
+        return digest_of(encode(_content(case)) for case in self._cases)
 
     def rows(self) -> list[dict[str, Any]]:
         """A dict for each case, as it would be written: `pandas.DataFrame(dataset.rows())`."""
@@ -123,11 +123,11 @@ class Dataset(Sequence[Case]):
         Raises:
             UsageError: A share is not above 0, a part is left without a case, or no case has the field.
         """
-        found = places_of(self._cases, parts, seed=seed, by=by, group=group)
+        places_by_part = places_of(self._cases, parts, seed=seed, by=by, group=group)
         name = self.name or "dataset"
         return {
             part: Dataset(Part(self._cases, places), f"{name}-{part}")
-            for part, places in found.items()
+            for part, places in places_by_part.items()
         }
 
     def __getitem__(self, place: Any) -> Any:
@@ -172,11 +172,11 @@ def _held(file: Path) -> list[Case]:
     if not cases and not problems:
         problems.append(Problem(str(file), 0, 0, "holds no cases"))
     if problems:
-        raise told(problems)
+        raise problems_error(problems)
     return cases
 
 
-def _said(case: Case) -> dict[str, Any]:
+def _content(case: Case) -> dict[str, Any]:
     return {
         "id": case.id,
         "description": case.description,

@@ -13,10 +13,10 @@ from pathlib import Path
 from types import ModuleType
 
 from evenhand.authoring.evalset import EvalSet
+from evenhand.authoring.failed_imports import problems_beside
 from evenhand.authoring.project_code import project_of
-from evenhand.authoring.unimported import problems_beside
 from evenhand.core.errors import ConfigError, EvenhandError, Problem, UsageError
-from evenhand.core.reading import NamedModel, reading
+from evenhand.core.named_models import NamedModel, reading
 from evenhand.documents.files import unreadable
 from evenhand.engine.importing import within_limit
 from evenhand.engine.local_imports import look_first_in
@@ -62,34 +62,34 @@ def find(paths: Sequence[str]) -> Discovered:
     Raises:
         ConfigError: There is no set at all: every problem.
     """
-    found = Discovered()
+    discovered = Discovered()
     read: dict[Path, bool] = {}
     whole: set[Path] = set()
-    for given in paths:
-        name, line = split_line(given)
+    for argument in paths:
+        name, line = split_line(argument)
         path = Path(name).resolve()
         refusal = None if path.is_dir() else unreadable(path)
         if refusal is not None or not path.exists():
             what, hint = refusal or ("does not exist", f"Looked in {path.parent}.")
-            found.problems.append(Problem(name, 0, 0, what, hint))
+            discovered.problems.append(Problem(name, 0, 0, what, hint))
             continue
         files = _files(path) if path.is_dir() else [path]
         if not files:
             what = f"holds no {PATTERN}"
-            found.problems.append(Problem(name, 0, 0, what, "Eval files end in _evals.py."))
+            discovered.problems.append(Problem(name, 0, 0, what, "Eval files end in _evals.py."))
         for file in files:
             if file not in read:
-                read[file] = _read(file, found, read)
+                read[file] = _read(file, discovered, read)
         if line is None:
             whole.update(files)
         else:
-            found.lines.append((path, line))
+            discovered.lines.append((path, line))
             if read[path]:
-                _check_line(path, line, found)
-    found.lines = [(path, line) for path, line in found.lines if path not in whole]
-    if not found.sets:
-        raise ConfigError(found.problems)
-    return found
+                _check_line(path, line, discovered)
+    discovered.lines = [(path, line) for path, line in discovered.lines if path not in whole]
+    if not discovered.sets:
+        raise ConfigError(discovered.problems)
+    return discovered
 
 
 def _files(folder: Path) -> list[Path]:
@@ -99,25 +99,27 @@ def _files(folder: Path) -> list[Path]:
     )
 
 
-def _read(file: Path, found: Discovered, read: dict[Path, bool]) -> bool:
+def _read(file: Path, discovered: Discovered, read: dict[Path, bool]) -> bool:
     """Reads a file, after the setup of its folder, and says whether it could. A setup that fails is said once."""
     setup = next((p / SETUP for p in file.parents if p.name == "evals"), None)
     if setup is not None and setup not in read:
-        read[setup] = not os.path.lexists(setup) or _imported(setup, found.problems) is not None
+        read[setup] = (
+            not os.path.lexists(setup) or _imported(setup, discovered.problems) is not None
+        )
     if setup is not None and not read[setup]:
         return False
     if setup is not None and _name(setup) in sys.modules:
         sys.modules["setup"] = sys.modules[
             _name(setup)
         ]  # `from setup import …`, without loading it twice
-    module = _imported(file, found.problems)
+    module = _imported(file, discovered.problems)
     if module is None:
         return False
     sets = [v for v in vars(module).values() if isinstance(v, EvalSet) and _stands_in(v, file)]
     if not sets:
         hint = "Write evals = EvalSet('…') at its top."
-        found.problems.append(Problem(str(file), 0, 0, "defines no EvalSet", hint))
-    found.sets += list(dict.fromkeys(sets))
+        discovered.problems.append(Problem(str(file), 0, 0, "defines no EvalSet", hint))
+    discovered.sets += list(dict.fromkeys(sets))
     return bool(sets)
 
 
@@ -153,7 +155,7 @@ def _imported(file: Path, problems: list[Problem]) -> ModuleType | None:
     except (KeyboardInterrupt, GeneratorExit):
         raise
     except BaseException as error:  # noqa: BLE001 (a user's file may raise anything)
-        wrong = _told(file, error)
+        wrong = _import_problems(file, error)
         wrong += problems_beside(file, vars(module), _line_in(file, error))
     if wrong:
         del sys.modules[name]
@@ -171,7 +173,7 @@ def _unknown(file: Path, named: Sequence[NamedModel]) -> Iterator[Problem]:
             yield Problem(str(file), model.line, 0, error.message, error.hint)
 
 
-def _told(file: Path, error: BaseException) -> list[Problem]:
+def _import_problems(file: Path, error: BaseException) -> list[Problem]:
     """What is wrong with a file that raised this while it was imported."""
     line = _line_in(file, error)
     if isinstance(error, ConfigError):  # of another file, with lines of its own
@@ -195,9 +197,9 @@ def _line_in(file: Path, error: BaseException) -> int:
     return next((f.lineno or 0 for f in reversed(frames) if f.filename == str(file)), 0)
 
 
-def _check_line(path: Path, line: int, found: Discovered) -> None:
-    evals = [e for s in found.sets for e in s.evals if e.path.resolve() == path]
+def _check_line(path: Path, line: int, discovered: Discovered) -> None:
+    evals = [e for s in discovered.sets for e in s.evals if e.path.resolve() == path]
     if not any(e.first <= line <= e.last for e in evals):
         there = ", ".join(f"{e.name} ({e.first}–{e.last})" for e in evals)
         hint = f"There are: {there or 'none'}."
-        found.problems.append(Problem(str(path), line, 0, "this line stands in no eval", hint))
+        discovered.problems.append(Problem(str(path), line, 0, "this line stands in no eval", hint))

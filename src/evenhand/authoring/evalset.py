@@ -25,7 +25,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 MOST_VARIANTS = 10_000
 """Combinations of the axes of a set."""
 
-GIVEN = ("case", "expect", "model", "judge", "repeat")
+RESERVED = ("case", "expect", "model", "judge", "repeat")
 """Parameters that every eval may ask for (`model` and `judge` where the set names one)."""
 
 
@@ -114,7 +114,7 @@ class EvalSet:
             axes[axis] = list(islice(values, MOST_VARIANTS + 1))
             if isinstance(values, str) or not axes[axis]:
                 wrong.append(f"the axis '{axis}' is {values!r}, not a list of values")
-            if axis in GIVEN and axis != "model":
+            if axis in RESERVED and axis != "model":
                 wrong.append(f"an axis cannot be called '{axis}', which every eval is given")
         for one in axes.get("model", [model]):
             wrong += _not_a_model("model", one)
@@ -245,12 +245,12 @@ class EvalSet:
 
     def names(self, *, judged: bool) -> frozenset[str]:
         """All that an eval of this set may ask for. `judged`: somebody is named to judge, by the set or elsewhere."""
-        given = {"case", "expect", "repeat", *self.over, *self.fixtures}
+        names = {"case", "expect", "repeat", *self.over, *self.fixtures}
         if self.model is not None:
-            given.add("model")
+            names.add("model")
         if judged:
-            given.add("judge")
-        return frozenset(given)
+            names.add("judge")
+        return frozenset(names)
 
     def with_model(self, model: str) -> EvalSet:
         """The same set, with this model for all that it names: the evals' model, and each value of the axis `model`."""

@@ -20,7 +20,7 @@ from evenhand.core.score import Outcome, Score, check
 from evenhand.core.traits import label_of
 from evenhand.engine.place import users_line
 from evenhand.scorers.function import ScorerFunction, as_scorer
-from evenhand.scorers.settled import Raised
+from evenhand.scorers.known_outcomes import Raised
 
 J = TypeVar("J")
 
@@ -217,7 +217,7 @@ class Expect(Recorder):
     def _expectation(
         self,
         value: Any,
-        given: Scorer | ScorerFunction | str | None,
+        condition: Scorer | ScorerFunction | str | None,
         at_least: float | None,
         at_most: float | None,
         label: str,
@@ -227,18 +227,18 @@ class Expect(Recorder):
         *,
         at_once: bool = False,
     ) -> Expectation:
-        if isinstance(given, str):
-            label, given = given, None
-        answers = at_once and _answers(given)  # the eval looks at the answer itself
+        if isinstance(condition, str):
+            label, condition = condition, None
+        answers = at_once and _answers(condition)  # the eval looks at the answer itself
         scorer: Scorer | None = None
         what, hint = misgiven(at_least, at_most, weight, label, metric), ""
         if not what:
             what, hint = misspelt(metadata)
         if not what:
             what, hint = _unfinished(value)
-        if not what and given is not None:
+        if not what and condition is not None:
             try:
-                scorer = as_scorer(given, label)
+                scorer = as_scorer(condition, label)
                 if self._thresholds and at_least is None and at_most is None and not answers:
                     at_least, at_most = self._thresholds.bounds(scorer, metric)
                 what, hint = wrongly_bounded(scorer, at_least, at_most, needed=not answers)
@@ -252,7 +252,7 @@ class Expect(Recorder):
                 value.close()  # it is told here, and need not be told once more as never awaited
             wrong = UsageError(f"{users_line()}: expect: {what}", hint=hint)
             asked = Raised(
-                str(label or (label_of(given) if given is not None else "expect")), wrong
+                str(label or (label_of(condition) if condition is not None else "expect")), wrong
             )
             return Expectation(None, asked, metadata=metadata)
         if scorer is None:

@@ -8,7 +8,7 @@ from typing import Any, cast
 from evenhand.core.errors import UsageError
 
 
-def rows_of(given: object) -> Iterator[Any]:
+def rows_of(data: object) -> Iterator[Any]:
     """The rows of a frame of pandas or polars, a table of pyarrow, a dataset of Hugging Face, or of any iterable.
 
     A missing value (None, NaN, NaT, NA) in a frame is left out of its row. Values of numpy become Python's.
@@ -16,29 +16,29 @@ def rows_of(given: object) -> Iterator[Any]:
     Raises:
         UsageError: It holds no rows, or is several datasets at once.
     """
-    frame = cast("Any", given)
-    if isinstance(given, (str, bytes)):
-        raise UsageError(f"{given!r} is a text, not cases", hint="To read a file: Dataset.read(…)")
-    if isinstance(given, Mapping):
-        splits = ", ".join(map(repr, cast("Mapping[object, object]", given)))
+    frame = cast("Any", data)
+    if isinstance(data, (str, bytes)):
+        raise UsageError(f"{data!r} is a text, not cases", hint="To read a file: Dataset.read(…)")
+    if isinstance(data, Mapping):
+        splits = ", ".join(map(repr, cast("Mapping[object, object]", data)))
         raise UsageError(
             "cases are given as a dict, not a list", hint=f"Take one of its parts: {splits}."
         )
-    if hasattr(given, "collect_schema") and not hasattr(given, "iter_rows"):
+    if hasattr(data, "collect_schema") and not hasattr(data, "iter_rows"):
         raise UsageError("a lazy frame holds no rows yet", hint="Give frame.collect().")
-    if hasattr(given, "iter_rows"):
+    if hasattr(data, "iter_rows"):
         return map(plain_row, frame.iter_rows(named=True))
-    if hasattr(given, "itertuples") and hasattr(given, "columns"):
+    if hasattr(data, "itertuples") and hasattr(data, "columns"):
         names = [str(name) for name in frame.columns]
         tuples = frame.itertuples(index=False, name=None)
         return (plain_row(dict(zip(names, values, strict=True))) for values in tuples)
-    if hasattr(given, "to_batches"):
+    if hasattr(data, "to_batches"):
         return (plain_row(row) for batch in frame.to_batches() for row in batch.to_pylist())
-    if hasattr(given, "features") and hasattr(given, "column_names"):
+    if hasattr(data, "features") and hasattr(data, "column_names"):
         return map(plain_row, frame)
-    if not isinstance(given, Iterable):
-        raise UsageError(f"cases are {given!r}, not a list")
-    return iter(cast("Iterable[Any]", given))
+    if not isinstance(data, Iterable):
+        raise UsageError(f"cases are {data!r}, not a list")
+    return iter(cast("Iterable[Any]", data))
 
 
 def plain_row(row: Mapping[str, Any]) -> dict[str, Any]:

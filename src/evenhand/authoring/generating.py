@@ -180,11 +180,11 @@ async def _written(
     version, prompt = judge_prompt("dataset/pairs", {"document": document, "count": str(count)})
     searched = plain(document)
 
-    def read(said: str) -> tuple[list[Pair], int]:
-        found = the_object(said, ["pairs"])["pairs"]
-        if not isinstance(found, list) or not found:
+    def read(reply: str) -> tuple[list[Pair], int]:
+        pair_list = the_object(reply, ["pairs"])["pairs"]
+        if not isinstance(pair_list, list) or not pair_list:
             raise JudgeError("it has no list of pairs")
-        items = cast("list[object]", found)
+        items = cast("list[object]", pair_list)
         pairs = [pair for one in items if (pair := _pair(one, searched)) is not None]
         if not pairs:
             raise JudgeError(
@@ -197,11 +197,11 @@ async def _written(
     return pairs, dropped, {"model": reply.model or model.name, "prompt": version}
 
 
-def _pair(given: object, document: str) -> Pair | None:
+def _pair(item: object, document: str) -> Pair | None:
     """A pair that can be used: it has all its parts, and its quotes stand in the document."""
-    if not isinstance(given, Mapping):
+    if not isinstance(item, Mapping):
         return None
-    one = cast("Mapping[str, object]", given)
+    one = cast("Mapping[str, object]", item)
     quotes = one.get("quotes")
     quotes = [quotes] if isinstance(quotes, str) else quotes
     question, answer = one.get("question"), one.get("answer")
@@ -254,8 +254,8 @@ def _read(documents: Sequence[str | Path]) -> Iterator[tuple[str, str]]:
     """The texts of files, by the names that they were given by; of folders, of all files in them that are documents."""
     problems: list[Problem] = []
     texts: dict[str, str] = {}
-    for given in [documents] if isinstance(documents, (str, Path)) else documents:
-        path = Path(given)
+    for source in [documents] if isinstance(documents, (str, Path)) else documents:
+        path = Path(source)
         files = [path]
         if path.is_dir():
             files = sorted(

@@ -72,5 +72,5 @@ def object_in(
 def no_json(file: Path, line: int, error: ValueError, which: str = "") -> Problem:
     """What is told of JSON that cannot be read."""
     column = error.colno if isinstance(error, json.JSONDecodeError) else 0
-    said = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
-    return Problem(str(file), line, column if not which else 0, f"{which}is not JSON: {said}")
+    detail = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
+    return Problem(str(file), line, column if not which else 0, f"{which}is not JSON: {detail}")

@@ -31,8 +31,8 @@ class EvalSetRoster(Roster):
             project, readable = Project(), False
         super().__init__(base, env, project=project)
         place = (str(evals.path), evals.line)
-        for given in evals.over.get("model", [evals.model]):
-            self._note(given, *place)
+        for model in evals.over.get("model", [evals.model]):
+            self._note(model, *place)
         self.judged = evals.judge is not None or not readable
         self.judge: Provider | None = None
         if evals.judge is not None:
@@ -47,9 +47,9 @@ class EvalSetRoster(Roster):
         own = self.judge is not None and all(self.judge is not one for one in made)
         return [*made, cast("Provider", self.judge)] if own else made
 
-    def _note(self, given: object, path: str, line: int) -> Provider | None:
+    def _note(self, model: object, path: str, line: int) -> Provider | None:
         try:
-            return self.of(given)
+            return self.of(model)
         except UsageError as error:
             self.problems.append(Problem(path, line, 0, error.message, error.hint))
             return None

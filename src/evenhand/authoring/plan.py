@@ -14,7 +14,7 @@ from evenhand.authoring.models import EvalSetRoster
 from evenhand.authoring.prechecks import asked_of, foreseen
 from evenhand.authoring.project_code import files_of
 from evenhand.authoring.project_data import data_of
-from evenhand.authoring.selected import cases_of, column_left, wanted
+from evenhand.authoring.selection import cases_of, column_left, wanted
 from evenhand.authoring.thresholds import Thresholds
 from evenhand.core.case import Case
 from evenhand.core.encoding import digest, encode
@@ -169,7 +169,7 @@ def _fingerprint(sets: Sequence[PlannedSet], files: _OwnFiles, selection: Select
     thresholds = _thresholds(sets)
     if thresholds:
         parts.append(encode(thresholds))
-    parts.append(encode(selection.told()))
+    parts.append(encode(selection.as_list()))
     return digest(*parts)
 
 
@@ -239,7 +239,7 @@ def plan_of(
         _tell([*wrong, *known.problems], problems)
         if chosen and not wrong:
             ready.append((evals, chosen, models))
-            blocked |= {_name(evals, n): found[0] for n, found in known.evals.items() if found}
+            blocked |= {_name(evals, n): faults[0] for n, faults in known.evals.items() if faults}
     if problems and (broken is None or not ready):
         raise ConfigError(problems)
     several = len(ready) > 1
@@ -293,9 +293,9 @@ def plan_of(
 
 def _options(projects: Iterable[Project], sets: Sequence[PlannedSet]) -> RunOptions:
     """How sets want to be run: as their projects say, the first that does; and what they have to reach."""
-    said = list(projects)
-    limits = [one.time_limit_s for one in said if one.time_limit_s is not None]
-    retries = [one.retries for one in said if one.retries is not None]
+    settings = list(projects)
+    limits = [one.time_limit_s for one in settings if one.time_limit_s is not None]
+    retries = [one.retries for one in settings if one.retries is not None]
     return RunOptions(
         time_limit_s=limits[0] if limits else LIMIT_S,
         retries=retries[0] if retries else None,
@@ -337,12 +337,12 @@ def _requirements(sets: Sequence[PlannedSet]) -> Iterator[Requirement]:
             yield Requirement(name, bound, variants)
 
 
-def _tell(found: Sequence[Problem], problems: list[Problem]) -> None:
+def _tell(new: Sequence[Problem], problems: list[Problem]) -> None:
     """Adds problems that are not among these yet."""
-    told = set(map(str, problems))
-    for problem in found:
-        if str(problem) not in told:
-            told.add(str(problem))
+    listed = set(map(str, problems))
+    for problem in new:
+        if str(problem) not in listed:
+            listed.add(str(problem))
             problems.append(problem)
 
 
@@ -411,20 +411,20 @@ def _combinations(over: Mapping[str, Sequence[Any]]) -> Iterator[dict[str, Any]]
         yield dict(zip(over, values, strict=True))
 
 
-def _id(given: object) -> str | None:
+def _id(model: object) -> str | None:
     """A model as it was asked for."""
     return (
         None
-        if given is None
-        else given
-        if isinstance(given, str)
-        else str(getattr(given, "id", type(given).__name__))
+        if model is None
+        else model
+        if isinstance(model, str)
+        else str(getattr(model, "id", type(model).__name__))
     )
 
 
 def _label(value: object) -> str:
     for name in ("label", "name"):
-        found = getattr(value, name, None)
-        if isinstance(found, str) and found:
-            return found
+        text = getattr(value, name, None)
+        if isinstance(text, str) and text:
+            return text
     return str(value)

@@ -17,13 +17,13 @@ from pathlib import Path
 from typing import Any
 
 from evenhand.authoring.bounds import misspelt, off_scale, wants_none, wrongly_bounded
-from evenhand.authoring.evalset import GIVEN, Eval, EvalSet
+from evenhand.authoring.evalset import RESERVED, Eval, EvalSet
 from evenhand.authoring.models import EvalSetRoster
 from evenhand.authoring.thresholds import Thresholds
 from evenhand.core.errors import AuthError, EvenhandError, Problem, UsageError
 from evenhand.core.expect import Asks
+from evenhand.core.named_models import reading
 from evenhand.core.names import did_you_mean
-from evenhand.core.reading import reading
 from evenhand.core.traits import traits_of
 from evenhand.scorers.function import FunctionScorer
 from evenhand.scorers.judging import NAME_A_JUDGE
@@ -75,9 +75,9 @@ class Foreseen:
     @property
     def problems(self) -> list[Problem]:
         """All of it, each once."""
-        each = [problem for found in self.evals.values() for problem in found]
-        told = {str(problem): problem for problem in (*self.whole, *each, *self.others)}
-        return list(told.values())
+        each = [problem for problems in self.evals.values() for problem in problems]
+        unique = {str(problem): problem for problem in (*self.whole, *each, *self.others)}
+        return list(unique.values())
 
 
 def foreseen(evals: EvalSet, models: EvalSetRoster, chosen: Sequence[Eval]) -> Foreseen:
@@ -91,10 +91,10 @@ def foreseen(evals: EvalSet, models: EvalSetRoster, chosen: Sequence[Eval]) -> F
         what = f"EvalSet {evals.name!r} has no evals"
         hint = "Write @evals.eval above a function."
         return Foreseen([Problem(str(evals.path), evals.line, 0, what, hint)], {})
-    found = [*evals.doubles]
+    whole = [*evals.doubles]
     if evals.data is not None and not evals.data:
         what = f"the data of EvalSet {evals.name!r} holds no cases"
-        found.append(
+        whole.append(
             Problem(str(evals.path), evals.line, 0, what, "Without data=, an eval is run once.")
         )
     fixtures: dict[str, list[Problem]] = {}
@@ -104,9 +104,9 @@ def foreseen(evals: EvalSet, models: EvalSetRoster, chosen: Sequence[Eval]) -> F
         fixtures[name] = [
             *unprovided(there, name, inspect.signature(function).parameters.values(), *place)
         ]
-        if name in evals.over or name in GIVEN:
+        if name in evals.over or name in RESERVED:
             what = f"a fixture cannot be called '{name}', which evals are given already"
-            found.append(Problem(*place, 0, what, "Rename it."))
+            whole.append(Problem(*place, 0, what, "Rename it."))
         circle = _circle(name, evals.fixtures)
         if circle:
             what = f"fixtures ask for each other in a circle: {' → '.join(circle)}"
@@ -131,25 +131,25 @@ def foreseen(evals: EvalSet, models: EvalSetRoster, chosen: Sequence[Eval]) -> F
         if eval_ not in chosen:
             wrong[:] = [problem for problem in wrong if problem.slug != AuthError.slug]
     others = [problem for name in fixtures.keys() - needed for problem in fixtures[name]]
-    return Foreseen(found, by_eval, others)
+    return Foreseen(whole, by_eval, others)
 
 
 def asked_of(evals: EvalSet, eval_: Eval) -> set[str]:
     """All that an eval and the fixtures that it needs ask for, by name."""
     names = list(eval_.parameters)
-    found = set[str]()
+    requested = set[str]()
     while names:
         name = names.pop()
-        if name not in found:
-            found.add(name)
+        if name not in requested:
+            requested.add(name)
             if name in evals.fixtures:
                 names += inspect.signature(evals.fixtures[name]).parameters
-    return found
+    return requested
 
 
-def _keyless(models: EvalSetRoster, given: object, path: str, line: int) -> Iterator[Problem]:
+def _keyless(models: EvalSetRoster, model: object, path: str, line: int) -> Iterator[Problem]:
     """That a model that is asked in this line lacks its key."""
-    wrong = models.keyless(given)
+    wrong = models.keyless(model)
     if wrong is not None:
         yield Problem(path, line, 0, *wrong, AuthError.slug)
 
@@ -192,13 +192,13 @@ def _circle(start: str, fixtures: Mapping[str, Callable[..., Any]]) -> list[str]
             if asked == start:
                 return [*before, name, start]
             if asked in fixtures and asked not in (*before, name):
-                found = way(asked, (*before, name))
-                if found:
-                    return found
+                rest = way(asked, (*before, name))
+                if rest:
+                    return rest
         return []
 
-    found = way(start, ())
-    return found if found and min(found) == start else []
+    circle = way(start, ())
+    return circle if circle and min(circle) == start else []
 
 
 def _expected(
@@ -220,7 +220,7 @@ def plain(
     tree: ast.AST, known: KnownValues, models: EvalSetRoster | None, path: str, first: int
 ) -> Iterator[Problem]:
     """What is plainly wrong in these lines; nothing of models where the set that names them is not there."""
-    told: set[str] = set()
+    reported: set[str] = set()
     unawaited = _unawaited(tree)
     for node in ast.walk(tree):
         if not isinstance(node, ast.Call):
@@ -235,9 +235,9 @@ def plain(
             yield Problem(path, line, 0, what, hint)
             continue
         for model in named:
-            wrong = None if models is None or model.id in told else models.wrong(model.id)
+            wrong = None if models is None or model.id in reported else models.wrong(model.id)
             if wrong is not None:
-                told.add(model.id)
+                reported.add(model.id)
                 yield Problem(path, line, 0, wrong.message, wrong.hint)
             elif models is not None:
                 yield from _keyless(models, model.id, path, line)
@@ -248,8 +248,8 @@ def plain(
         if isinstance(called, ast.Name) and called.id == "expect":
             what, hint = _undecided(node, known, at_once=at_once)
             judge = _judge(node, known)
-            if not what and models is not None and judge is None and _NOBODY not in told:
-                told.add(_NOBODY)
+            if not what and models is not None and judge is None and _NOBODY not in reported:
+                reported.add(_NOBODY)
                 if not models.judged:
                     what, hint = "a judge is wanted, and no judge is named", NAME_A_JUDGE
                 yield from _keyless(models, models.judge, path, line)

@@ -109,17 +109,17 @@ def enrich(
     )
     settings = Settings(home or home_for(place), concurrency, cache, max_cost_usd)
     with settled(plan, settings) as run:
-        found = {trial.index: trial for trial in run.trials()}
+        results = {trial.index: trial for trial in run.trials()}
         cases: list[Case] = []
         errors: dict[str, str] = {}
         for index, case in enumerate(data):
-            trial = found.get(index)
+            trial = results.get(index)
             if trial is not None and trial.outcome == "error":
                 errors[case.id] = trial.error.message if trial.error else trial.reason
             more = trial.output if trial is not None and isinstance(trial.output, dict) else {}
             cases.append(replace(case, metadata={**case.metadata, **more}) if more else case)
         totals = run.totals()
-        asked = sum(trial.calls > 0 for trial in found.values())
+        asked = sum(trial.calls > 0 for trial in results.values())
         return Prepared(Dataset(cases, data.name), errors, asked, 0, totals.cost_usd, totals.calls)
 
 
@@ -133,14 +133,14 @@ class _Enriching:
     async def __call__(self, trial: Trial) -> object:
         case = trial.case
         missing = [part for part in self.parts if case.metadata.get(part) is None]
-        given = answered_of(case)
-        question = text_in(given.question) if SUB_QUESTIONS in missing else ""
-        reference = text_in(given.expected) if {REFERENCE_CLAIMS, ENTITIES} & {*missing} else ""
+        answered = answered_of(case)
+        question = text_in(answered.question) if SUB_QUESTIONS in missing else ""
+        reference = text_in(answered.expected) if {REFERENCE_CLAIMS, ENTITIES} & {*missing} else ""
         if not question and not reference:
             return None
-        found = await find_facts(trial.model(self.judge, "setup"), question, reference)
-        stored = {name: value for name, value in _stored(found).items() if name in missing}
-        by = {"judge": found.asked.judge, "prompt": found.asked.prompt} if found.asked else {}
+        facts = await find_facts(trial.model(self.judge, "setup"), question, reference)
+        stored = {name: value for name, value in _stored(facts).items() if name in missing}
+        by = {"judge": facts.asked.judge, "prompt": facts.asked.prompt} if facts.asked else {}
         return {**stored, PREPARED_BY: by}
 
 
@@ -172,16 +172,16 @@ def _stopped(finished: Finished) -> EvenhandError:
 
 def _stored(facts: Facts) -> dict[str, Any]:
     """Facts as a dataset keeps them."""
-    found: dict[str, Any] = {}
+    stored: dict[str, Any] = {}
     if facts.claims is not None:
-        found[REFERENCE_CLAIMS] = [
+        stored[REFERENCE_CLAIMS] = [
             one.text if one.weight == 1 else {"claim": one.text, "weight": one.weight}
             for one in facts.claims
         ]
     if facts.entities is not None:
-        found[ENTITIES] = [
+        stored[ENTITIES] = [
             {"name": one.name, "aliases": list(one.aliases)} for one in facts.entities
         ]
     if facts.sub_questions is not None:
-        found[SUB_QUESTIONS] = list(facts.sub_questions)
-    return found
+        stored[SUB_QUESTIONS] = list(facts.sub_questions)
+    return stored

@@ -22,17 +22,17 @@ def files_of(sets: Iterable[Path]) -> dict[str, str]:
 
     Application, judges, setup and eval files are; installed packages are not, nor what is read as data.
     """
-    found: dict[str, str] = {}
+    digests: dict[str, str] = {}
     for file in dict.fromkeys(sets):
         if not file.is_file():  # typed at a prompt
             continue
         folder = project_of(file.resolve())
         for path in {str(file.resolve()), *_imported_below(folder)}:
             try:
-                found[os.path.relpath(path, folder)] = digest(Path(path).read_bytes())
+                digests[os.path.relpath(path, folder)] = digest(Path(path).read_bytes())
             except OSError:  # gone since, or in an archive
                 continue
-    return dict(sorted(found.items()))
+    return dict(sorted(digests.items()))
 
 
 def _imported_below(folder: Path) -> Iterator[str]:

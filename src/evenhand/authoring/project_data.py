@@ -18,20 +18,20 @@ def data_of(sets: Iterable[EvalSet]) -> dict[str, str]:
 
     A folder that holds the eval file as well is no folder of data: it is left out.
     """
-    found: dict[str, str] = {}
+    digests: dict[str, str] = {}
     for evals in sets:
         project = project_of(evals.path.resolve())
         if evals.data is not None:
             file = evals.data.file
             name = _below(file, project) if file is not None else f"the data of {evals.name!r}"
-            found[name] = evals.data.fingerprint
+            digests[name] = evals.data.fingerprint
         for prompt in (value for values in evals.over.values() for value in values):
             if isinstance(prompt, Prompt):
-                found[f"the prompt {prompt.name!r} of {evals.name!r}"] = digest(prompt.text)
+                digests[f"the prompt {prompt.name!r} of {evals.name!r}"] = digest(prompt.text)
         folder = evals.files.resolve()
         if folder.is_dir() and not evals.path.resolve().is_relative_to(folder):
-            found[f"{_below(folder, project)}{os.sep}"] = digest_of(_contents(folder))
-    return found
+            digests[f"{_below(folder, project)}{os.sep}"] = digest_of(_contents(folder))
+    return digests
 
 
 def _below(path: Path, project: Path) -> str:

@@ -25,10 +25,10 @@ class Prompt:
         Raises:
             TemplateError: Tags have no variable: all of them, with their lines. Or a tag is more than a name.
         """
-        said = render(self.text, variables, f"prompt '{self.name}'")
+        text = render(self.text, variables, f"prompt '{self.name}'")
         return message.Prompt(
-            (message.Message("user", said),),
-            said,
+            (message.Message("user", text),),
+            text,
             vars=variables,
             label=self.name,
             template=self.text,

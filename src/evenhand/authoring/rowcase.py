@@ -1,5 +1,8 @@
 """Rows and cases: a case of a row, and the row of a case again."""
 
+# Rows and cases are users': what their types say may not hold.
+# pyright: reportUnnecessaryIsInstance=false
+
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
@@ -21,26 +24,26 @@ def case_of(row: Case | Mapping[str, Any]) -> Case:
     """
     if isinstance(row, Case):
         return _kept(row)
-    if not isinstance(row, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance] (rows are users')
+    if not isinstance(row, Mapping):
         raise UsageError(f"a case is {row!r}, not an object")
-    given = dict(row)
-    metadata = given.get("metadata") or {}
-    variables = {key: value for key, value in given.items() if key not in FIELDS}
-    more = given.get("vars") or {}
+    fields = dict(row)
+    metadata = fields.get("metadata") or {}
+    variables = {key: value for key, value in fields.items() if key not in FIELDS}
+    more = fields.get("vars") or {}
     for name, value in (("metadata", metadata), ("vars", more)):
         if not isinstance(value, Mapping):
             raise UsageError(f"{name} is {_shown(value)}, not an object")
     variables.update(more)
-    tags = given.get("tags") or ()
-    id_ = given.get("id")
+    tags = fields.get("tags") or ()
+    id_ = fields.get("id")
     named = id_ is not None and id_ != ""
-    description = given.get("description")
+    description = fields.get("description")
     case = Case(
-        id=str(id_) if named else _own_id(given),
+        id=str(id_) if named else _own_id(fields),
         vars=variables,
-        input=given.get("input"),
-        expected=given.get("expected"),
-        context=_texts("context", given.get("context")),
+        input=fields.get("input"),
+        expected=fields.get("expected"),
+        context=_texts("context", fields.get("context")),
         description=str((id_ if named else "") if description is None else description),
         tags=tuple(filter(None, (tag.strip() for tag in tags.split(","))))
         if isinstance(tags, str)
@@ -56,9 +59,9 @@ def _kept(case: Case) -> Case:
     Raises:
         UsageError: It holds NaN, an infinity, something endless, or an object that JSON has no form for.
     """
-    if not isinstance(case.id, str):  # pyright: ignore[reportUnnecessaryIsInstance] (cases are users')
+    if not isinstance(case.id, str):
         raise UsageError(f"the id of a case is {_shown(case.id)}, not a text")
-    if isinstance(case.tags, str) or isinstance(case.context, str):  # pyright: ignore[reportUnnecessaryIsInstance] (see above)
+    if isinstance(case.tags, str) or isinstance(case.context, str):
         raise UsageError(f"case {case.id!r}: tags and context are lists of texts, not one text")
     try:
         encode([case.vars, case.input, case.expected, case.metadata])
@@ -100,19 +103,19 @@ def row_of(case: Case) -> dict[str, Any]:
     return row | ({"vars": clashing} if clashing else {})
 
 
-def _texts(what: str, given: object) -> tuple[str, ...]:
+def _texts(what: str, value: object) -> tuple[str, ...]:
     """A list of texts; one text is a list of one, and nothing or an empty text a list of none.
 
     Raises:
         UsageError: It is something else.
     """
-    if given is None or given == "":
+    if value is None or value == "":
         return ()
-    if isinstance(given, str):
-        return (given,)
-    if not isinstance(given, Sequence):
-        raise UsageError(f"{what} is {_shown(given)}, not a list of texts")
-    items = cast("Sequence[object]", given)
+    if isinstance(value, str):
+        return (value,)
+    if not isinstance(value, Sequence):
+        raise UsageError(f"{what} is {_shown(value)}, not a list of texts")
+    items = cast("Sequence[object]", value)
     for item in items:
         if not isinstance(item, str):
             raise UsageError(f"{what} has {_shown(item)} in it, not a text")

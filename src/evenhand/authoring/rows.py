@@ -126,11 +126,11 @@ def _yaml(file: Path, problems: list[Problem]) -> Iterator[tuple[int, Row]]:
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         line, column = (mark.line + 1, mark.column + 1) if mark else (0, 0)
-        said = getattr(error, "problem", None) or str(error).partition("\n")[0]
-        problems.append(Problem(str(file), line, column, f"is not YAML: {said}"))
+        detail = getattr(error, "problem", None) or str(error).partition("\n")[0]
+        problems.append(Problem(str(file), line, column, f"is not YAML: {detail}"))
     except (ValueError, RecursionError) as error:
-        said = "it is nested too deeply" if isinstance(error, RecursionError) else error
-        problems.append(Problem(str(file), 0, 0, f"cannot be read: {said}"))
+        detail = "it is nested too deeply" if isinstance(error, RecursionError) else error
+        problems.append(Problem(str(file), 0, 0, f"cannot be read: {detail}"))
     else:
         yield from _items(file, value, problems)
 
@@ -199,7 +199,7 @@ def _not_utf8(file: Path) -> int:
     return 0
 
 
-def told(problems: Sequence[Problem], most: int = 50) -> ConfigError:
+def problems_error(problems: Sequence[Problem], most: int = 50) -> ConfigError:
     """The error that says what is wrong, of very many problems the first."""
     ordered = sorted(problems)
     return ConfigError(ordered[:most], more=max(0, len(ordered) - most))

@@ -72,9 +72,9 @@ def _planned(
     sets: Sequence[EvalSet], selection: Selection, settings: Settings, strict: bool
 ) -> Plan:
     wrong = [
-        f"{type(given).__name__} is not an EvalSet"
-        for given in cast("Sequence[object]", sets)
-        if not isinstance(given, EvalSet)
+        f"{type(item).__name__} is not an EvalSet"
+        for item in cast("Sequence[object]", sets)
+        if not isinstance(item, EvalSet)
     ]
     numbers = (
         ROWS.problem("first", selection.first),

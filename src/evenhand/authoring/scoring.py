@@ -102,15 +102,15 @@ async def score_async(
     check_system("definitions", definitions)
     chosen = chosen_metrics(metrics)
     need_weights(weights, chosen)
-    given = AnsweredQuestion(
+    material = AnsweredQuestion(
         question, answer, context, expected, retrieved, relevant, metadata or {}
     )
-    case = _case(given)
+    case = _case(material)
     plan = case_plan(
         "score",
         "",
         [case],
-        _Measuring(chosen, given, embedder),
+        _Measuring(chosen, material, embedder),
         [case.id, *(one.name for one in chosen)],
         models_for(Path.cwd(), judge=judge),
         config={"metrics": described(chosen)},
@@ -146,7 +146,7 @@ def chosen_metrics(metrics: Sequence[str | Scorer | ScorerFunction]) -> list[Met
     """
     if isinstance(metrics, str) or callable(metrics) or hasattr(metrics, "score"):
         metrics = [cast("str | Scorer", metrics)]
-    found: dict[str, Metric] = {}
+    by_name: dict[str, Metric] = {}
     wrong: list[UsageError] = []
     for one in metrics:
         try:
@@ -155,13 +155,13 @@ def chosen_metrics(metrics: Sequence[str | Scorer | ScorerFunction]) -> list[Met
         except UsageError as error:
             wrong.append(error)
         else:
-            found[chosen.name] = chosen
+            by_name[chosen.name] = chosen
     if wrong:
         hints = dict.fromkeys(error.hint for error in wrong if error.hint)
         raise UsageError("\n".join(e.message for e in wrong), hint="\n  ".join(hints))
-    if not found:
+    if not by_name:
         raise UsageError("metrics: there are none", hint=f"By default: {', '.join(DEFAULT)}.")
-    return list(found.values())
+    return list(by_name.values())
 
 
 def described(metrics: Sequence[Metric]) -> list[dict[str, Any]]:
@@ -201,10 +201,10 @@ def expect_metrics(
         )
 
 
-def _own(given: object) -> Metric:
+def _own(target: object) -> Metric:
     """A scorer or a function of the user's as a metric. It is told what is given, or else looks at the case."""
     try:
-        scorer = as_scorer(given)
+        scorer = as_scorer(target)
     except UsageError as error:
         raise UsageError(f"metrics: {error.message}", hint=error.hint) from None
     own = of_scorer(scorer, label_of(scorer))
@@ -228,22 +228,30 @@ class _Measuring:
         return self.answered.answer
 
 
-def _case(given: AnsweredQuestion) -> Case:
+def _case(answered: AnsweredQuestion) -> Case:
     """The case that the answer is of."""
-    kept = {"input": given.question, "expected": given.expected, "metadata": dict(given.metadata)}
+    kept = {
+        "input": answered.question,
+        "expected": answered.expected,
+        "metadata": dict(answered.metadata),
+    }
     try:
-        id_ = case_id([kept, str(given.answer), str(given.context)])
+        id_ = case_id([kept, str(answered.answer), str(answered.context)])
     except (TypeError, ValueError):  # NaN or the like; it is told where it is looked at
         id_ = "score"
     context: tuple[str, ...] = ()
     with contextlib.suppress(EvenhandError):  # told by each metric that looks at them
-        context = passages_in(given.context)
+        context = passages_in(answered.context)
     return Case(
-        id_, input=given.question, expected=given.expected, context=context, metadata=given.metadata
+        id_,
+        input=answered.question,
+        expected=answered.expected,
+        context=context,
+        metadata=answered.metadata,
     )
 
 
 def _unfinished(finished: Finished) -> EvenhandError:
     ending = finished.ending
-    said = ending.message or "it was stopped"
-    return BudgetStop(said) if ending.status == "out_of_budget" else ProviderError(said)
+    message = ending.message or "it was stopped"
+    return BudgetStop(message) if ending.status == "out_of_budget" else ProviderError(message)

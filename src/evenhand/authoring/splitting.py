@@ -56,22 +56,22 @@ def places_of(
         )
     if len(parts) > len(cases):
         raise UsageError(f"split: {len(cases)} cases cannot be split into {len(parts)} parts")
-    found = {name: array("Q") for name in parts}
+    places_by_part = {name: array("Q") for name in parts}
     if by:
-        _by_value(cases, parts, found, seed, by)
+        _by_value(cases, parts, places_by_part, seed, by)
     else:
-        _by_hash(cases, parts, found, seed, group)
-    empty = [name for name, places in found.items() if not places]
+        _by_hash(cases, parts, places_by_part, seed, group)
+    empty = [name for name, places in places_by_part.items() if not places]
     if empty:
         what = f"split: no case of {len(cases):,} falls into {', '.join(map(repr, empty))}"
         raise UsageError(what, hint="Take another seed, or a larger share.")
-    return found
+    return places_by_part
 
 
 def _by_hash(
     cases: Sequence[Case],
     parts: Mapping[str, float],
-    found: dict[str, array[int]],
+    places_by_part: dict[str, array[int]],
     seed: int,
     group: str,
 ) -> None:
@@ -80,9 +80,9 @@ def _by_hash(
     for place, case in enumerate(cases):
         value = _value(case, group) if group else None
         grouped += value is not None
-        found[_part(_hash(seed, case.id if value is None else f"group {value}"), parts)].append(
-            place
-        )
+        places_by_part[
+            _part(_hash(seed, case.id if value is None else f"group {value}"), parts)
+        ].append(place)
     if group and not grouped:
         raise UsageError(
             f"split: no case has {group!r}",
@@ -93,7 +93,7 @@ def _by_hash(
 def _by_value(
     cases: Sequence[Case],
     parts: Mapping[str, float],
-    found: dict[str, array[int]],
+    places_by_part: dict[str, array[int]],
     seed: int,
     by: str,
 ) -> None:
@@ -110,9 +110,9 @@ def _by_value(
             number += 1
             part = max(parts, key=lambda name: parts[name] / total * number - have[name])
             have[part] += 1
-            found[part].append(place)
-    for name, places in found.items():
-        found[name] = array("Q", sorted(places))
+            places_by_part[part].append(place)
+    for name, places in places_by_part.items():
+        places_by_part[name] = array("Q", sorted(places))
 
 
 def _part(hashed: int, parts: Mapping[str, float]) -> str:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from evenhand.authoring.rowcase import case_of
-from evenhand.authoring.rows import readable, source_in, told, unreadable
+from evenhand.authoring.rows import problems_error, readable, source_in, unreadable
 from evenhand.core.case import Case
 from evenhand.core.errors import ConfigError, Problem, UsageError
 
@@ -34,7 +34,7 @@ class CasesInFile(Sequence[Case]):
     def __init__(self, file: Path) -> None:
         problems: list[Problem] = []
         if not readable(file, problems):
-            raise told(problems)
+            raise problems_error(problems)
         source = source_in(file)
         if source is None:
             raise UsageError(
@@ -55,13 +55,13 @@ class CasesInFile(Sequence[Case]):
                     ids.append(_short(case.id))
                     lines.append(line)
                 if len(problems) >= _ENOUGH:
-                    raise told(problems)
+                    raise problems_error(problems)
         self._state = _state(file)
         problems += self._doubles(ids, lines)
         if not self._places and not problems:
             problems.append(Problem(str(file), 0, 0, "holds no cases"))
         if problems:
-            raise told(problems)
+            raise problems_error(problems)
 
     def __len__(self) -> int:
         return len(self._places)
@@ -102,5 +102,5 @@ def _short(id_: str) -> int:
 
 
 def _state(file: Path) -> tuple[int, int]:
-    found = file.stat()
-    return found.st_size, found.st_mtime_ns
+    status = file.stat()
+    return status.st_size, status.st_mtime_ns

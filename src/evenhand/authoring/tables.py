@@ -95,8 +95,8 @@ class Parquet:
     def rows(self, problems: list[Problem]) -> Iterator[Placed]:
         """The rows, each with its number, from 1."""
         for start, batch in self._read(problems):
-            for place, found in enumerate(batch.to_pylist(), start):
-                row = _unpacked(self.file, place + 1, plain_row(found), problems)
+            for place, record in enumerate(batch.to_pylist(), start):
+                row = _unpacked(self.file, place + 1, plain_row(record), problems)
                 if row is not None:
                     yield place + 1, place, row
 
@@ -113,8 +113,8 @@ class Parquet:
             if following is None:
                 return None
             self._start, self._batch = following
-        (found,) = self._batch.slice(place - self._start, 1).to_pylist()
-        return _unpacked(self.file, place + 1, plain_row(found), problems)
+        (record,) = self._batch.slice(place - self._start, 1).to_pylist()
+        return _unpacked(self.file, place + 1, plain_row(record), problems)
 
     def _read(self, problems: list[Problem]) -> Iterator[tuple[int, Any]]:
         """The batches, each with the place of its first row."""
@@ -128,8 +128,8 @@ class Parquet:
                     yield start, batch
                     start += len(batch)
         except (pa.ArrowException, pa.ArrowInvalid) as error:
-            said = str(error).partition("\n")[0]
-            problems.append(Problem(str(self.file), 0, 0, f"is not Parquet: {said}"))
+            detail = str(error).partition("\n")[0]
+            problems.append(Problem(str(self.file), 0, 0, f"is not Parquet: {detail}"))
 
 
 def parquet_library(file: Path) -> Any:

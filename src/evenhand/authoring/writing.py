@@ -148,9 +148,9 @@ def _columns(cases: Iterable[Case], native: tuple[type, ...]) -> dict[str, str]:
     }  # where nothing is said, an empty cell says nothing, too
     return {
         name: name
-        if len(found) == 1 and found <= {*native} and (counts[name] == total or name in optional)
+        if len(types) == 1 and types <= {*native} and (counts[name] == total or name in optional)
         else name + JSON_COLUMN
-        for name, found in kinds.items()
+        for name, types in kinds.items()
     }
 
 
@@ -167,13 +167,13 @@ def _kind(name: str, value: object) -> type:
 
 def _kinds(cases: Iterable[Case], columns: Mapping[str, str]) -> dict[str, type]:
     """The kind of each column's cells."""
-    found = {name: str for name, head in columns.items() if head != name}
+    kinds = {name: str for name, head in columns.items() if head != name}
     for case in cases:
         for name, value in row_of(case).items():
-            found.setdefault(name, type(value))
-        if len(found) == len(columns):
+            kinds.setdefault(name, type(value))
+        if len(kinds) == len(columns):
             break
-    return found
+    return kinds
 
 
 def _cells(row: Mapping[str, Any], columns: Mapping[str, str]) -> dict[str, Any]:

@@ -40,11 +40,11 @@ def cache(ctx: click.Context, source: Path) -> None:
 @click.pass_obj
 def stats(store: Cache) -> None:
     """Say where it is and how much it holds."""
-    found = store.stats()
+    statistics = store.stats()
     store.close()
-    click.echo(f"{found.path}: {found.entries} replies, {found.bytes / 1e6:.1f} MB")
-    if found.oldest_at is not None:
-        click.echo(f"the oldest is of {_date(found.oldest_at)}")
+    click.echo(f"{statistics.path}: {statistics.entries} replies, {statistics.bytes / 1e6:.1f} MB")
+    if statistics.oldest_at is not None:
+        click.echo(f"the oldest is of {_date(statistics.oldest_at)}")
 
 
 @cache.command()

@@ -34,19 +34,19 @@ def calibrate(run: str | None, as_json: bool, to: Path | None, no_write: bool) -
     from evenhand.store.runfile import RunFile
 
     with RunFile.open(find(Path.cwd(), run)) as run_file:
-        found = calibrated(run_file)
+        calibration = calibrated(run_file)
         path = None if no_write else to or place_of(run_file.meta)
-    labelled = any(judge.verdicts.labels for judge in found.judges)
+    labelled = any(judge.verdicts.labels for judge in calibration.judges)
     if path is not None and labelled:
-        write_calibration(found, path)
+        write_calibration(calibration, path)
         tell(f"written to {path}; commit it, and later runs are corrected with it")
     with printing():
         if as_json:
             from evenhand.report.document import json_text, writer
 
-            writer(sys.stdout)(json_text(found.document()) + "\n")
+            writer(sys.stdout)(json_text(calibration.document()) + "\n")
         else:
-            put(sys.stdout, "".join(f"{line}\n" for line in calibration_lines(found)))
-            if not labelled and found.judges:
+            put(sys.stdout, "".join(f"{line}\n" for line in calibration_lines(calibration)))
+            if not labelled and calibration.judges:
                 tell("next: evenhand label --draw 60")
     return 0

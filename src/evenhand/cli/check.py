@@ -22,7 +22,7 @@ from evenhand.core.errors import ConfigError
 @click.argument("paths", nargs=-1, metavar="[PATH[:LINE]]...", shell_complete=complete_paths)
 @selecting
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
-def check(paths: tuple[str, ...], as_json: bool, **said: Any) -> int:
+def check(paths: tuple[str, ...], as_json: bool, **options: Any) -> int:
     """Validate PATH and show what a run would do and cost. Nothing is sent.
 
     PATH is what `evenhand run` takes. Default: the current folder. All problems are shown at once, each with its file,
@@ -32,7 +32,7 @@ def check(paths: tuple[str, ...], as_json: bool, **said: Any) -> int:
     from evenhand.report.precedent import precedent_of
     from evenhand.store.catalogue import home_for
 
-    plan = asked_for(paths, said).plan(prepare=False)
+    plan = asked_for(paths, options).plan(prepare=False)
     if plan.broken:
         raise ConfigError(plan.broken)
     estimates = plan.estimate()
@@ -46,14 +46,14 @@ def check(paths: tuple[str, ...], as_json: bool, **said: Any) -> int:
     shown = "" if paths in ((), (".",)) else shlex.join(paths)
     for line in problem_lines(plan.hints, len(plan.hints)):
         tell(line)
-    for line in _told(plan.differences()):
+    for line in _difference_lines(plan.differences()):
         tell(line)
     for line in estimate_lines(plan, estimates, shown, precedent):
         click.echo(line)
     return 0
 
 
-def _told(sentences: Sequence[str]) -> Iterator[str]:
+def _difference_lines(sentences: Sequence[str]) -> Iterator[str]:
     import textwrap
 
     if sentences:

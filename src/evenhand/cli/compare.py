@@ -62,12 +62,12 @@ def compare(
     from evenhand.report.comparing import compare as compared
     from evenhand.report.words import put
 
-    found = compared(a, b, metric=metrics, margin=margin, cluster=cluster, lower=lower)
+    comparison = compared(a, b, metric=metrics, margin=margin, cluster=cluster, lower=lower)
     with printing():
         if as_json:
             from evenhand.report.document import json_text, writer
 
-            writer(sys.stdout)(json_text(found.document()) + "\n")
+            writer(sys.stdout)(json_text(comparison.document()) + "\n")
         else:
-            put(sys.stdout, f"{found.first} → {found.second}\n\n{found}\n")
-    return code_for_comparison(found.verdict)
+            put(sys.stdout, f"{comparison.first} → {comparison.second}\n\n{comparison}\n")
+    return code_for_comparison(comparison.verdict)

@@ -22,17 +22,17 @@ def complete_runs(
     from evenhand.core.errors import EvenhandError
     from evenhand.store.catalogue import files, names
 
-    found = [CompletionItem(begun, type="file")] if "/" in begun or "." in begun else []
+    items = [CompletionItem(begun, type="file")] if "/" in begun or "." in begun else []
     if "latest".startswith(begun.lower()) and begun:
-        found.append(CompletionItem("latest"))
+        items.append(CompletionItem("latest"))
     try:
         there = files(Path.cwd())
         shown = names(there)
         chosen = [path for path in there if path.stem.startswith(begun.upper()) and shown[path]]
-        found += [_run(path, max(shown[path], begun.upper(), key=len)) for path in chosen[:MOST]]
+        items += [_run(path, max(shown[path], begun.upper(), key=len)) for path in chosen[:MOST]]
     except (EvenhandError, OSError):
-        return found
-    return found
+        return items
+    return items
 
 
 def _run(path: Path, name: str) -> CompletionItem:

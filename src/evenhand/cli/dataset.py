@@ -75,8 +75,8 @@ def show(file: Path, first: int, as_json: bool) -> int:
     cases = [row_of(case) for case in data[:first]]
     with printing():
         if as_json:
-            said = {"name": data.name, "count": len(data), "fingerprint": data.fingerprint}
-            document = {**said, "fields": fields, "tags": tags, "cases": cases}
+            head = {"name": data.name, "count": len(data), "fingerprint": data.fingerprint}
+            document = {**head, "fields": fields, "tags": tags, "cases": cases}
             click.echo(json.dumps(document, ensure_ascii=False, indent=2))
             return PASSED
         click.echo(
@@ -165,9 +165,9 @@ def split(file: Path, into: str, seed: int, by: str, group: str) -> int:
     if there:
         hint = "Move it away, or name the part otherwise."
         raise UsageError(f"there already: {', '.join(there)}", hint=hint)
-    for name, found in data.split(parts, seed=seed, by=by, group=group).items():
-        found.write(files[name])
-        click.echo(f"{files[name]}: {count(len(found), 'case')}")
+    for name, dataset_part in data.split(parts, seed=seed, by=by, group=group).items():
+        dataset_part.write(files[name])
+        click.echo(f"{files[name]}: {count(len(dataset_part), 'case')}")
     return PASSED
 
 
@@ -198,7 +198,7 @@ def enrich(
     from evenhand.authoring.preparing import enrich as find
 
     data = _read(file)
-    found = find(
+    prepared = find(
         data,
         judge=judge,
         parts=[part.strip() for part in parts.split(",")],
@@ -207,8 +207,8 @@ def enrich(
         cache=False if no_cache else None,
         max_cost_usd=max_cost,
     )
-    found.data.write(to)
-    return _told(found, to, f"{found.asked:,} were asked about")
+    prepared.data.write(to)
+    return _report(prepared, to, f"{prepared.asked:,} were asked about")
 
 
 @dataset.command()
@@ -240,7 +240,7 @@ def generate(
     """
     from evenhand.authoring.generating import generate as write
 
-    found = write(
+    prepared = write(
         documents,
         model=model,
         per_document=per_document,
@@ -249,11 +249,11 @@ def generate(
         cache=False if no_cache else None,
         max_cost_usd=max_cost,
     )
-    if not len(found.data):
-        _complain(found)
+    if not len(prepared.data):
+        _complain(prepared)
         raise UsageError(f"no pair could be used; {to} was not written")
-    found.data.write(to)
-    return _told(found, to, f"{found.dropped:,} left out as doubles or without their words")
+    prepared.data.write(to)
+    return _report(prepared, to, f"{prepared.dropped:,} left out as doubles or without their words")
 
 
 def _read(file: Path, *, stream: bool = False) -> Dataset:
@@ -262,21 +262,21 @@ def _read(file: Path, *, stream: bool = False) -> Dataset:
     return Dataset.read(file.absolute(), stream=stream and file.suffix.lower() in _STREAMED)
 
 
-def _told(found: Prepared, to: Path, what: str) -> int:
+def _report(prepared: Prepared, to: Path, what: str) -> int:
     from evenhand.report.words import count, money
 
-    cost = "cost not known" if found.cost_usd is None else money(found.cost_usd)
+    cost = "cost not known" if prepared.cost_usd is None else money(prepared.cost_usd)
     click.echo(
-        f"{to}: {count(len(found.data), 'case')} · {what} · {count(found.calls, 'call')} · {cost}"
+        f"{to}: {count(len(prepared.data), 'case')} · {what} · {count(prepared.calls, 'call')} · {cost}"
     )
-    _complain(found)
-    return NO_VERDICT if found.errors else PASSED
+    _complain(prepared)
+    return NO_VERDICT if prepared.errors else PASSED
 
 
-def _complain(found: Prepared) -> None:
+def _complain(prepared: Prepared) -> None:
     from evenhand.report.words import safe
 
-    for case, why in [*found.errors.items()][:_SHOWN]:
+    for case, why in [*prepared.errors.items()][:_SHOWN]:
         tell(safe(f"{case}: {why}"))
-    if len(found.errors) > _SHOWN:
-        tell(f"… and {len(found.errors) - _SHOWN:,} more errors")
+    if len(prepared.errors) > _SHOWN:
+        tell(f"… and {len(prepared.errors) - _SHOWN:,} more errors")

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Literal
 from urllib.parse import urlsplit
 
-from evenhand.cli.added import checked
-from evenhand.core.built import is_built, missing
+from evenhand.cli.plugin_listing import checked
+from evenhand.core.built_parts import is_built, missing
 from evenhand.core.errors import ConfigError
 from evenhand.documents.findings import shown_path
 from evenhand.documents.project import project_for
@@ -115,9 +115,9 @@ def _packages() -> Iterator[Finding]:
         yield Finding(
             "warn", "uvloop is not installed", "Runs take about twice the time: pip install uvloop"
         )
-    found = [f"{name} {_version(name)}" for name in SDKS if _version(name)]
-    if found:
-        yield Finding("ok", f"SDKs, for graders of yours that use them: {', '.join(found)}")
+    versions = [f"{name} {_version(name)}" for name in SDKS if _version(name)]
+    if versions:
+        yield Finding("ok", f"SDKs, for graders of yours that use them: {', '.join(versions)}")
 
 
 def _parts() -> Iterator[Finding]:
@@ -146,16 +146,16 @@ def _version(name: str) -> str:
 
 
 def _keys(env: Mapping[str, str]) -> Iterator[Finding]:
-    found = [name for name in KEYS if env.get(name, "").strip()]
-    for name in found:
+    names = [name for name in KEYS if env.get(name, "").strip()]
+    for name in names:
         if env[name] != env[name].strip():
             yield Finding(
                 "warn",
                 f"{name} begins or ends with a space or a line break",
                 "Set it again without them.",
             )
-    if found:
-        yield Finding("ok", f"keys set: {', '.join(found)}")
+    if names:
+        yield Finding("ok", f"keys set: {', '.join(names)}")
     else:
         yield Finding(
             "warn",
@@ -190,7 +190,7 @@ def _project(folder: Path) -> Iterator[Finding]:
         project = project_for(folder)
     except ConfigError as error:
         for problem in error.problems:
-            yield Finding("bad", problem.told, problem.hint)
+            yield Finding("bad", problem.summary, problem.hint)
         return
     if not project.path:
         yield Finding("ok", "no [tool.evenhand] in a pyproject.toml: defaults hold")

@@ -40,7 +40,7 @@ def label_in_terminal(path: Path, metrics: tuple[str, ...], author: str, size: i
 
             draws = [draw(run, FIRST_DRAW, secrets.randbelow(2**31), metrics)]
         items = list(drawn_items(run, draws))
-        rules, said = run.rules(), standing_labels(run.metric_labels())
+        rules, labels = run.rules(), standing_labels(run.metric_labels())
     for metric in dict.fromkeys(item.metric for item in items):
         if metric not in rules:
             click.echo(
@@ -49,7 +49,7 @@ def label_in_terminal(path: Path, metrics: tuple[str, ...], author: str, size: i
             rules[metric] = click.prompt("rule", default="", show_default=False)
             if rules[metric]:
                 set_rule(path, metric, rules[metric])
-    left = [i for i in items if author not in said.get((i.trial.index, i.metric), {})]
+    left = [i for i in items if author not in labels.get((i.trial.index, i.metric), {})]
     done: list[DrawnItem] = []
     while left:
         item = left[0]

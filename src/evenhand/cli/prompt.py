@@ -10,9 +10,9 @@ import click
 
 from evenhand.cli.completing import complete_prompts
 from evenhand.cli.exits import FAILED, PASSED
-from evenhand.cli.prompt_looks import doctor, list_, log, show
-from evenhand.cli.prompt_uses import render, send
-from evenhand.cli.prompts_here import library_here, plain, prompt_named, say, start
+from evenhand.cli.prompt_inspection import doctor, list_, log, show
+from evenhand.cli.prompt_lookup import library_here, plain, prompt_named, say, start
+from evenhand.cli.prompt_rendering import render, send
 from evenhand.cli.streams import tell
 
 
@@ -43,7 +43,7 @@ def new(id_: str, source: str) -> int:
     from evenhand.cli.ignoring import ignore_runs
     from evenhand.core.errors import UsageError
     from evenhand.registry.library import Library, library_of
-    from evenhand.registry.starting import new as make
+    from evenhand.registry.new_prompts import new as make
 
     try:
         library = library_of(start())
@@ -72,7 +72,7 @@ def edit(id_: str, name: str) -> int:
     import subprocess
 
     from evenhand.core.errors import UsageError
-    from evenhand.registry.starting import bumped
+    from evenhand.registry.new_prompts import bumped
 
     path = library_here().folder(id_) / name
     editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
@@ -98,17 +98,17 @@ def promote(id_: str, *, force: bool, reason: str) -> int:
     """Promote a prompt (draft → tested → ready) if its evidence is sufficient; otherwise list what is missing."""
     from evenhand.registry.promotion import promote as promote_it
 
-    found = prompt_named(id_)
-    done = promote_it(found, force=force, reason=reason)
+    folder = prompt_named(id_)
+    done = promote_it(folder, force=force, reason=reason)
     for gate in done.gates:
         past = "forced past: " if done.done and not gate.met else ""
         tell(plain(f"{past}{gate}"))
     if not done.done:
         tell(
-            f"{id_} stays {found.meta.status}: {len(done.missing)} of the gates to {done.target} not met"
+            f"{id_} stays {folder.meta.status}: {len(done.missing)} of the gates to {done.target} not met"
         )
         return FAILED
-    say(f"{id_}: {found.meta.status} → {done.target}")
+    say(f"{id_}: {folder.meta.status} → {done.target}")
     return PASSED
 
 
@@ -145,8 +145,8 @@ def site(out: Path) -> int:
     """
     from evenhand.registry.site import build
 
-    told = build(library_here(), out)
-    for line in told:
+    messages = build(library_here(), out)
+    for line in messages:
         tell(plain(line))
     say(str(out / "index.html"))
     return PASSED
@@ -181,10 +181,10 @@ def migrate(*, write_them: bool) -> int:
     """Make a folder of each prompts/{ready,tested,draft}/*.md, the layout in which a status was a folder."""
     from evenhand.registry.migrating import migrate as move
 
-    told = move(library_here(), write_them=write_them)
-    for line in told:
+    moves = move(library_here(), write_them=write_them)
+    for line in moves:
         say(plain(line))
-    if told and not write_them:
+    if moves and not write_them:
         say("\nnext: evenhand prompt migrate --write")
     return PASSED
 

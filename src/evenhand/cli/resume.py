@@ -19,27 +19,27 @@ from evenhand.core.errors import UsageError
 )
 @click.argument("run", required=False, metavar="[RUN]", shell_complete=complete_runs)
 @session_options
-def resume(run: str | None, **said: Any) -> int:
+def resume(run: str | None, **options: Any) -> int:
     """Resume RUN and retry its errors. RUN is an id, the start of one, or a file. Default: the latest run.
 
     Finished trials are kept, unless they follow one that ended in an error, as in a conversation. Replies that the run
     has are read from its file. Calls that were in flight when a run was killed may have been charged: they are counted,
     with the most that they can have cost.
     """
-    return gone_on(run, Session.of(said))
+    return gone_on(run, Session.of(options))
 
 
 @click.command(cls=GroupedCommand, short_help="Retry the trials of a run that ended in an error.")
 @click.argument("run", required=False, metavar="[RUN]", shell_complete=complete_runs)
 @session_options
-def retry(run: str | None, **said: Any) -> int:
+def retry(run: str | None, **options: Any) -> int:
     """Retry the trials of RUN that ended in an error. RUN is an id, its start, or a file. Default: the latest run.
 
     Results are written to the same run; all other trials stay as they are. Replies that the run has are used again,
     even those that a judge's verdict could not be read from. With --no-cache, these trials ask everything again, and it
     is paid for again.
     """
-    return redone(run, Session.of(said))
+    return redone(run, Session.of(options))
 
 
 def redone(run: str | None, session: Session) -> int:
@@ -67,7 +67,7 @@ def redone(run: str | None, session: Session) -> int:
 
 def gone_on(run: str | None, session: Session, *, anew: bool = False) -> int:
     """Goes on with an earlier run, as it was started but for what is said now."""
-    from evenhand.cli.asked import Asked
+    from evenhand.cli.run_request import Asked
     from evenhand.engine.door import Settings
     from evenhand.store.catalogue import find
     from evenhand.store.runfile import RunFile

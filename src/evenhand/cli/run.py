@@ -101,7 +101,7 @@ def run(
     at_least: float | None,
     model: str,
     calibrated: str | None,
-    **said: Any,
+    **options: Any,
 ) -> int:
     """Run a folder's prompts × models × tests, its eval sets, or its prompt directories.
 
@@ -116,13 +116,13 @@ def run(
     from evenhand.documents.project import project_for
     from evenhand.engine.door import Settings
 
-    session = Session.of(said)
+    session = Session.of(options)
     if retry_errors or resumed:
         from evenhand.cli.resume import gone_on, redone
 
         return (redone if retry_errors else gone_on)(resumed or None, session)
     asked = replace(
-        asked_for(paths, said),
+        asked_for(paths, options),
         offline=offline,
         strict=strict,
         definitions=definitions or "",

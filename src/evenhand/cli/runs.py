@@ -18,9 +18,13 @@ if TYPE_CHECKING:
 @click.argument("title")
 def rename(run: str, title: str) -> int:
     """Rename RUN (an id, the start of one, or a file) to TITLE. An empty TITLE restores the original one."""
-    path = _found(run)
-    said = _said(path, title=title)
-    tell(f"{path.stem} is called {said.title}" if said.title else f"{path.stem} has its own title")
+    path = _run_path(run)
+    remarks = _remark(path, title=title)
+    tell(
+        f"{path.stem} is called {remarks.title}"
+        if remarks.title
+        else f"{path.stem} has its own title"
+    )
     return 0
 
 
@@ -30,12 +34,12 @@ def rename(run: str, title: str) -> int:
 @click.option("--remove", is_flag=True, help="Remove these tags; without any, remove all.")
 def tag(run: str, tags: tuple[str, ...], remove: bool) -> int:
     """Add TAGS to RUN (an id, the start of one, or a file); without any, list its tags."""
-    path = _found(run)
+    path = _run_path(run)
     known = _remarks(path).tags
     rest = [each for each in known if tags and each not in tags]
     after = rest if remove else [*known, *tags]
-    said = _said(path, tags=after) if remove or tags else _remarks(path)
-    for each in said.tags:
+    remarks = _remark(path, tags=after) if remove or tags else _remarks(path)
+    for each in remarks.tags:
         click.echo(each)
     return 0
 
@@ -50,10 +54,10 @@ def note(run: str, text: str | None) -> int:
     """
     from evenhand.report.words import safe
 
-    path = _found(run)
-    said = _remarks(path) if text is None else _said(path, note=text)
-    if said.note:
-        click.echo("\n".join(safe(line) for line in said.note.splitlines()))
+    path = _run_path(run)
+    remarks = _remarks(path) if text is None else _remark(path, note=text)
+    if remarks.note:
+        click.echo("\n".join(safe(line) for line in remarks.note.splitlines()))
     return 0
 
 
@@ -70,7 +74,7 @@ def delete(runs: tuple[str, ...], yes: bool) -> int:
     from evenhand.store import remarks
     from evenhand.store.runfile import RunFile
 
-    paths = list(dict.fromkeys(map(_found, runs)))
+    paths = list(dict.fromkeys(map(_run_path, runs)))
     failed = False
     for path in paths:
         try:
@@ -95,7 +99,7 @@ def delete(runs: tuple[str, ...], yes: bool) -> int:
     return 2 if failed else 0
 
 
-def _found(run: str) -> Path:
+def _run_path(run: str) -> Path:
     from evenhand.store.catalogue import find
 
     return find(Path.cwd(), run)
@@ -108,7 +112,7 @@ def _remarks(path: Path) -> Remarks:
         return run_file.remarks
 
 
-def _said(path: Path, **said: object) -> Remarks:
+def _remark(path: Path, **changes: object) -> Remarks:
     from evenhand.store.remarks import remark
 
-    return remark(path, said)
+    return remark(path, changes)

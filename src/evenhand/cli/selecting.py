@@ -14,7 +14,7 @@ from evenhand.cli.numbers import Number
 from evenhand.core.ranges import MILLISECONDS, REPEATS, ROWS, SEED
 
 if TYPE_CHECKING:
-    from evenhand.cli.asked import Asked
+    from evenhand.cli.run_request import Asked
 
 F = TypeVar("F", bound=Callable[..., object])
 
@@ -217,89 +217,89 @@ def selecting(command: F) -> F:
     return command
 
 
-def asked_for(paths: tuple[str, ...], said: Mapping[str, Any]) -> Asked:
+def asked_for(paths: tuple[str, ...], options: Mapping[str, Any]) -> Asked:
     """What these options ask for.
 
     Raises:
         UsageError: One of them cannot be read.
     """
-    from evenhand.cli.asked import Asked, Failing, absolute
+    from evenhand.cli.run_request import Asked, Failing, absolute
     from evenhand.core.errors import UsageError
     from evenhand.core.plan import Selection
     from evenhand.promptfoo.overrides import Overrides, range_of, split_paths
 
-    if bool(said["assertions"]) != bool(said["model_outputs"]):
+    if bool(options["assertions"]) != bool(options["model_outputs"]):
         raise UsageError(
             "--assertions and --model-outputs belong together", hint="Give both, or neither."
         )
-    tags, names = _pairs("--tag", said["tag"], bare=True)
+    tags, names = _pairs("--tag", options["tag"], bare=True)
     failing = None
     for option, outcomes in (
         ("filter_failing", ("fail", "error")),
         ("filter_failing_only", ("fail",)),
         ("filter_errors_only", ("error",)),
     ):
-        if said[option]:
-            failing = Failing(_run_file(said[option]), outcomes)
-    given = (*paths, *said["configs"])
+        if options[option]:
+            failing = Failing(_run_file(options[option]), outcomes)
+    sources = (*paths, *options["configs"])
     return Asked(
-        paths=tuple(map(absolute, given or (".",))),
+        paths=tuple(map(absolute, sources or (".",))),
         selection=Selection(
-            metadata=said["filter_metadata"],
-            filter=said["filter_"],
-            pattern=said["filter_pattern"],
-            range=range_of(said["filter_range"]),
-            first=said["first"],
-            sample=said["sample"],
-            seed=said["seed"],
-            repeats=said["repeat"],
-            prompts=said["filter_prompts"],
-            models=said["filter_providers"],
+            metadata=options["filter_metadata"],
+            filter=options["filter_"],
+            pattern=options["filter_pattern"],
+            range=range_of(options["filter_range"]),
+            first=options["first"],
+            sample=options["sample"],
+            seed=options["seed"],
+            repeats=options["repeat"],
+            prompts=options["filter_prompts"],
+            models=options["filter_providers"],
         ),
         failing=failing,
         over=Overrides(
-            prompts=tuple(_found(text) for text in said["prompts"]),
-            providers=said["providers"],
-            tests=_file(said["tests"]),
-            variables=_pairs("--var", said["var"])[0],
-            prefix=said["prompt_prefix"],
-            suffix=said["prompt_suffix"],
-            description=said["description"],
+            prompts=tuple(_prompt_source(text) for text in options["prompts"]),
+            providers=options["providers"],
+            tests=_file(options["tests"]),
+            variables=_pairs("--var", options["var"])[0],
+            prefix=options["prompt_prefix"],
+            suffix=options["prompt_suffix"],
+            description=options["description"],
             tags=tags,
-            grader=said["grader"],
-            model_outputs=_file(said["model_outputs"]),
-            assertions=_file(said["assertions"]),
-            delay_ms=said["delay"],
-            env_files=tuple(map(absolute, split_paths(said["env_files"]))),
+            grader=options["grader"],
+            model_outputs=_file(options["model_outputs"]),
+            assertions=_file(options["assertions"]),
+            delay_ms=options["delay"],
+            env_files=tuple(map(absolute, split_paths(options["env_files"]))),
         ),
-        names=said["names"],
+        names=options["names"],
         tag=names[-1] if names else "",
-        case=said["case"],
-        strict_prompts=said["strict_prompts"],
+        case=options["case"],
+        strict_prompts=options["strict_prompts"],
     )
 
 
 def _pairs(
-    option: str, given: tuple[str, ...], *, bare: bool = False
+    option: str, texts: tuple[str, ...], *, bare: bool = False
 ) -> tuple[dict[str, str], list[str]]:
     """`name=value`s by name, and, where they may be, names without a value."""
-    found: dict[str, str] = {}
+    pairs: dict[str, str] = {}
     names: list[str] = []
-    for text in given:
+    for text in texts:
         name, equals, value = text.partition("=")
         if equals and name:
-            found[name] = value
+            pairs[name] = value
         elif bare and name:
             names.append(name)
         else:
             raise click.UsageError(f"{option}: {text!r} is not NAME=VALUE.")
-    return found, names
+    return pairs, names
 
 
 def _run_file(ref: str) -> str:
     """The file of the run meant, absolute, so that the same is meant when it is asked again."""
     if ref.endswith(".json") and Path(ref).is_file():
-        return os.path.abspath(ref)  # noqa: PTH100 (as in `absolute`)
+        return os.path.abspath(ref)
     from evenhand.store.catalogue import find
 
     return str(find(Path.cwd(), ref))
@@ -309,12 +309,12 @@ def _file(name: str) -> str:
     """A file that is named where one stands, not in the config's folder."""
     if not name or "://" in name.removeprefix("file://"):
         return name
-    return os.path.abspath(name.removeprefix("file://"))  # noqa: PTH100 (a name may have a function or a sheet after it)
+    return os.path.abspath(name.removeprefix("file://"))
 
 
-def _found(text: str) -> str:
+def _prompt_source(text: str) -> str:
     """A prompt: a file where one stands, or else text."""
     name = text.removeprefix("file://")
     path = name.rpartition(":")[0] if ".py:" in name else name
-    there = len(path) < 400 and "\n" not in path and os.path.exists(path)  # noqa: PTH110 (longer is no name)
-    return f"file://{os.path.abspath(name)}" if there else text  # noqa: PTH100 (see above)
+    there = len(path) < 400 and "\n" not in path and os.path.exists(path)
+    return f"file://{os.path.abspath(name)}" if there else text

@@ -19,7 +19,7 @@ from evenhand.core.ranges import BUDGET_USD, CONCURRENCY, RETRIES, SECONDS
 from evenhand.scorers.rag.definitions import OURS, using_definitions
 
 if TYPE_CHECKING:
-    from evenhand.cli.asked import Asked
+    from evenhand.cli.run_request import Asked
     from evenhand.core.plan import Plan
     from evenhand.core.run import CallRecord, RunStatus, TrialResult, VerdictWord
     from evenhand.core.variant import Variant
@@ -125,9 +125,9 @@ class Session:
     outputs: tuple[str, ...] = ()
 
     @staticmethod
-    def of(said: dict[str, Any]) -> Session:
+    def of(options: dict[str, Any]) -> Session:
         """Takes its own out of a command's options, and leaves the others."""
-        return Session(**{name: said.pop(name) for name in Session.__slots__ if name in said})
+        return Session(**{name: options.pop(name) for name in Session.__slots__ if name in options})
 
 
 def run_asked(asked: Asked, settings: Settings, file: Path | None, session: Session) -> int:
@@ -267,13 +267,13 @@ def _report(finished: Finished, plan: Plan, session: Session) -> int:
     from evenhand.store.runfile import RunFile
 
     # On a terminal the progress line has said it already.
-    said = sys.stdout.isatty() and sys.stderr.isatty() and not session.no_progress
+    heading_shown = sys.stdout.isatty() and sys.stderr.isatty() and not session.no_progress
     with RunFile.open(finished.path) as run_file:
         print_run(
             run_file,
             as_json=session.as_json,
             table=not session.no_table,
-            with_heading=not said,
+            with_heading=not heading_shown,
             calls=session.calls,
         )
         _write(run_file, (*session.outputs, *plan.options.outputs), calls=session.calls)

@@ -85,7 +85,7 @@ def doctor() -> int:
 def scorers() -> int:
     """List the scorers of eval sets and the assertion types of YAML files."""
     from evenhand.assertions.kinds import kinds
-    from evenhand.cli.added import list_added
+    from evenhand.cli.plugin_listing import list_added
     from evenhand.core.plugins import ASSERTIONS, SCORERS
     from evenhand.scorers.catalog import Entry
     from evenhand.scorers.catalog import scorers as listed
@@ -119,7 +119,7 @@ def _list(entries: Sequence[Entry]) -> None:
 @click.command(short_help="List the providers and how to write their ids.")
 def providers() -> int:
     """List the providers, how to write their ids, and the environment variables that hold their keys."""
-    from evenhand.cli.added import list_added
+    from evenhand.cli.plugin_listing import list_added
     from evenhand.core.plugins import PROVIDERS
     from evenhand.providers.catalog import KEYS, SCHEMES
 

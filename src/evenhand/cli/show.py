@@ -57,13 +57,13 @@ def narrowed(run_file: RunFile, where: str | None, baseline: str | None) -> RunF
     from evenhand.store.catalogue import find
     from evenhand.store.runfile import RunFile
 
-    def said(note: object) -> None:
+    def print_note(note: object) -> None:
         click.echo(str(note), err=True)
 
     if baseline is None:
-        return narrow(run_file, where, say=said)
+        return narrow(run_file, where, say=print_note)
     with RunFile.open(find(Path.cwd(), baseline)) as before:
-        return narrow(run_file, where, before, say=said)
+        return narrow(run_file, where, before, say=print_note)
 
 
 with_calls = click.option(
@@ -106,9 +106,9 @@ def show(
     if run and cell is None and (":" in run or (run.isdigit() and len(run) < SHORTEST_ID)):
         run, cell = None, run
     if listing:
-        found = [listed for home in homes(Path.cwd()) for listed in runs(home)]
+        every_run = [listed for home in homes(Path.cwd()) for listed in runs(home)]
         with printing():
-            for line in listed_json(found) if as_json else list_lines(found):
+            for line in listed_json(every_run) if as_json else list_lines(every_run):
                 sys.stdout.write(line + "\n")
         return 0
     with RunFile.open(find(Path.cwd(), run)) as whole:
@@ -248,8 +248,8 @@ def _print_trials(run_file: RunFile, out: TextIO, *, calls: bool = False) -> Non
             put(out, verbose.text(trial))
             if calls:
                 width, ink = _width(out) or PLAIN_WIDTH, Ink(_color(out))
-                told = call_lines(run_file, trial, width, ink, whole=True)
-                put(out, "".join(f"{line}\n" for line in told[1:]) + "\n")
+                lines = call_lines(run_file, trial, width, ink, whole=True)
+                put(out, "".join(f"{line}\n" for line in lines[1:]) + "\n")
 
 
 def verbose_for(

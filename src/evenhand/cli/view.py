@@ -78,17 +78,17 @@ def view(run: str | None, port: int | None, host: str, open_: bool | None) -> in
 async def _until_told(serving: Coroutine[Any, Any, None]) -> int:
     """Serves until SIGINT or SIGTERM; the exit code."""
     task = asyncio.ensure_future(serving)
-    told: list[int] = []
+    signals: list[int] = []
 
     def end(number: int) -> None:
-        told.append(number)
+        signals.append(number)
         task.cancel()
 
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, end, number)
     with contextlib.suppress(asyncio.CancelledError):
         await task
-    return 128 + told[0] if told else 0
+    return 128 + signals[0] if signals else 0
 
 
 def _desktop() -> bool:

@@ -85,13 +85,13 @@ def _keys_in(value: object) -> int:
 
 
 def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
+    fields = dict(pairs)
+    if len(fields) != len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
         msg = f"the key {twice!r} is there twice"
         raise ValueError(msg)
-    return found
+    return fields
 
 
 def digest(*parts: bytes | str) -> str:

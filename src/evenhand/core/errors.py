@@ -75,10 +75,10 @@ class Problem:
     slug: str = field(default="config", compare=False)
 
     def __str__(self) -> str:
-        return self.told + (f"\n  {self.hint}" if self.hint else "")
+        return self.summary + (f"\n  {self.hint}" if self.hint else "")
 
     @property
-    def told(self) -> str:
+    def summary(self) -> str:
         """Where, and what is wrong, without the advice."""
         place = self.file
         with contextlib.suppress(OSError):  # the folder one stands in may be gone

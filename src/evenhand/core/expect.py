@@ -206,12 +206,12 @@ def _decided(expectation: Expectation) -> bool:
     return bounded or expectation.only_measured
 
 
-def _beside(given: Mapping[str, Any], found: Mapping[str, Any]) -> Mapping[str, Any]:
+def _beside(attached: Mapping[str, Any], metadata: Mapping[str, Any]) -> Mapping[str, Any]:
     """What the user attached, and what the scorer found. A key of both is the scorer's; the user's is in `given`."""
-    if given.keys().isdisjoint(found):
-        return {**given, **found}
-    aside = {key: value for key, value in given.items() if key in found or key == "given"}
-    return {**given, **found, "given": aside}
+    if attached.keys().isdisjoint(metadata):
+        return {**attached, **metadata}
+    aside = {key: value for key, value in attached.items() if key in metadata or key == "given"}
+    return {**attached, **metadata, "given": aside}
 
 
 def state_of(outcomes: Sequence[Outcome]) -> State:
@@ -289,12 +289,12 @@ def named_scores(outcomes: Sequence[Outcome]) -> dict[str, float]:
             by_name.setdefault(o.metric, []).append((o.score, o.weight))
         for name, value in o.named.items():
             by_name.setdefault(name, []).append((value, o.weight))
-    found: dict[str, float] = {}
+    means: dict[str, float] = {}
     for name, pairs in by_name.items():
         total = sum(weight for _, weight in pairs)
         if total:
-            found[name] = sum(value * weight for value, weight in pairs) / total
-    return found
+            means[name] = sum(value * weight for value, weight in pairs) / total
+    return means
 
 
 def _why(reason: str, bound: str) -> str:

@@ -92,11 +92,11 @@ def standing(labels: Iterable[Label]) -> Mapping[int, tuple[Label, ...]]:
         key = (label.index, label.author, label.field)
         last.pop(key, None)
         last[key] = label
-    found: dict[int, tuple[Label, ...]] = {}
+    by_trial: dict[int, tuple[Label, ...]] = {}
     for label in last.values():
         if label.value is not None:
-            found[label.index] = (*found.get(label.index, ()), label)
-    return found
+            by_trial[label.index] = (*by_trial.get(label.index, ()), label)
+    return by_trial
 
 
 def newest(labels: Iterable[Label]) -> dict[LabelField, LabelValue]:

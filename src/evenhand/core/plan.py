@@ -382,7 +382,7 @@ class Selection:
     prompts: str = ""
     models: str = ""
 
-    def told(self) -> list[Any]:
+    def as_list(self) -> list[Any]:
         """All of it, as JSON has it, for fingerprints."""
         only = None if self.only is None else sorted(self.only)
         return [

@@ -83,14 +83,14 @@ def plugin(group: str, name: str) -> Plugin | None:
     Raises:
         UsageError: Several packages have it.
     """
-    found = plugins(group).get(name, ())
-    if len(found) > 1:
-        packages = " and ".join(one.package for one in found)
+    candidates = plugins(group).get(name, ())
+    if len(candidates) > 1:
+        packages = " and ".join(one.package for one in candidates)
         raise UsageError(
             f"{GROUPS[group]} '{name}' is in several packages: {packages}",
             hint="Uninstall all but one of them.",
         )
-    return found[0] if found else None
+    return candidates[0] if candidates else None
 
 
 @functools.lru_cache(maxsize=16)
@@ -99,9 +99,9 @@ def _installed(group: str, path: tuple[str, ...]) -> Mapping[str, tuple[Plugin, 
     from importlib.metadata import entry_points  # noqa: PLC0415 (costs time, and few need it)
 
     del path
-    found: dict[str, dict[str, Plugin]] = {}
+    by_name: dict[str, dict[str, Plugin]] = {}
     for point in entry_points(group=group):
         package, version = (point.dist.name, point.dist.version) if point.dist else ("", "")
         one = Plugin(group, point.name, package, version, point.value)
-        found.setdefault(point.name, {}).setdefault(package, one)
-    return {name: tuple(one[p] for p in sorted(one)) for name, one in sorted(found.items())}
+        by_name.setdefault(point.name, {}).setdefault(package, one)
+    return {name: tuple(one[p] for p in sorted(one)) for name, one in sorted(by_name.items())}

@@ -54,10 +54,10 @@ def checked(field: str, value: object) -> tuple[RemarkField, str | list[str]]:
 
 
 def _tags(value: object) -> list[str]:
-    given = cast("list[object]", value) if isinstance(value, list) else None
-    if given is None or not all(isinstance(tag, str) for tag in given):
+    items = cast("list[object]", value) if isinstance(value, list) else None
+    if items is None or not all(isinstance(tag, str) for tag in items):
         raise UsageError("tags: a list of texts")
-    tags = list(dict.fromkeys(" ".join(str(tag).split()) for tag in given))
+    tags = list(dict.fromkeys(" ".join(str(tag).split()) for tag in items))
     tags = [tag for tag in tags if tag]
     if len(tags) > MOST_TAGS or any(len(tag) > LONGEST_TAG for tag in tags):
         raise UsageError(

@@ -129,11 +129,11 @@ class Secrets:
 
     def learn(self, values: Iterable[str]) -> None:
         """Takes in secrets themselves; of those with spaces in them (`Bearer …`) each piece that is telling."""
-        found = {piece for value in values for piece in _pieces(value)} - self._plain
-        if not found:
+        new = {piece for value in values for piece in _pieces(value)} - self._plain
+        if not new:
             return
         with self._lock:
-            self._plain |= found
+            self._plain |= new
             forms = {form for value in self._plain for form in _forms(value)}
             self._values = tuple(sorted(forms, key=lambda form: (-len(form), form)))
 

@@ -87,8 +87,10 @@ def label_of(scorer: object) -> str:
             return kind.__name__
     if not is_dataclass(scorer):
         return kind.__name__
-    given = [f"{f.name}={_short(getattr(scorer, f.name, None))}" for f in fields(scorer) if f.repr]
-    return f"{kind.__name__}({', '.join(given)})" if given else kind.__name__
+    settings = [
+        f"{f.name}={_short(getattr(scorer, f.name, None))}" for f in fields(scorer) if f.repr
+    ]
+    return f"{kind.__name__}({', '.join(settings)})" if settings else kind.__name__
 
 
 def _short(value: Any) -> str:

@@ -28,14 +28,14 @@ _HINTS = {
 def unreadable(path: Path) -> tuple[str, str] | None:
     """Why a path cannot be read as a file, and what to do; None where it can, or is not there at all."""
     try:
-        found = path.stat()
+        status = path.stat()
     except (OSError, ValueError) as error:
         return _lost(path, error)
     for is_kind, what in _KINDS:
-        if is_kind(found.st_mode):
+        if is_kind(status.st_mode):
             return what, _HINTS.get(what, "")
-    if found.st_size > LARGEST_BYTES:
-        return f"has {found.st_size / 1e9:,.1f} GB, more than is read at once", ""
+    if status.st_size > LARGEST_BYTES:
+        return f"has {status.st_size / 1e9:,.1f} GB, more than is read at once", ""
     return None
 
 

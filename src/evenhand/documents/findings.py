@@ -27,12 +27,12 @@ class Place:
     later: Callable[[], Place] | None = field(default=None, compare=False, repr=False)
     """Finds line and column where that costs something, and most places are never asked for."""
 
-    def found(self) -> Place:
+    def resolved(self) -> Place:
         """The same spot with its line and column looked up."""
         return self.later() if self.later else self
 
     def __str__(self) -> str:
-        here = self.found()
+        here = self.resolved()
         text = shown_path(here.file)
         if here.line:
             text += f":{here.line}" + (f":{here.column}" if here.column else "")
@@ -63,13 +63,13 @@ class Findings:
 
     def broken(self, place: Place, what: str, hint: str = "", slug: str = "config") -> Problem:
         """Notes what keeps a part of the plan from a verdict: its trials are errors, and all else can be run."""
-        found = problem_at(place, what, hint, slug)
-        self.break_off(found)
-        return found
+        problem = problem_at(place, what, hint, slug)
+        self.break_off(problem)
+        return problem
 
-    def break_off(self, *found: Problem) -> None:
+    def break_off(self, *problems: Problem) -> None:
         """Notes such problems that are known already; each once."""
-        for problem in found:
+        for problem in problems:
             if len(self.broken_parts) < KEPT and str(problem) not in self._broken:
                 self._broken.add(str(problem))
                 self.broken_parts.append(problem)
@@ -91,16 +91,16 @@ class Findings:
 
     def hint(self, place: Place, what: str, hint: str = "") -> None:
         """Notes something that is tolerated, and worth a look; once for each file and wording."""
-        found = problem_at(place, what, hint)
-        if (found.file, what) not in self._hinted:
-            self._hinted.add((found.file, what))
-            self.hints.append(found)
+        problem = problem_at(place, what, hint)
+        if (problem.file, what) not in self._hinted:
+            self._hinted.add((problem.file, what))
+            self.hints.append(problem)
 
     def error(self) -> ConfigError:
         """The problems as an error: the first fifty in the order of the files, and how many more there are."""
-        found = self.problems + self.broken_parts
-        shown = sorted(found)[:SHOWN]
-        more = len(found) - len(shown) + self._beyond
+        problems = self.problems + self.broken_parts
+        shown = sorted(problems)[:SHOWN]
+        more = len(problems) - len(shown) + self._beyond
         return ConfigError(shown, self.hints, more)
 
 
@@ -125,13 +125,13 @@ def matching(pattern: Path) -> list[Path]:
     """
     if pattern.is_file():
         return [pattern]
-    found = glob.glob(str(pattern), recursive=True)  # noqa: PTH207 (Path.glob takes no absolute pattern)
+    paths = glob.glob(str(pattern), recursive=True)  # noqa: PTH207 (Path.glob takes no absolute pattern)
     if "**" in str(pattern):
         once: dict[str, str] = {}  # links to folders may lead round in circles
-        for path in sorted(found, key=lambda path: (len(path), path)):
+        for path in sorted(paths, key=lambda path: (len(path), path)):
             once.setdefault(os.path.realpath(path), path)
-        found = list(once.values())
-    return sorted(map(Path, found), key=_from_last)
+        paths = list(once.values())
+    return sorted(map(Path, paths), key=_from_last)
 
 
 def _from_last(path: Path) -> list[tuple[bool, list[int]]]:
@@ -145,5 +145,5 @@ def _from_last(path: Path) -> list[tuple[bool, list[int]]]:
 
 def problem_at(place: Place, what: str, hint: str = "", slug: str = "config") -> Problem:
     """A problem in this place."""
-    here = place.found()
+    here = place.resolved()
     return Problem(shown_path(here.file), here.line, here.column, what, hint, slug)

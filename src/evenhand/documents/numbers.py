@@ -15,11 +15,11 @@ def number(
     """A number from a config; None, and a problem, where it is something else, or in another range."""
     if value is None:
         return None
-    found = math.nan
+    result = math.nan
     if isinstance(value, (int, float, str)) and not isinstance(value, bool):
         with contextlib.suppress(ValueError, OverflowError):
-            found = float(value)
-    if found not in within:
+            result = float(value)
+    if result not in within:
         findings.problem(place, within.problem(name, value))
         return None
-    return found
+    return result

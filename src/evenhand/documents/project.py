@@ -166,23 +166,23 @@ class _TableReader:
             return None
         return cast("float | None", value)
 
-    def _thresholds(self, given: object) -> dict[str, float]:
-        if given is None:
+    def _thresholds(self, table: object) -> dict[str, float]:
+        if table is None:
             return {}
-        if not isinstance(given, Mapping):
+        if not isinstance(table, Mapping):
             hint = "Write threshold.faithfulness = 0.8, one line for each metric."
-            self._problem("threshold", f"threshold is {given!r}, not a table", hint)
+            self._problem("threshold", f"threshold is {table!r}, not a table", hint)
             return {}
-        found: dict[str, float] = {}
-        for metric, value in cast("Mapping[str, object]", given).items():
+        thresholds: dict[str, float] = {}
+        for metric, value in cast("Mapping[str, object]", table).items():
             name = f"threshold.{metric}"
             problem = NUMBER.problem(name, value)
             if problem:
                 self._problem(name, problem, f"Write {name} = 0.8.")
             else:
-                found[metric] = cast("float", value)
+                thresholds[metric] = cast("float", value)
                 self._lines[name] = self._line(name)
-        return found
+        return thresholds
 
     def _problem(self, key: str, what: str, hint: str) -> None:
         self._problems.append(Problem(self._path, self._line(key), 0, what, hint))

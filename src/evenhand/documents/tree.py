@@ -261,7 +261,7 @@ class _NodeReader:
         return self._mapping(cast("yaml.MappingNode", node), path)
 
     def _mapping(self, node: yaml.MappingNode, path: Path_) -> dict[str, object]:
-        found: dict[str, object] = {}
+        mapping: dict[str, object] = {}
         merged: dict[str, object] = {}
         for key_node, value_node in node.value:
             if not isinstance(key_node, self._scalar_node):
@@ -278,20 +278,20 @@ class _NodeReader:
                     if isinstance(part, dict):
                         merged = {**cast("dict[str, object]", part), **merged}
                 continue
-            if key in found:
+            if key in mapping:
                 self._findings.problem(
                     self._place(key_node),
                     f"the key '{key}' is here twice",
                     "Only one of them could count.",
                 )
                 continue
-            found[key] = self.value_of(value_node, (*path, key))
+            mapping[key] = self.value_of(value_node, (*path, key))
             # A problem with a value is looked for where its key begins.
             self._places[*path, key] = (
                 key_node.start_mark.line + 1,
                 key_node.start_mark.column + 1,
             )
-        return {**merged, **found}
+        return {**merged, **mapping}
 
     def _scalar(self, node: yaml.ScalarNode) -> object:
         text = cast(str, node.value)
@@ -320,11 +320,11 @@ def _read_json(path: Path, text: str, findings: Findings) -> Document | None:
     twice: list[str] = []
 
     def pairs(items: list[tuple[str, object]]) -> dict[str, object]:
-        found = dict(items)
-        if len(found) != len(items):
+        fields = dict(items)
+        if len(fields) != len(items):
             seen: set[str] = set()
             twice.extend(key for key, _ in items if key in seen or seen.add(key))
-        return found
+        return fields
 
     try:
         value = cast(

@@ -319,8 +319,8 @@ class LiveTrial:
         if step.problem is not None:
             problem = step.problem
             self.over = True
-            known = TrialError(problem.slug, problem.told, problem.hint)
-            return self._result(None, (), Verdict("error", None, problem.told), known)
+            known = TrialError(problem.slug, problem.summary, problem.hint)
+            return self._result(None, (), Verdict("error", None, problem.summary), known)
         outcomes: tuple[Outcome, ...] = ()
         output: object = None
         verdict: Verdict | None = None

@@ -20,7 +20,7 @@ from django.db import Error, connections, transaction
 
 from evenhand.core.errors import CodeError, UsageError
 from evenhand.core.names import did_you_mean
-from evenhand.isolation.kept import MadeOnce, claimed, kept, must_be_alone, peek
+from evenhand.isolation.trial_resources import MadeOnce, claimed, kept, must_be_alone, peek
 from evenhand.isolation.turns import PLAIN, Turns
 
 _OVER = object()
@@ -146,15 +146,15 @@ class _ByTrial:
         object.__setattr__(self, "_store", store)
 
     def __getattr__(self, alias: str) -> Any:
-        found = peek(("django", alias))
-        if found is None:
+        connection = peek(("django", alias))
+        if connection is None:
             return getattr(self._store, alias)
-        if found is _OVER:
+        if connection is _OVER:
             raise CodeError(
                 f"the database {alias!r} is not rolled back any more in this trial",
                 hint="What comes after its fixture would be written for good.",
             )
-        return found
+        return connection
 
     def __setattr__(self, alias: str, connection: object) -> None:
         setattr(self._store, alias, connection)

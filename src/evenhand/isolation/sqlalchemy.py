@@ -24,7 +24,7 @@ from sqlalchemy.orm import Session
 from sqlalchemy.pool import AssertionPool, QueuePool, SingletonThreadPool, StaticPool
 
 from evenhand.core.errors import CodeError, UsageError
-from evenhand.isolation.kept import claimed, must_be_alone
+from evenhand.isolation.trial_resources import claimed, must_be_alone
 from evenhand.isolation.turns import PLAIN, Turns
 
 SAVEPOINT = "evenhand"
@@ -77,10 +77,10 @@ def check_pool(engine: Engine) -> None:
 def turns_of(engine: Engine, most: float) -> Turns:
     """Who may hold a transaction of this engine open, at most so many at a time."""
     with _turns_lock:
-        found = _turns.get(engine)
-        if found is None:
-            found = _turns[engine] = Turns(min(most, _room(engine)))
-    return found
+        turns = _turns.get(engine)
+        if turns is None:
+            turns = _turns[engine] = Turns(min(most, _room(engine)))
+    return turns
 
 
 def _room(engine: Engine) -> float:

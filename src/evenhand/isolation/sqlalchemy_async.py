@@ -9,8 +9,8 @@ from typing import Any, cast
 
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession
 
-from evenhand.isolation.kept import claimed
 from evenhand.isolation.sqlalchemy import Transaction, check_pool, made, turns_of
+from evenhand.isolation.trial_resources import claimed
 
 
 def opened_async(engine: object, sessions: Callable[..., Any] | None) -> Any:

@@ -21,7 +21,7 @@ from weakref import WeakSet
 from evenhand.core.errors import CodeError
 from evenhand.engine.code import THREADS, waiting
 from evenhand.engine.time_limit import waiting_on_loop
-from evenhand.isolation.kept import holder
+from evenhand.isolation.trial_resources import holder
 
 PLAIN = THREADS - 1
 """How many plain trials may be under way on a database: if all but one wait for its locks, that one has a thread."""
@@ -120,15 +120,15 @@ class Turns:
 
     def inside(self, over: set[int]) -> list[_Turn]:
         """Those whose turn it is once these trials (by their `id`) are over: the first ones that there is room for."""
-        left, found = self._room, list[_Turn]()
+        left, admitted = self._room, list[_Turn]()
         for turn in self._queue:
             if id(turn.trial) in over:
                 continue
             if turn.size > left:
                 break
             left -= turn.size
-            found.append(turn)
-        return found
+            admitted.append(turn)
+        return admitted
 
 
 _all: WeakSet[Turns] = WeakSet()

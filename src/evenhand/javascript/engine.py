@@ -89,11 +89,11 @@ class Engine:
             text = action(arguments)
             answer = json.loads(text if text is not None else self._waited_for())
         except self._failure as error:
-            raise _told(str(error)) from None
+            raise _thrown(str(error)) from None
         if (
             answer.get("error") in _SPENT
         ):  # thrown where the script, or ours around it, could catch it
-            raise _told(answer["error"])
+            raise _thrown(answer["error"])
         return answer
 
     def check(self, text: str) -> None:
@@ -105,7 +105,7 @@ class Engine:
         try:
             self._read(text)
         except self._failure as error:
-            raise _told(str(error)) from None
+            raise _thrown(str(error)) from None
 
     def _read(self, text: str) -> Any:
         try:
@@ -152,17 +152,17 @@ _TOO_LONG = "it took too long"
 _SPENT = ("InternalError: out of memory", "null")
 
 
-def _told(said: str) -> CodeError:
+def _thrown(text: str) -> CodeError:
     """An exception of the engine's, which says what was thrown and then where."""
-    message, _, stack = said.strip().partition("\n")
+    message, _, stack = text.strip().partition("\n")
     if message == "InternalError: interrupted":
         return OutOfLimits(_TOO_LONG)
     if message in _SPENT:
         return OutOfLimits(f"it took more than {MEMORY_BYTES // 2**20} MB of memory")
-    return told(message, stack)
+    return code_error(message, stack)
 
 
-def told(message: str, stack: str) -> CodeError:
+def code_error(message: str, stack: str) -> CodeError:
     """What went wrong in a user's code, and where."""
     if message.startswith("Export: "):
         return CodeError(message.removeprefix("Export: "))

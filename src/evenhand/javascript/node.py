@@ -41,8 +41,10 @@ def _which(program: str, path: str) -> str:
 
 def missing(what: str, why: str) -> tuple[str, str]:
     """What to say of code that needs Node where there is none: what is wrong, and what to do."""
-    given = os.environ.get("EVENHAND_NODE")
-    where = f"EVENHAND_NODE is {given!r}, which is not a program" if given else "it is not on PATH"
+    setting = os.environ.get("EVENHAND_NODE")
+    where = (
+        f"EVENHAND_NODE is {setting!r}, which is not a program" if setting else "it is not on PATH"
+    )
     return (
         f"{what} {why}, and so needs Node: {where}",
         "Install Node 22 or newer, or set EVENHAND_NODE to it. Code without packages and files runs without Node.",

@@ -19,7 +19,7 @@ from evenhand.core.errors import CodeError
 from evenhand.core.names import did_you_mean
 from evenhand.core.provider import Host
 from evenhand.javascript import source
-from evenhand.javascript.engine import Compiled, Engine, OutOfLimits, told
+from evenhand.javascript.engine import Compiled, Engine, OutOfLimits, code_error
 from evenhand.javascript.node import Node, found_node, missing
 from evenhand.javascript.wire import Returned, as_json, returned
 
@@ -166,9 +166,9 @@ class JavaScript:
             if wanted:
                 message = {"code": script.text, "args": args}
                 return await self._in_node(host, script, message, f"uses {wanted}")
-            given = as_json(args)
+            arguments = as_json(args)
             return await host.call(
-                self._inline, script, given, name=script.name, limit_s=self._inline_s
+                self._inline, script, arguments, name=script.name, limit_s=self._inline_s
             )
         file = self._files.setdefault(script.path, _LoadedFile())
         if file.reason is None:
@@ -192,10 +192,10 @@ class JavaScript:
         self._node.close()
 
     def _wanted(self, script: JavaScriptCode) -> str:
-        found = self._inline_for_node.get(script.text)
-        if found is None:
-            found = self._inline_for_node[script.text] = source.wants_node(script.text)
-        return found
+        need = self._inline_for_node.get(script.text)
+        if need is None:
+            need = self._inline_for_node[script.text] = source.wants_node(script.text)
+        return need
 
     def _inline(self, script: JavaScriptCode, arguments: str) -> Returned:
         engine = self._idle.pop() if self._idle else Engine(self._inline_s)
@@ -262,7 +262,7 @@ def _returned(script: JavaScriptCode, answer: Mapping[str, Any]) -> Returned:
     for line in answer.get("printed") or ():
         print(line)  # noqa: T201 (what user code prints is kept with its trial)
     if "error" in answer:
-        raise _named(script, told(answer["error"], answer["stack"]))
+        raise _named(script, code_error(answer["error"], answer["stack"]))
     return returned(answer)
 
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
 
-from evenhand.core.built import is_built, part
+from evenhand.core.built_parts import is_built, part
 from evenhand.core.errors import CodeError, ScoreError
 
 PARSERS = "the SQL parsers of is-sql and contains-sql"
@@ -88,20 +88,20 @@ class SqlReader:
             CodeError: One of them is not a regular expression.
             ScoreError: It took too long to read, or goes too deep.
         """
-        given = json.dumps({"sql": sql, "tables": list(tables), "columns": list(columns)})
+        query = json.dumps({"sql": sql, "tables": list(tables), "columns": list(columns)})
         try:
-            said = json.loads(self._thread.submit(self._read, given).result())
+            result = json.loads(self._thread.submit(self._read, query).result())
         except self._failure as error:
             message = str(error).strip().partition("\n")[0]
             if message.startswith("SyntaxError: "):
                 raise CodeError(message.removeprefix("SyntaxError: ")) from None
             raise ScoreError(f"the SQL is too much to be read: {message}") from None
-        if said.get("wrong") == _TOO_DEEP:
+        if result.get("wrong") == _TOO_DEEP:
             raise ScoreError("the SQL is nested too deep to be read")
-        if "wrong" in said:
-            place = f"line {said['line']}, column {said['column']}: " if said["line"] else ""
-            return ParsedSql(wrong=f"{place}{_short(said['wrong'])}")
-        return ParsedSql("", tuple(said["tables"]), tuple(said["columns"]))
+        if "wrong" in result:
+            place = f"line {result['line']}, column {result['column']}: " if result["line"] else ""
+            return ParsedSql(wrong=f"{place}{_short(result['wrong'])}")
+        return ParsedSql("", tuple(result["tables"]), tuple(result["columns"]))
 
 
 def _loaded(database: str) -> Any:
@@ -127,8 +127,8 @@ _TOO_DEEP = "Maximum call stack size exceeded"
 
 def _short(message: str) -> str:
     """What was found there, without the long list of what could have been."""
-    _, but, found = message.rpartition(" but ")
-    return f"unexpected {found.removesuffix(' found.')}" if but else message
+    _, but, token = message.rpartition(" but ")
+    return f"unexpected {token.removesuffix(' found.')}" if but else message
 
 
 def has_parsers() -> bool:

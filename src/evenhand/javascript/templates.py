@@ -16,7 +16,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from evenhand.core.built import part
+from evenhand.core.built_parts import part
 from evenhand.core.errors import CodeError, TemplateError, UsageError
 from evenhand.javascript import source
 from evenhand.javascript.wire import as_json
@@ -25,7 +25,7 @@ LIMIT_S = 5.0
 MEMORY_BYTES = 256 * 1024 * 1024
 
 _PLACE = re.compile(r"\[Line (\d+), Column \d+\]")
-_SAID = re.compile(
+_PREAMBLE = re.compile(
     r"^\s*(?:Template render error: )?(?:\(unknown path\).*|\[Line .*|at .*)$", re.MULTILINE
 )
 
@@ -72,9 +72,9 @@ class Nunjucks:
             try:
                 render = self._world("template", json.dumps(template))
             except self._failure as error:
-                said = _said(str(error))
+                message = _message(str(error))
                 raise TemplateError(
-                    said,
+                    message,
                     hint="Set text that only looks like a tag between {% raw %} and {% endraw %}.",
                 ) from None
 
@@ -83,7 +83,7 @@ class Nunjucks:
                 try:
                     return json.loads(render(as_json(variables)))
                 except self._failure as error:
-                    raise TemplateError(_said(str(error), "could not be filled in: ")) from None
+                    raise TemplateError(_message(str(error), "could not be filled in: ")) from None
 
         return filled
 
@@ -111,12 +111,12 @@ class Nunjucks:
                 raise CodeError(f"{path.name}: {message}") from None
 
 
-def _said(error: str, what: str = "") -> str:
+def _message(error: str, what: str = "") -> str:
     """Nunjucks's message: in which line, and what is wrong."""
     if "InternalError: interrupted" in error:
         return f"template: {what}it took longer than {LIMIT_S:g} s"
     place = _PLACE.findall(error)
-    lines = [line.strip() for line in _SAID.sub("", error).splitlines() if line.strip()]
+    lines = [line.strip() for line in _PREAMBLE.sub("", error).splitlines() if line.strip()]
     message = lines[-1] if lines else error.strip().partition("\n")[0]
     message = re.sub(r"^(?:\w*Error|Template render error): ", "", message)
     where = f"template, line {place[-1]}" if place else "template"

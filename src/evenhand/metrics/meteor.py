@@ -59,12 +59,12 @@ def _aligned(words: Sequence[str], others: Sequence[str]) -> list[tuple[int, int
         unmatched: list[tuple[int, str]] = []
         for i, word in reversed(mine):
             wanted = form(word)
-            found = next((pair for pair in reversed(left) if pair[1] == wanted), None)
-            if found is None:
+            partner = next((pair for pair in reversed(left) if pair[1] == wanted), None)
+            if partner is None:
                 unmatched.insert(0, (i, word))
             else:
-                left.remove(found)
-                pairs.append((i, found[0]))
+                left.remove(partner)
+                pairs.append((i, partner[0]))
         kept = {j for j, _ in left}
         mine, theirs = unmatched, [(j, word) for j, word in theirs if j in kept]
     return sorted(pairs)

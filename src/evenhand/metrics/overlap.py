@@ -128,7 +128,7 @@ def _ngrams(words: Sequence[str], n: int) -> Counter[tuple[str, ...]]:
 
 
 def _all_ngrams(words: Sequence[str]) -> Counter[tuple[str, ...]]:
-    found: Counter[tuple[str, ...]] = Counter()
+    counts: Counter[tuple[str, ...]] = Counter()
     for n in range(1, 5):
-        found += _ngrams(words, n)
-    return found
+        counts += _ngrams(words, n)
+    return counts

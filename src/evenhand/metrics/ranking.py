@@ -92,12 +92,12 @@ def parse(name: str) -> RankMetric:
     >>> str(parse("ndcg@10"))
     'nDCG@10'
     """
-    found = _NAME.fullmatch(name.strip())
-    kind = _WORDS.get(found[1].lower()) if found else None
-    if found is None or kind is None:
+    match = _NAME.fullmatch(name.strip())
+    kind = _WORDS.get(match[1].lower()) if match else None
+    if match is None or kind is None:
         msg = f"{name!r} is not the name of a ranking metric"
         raise ValueError(msg)
-    return RankMetric(kind, None if found[2] is None else int(found[2]))
+    return RankMetric(kind, None if match[2] is None else int(match[2]))
 
 
 def ranked(scores: Mapping[str, float]) -> list[str]:
@@ -208,12 +208,12 @@ def ndcg(
             gains = {item: 2.0**grade - 1 for item, grade in gains.items()}
     else:
         gains = dict.fromkeys(relevant, 1.0)
-    found = [gains.get(item, 0.0) for item in _once(retrieved, k)]
+    gained = [gains.get(item, 0.0) for item in _once(retrieved, k)]
     best = _discounted(sorted(gains.values(), reverse=True)[:k])
     if not math.isfinite(best):
         msg = "a grade is infinite, or its gain is"
         raise ValueError(msg)
-    return _discounted(found) / best if best else None
+    return _discounted(gained) / best if best else None
 
 
 def _discounted(gains: Sequence[float]) -> float:

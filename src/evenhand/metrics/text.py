@@ -78,10 +78,10 @@ def bleu(text: str, references: Sequence[str], tokenize: str = "13a") -> float |
     """
     from sacrebleu.metrics.bleu import BLEU  # noqa: PLC0415 (a library that few need)
 
-    given = [reference for reference in references if reference.strip()]
-    if not given:
+    usable = [reference for reference in references if reference.strip()]
+    if not usable:
         return None
-    return BLEU(tokenize=tokenize, effective_order=True).sentence_score(text, given).score / 100
+    return BLEU(tokenize=tokenize, effective_order=True).sentence_score(text, usable).score / 100
 
 
 def chrf(text: str, references: Sequence[str], word_order: int = 0) -> float | None:
@@ -99,10 +99,10 @@ def chrf(text: str, references: Sequence[str], word_order: int = 0) -> float | N
     """
     from sacrebleu.metrics.chrf import CHRF  # noqa: PLC0415 (imported on use)
 
-    given = [reference for reference in references if reference.strip()]
-    if not given:
+    usable = [reference for reference in references if reference.strip()]
+    if not usable:
         return None
-    return CHRF(word_order=word_order).sentence_score(text, given).score / 100
+    return CHRF(word_order=word_order).sentence_score(text, usable).score / 100
 
 
 def common_subsequence(one: Sequence[Hashable], other: Sequence[Hashable]) -> int:
@@ -145,4 +145,4 @@ def _best(
     one: Callable[[Sequence[Hashable]], float],
 ) -> float | None:
     """The best over the references that have something to compare with."""
-    return max((one(found) for other in references if (found := cut(other))), default=None)
+    return max((one(pieces) for other in references if (pieces := cut(other))), default=None)

@@ -58,7 +58,7 @@ def _quotes(text: str) -> str:
     """Each quote as an opening or a closing one."""
     is_open = False
 
-    def told(match: re.Match[str]) -> str:
+    def quote_mark(match: re.Match[str]) -> str:
         nonlocal is_open
         before = text[match.start() - 1 : match.start()]
         begins = not before or before in " <" or unicodedata.category(before)[0] == "P"
@@ -71,4 +71,4 @@ def _quotes(text: str) -> str:
         )
         return " `` " if is_open else " '' "
 
-    return _QUOTE.sub(told, text)
+    return _QUOTE.sub(quote_mark, text)

@@ -43,15 +43,15 @@ class _Table(dict[int, str]):
         char = chr(code)
         category = unicodedata.category(char)
         if any(first <= code <= last for first, last in _ALONE) and category[0] in "LN":
-            found = f" {char} "
+            replacement = f" {char} "
         elif category[0] in "LMN":
-            found = char
+            replacement = char
         elif category[0] in "ZC":
-            found = " "
+            replacement = " "
         else:
-            found = self._between
-        self[code] = found
-        return found
+            replacement = self._between
+        self[code] = replacement
+        return replacement
 
 
 _SPLIT, _JOINED = _Table(" "), _Table("")
@@ -84,5 +84,5 @@ def answer_words(text: str) -> Sequence[str]:
         parts += [text[start : mark.start()].translate(_JOINED), mark[0]]
         start = mark.end()
     parts.append(text[start:].translate(_JOINED))
-    found = "".join(parts).split()
-    return [word for word in found if word not in _ARTICLES] or found
+    words = "".join(parts).split()
+    return [word for word in words if word not in _ARTICLES] or words

@@ -84,13 +84,13 @@ class Asserts:
         at = caller()
         findings = Findings()
         reader = AssertionReader(at.parent, _models(at.parent), findings, templates_of(at.parent))
-        found = reader.expected([*assertions], options or {}, lambda *_: Place(at), check=True)
+        expected = reader.expected([*assertions], options or {}, lambda *_: Place(at), check=True)
         for what, hint in scoring_problems(scoring, at.parent) if scoring else ():
             findings.problem(Place(at), what, hint)
         if findings.problems:
             raise findings.error()
-        self._makes = found.makes
-        self._rule = verdict_rule(threshold, found.binding, found.excusing)
+        self._makes = expected.makes
+        self._rule = verdict_rule(threshold, expected.binding, expected.excusing)
         self._assertions = assertions
         self._shown: Mapping[str, Any] = {"assert": [*assertions], "options": dict(options or {})}
         self._scoring = scoring
@@ -161,13 +161,13 @@ class Compare:
         at = caller()
         findings = Findings()
         reader = AssertionReader(at.parent, _models(at.parent), findings, templates_of(at.parent))
-        found = reader.expected([assertion], options or {}, lambda *_: Place(at), check=True)
-        if not found.contests and not findings.problems:
+        expected = reader.expected([assertion], options or {}, lambda *_: Place(at), check=True)
+        if not expected.contests and not findings.problems:
             what = f"'{assertion.get('type')}' does not compare outputs"
             findings.problem(Place(at), what, "select-best and max-score do.")
         if findings.problems:
             raise findings.error()
-        self._assertion = found.contests[0]
+        self._assertion = expected.contests[0]
         self._types = types
 
     async def compare(self, contestants: Sequence[TrialResult], trial: Trial) -> Sequence[Score]:
@@ -199,8 +199,8 @@ def provider(
     """
     base = caller().parent
     wanted = {"id": id, "label": label, "config": config, "env": env, "delay": delay}
-    given = {name: value for name, value in wanted.items() if value}
-    filled = env_filled(given, environment_of(base))
+    fields = {name: value for name, value in wanted.items() if value}
+    filled = env_filled(fields, environment_of(base))
     findings = Findings()
     models = FolderModels(config_of(base, {"providers": [filled]}), findings)
     subject = next(iter(models.subjects()), None)

@@ -99,10 +99,10 @@ class PromptFile:
         written = {"raw": reference, "label": name, "config": config or {}}
         self._base = caller().parent
         folder = config_of(self._base, {"prompts": [written]}, strict_prompts=strict)
-        found = read_prompts(folder, findings, set())
+        prompts = read_prompts(folder, findings, set())
         if findings.problems:
             raise findings.error()
-        self._prompt: AnyPrompt = found[0]
+        self._prompt: AnyPrompt = prompts[0]
         self._between = ("", "")
         self.name = name or reference
 
@@ -205,8 +205,8 @@ class Variables:
         name, raw = str(prompt or ""), str(getattr(prompt, "text", ""))
         if self.transform:
             context = {"prompt": {"label": name}, "uuid": f"{trial.case.id}-{trial.repeat}"}
-            found = await transformed_vars(self.transform, variables, context, self._base, trial)
-            variables = {**variables, **found}
+            changed = await transformed_vars(self.transform, variables, context, self._base, trial)
+            variables = {**variables, **changed}
         plain, filled = await worked_out(
             variables,
             self._files,

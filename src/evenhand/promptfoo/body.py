@@ -34,14 +34,14 @@ class CellBody:
     variables: Mapping[str, Any]
     earlier: Memory | None = None
     trial_hooks: TrialHooks | None = None
-    told: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    test_document: Mapping[str, Any] = field(default_factory=dict[str, Any])
     output: object = None
     problem: Problem | None = None
     """It is asked for the sake of those that go on from its answer, and comes to no verdict itself."""
 
     async def __call__(self, trial: Trial) -> object:
         if self.trial_hooks is not None:
-            before = self.trial_hooks.before(trial, self.test, self.variables, self.told)
+            before = self.trial_hooks.before(trial, self.test, self.variables, self.test_document)
             self.test, self.variables = await before
             trial.show(self.variables)
         test, pair, earlier = self.test, self.pair, self.earlier
@@ -99,7 +99,7 @@ class CellBody:
             prompt = fill(variables, filled)
             broken = half_a_chat(prompt) if takes_chats(provider) else None
             if broken is not None:
-                raise broken
+                raise pair.prompt.located(broken) if isinstance(pair.prompt, TextPrompt) else broken
         elif not isinstance(pair.prompt, TextPrompt):
             about = {"id": provider.id, "label": provider.label}
             prompt = await pair.prompt.asked(trial, variables, about)
@@ -125,7 +125,9 @@ class CellBody:
             )
         if self.trial_hooks is None:
             return verdict
-        return await self.trial_hooks.after(trial, self.told, self.output, outcomes, verdict)
+        return await self.trial_hooks.after(
+            trial, self.test_document, self.output, outcomes, verdict
+        )
 
     async def _variables(self, trial: Trial) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
         """The variables as all get them, and as a prompt does that is text: see `resolved`."""
@@ -136,10 +138,10 @@ class CellBody:
                 "prompt": {"label": pair.prompt.label},
                 "uuid": f"{trial.case.id}-{trial.repeat}",
             }
-            found = await transformed_vars(
+            changed = await transformed_vars(
                 test.transform_vars, variables, context, pair.base, trial
             )
-            variables = {**variables, **found}
+            variables = {**variables, **changed}
         if earlier is not None:
             outputs = earlier.outputs(trial)  # text of models: data, whatever it looks like
             variables, files, tagged = (
@@ -161,15 +163,15 @@ class CellBody:
         if variables is not self.variables:
             trial.show(variables)
         if earlier is not None and earlier.listens:
-            said = {CONVERSATION: earlier.said(trial)}
-            variables, filled = {**variables, **said}, {**filled, **said}
+            conversation = {CONVERSATION: earlier.turns(trial)}
+            variables, filled = {**variables, **conversation}, {**filled, **conversation}
         return variables, filled
 
     async def _transformed(self, code: str, cell: Cell, trial: Trial) -> object:
         context = {
             "vars": dict(cell.variables),
             "prompt": {"raw": cell.prompt, "label": self.pair.prompt.label},
-            "metadata": cell.said(),
+            "metadata": cell.reply_metadata(),
         }
         return await transformed(code, cell.output, context, self.pair.base, trial)
 

@@ -20,7 +20,7 @@ from evenhand.core.errors import CodeError
 from evenhand.core.expect import Trial
 from evenhand.javascript.source import is_reference
 from evenhand.promptfoo.variable_files import file_value, is_bytes
-from evenhand.scorers.code import plain_copy
+from evenhand.scorers.python_code import plain_copy
 from evenhand.templates.printing import in_template
 from evenhand.templates.rendering import Templates, has_tags, names_in
 
@@ -75,24 +75,24 @@ def resolved(
     """
     if not files and not tagged:
         return variables, variables
-    found = dict(variables)
+    values = dict(variables)
     for name in files:
-        value = found[name]
+        value = values[name]
         if isinstance(value, str) and value.startswith("file://"):
             path = base / value.removeprefix("file://")
-            found[name] = text = file_value(path)
+            values[name] = text = file_value(path)
             # Its tags are filled in as if they stood in the config; text that is no template is data.
             fills = isinstance(text, str) and not is_bytes(path) and has_tags(text)
             tagged = (
                 tagged | {name} if fills and not templates.problem(str(text)) else tagged - {name}
             )
-    tagged = frozenset(name for name in tagged if isinstance(found[name], str))
+    tagged = frozenset(name for name in tagged if isinstance(values[name], str))
     if not tagged:
-        return found, found
-    plain = {**found, **_Filled(found, tagged, _plainly).all()}
-    if not any(has_tags(_PLAIN.sub("", found[name])) for name in tagged):
+        return values, values
+    plain = {**values, **_Filled(values, tagged, _plainly).all()}
+    if not any(has_tags(_PLAIN.sub("", values[name])) for name in tagged):
         return plain, plain
-    return plain, {**found, **_Filled(found, tagged, _wholly_by(templates)).all()}
+    return plain, {**values, **_Filled(values, tagged, _wholly_by(templates)).all()}
 
 
 def _plainly(text: str, values: Mapping[str, Any]) -> str:
@@ -177,19 +177,19 @@ async def computed(
     Raises:
         CodeError: It raised, took too long, answered with an error, or without an output.
     """
-    found = dict(variables)
+    values = dict(variables)
     for name in names:
-        if not is_code(found[name]):
+        if not is_code(values[name]):
             continue
-        path, function = split_reference(found[name], "get_var")
+        path, function = split_reference(values[name], "get_var")
         label = f"{Path(path).name}:{function}".removesuffix(":")
-        given = plain_copy(dict(found))
-        args: tuple[object, ...] = (name, prompt, given)
+        copied = plain_copy(dict(values))
+        args: tuple[object, ...] = (name, prompt, copied)
         if not path.endswith(".py"):
             args = (*args, dict(provider))
         returned = await called_in_file(trial, base / path, function, *args)
-        found[name] = _output(returned, label)
-    return found
+        values[name] = _output(returned, label)
+    return values
 
 
 def _output(result: object, label: str) -> object:

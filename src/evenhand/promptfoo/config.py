@@ -193,10 +193,10 @@ def _run_options(
     for key in ("evaluateOptions", "commandLineOptions", "env"):
         if value.get(key) is not None and not isinstance(value[key], Mapping):
             findings.problem(at(key), f"{key} is {_short(value[key])}, not an object")
-    given = value.get("evaluateOptions") or {}
-    if not isinstance(given, Mapping):
-        given = {}
-    options = dict(cast("Mapping[str, Any]", given))
+    table = value.get("evaluateOptions") or {}
+    if not isinstance(table, Mapping):
+        table = {}
+    options = dict(cast("Mapping[str, Any]", table))
     for key in options:
         if key not in _OPTIONS:
             place = at("evaluateOptions", key)
@@ -208,8 +208,8 @@ def _run_options(
             options["cache"] = False
 
     def whole(name: str, within: Range) -> int | None:
-        found = number(options.get(name), at("evaluateOptions", name), name, findings, within)
-        return None if found is None else int(found)
+        result = number(options.get(name), at("evaluateOptions", name), name, findings, within)
+        return None if result is None else int(result)
 
     if options.get("cache") not in (None, True, False):
         place = at("evaluateOptions", "cache")
@@ -231,14 +231,14 @@ def _run_options(
 
     def seconds(name: str, variable: str) -> float | None:
         """A limit in milliseconds; 0 is none."""
-        given, place = options.get(name), at("evaluateOptions", name)
-        if given is None:
-            name, given, place = variable, env.get(variable), Place(at().file)
-        limit = number(given, place, name, findings, MILLISECONDS)
+        setting, place = options.get(name), at("evaluateOptions", name)
+        if setting is None:
+            name, setting, place = variable, env.get(variable), Place(at().file)
+        limit = number(setting, place, name, findings, MILLISECONDS)
         return limit / 1000 if limit else None
 
     project = project_for(folder)
-    found = RunOptions(
+    run_options = RunOptions(
         time_limit_s=project.time_limit_s or CALL_LIMIT_S,
         retries=project.retries,
         concurrency=whole("maxConcurrency", CONCURRENCY),
@@ -249,7 +249,7 @@ def _run_options(
         outputs=tuple(str(folder / str(path)) for path in paths),
         pass_rate=1.0 if rate is None else rate / 100,
     )
-    return found, whole("repeat", REPEATS) or 1
+    return run_options, whole("repeat", REPEATS) or 1
 
 
 def _short(value: object) -> str:

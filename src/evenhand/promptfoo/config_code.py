@@ -17,7 +17,7 @@ from evenhand.documents.findings import Findings, Place
 from evenhand.documents.tree import Document
 from evenhand.javascript import running as javascript
 from evenhand.javascript.source import CONFIG, TYPESCRIPT
-from evenhand.promptfoo.generated import called_now
+from evenhand.promptfoo.generated_tests import called_now
 
 _LISTS = frozenset({"prompts", "providers", "targets"})
 _CALLED = frozenset(

@@ -13,8 +13,8 @@ from evenhand.documents.files import unreadable
 from evenhand.documents.findings import Findings, Place
 from evenhand.documents.tree import Document, read_document
 from evenhand.javascript.source import ENDINGS as JAVASCRIPT
-from evenhand.promptfoo.combined import combined
 from evenhand.promptfoo.config_code import read_code
+from evenhand.promptfoo.config_merging import combined
 from evenhand.promptfoo.overrides import Overrides
 from evenhand.promptfoo.references import References
 
@@ -127,7 +127,7 @@ def find_config(path: Path, findings: Findings) -> Path | None:
 
 def find_configs(paths: Sequence[Path], findings: Findings) -> list[Path]:
     """The config files meant by paths: files, patterns, and folders with a config in them."""
-    found: list[Path] = []
+    configs: list[Path] = []
     for path in paths:
         matches = [path]
         if not path.exists() and any(char in str(path) for char in "*?["):
@@ -136,9 +136,9 @@ def find_configs(paths: Sequence[Path], findings: Findings) -> list[Path]:
                 findings.problem(Place(path), "matches no file")
         for match in matches:
             file = find_config(match, findings)
-            if file is not None and file not in found:
-                found.append(file)
-    return found
+            if file is not None and file not in configs:
+                configs.append(file)
+    return configs
 
 
 def _document(path: Path, findings: Findings) -> Document | None:

@@ -51,15 +51,15 @@ class Defaults:
     def expected(self, options: Mapping[str, Any]) -> Expected:
         """Its assertions under the options of a test, which may choose the judge and the rubric prompt; each once."""
         key = self._judged_by if options is self.options else _judged_by(options)
-        found = self._expected.get(key)
-        if found is None:
-            found = self._expected[key] = self._expected_by(options)
-        return found
+        expected = self._expected.get(key)
+        if expected is None:
+            expected = self._expected[key] = self._expected_by(options)
+        return expected
 
     def _expected_by(self, options: Mapping[str, Any]) -> Expected:
         with self._findings.apart() as problems:
-            found = self._asserts.expected(self.raw.get("assert"), options, self._at, check=True)
-        return replace(found, problem=found.problem or next(iter(problems), None))
+            expected = self._asserts.expected(self.raw.get("assert"), options, self._at, check=True)
+        return replace(expected, problem=expected.problem or next(iter(problems), None))
 
 
 def read_defaults(
@@ -152,21 +152,21 @@ def _written(config: Config, files: set[Path], findings: Findings) -> tuple[Mapp
     return as_mapping(value), at
 
 
-def _overridden(raw: Mapping[str, Any], said: Overrides) -> Mapping[str, Any]:
+def _overridden(raw: Mapping[str, Any], overrides: Overrides) -> Mapping[str, Any]:
     """`defaultTest` with what is said beside the config."""
     options: dict[str, Any] = {}
-    if said.prefix:
-        options["prefix"] = said.prefix
-    if said.suffix:
-        options["suffix"] = said.suffix
+    if overrides.prefix:
+        options["prefix"] = overrides.prefix
+    if overrides.suffix:
+        options["suffix"] = overrides.suffix
     before = options_of(raw)
-    if said.grader and not before.get("provider") and not raw.get("provider"):
-        options["provider"] = said.grader
+    if overrides.grader and not before.get("provider") and not raw.get("provider"):
+        options["provider"] = overrides.grader
     over: dict[str, Any] = {}
     if options:
         over["options"] = {**before, **options}
-    if said.variables:
-        over["vars"] = {**as_mapping(raw.get("vars")), **said.variables}
+    if overrides.variables:
+        over["vars"] = {**as_mapping(raw.get("vars")), **overrides.variables}
     return {**raw, **over} if over else raw
 
 

@@ -48,10 +48,10 @@ class FolderUses:
     @classmethod
     def of(cls, folder: Folder) -> FolderUses:
         """Walks the tests once more."""
-        found = cls(folder)
+        uses = cls(folder)
         for test in folder.tests:
-            found._look_at(test)
-        return found
+            uses._look_at(test)
+        return uses
 
     def _look_at(self, test: Test) -> None:
         self.transforms = self.transforms or bool(test.transform_vars)
@@ -108,8 +108,8 @@ def _is_table(name: str) -> bool:
     return name.lower().endswith((".csv", ".tsv", ".xlsx", ".xls"))
 
 
-def _flat(given: object) -> Iterator[Mapping[str, Any]]:
-    for item in cast("list[object]", given) if isinstance(given, list) else ():
+def _flat(assertions: object) -> Iterator[Mapping[str, Any]]:
+    for item in cast("list[object]", assertions) if isinstance(assertions, list) else ():
         if isinstance(item, Mapping):
             one = cast("Mapping[str, Any]", item)
             yield one

@@ -28,7 +28,7 @@ def env_file(path: Path, findings: Findings) -> dict[str, str]:
     Only inside double quotes is `\n` a line break. Nothing in a value is looked up elsewhere.
     """
     text = read_text(path, findings, Place(path))
-    found: dict[str, str] = {}
+    variables: dict[str, str] = {}
     for name, written in _LINE.findall((text or "").replace("\r\n", "\n")):
         value = written.strip()
         quote = value[:1]
@@ -39,16 +39,16 @@ def env_file(path: Path, findings: Findings) -> dict[str, str]:
         if "\0" in value:
             findings.problem(Place(path), f"the value of {name} has a NUL in it")
             continue
-        found[name] = value
-    return found
+        variables[name] = value
+    return variables
 
 
 def read_env_files(names: Sequence[str], base: Path, findings: Findings) -> dict[str, str]:
     """The variables that these files set, later ones over earlier ones. Their values are told to nobody."""
-    found: dict[str, str] = {}
+    variables: dict[str, str] = {}
     for name in names:
-        found |= env_file(base / os.path.expanduser(name), findings)  # noqa: PTH111 (a name, not a path yet)
-    return found
+        variables |= env_file(base / os.path.expanduser(name), findings)  # noqa: PTH111 (a name, not a path yet)
+    return variables
 
 
 def process_environment(names: Sequence[str], findings: Findings) -> Mapping[str, str]:
@@ -67,10 +67,10 @@ def set_in_process(variables: Mapping[str, str]) -> None:
 
 def declared(value: Mapping[str, Any], env: Mapping[str, str]) -> dict[str, str]:
     """The variables that a config declares under `env`, as text."""
-    given = value.get("env")
-    if not isinstance(given, Mapping):
+    table = value.get("env")
+    if not isinstance(table, Mapping):
         return {}
-    filled = cast("Mapping[str, object]", env_filled(given, env))
+    filled = cast("Mapping[str, object]", env_filled(table, env))
     return {
         key: item
         if isinstance(item, str)
@@ -117,7 +117,7 @@ def secret_named(text: str, env: Mapping[str, str]) -> str:
     for tag in _ANY_TAG.findall(text):
         for dotted, quoted in _NAMED.findall(tag):
             name = dotted or quoted
-            said = {name: env.get(name) or name}
-            if redacted(said) != said:
+            variable = {name: env.get(name) or name}
+            if redacted(variable) != variable:
                 return name
     return ""

@@ -66,20 +66,20 @@ class Hooks:
         for hook in self.hooks:
             if not hook.meets(moment):
                 continue
-            given = json.loads(json.dumps(context, default=str))
+            copied = json.loads(json.dumps(context, default=str))
             second: object = {"hookName": moment}
-            args = (given, second) if hook.name in MOMENTS else (moment, given)
-            found = await called_in_file(host, hook.path, hook.name, *args)
-            if isinstance(found, Mapping):
-                context = {**context, **cast("Mapping[str, Any]", found)}
+            args = (copied, second) if hook.name in MOMENTS else (moment, copied)
+            changed = await called_in_file(host, hook.path, hook.name, *args)
+            if isinstance(changed, Mapping):
+                context = {**context, **cast("Mapping[str, Any]", changed)}
         return context
 
 
 def read_hooks(config: Config, findings: Findings) -> Hooks:
     """The extensions that a config names."""
-    given = config.value.get("extensions") or []
-    items = cast("list[object]", given) if isinstance(given, list) else [given]
-    found: list[Hook] = []
+    extensions = config.value.get("extensions") or []
+    items = cast("list[object]", extensions) if isinstance(extensions, list) else [extensions]
+    hooks: list[Hook] = []
     for i, item in enumerate(items):
         place = config.at("extensions", i)
         if not isinstance(item, str) or not item.startswith("file://") or ":" not in item[7:]:
@@ -95,8 +95,8 @@ def read_hooks(config: Config, findings: Findings) -> Hooks:
             wrong = file_problems(item, config.base, name)
         for what, hint in wrong:
             findings.problem(place, what, hint)
-        found.append(Hook(config.base / path, name))
-    return Hooks(tuple(found))
+        hooks.append(Hook(config.base / path, name))
+    return Hooks(tuple(hooks))
 
 
 def said_once(hooks: Hooks, moment: Moment, context: dict[str, Any]) -> dict[str, Any]:
@@ -135,14 +135,14 @@ def before_all(
         "defaultTest": default,
     }
     try:
-        found = said_once(hooks, "beforeAll", {"suite": suite})["suite"]
+        changed_suite = said_once(hooks, "beforeAll", {"suite": suite})["suite"]
     except EvenhandError as error:
         findings.problem(config.at("extensions"), error.message, error.hint)
         return config, sources
-    if not isinstance(found, Mapping):
+    if not isinstance(changed_suite, Mapping):
         findings.problem(config.at("extensions"), "beforeAll left no suite")
         return config, sources
-    changed = cast("Mapping[str, Any]", found)
+    changed = cast("Mapping[str, Any]", changed_suite)
     if changed.get("defaultTest") != suite["defaultTest"]:
         value = {**config.value, "defaultTest": changed.get("defaultTest")}
         config = replace(config, value=value)
@@ -190,28 +190,34 @@ class TrialHooks:
         self._config = replace(config, value=value, overrides=Overrides())
 
     async def before(
-        self, trial: Trial, test: Test, variables: Mapping[str, Any], told: Mapping[str, Any]
+        self,
+        trial: Trial,
+        test: Test,
+        variables: Mapping[str, Any],
+        test_document: Mapping[str, Any],
     ) -> tuple[Test, Mapping[str, Any]]:
         """The test as the hooks leave it, and its variables.
 
         Args:
-            told: The test with its defaults, as a config would write it.
+            test_document: The test with its defaults, as a config would write it.
 
         Raises:
             CodeError: One of them raised, or left something that is no test.
         """
         if not self.hooks.at("beforeEach"):
             return test, variables
-        given = {**told, "vars": dict(variables)}
-        context = await self.hooks.called(trial, "beforeEach", {"test": given})
-        found = cast("dict[str, Any]", context["test"])
-        values = found.get("vars")
+        before = {**test_document, "vars": dict(variables)}
+        context = await self.hooks.called(trial, "beforeEach", {"test": before})
+        after = cast("dict[str, Any]", context["test"])
+        values = after.get("vars")
         if not isinstance(values, Mapping):
             raise CodeError("beforeEach left a test without vars")
-        if any(found.get(key) != given.get(key) for key in found.keys() | given.keys() - {"vars"}):
+        if any(
+            after.get(key) != before.get(key) for key in after.keys() | before.keys() - {"vars"}
+        ):
             findings = Findings()
             reader = TestReader.of(self._config, self._models, findings)
-            written = WrittenTest({**found, "vars": {}}, lambda *_: self._config.at("tests"))
+            written = WrittenTest({**after, "vars": {}}, lambda *_: self._config.at("tests"))
             changed = reader.read(written)
             problems = findings.problems + findings.broken_parts
             if changed is None or problems:
@@ -226,7 +232,7 @@ class TrialHooks:
     async def after(
         self,
         trial: Trial,
-        told: Mapping[str, Any],
+        test_document: Mapping[str, Any],
         output: object,
         outcomes: Sequence[Outcome],
         verdict: Verdict,
@@ -247,7 +253,7 @@ class TrialHooks:
             "namedScores": dict(verdict.named_scores),
             "metadata": dict(trial.case.metadata),
             "vars": dict(trial.case.vars),
-            "testCase": dict(told),
+            "testCase": dict(test_document),
             "provider": {"id": trial.variant.provider_id, "label": trial.variant.model},
             "response": {"output": output, "metadata": metadata},
             "gradingResult": {
@@ -261,25 +267,25 @@ class TrialHooks:
             },
         }
         context = await self.hooks.called(
-            trial, "afterEach", {"test": dict(told), "result": result}
+            trial, "afterEach", {"test": dict(test_document), "result": result}
         )
-        found = cast("Mapping[str, Any]", context.get("result") or {})
-        scores = _numbers(found.get("namedScores"), "afterEach")
-        said = found.get("metadata")
-        if isinstance(said, Mapping) and said != result["metadata"]:
-            trial.mark(cast("Mapping[str, Any]", said))
+        changed = cast("Mapping[str, Any]", context.get("result") or {})
+        scores = _numbers(changed.get("namedScores"), "afterEach")
+        marks = changed.get("metadata")
+        if isinstance(marks, Mapping) and marks != result["metadata"]:
+            trial.mark(cast("Mapping[str, Any]", marks))
         return replace(verdict, named_scores={**verdict.named_scores, **scores})
 
 
-def _numbers(given: object, name: str) -> dict[str, float]:
+def _numbers(scores: object, name: str) -> dict[str, float]:
     """Named scores that a hook set: finite numbers.
 
     Raises:
         CodeError: One of them is no number.
     """
-    found: dict[str, float] = {}
-    for key, value in cast("Mapping[str, object]", given or {}).items():
+    numbers: dict[str, float] = {}
+    for key, value in cast("Mapping[str, object]", scores or {}).items():
         if isinstance(value, bool) or not isinstance(value, (int, float)) or value - value != 0:
             raise CodeError(f"{name} set the score '{key}' to {value!r}, which is not a number")
-        found[key] = float(value)
-    return found
+        numbers[key] = float(value)
+    return numbers

@@ -55,23 +55,23 @@ class Memory:
 
     def outputs(self, trial: Trial) -> Mapping[str, Any]:
         """The outputs stored so far, by the names of their variables."""
-        found: Mapping[str, Any] = {}
+        outputs: Mapping[str, Any] = {}
         if self.stored is not None:
-            found = _part(trial.kept(self.stored), "outputs")
+            outputs = _part(trial.kept(self.stored), "outputs")
         if self.stores:
             # What was there stays there where this trial has no output.
-            self._kept = {**self._kept, "outputs": dict(found)}
+            self._kept = {**self._kept, "outputs": dict(outputs)}
             trial.keep(self._kept)
-        return found
+        return outputs
 
-    def said(self, trial: Trial) -> list[Mapping[str, Any]]:
+    def turns(self, trial: Trial) -> list[Mapping[str, Any]]:
         """The turns so far, the first one first."""
         turns: list[Mapping[str, Any]] = []
         turn = self.turn
         while turn is not None:
-            said = _part(trial.kept(turn.index), "turn")
-            if said:
-                turns.append(said)
+            record = _part(trial.kept(turn.index), "turn")
+            if record:
+                turns.append(record)
             turn = turn.before
         return turns[::-1]
 
@@ -79,12 +79,14 @@ class Memory:
         """Keeps the turn as it is when its model has not answered yet: that may be all there will be of it."""
         if self.speaks:
             text: object = prompt.text
-            said: object = text
+            user_input: object = text
             if is_chat(prompt.text):
                 last = prompt.messages[-1].content if prompt.messages else ""
                 text = [{"role": m.role, "content": m.content} for m in prompt.messages]
-                said = last
-            self._keep(trial, "turn", {"prompt": text, "input": said, "output": "", "metadata": {}})
+                user_input = last
+            self._keep(
+                trial, "turn", {"prompt": text, "input": user_input, "output": "", "metadata": {}}
+            )
 
     def answered(self, trial: Trial, output: object, metadata: Mapping[str, Any]) -> None:
         """Keeps what was answered, before anything changes it."""
@@ -137,7 +139,7 @@ class Links:
         if conversation:
             conversation += f":{test.metadata.get('conversationId') or ''}"
         turn = reached.turns.get(conversation) if conversation else None
-        found = Memory(
+        memory = Memory(
             reached.stored,
             turn,
             bool(conversation),
@@ -148,11 +150,11 @@ class Links:
             reached.stored = index
         if conversation and answers:
             reached.turns[conversation] = Turn(index, turn)
-        return found
+        return memory
 
 
 def _part(kept: object, name: str) -> Mapping[str, Any]:
     if not isinstance(kept, Mapping):
         return {}
-    found = cast("Mapping[str, object]", kept).get(name)
-    return cast("Mapping[str, Any]", found) if isinstance(found, Mapping) else {}
+    part = cast("Mapping[str, object]", kept).get(name)
+    return cast("Mapping[str, Any]", part) if isinstance(part, Mapping) else {}

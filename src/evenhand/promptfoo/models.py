@@ -22,7 +22,7 @@ from evenhand.documents.numbers import number
 from evenhand.documents.tree import Document, read_document
 from evenhand.promptfoo.config import Config
 from evenhand.providers.catalog import key_missing
-from evenhand.providers.keys import NO_KEY, set_key
+from evenhand.providers.missing_keys import NO_KEY, set_key
 from evenhand.providers.paused import Paused
 from evenhand.providers.roster import Roster, default_judge
 
@@ -109,23 +109,23 @@ class FolderModels:
     def subjects(self) -> list[Subject]:
         """The models to ask, in their order."""
         key = "targets" if "targets" in self._config.value else "providers"
-        given = self._config.value.get(key)
+        listed = self._config.value.get(key)
         place = self._config.at(key)
-        if given is None or given == []:
+        if listed is None or listed == []:
             self._findings.problem(
                 place,
                 "there are no providers",
                 "Name the models to ask, e.g. providers: [openai:chat:gpt-5-mini]",
             )
             return []
-        items = cast("list[object]", given) if isinstance(given, list) else [given]
-        found: list[Subject] = []
+        items = cast("list[object]", listed) if isinstance(listed, list) else [listed]
+        subjects: list[Subject] = []
         for i, item in enumerate(items):
-            where = self._config.at(key, i) if isinstance(given, list) else place
-            found += self._subjects(item, where)
-        for subject in found:
+            where = self._config.at(key, i) if isinstance(listed, list) else place
+            subjects += self._subjects(item, where)
+        for subject in subjects:
             _think_aloud(subject.provider)
-        return found
+        return subjects
 
     def judge(self, spec: object, place: Place, task: Task = "generate") -> Provider | None:
         """The model that a `provider` for grading names for a task; None, and a problem, where it names none.
@@ -144,15 +144,15 @@ class FolderModels:
         if self._made.get(name) is None:  # one that cannot be had is a problem wherever it is named
             subjects = self._subjects(spec, place)
             self._made[name] = subjects[0].provider if subjects else None
-        found = self._made[name]
-        if found is not None and task not in found.tasks:
+        judge = self._made[name]
+        if judge is not None and task not in judge.tasks:
             self._findings.hint(
                 place,
-                f"{found.id} makes no {_GIVES[task]}, so another model is asked",
+                f"{judge.id} makes no {_GIVES[task]}, so another model is asked",
                 f"Name one that does: provider: {{{_KEY_OF_TASK[task]}: …}}.",
             )
             return self.default_judge(place, task)
-        return found
+        return judge
 
     @property
     def judges(self) -> list[Provider]:
@@ -170,14 +170,14 @@ class FolderModels:
             if task == "generate":
                 named = default_judge("", "", self._roster.project, self._config.env)
             try:
-                found = self._roster.judge_of(named) if named else None
+                judge = self._roster.judge_of(named) if named else None
             except UsageError as error:
                 self._findings.problem(place, f"the judge: {error.message}", error.hint)
                 return None
-            found = found or self._by_key(place, task)
-            if found is None:
+            judge = judge or self._by_key(place, task)
+            if judge is None:
                 return None
-            self._defaults[task] = found
+            self._defaults[task] = judge
         return self._defaults[task]
 
     def _by_key(self, place: Place, task: Task) -> Provider | None:
@@ -257,12 +257,15 @@ class FolderModels:
             self._findings,
             self.files,
         )
-        given = fields.get("env")
-        own = cast("Mapping[str, object]", given) if isinstance(given, Mapping) else {}
+        variables = fields.get("env")
+        own = cast("Mapping[str, object]", variables) if isinstance(variables, Mapping) else {}
         env = {**self._config.env, **{k: str(v) for k, v in own.items()}}
         transform = fields.get("transform") or ""
         wrong = (
-            [problem_at(place, *told) for told in transform_problems(transform, self._config.base)]
+            [
+                problem_at(place, *problem)
+                for problem in transform_problems(transform, self._config.base)
+            ]
             if isinstance(transform, str) and transform
             else []
         )
@@ -309,7 +312,7 @@ def _think_aloud(provider: Provider) -> None:
 
 
 def read_settings(
-    given: object, whose: str, base: Path, place: Place, findings: Findings, files: set[Path]
+    written: object, whose: str, base: Path, place: Place, findings: Findings, files: set[Path]
 ) -> dict[str, Any]:
     """Settings as a config writes them, with the JSON and YAML files that they name read in; empty for none.
 
@@ -318,10 +321,10 @@ def read_settings(
         base: The folder that files are looked for in.
         files: Is told which files were read.
     """
-    if given is None:
+    if written is None:
         return {}
-    if not isinstance(given, Mapping):
-        findings.problem(place, f"config of {whose} is {given!r}, not an object")
+    if not isinstance(written, Mapping):
+        findings.problem(place, f"config of {whose} is {written!r}, not an object")
         return {}
 
     def read(value: object) -> object:
@@ -344,7 +347,7 @@ def read_settings(
             return [read(v) for v in cast("list[object]", value)]
         return value
 
-    settings = cast("dict[str, Any]", read(cast("object", given)))
+    settings = cast("dict[str, Any]", read(cast("object", written)))
     headers = settings.get("headers")
     if headers is not None and not isinstance(headers, Mapping):
         what = f"headers of {whose} are {type(headers).__name__}, not names with values"

@@ -69,24 +69,24 @@ class Overrides:
 
     def applied(self, value: dict[str, Any]) -> dict[str, Any]:
         """A config with what goes over its keys; `defaultTest` is the reader's to change."""
-        said: dict[str, Any] = {}
+        changes: dict[str, Any] = {}
         if self.model_outputs:
             beside = ("prompts", "providers", "targets", "tests", "scenarios")
             value = {key: item for key, item in value.items() if key not in beside}
-            said |= {"prompts": ["{{output}}"], "providers": ["echo"]}
+            changes |= {"prompts": ["{{output}}"], "providers": ["echo"]}
         if self.prompts:
-            said["prompts"] = list(self.prompts)
+            changes["prompts"] = list(self.prompts)
         if self.providers:
-            said["targets" if "targets" in value else "providers"] = list(self.providers)
+            changes["targets" if "targets" in value else "providers"] = list(self.providers)
         if self.tests:
-            said["tests"] = self.tests
+            changes["tests"] = self.tests
         if self.description:
-            said["description"] = self.description
+            changes["description"] = self.description
         if self.tags:
-            said["tags"] = {**_mapping(value.get("tags")), **self.tags}
+            changes["tags"] = {**_mapping(value.get("tags")), **self.tags}
         if self.extensions:
-            said["extensions"] = [*_texts(value.get("extensions")), *self.extensions]
-        return {**value, **said} if said else value
+            changes["extensions"] = [*_texts(value.get("extensions")), *self.extensions]
+        return {**value, **changes} if changes else value
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,8 +125,8 @@ def from_options(
         return ""
 
     def whole(key: str, within: Range) -> int | None:
-        found = number(options.get(key), at(key), key, findings, within)
-        return None if found is None else int(found)
+        result = number(options.get(key), at(key), key, findings, within)
+        return None if result is None else int(result)
 
     def named(key: str) -> dict[str, str]:
         value = options.get(key) or {}
@@ -178,35 +178,35 @@ def range_of(text: str) -> tuple[int | None, int | None] | None:
         return None
     start, colon, end = text.partition(":")
     try:
-        found = (int(start) if start else None, int(end) if end else None)
+        bounds = (int(start) if start else None, int(end) if end else None)
     except ValueError:
-        found = (-1, None)
-    if not colon or any(bound is not None and bound not in SHOWN for bound in found):
+        bounds = (-1, None)
+    if not colon or any(bound is not None and bound not in SHOWN for bound in bounds):
         raise UsageError(
             f"{text!r} is not a range",
             hint="Write 0:10 for the first ten; either side may be left out.",
         )
-    if None not in found and cast("int", found[0]) >= cast("int", found[1]):
+    if None not in bounds and cast("int", bounds[0]) >= cast("int", bounds[1]):
         raise UsageError(
             f"the range {text!r} holds nothing", hint="Write the smaller number first."
         )
-    return found
+    return bounds
 
 
-def split_paths(given: tuple[str, ...]) -> tuple[str, ...]:
+def split_paths(paths: tuple[str, ...]) -> tuple[str, ...]:
     """Paths that may stand with commas between them, one by one."""
-    return tuple(part.strip() for item in given for part in item.split(",") if part.strip())
+    return tuple(part.strip() for item in paths for part in item.split(",") if part.strip())
 
 
-def merged(said: Selection, other: Selection) -> Selection:
+def merged(selection: Selection, other: Selection) -> Selection:
     """A selection with what another says where it says nothing."""
     plain = Selection()
     changes = {
         f.name: getattr(other, f.name)
         for f in fields(Selection)
-        if getattr(said, f.name) == getattr(plain, f.name)
+        if getattr(selection, f.name) == getattr(plain, f.name)
     }
-    return replace(said, **changes)
+    return replace(selection, **changes)
 
 
 def _texts(value: object) -> tuple[str, ...]:

@@ -109,11 +109,11 @@ class Folder:
         """Calls the extensions that want to know how the run came out."""
         if self.trial_hooks is None or not self.trial_hooks.hooks.at("afterAll"):
             return None
-        hooks, said = self.trial_hooks.hooks, dict(self.config.value)
+        hooks, suite = self.trial_hooks.hooks, dict(self.config.value)
 
         def close(path: Path) -> None:
             results, prompts, run = finished(path)
-            context = {"suite": said, "config": said, "evalId": run, "results": results}
+            context = {"suite": suite, "config": suite, "evalId": run, "results": results}
             said_once(hooks, "afterAll", {**context, "prompts": prompts})
 
         return close
@@ -135,8 +135,8 @@ class Folder:
         files |= {
             pair.prompt.path for pair in self.pairs if not isinstance(pair.prompt, TextPrompt)
         }
-        said = {k: v for k, v in self.config.value.items() if k not in _BESIDE}
-        parts = [encode(redacted(said))]
+        settings = {k: v for k, v in self.config.value.items() if k not in _BESIDE}
+        parts = [encode(redacted(settings))]
         parts += [
             f"{path.name} {content_digest(path)}".encode()
             for path in sorted(files)
@@ -144,7 +144,7 @@ class Folder:
         ]
         parts += [encode([pair.prompt.label, pair.prompt.raw]) for pair in self.pairs]
         parts.append(
-            encode([*self.config.selection.told(), self.repeats, self.config.strict_prompts])
+            encode([*self.config.selection.as_list(), self.repeats, self.config.strict_prompts])
         )
         return digest(*parts)
 
@@ -225,7 +225,10 @@ class Folder:
             body = CellBody(pair, test, case.vars)
             review = body.reviewed if test.scoring else None
             if self.trial_hooks is not None:
-                body.trial_hooks, body.told = self.trial_hooks, self.tests.reader.told(test)
+                body.trial_hooks, body.test_document = (
+                    self.trial_hooks,
+                    self.tests.reader.document_of(test),
+                )
                 review = body.reviewed
             after: tuple[int, ...] = ()
             if links is not None:

@@ -84,25 +84,25 @@ def read_prompts(config: Config, findings: Findings, files: set[Path]) -> list[A
 
 
 def _entries(config: Config, findings: Findings, files: set[Path]) -> list[_Entry]:
-    given = config.value.get("prompts")
-    if given is None:
+    prompts = config.value.get("prompts")
+    if prompts is None:
         findings.hint(
             config.at(),
             "there are no prompts: the variable 'prompt' is sent as it is",
             "Name some under prompts.",
         )
-        given = ["{{prompt}}"]
-    if isinstance(given, str):
-        return [_Entry(given, "", {}, config.at("prompts"))]
-    if isinstance(given, Mapping):
+        prompts = ["{{prompt}}"]
+    if isinstance(prompts, str):
+        return [_Entry(prompts, "", {}, config.at("prompts"))]
+    if isinstance(prompts, Mapping):
         return [
             _Entry(raw, str(label), {}, config.at("prompts", raw))
-            for raw, label in cast("Mapping[str, object]", given).items()
+            for raw, label in cast("Mapping[str, object]", prompts).items()
         ]
-    if isinstance(given, list):
-        items = cast("list[object]", given)
+    if isinstance(prompts, list):
+        items = cast("list[object]", prompts)
         return [_entry(item, config, i, findings, files) for i, item in enumerate(items)]
-    findings.problem(config.at("prompts"), f"prompts is {given!r}, not a list")
+    findings.problem(config.at("prompts"), f"prompts is {prompts!r}, not a list")
     return []
 
 

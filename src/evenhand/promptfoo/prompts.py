@@ -56,6 +56,13 @@ class TextPrompt:
             problem_at(self.place, f"prompt '{_line(self.label):.60}': {wrong}") if wrong else None
         )
 
+    def located(self, error: TemplateError) -> TemplateError:
+        """The error with the place of this prompt, in its file or in the config, before its message."""
+        if self.place.file == Path():  # made by an eval in Python, which stands in no file
+            return error
+        what = error.message.removeprefix("template: ")
+        return TemplateError(f"{self.place}: {what}", hint=error.hint)
+
     def filled(
         self, prefix: str, suffix: str
     ) -> Callable[[Mapping[str, Any], Mapping[str, Any]], Prompt]:
@@ -69,7 +76,10 @@ class TextPrompt:
             template = raw
 
             def chat(variables: Mapping[str, Any], _: Mapping[str, Any]) -> Prompt:
-                text = fill_json(template, variables, templates)
+                try:
+                    text = fill_json(template, variables, templates)
+                except TemplateError as error:
+                    raise self.located(error) from None
                 return Prompt(parse_prompt(text), text, config, variables, label, template=template)
 
             return chat
@@ -78,11 +88,14 @@ class TextPrompt:
         begins = ("[", "-") if raw.lstrip().startswith("{%") else ("[",)
 
         def text(variables: Mapping[str, Any], filled: Mapping[str, Any]) -> Prompt:
-            said = render(filled)
+            try:
+                content = render(filled)
+            except TemplateError as error:
+                raise self.located(error) from None
             # Only what is written as a chat is read as one; a text that merely begins with a variable is no YAML.
-            chat = start in ("[", "-") or (start == "{" and said.lstrip()[:1] in begins)
-            messages = parse_prompt(said) if chat else (Message("user", said),)
-            return Prompt(messages, said, config, variables, label, template=raw)
+            chat = start in ("[", "-") or (start == "{" and content.lstrip()[:1] in begins)
+            messages = parse_prompt(content) if chat else (Message("user", content),)
+            return Prompt(messages, content, config, variables, label, template=raw)
 
         return text
 

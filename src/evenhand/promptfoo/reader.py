@@ -89,7 +89,7 @@ class TestReader:
         problem = next(iter((*unread, *problems)), hopeless)
         return test if problem is None else replace(test, problem=problem)
 
-    def told(self, test: Test) -> dict[str, Any]:
+    def document_of(self, test: Test) -> dict[str, Any]:
         """A test with its defaults, as a config would write it; for hooks."""
         raw, defaults = test.raw, self.defaults
         options = {**defaults.options, **as_mapping(raw.get("options"))}
@@ -109,10 +109,10 @@ class TestReader:
 
     def _with_asserts(self, written: WrittenTest) -> WrittenTest:
         """The test with the list that `assert: file://…` names in its place, as its file's own lines."""
-        given = written.value.get("assert")
-        if not isinstance(given, str) or not given.startswith("file://"):
+        reference = written.value.get("assert")
+        if not isinstance(reference, str) or not reference.startswith("file://"):
             return written
-        path, at = self.config.base / given.removeprefix("file://"), written.at
+        path, at = self.config.base / reference.removeprefix("file://"), written.at
         self.files.add(path)
         document = read_document(path, self.findings, at("assert"))
         if document is None:
@@ -188,14 +188,14 @@ class TestReader:
         self, written: WrittenTest
     ) -> tuple[Mapping[str, Any], frozenset[str], frozenset[str]]:
         """The variables of a test; those that name files; those with tags to fill in."""
-        given, defaults = written.value.get("vars"), self.defaults
+        written_vars, defaults = written.value.get("vars"), self.defaults
         variables: Mapping[str, Any]
-        if written.data and isinstance(given, dict):
-            variables, files, tagged = cast("Mapping[str, Any]", given), _NONE, _NONE
+        if written.data and isinstance(written_vars, dict):
+            variables, files, tagged = cast("Mapping[str, Any]", written_vars), _NONE, _NONE
             if self.checks is not None:
                 self.variables.look_at_data(variables, written.at)
         else:
-            variables = self.variables.read(given, written.at)
+            variables = self.variables.read(written_vars, written.at)
             files, tagged = self.variables.kinds(variables, written.at)
         if not defaults.variables:
             return variables, files, tagged
@@ -209,19 +209,21 @@ class TestReader:
         expected = Expected()
         if not options.get("disableDefaultAsserts"):
             expected = self.defaults.expected(options)
-        given = written.value.get("assert")
-        if not given:
+        assertions = written.value.get("assert")
+        if not assertions:
             return expected
         check = self.checks is not None
-        return expected.and_then(self.asserts.expected(given, options, written.at, check=check))
+        return expected.and_then(
+            self.asserts.expected(assertions, options, written.at, check=check)
+        )
 
     def _settings(self, options: Mapping[str, Any], written: WrittenTest) -> Mapping[str, Any]:
         """The options that are none of a test: settings of the model."""
         if options.keys() <= OPTIONS:
             return {}
-        given = {key: value for key, value in options.items() if key not in OPTIONS}
+        settings = {key: value for key, value in options.items() if key not in OPTIONS}
         place, base = written.at("options"), self.config.base
-        return read_settings(given, "options", base, place, self.findings, self.files)
+        return read_settings(settings, "options", base, place, self.findings, self.files)
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,5 +271,5 @@ def numbered(
                 yield place, test
 
 
-def _repeats(given: object) -> int | None:
-    return int(given) if given in REPEATS and isinstance(given, (int, float)) else None
+def _repeats(value: object) -> int | None:
+    return int(value) if value in REPEATS and isinstance(value, (int, float)) else None

@@ -69,11 +69,15 @@ class References:
             document = self._others[file]
         if document is None:
             return None
-        found = document.value
+        target_value = document.value
         for part in filter(None, path.split("/")):
-            inside = _inside(found, part.replace("~1", "/").replace("~0", "~"))
+            inside = _inside(target_value, part.replace("~1", "/").replace("~0", "~"))
             if inside is None:
-                there = cast("Mapping[str, object]", found) if isinstance(found, Mapping) else {}
+                there = (
+                    cast("Mapping[str, object]", target_value)
+                    if isinstance(target_value, Mapping)
+                    else {}
+                )
                 # A schema's own references look the same, and lead to parts of the schema.
                 self._findings.hint(
                     Place(self._document.file),
@@ -81,27 +85,27 @@ class References:
                     did_you_mean(part, there),
                 )
                 return dict(items)
-            found = inside
+            target_value = inside
         here = (document.file, path)
         if here in self._under_way:
             round_ = [*self._under_way[self._under_way.index(here) :], here]
             self._findings.problem(
                 Place(self._document.file),
                 f"$ref: '{target}' leads back to itself: "
-                + " → ".join(_told(file, part, self._document.file) for file, part in round_),
+                + " → ".join(_reference(file, part, self._document.file) for file, part in round_),
                 "Write out what is meant in one of them.",
             )
             return None
         self._under_way.append(here)
-        found = self._replaced(found, document)
+        target_value = self._replaced(target_value, document)
         self._under_way.pop()
         beside = {k: self._replaced(v, home) for k, v in items.items() if k != "$ref"}
-        if beside and isinstance(found, Mapping):
-            return {**cast("Mapping[str, object]", found), **beside}
-        return found
+        if beside and isinstance(target_value, Mapping):
+            return {**cast("Mapping[str, object]", target_value), **beside}
+        return target_value
 
 
-def _told(file: Path, path: str, home: Path) -> str:
+def _reference(file: Path, path: str, home: Path) -> str:
     return f"{'' if file == home else file.name}#{path}"
 
 

@@ -15,7 +15,7 @@ from evenhand.core.score import Outcome, Verdict
 from evenhand.javascript import running as javascript
 from evenhand.javascript.source import is_reference
 from evenhand.report.promptfoo_results.row import components, tokens_of
-from evenhand.scorers.code import called, is_verdict, verdict_of
+from evenhand.scorers.python_code import called, is_verdict, verdict_of
 
 NAMES = ("func", "get_score")
 """What the function of a Python file is called where no name is given; the first that is there."""
@@ -92,5 +92,5 @@ def scoring_problems(reference: object, base: Path) -> list[tuple[str, str]]:
 
 def _default(path: str, base: Path) -> str:
     """The function of a Python file, where none is named."""
-    found = (name for name in NAMES if not file_problems(f"file://{path}", base, name))
-    return next(found, NAMES[0])
+    names = (name for name in NAMES if not file_problems(f"file://{path}", base, name))
+    return next(names, NAMES[0])

@@ -19,7 +19,7 @@ from evenhand.documents.findings import At, Findings, Place, matching
 from evenhand.documents.tree import Document, read_document
 from evenhand.promptfoo.config import Config
 from evenhand.promptfoo.environment import env_filled, not_secret
-from evenhand.promptfoo.generated import generated, is_program
+from evenhand.promptfoo.generated_tests import generated, is_program
 from evenhand.promptfoo.tables import Csv, Xlsx, table_row
 from evenhand.promptfoo.tests import Line, TestSource, WrittenTest
 
@@ -98,7 +98,7 @@ class RowsOfTable:
                 key: value if isinstance(value, str) else "" if value is None else str(value)
                 for key, value in cast("Mapping[str, object]", item).items()
             }
-            yield table_row(cells, i + 1, Line(self.document.file, place.found().line), findings)
+            yield table_row(cells, i + 1, Line(self.document.file, place.resolved().line), findings)
 
 
 @dataclass(slots=True)
@@ -140,21 +140,21 @@ def read_sources(config: Config, findings: Findings, files: set[Path]) -> list[T
     """
     if config.overrides.model_outputs:
         return given_outputs(config, findings, files)
-    given, scenarios = config.value.get("tests"), config.value.get("scenarios")
-    if given in (None, []) and not scenarios:
+    tests, scenarios = config.value.get("tests"), config.value.get("scenarios")
+    if tests in (None, []) and not scenarios:
         findings.hint(
             config.at(), "there are no tests: the prompts are run once, without variables"
         )
         return [ListedTests(config.document, [{"vars": {}}], ("tests",))]
     reader = _Sources(config, findings, files)
-    found = [] if given is None else reader.of(given, config.document, ("tests",))
-    return found + (reader.scenarios(scenarios) if scenarios else [])
+    sources = [] if tests is None else reader.of(tests, config.document, ("tests",))
+    return sources + (reader.scenarios(scenarios) if scenarios else [])
 
 
 def given_outputs(config: Config, findings: Findings, files: set[Path]) -> list[TestSource]:
     """A test for each of the outputs that are named beside a config: the text in `output`, and its `tags`."""
-    said = config.overrides
-    path, expected = config.base / said.model_outputs, config.base / said.assertions
+    overrides = config.overrides
+    path, expected = config.base / overrides.model_outputs, config.base / overrides.assertions
     outputs = read_document(path, findings, Place(config.base))
     asserts = read_document(expected, findings, Place(config.base))
     if outputs is None or asserts is None:
@@ -177,12 +177,12 @@ def given_outputs(config: Config, findings: Findings, files: set[Path]) -> list[
             variables["tags"] = ", ".join(map(str, cast("list[object]", tags)))
         # What a model said is data, whatever it looks like.
         value = {"vars": variables, "assert": asserts.value}
-        tests.append(WrittenTest(value, _Given(outputs, i, asserts), data=True))
+        tests.append(WrittenTest(value, _OutputPlaces(outputs, i, asserts), data=True))
     return [_Rows(tests, path)]
 
 
 @dataclass(frozen=True, slots=True)
-class _Given:
+class _OutputPlaces:
     """Where the parts of a test stand whose assertions are in a file of their own."""
 
     outputs: Document
@@ -216,19 +216,19 @@ class _Sources:
         self._files = files
 
     def of(
-        self, given: object, document: Document, path: tuple[str | int, ...]
+        self, tests: object, document: Document, path: tuple[str | int, ...]
     ) -> list[TestSource]:
         """The sources of a list of tests, or of the files that it names."""
         place = document.at(*path)
-        if isinstance(given, str):
-            return self._named(given, place, None, alone=True)
-        if isinstance(given, Mapping) and "path" in given:
-            fields = cast("Mapping[str, object]", given)
+        if isinstance(tests, str):
+            return self._named(tests, place, None, alone=True)
+        if isinstance(tests, Mapping) and "path" in tests:
+            fields = cast("Mapping[str, object]", tests)
             return self._named(str(fields["path"]), place, fields)
-        if not isinstance(given, list):
-            self._findings.problem(place, f"{path[-1]} is {given!r}, not a list or a file")
+        if not isinstance(tests, list):
+            self._findings.problem(place, f"{path[-1]} is {tests!r}, not a list or a file")
             return []
-        items = cast("list[object]", given)
+        items = cast("list[object]", tests)
         sources: list[TestSource] = []
         inline = 0
         for i, item in enumerate(items):
@@ -243,11 +243,11 @@ class _Sources:
                 sources.append(_Inline(document, item, (*path, i)))
         return [ListedTests(document, items, path)] if inline == len(items) else sources
 
-    def scenarios(self, given: object) -> list[TestSource]:
+    def scenarios(self, written: object) -> list[TestSource]:
         """The sources of a config's scenarios."""
         config = self._config
-        items = cast("list[object]", given) if isinstance(given, list) else [given]
-        found: list[TestSource] = []
+        items = cast("list[object]", written) if isinstance(written, list) else [written]
+        sources: list[TestSource] = []
         number = 0
         for i, item in enumerate(items):
             document, path = config.document, ("scenarios", i)
@@ -259,9 +259,9 @@ class _Sources:
                         self._findings.hint(at, f"unknown key '{key}' of a scenario", hint)
                 settings = self.of(scenario.get("config") or [{}], where, (*inside, "config"))
                 tests = self.of(scenario.get("tests") or [{}], where, (*inside, "tests"))
-                found.append(Scenario(settings, tests, number))
+                sources.append(Scenario(settings, tests, number))
                 number += sum(1 for source in settings for _ in source.rows(Findings()))
-        return found
+        return sources
 
     def _scenario(
         self, item: object, document: Document, path: tuple[str | int, ...]

@@ -236,13 +236,13 @@ def estimate(
         request = pair.subject.provider.request(prompt)
         tokens.setdefault(index, []).append(request.tokens_in)
         bounds.setdefault(index, []).append(request.cost_bound_usd)
-    found: list[CallEstimate] = []
+    estimates: list[CallEstimate] = []
     for pair in pairs:
         index, calls = pair.variant.index, survey.calls.get(pair.variant.index, 0)
         sizes, prices = tokens.get(index, [0]), bounds.get(index, [None])
         known = [price for price in prices if price is not None]
         cost = sum(known) / len(known) * calls if len(known) == len(prices) else None
-        found.append(
+        estimates.append(
             CallEstimate(
                 pair.subject.provider.id, "subject", calls, sum(sizes) * calls // len(sizes), cost
             ),
@@ -251,7 +251,7 @@ def estimate(
         known_judge = next((provider for provider in judges if provider.id == judge), None)
         request = known_judge.request(Prompt.of("word" * JUDGE_TOKENS)) if known_judge else None
         price = request.cost_bound_usd if request else None
-        found.append(
+        estimates.append(
             CallEstimate(
                 judge,
                 "judge",
@@ -260,4 +260,4 @@ def estimate(
                 None if price is None else price * calls,
             ),
         )
-    return found
+    return estimates

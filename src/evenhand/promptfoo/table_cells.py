@@ -58,14 +58,14 @@ def assertion_from_cell(text: str) -> dict[str, Any]:
     if match is None:
         return {"type": "equals", "value": text}
     written, type_, threshold, value = match.groups()
-    found: dict[str, Any] = {"type": written}
+    assertion: dict[str, Any] = {"type": written}
     if value is not None:
-        found["value"] = value.strip()
+        assertion["value"] = value.strip()
     if threshold is None:
         threshold = _DEFAULT_THRESHOLD.get(type_)
     if threshold is not None:
-        found["threshold"] = float(threshold)
-    return found
+        assertion["threshold"] = float(threshold)
+    return assertion
 
 
 class _Test:

@@ -102,7 +102,7 @@ def _base64_of(path: Path) -> str:
     kind = _PICTURES.get(path.suffix.lower())
     if kind is None:
         return text
-    kind = next((found for begins, found in _MAGIC if data.startswith(begins)), kind)
+    kind = next((subtype for begins, subtype in _MAGIC if data.startswith(begins)), kind)
     return f"data:image/{kind};base64,{text}"
 
 

@@ -38,25 +38,25 @@ class VariableReader:
     files: set[Path]
     checking: bool = True
 
-    def read(self, given: object, at: At) -> dict[str, Any]:
-        if given is None:
+    def read(self, written: object, at: At) -> dict[str, Any]:
+        if written is None:
             return {}
-        if isinstance(given, Mapping):
+        if isinstance(written, Mapping):
             return {
                 str(k): self._globbed(v.removesuffix("\n") if isinstance(v, str) else v, k, at)
-                for k, v in cast("Mapping[str, Any]", given).items()
+                for k, v in cast("Mapping[str, Any]", written).items()
             }
-        found: dict[str, Any] = {}
-        for reference in cast("list[object]", given) if isinstance(given, list) else [given]:
+        variables: dict[str, Any] = {}
+        for reference in cast("list[object]", written) if isinstance(written, list) else [written]:
             if not isinstance(reference, str):
-                self.findings.problem(at("vars"), f"vars is {given!r}, not an object")
+                self.findings.problem(at("vars"), f"vars is {written!r}, not an object")
                 return {}
             for file in self._files_of(reference, at("vars")):
                 document = read_document(file, self.findings, at("vars"))
                 self.files.add(file)
                 if document is not None and isinstance(document.value, Mapping):
-                    found.update(cast("Mapping[str, Any]", document.value))
-        return found
+                    variables.update(cast("Mapping[str, Any]", document.value))
+        return variables
 
     def _files_of(self, reference: str, place: Place) -> list[Path]:
         """The files of variables that `vars: …` names: beside the file that it stands in, or beside the config."""
@@ -71,12 +71,12 @@ class VariableReader:
             and any(c in value for c in "*?[")
         ):
             return value
-        found = matching(self.path_of(value))
-        if not found and self.checking:
+        files = matching(self.path_of(value))
+        if not files and self.checking:
             self.findings.problem(
                 at("vars", name), f"no file matches {value.removeprefix('file://')}"
             )
-        return [f"file://{path}" for path in found]
+        return [f"file://{path}" for path in files]
 
     def kinds(self, variables: Mapping[str, Any], at: At) -> tuple[frozenset[str], frozenset[str]]:
         """The variables that name files, and those with tags to fill in."""

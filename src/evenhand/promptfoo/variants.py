@@ -77,12 +77,12 @@ class Combination:
         """The function that fills a text prompt in, between these; None for a prompt that is a function."""
         if not isinstance(self.prompt, TextPrompt):
             return None
-        found = self._fills.get((prefix, suffix))
-        if found is None:
-            found = self.prompt.filled(prefix, suffix)
+        fill = self._fills.get((prefix, suffix))
+        if fill is None:
+            fill = self.prompt.filled(prefix, suffix)
             if len(self._fills) < FILLS_KEPT:
-                self._fills[prefix, suffix] = found
-        return found
+                self._fills[prefix, suffix] = fill
+        return fill
 
     def takes(self, test: Test) -> bool:
         """Whether a test is run in this variant."""
@@ -122,7 +122,7 @@ def paired(
     prompts: Sequence[AnyPrompt], subjects: Sequence[Subject], config: Config, findings: Findings
 ) -> list[Combination]:
     """The variants: each model with the prompts that it takes."""
-    found: list[Combination] = []
+    combinations: list[Combination] = []
     labels = [prompt.label for prompt in prompts]
     for subject in subjects:
         taken = [
@@ -136,11 +136,13 @@ def paired(
             )
         for prompt in taken:
             variant = Variant(
-                len(found),
+                len(combinations),
                 " ".join(prompt.label.split()),
                 subject.provider.label,
                 prompt.raw,
                 subject.provider.id,
             )
-            found.append(Combination(variant, prompt, subject, config.base, config.templates))
-    return found
+            combinations.append(
+                Combination(variant, prompt, subject, config.base, config.templates)
+            )
+    return combinations

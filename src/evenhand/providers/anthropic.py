@@ -13,6 +13,7 @@ from evenhand.core.encoding import decode, encode
 from evenhand.core.errors import BadReply
 from evenhand.core.message import Message, Reply, ToolCall, Usage
 from evenhand.core.provider import Price, RateLimits
+from evenhand.providers.answer_text import answer_text
 from evenhand.providers.chat import (
     ChatProvider,
     Dialect,
@@ -24,7 +25,6 @@ from evenhand.providers.chat import (
 )
 from evenhand.providers.prices import cost, price_of
 from evenhand.providers.retry_after import duration, until
-from evenhand.providers.said import said
 from evenhand.providers.structured import RARE, fitted
 from evenhand.providers.usage import mapping
 from evenhand.providers.wanted import Wanted
@@ -125,11 +125,11 @@ _REFUSED = RARE | {
 def _structured(
     schema: Mapping[str, Any], settings: Mapping[str, Any]
 ) -> tuple[str, object] | None:
-    given: object = settings.get("output_config") or {}
-    if not isinstance(given, Mapping) or "format" in given:
+    configured: object = settings.get("output_config") or {}
+    if not isinstance(configured, Mapping) or "format" in configured:
         return None
     form = {"type": "json_schema", "schema": fitted(schema, _REFUSED)}
-    return "output_config", {**cast("Mapping[str, Any]", given), "format": form}
+    return "output_config", {**cast("Mapping[str, Any]", configured), "format": form}
 
 
 class _Written(msgspec.Struct):
@@ -186,7 +186,7 @@ def _read(body: bytes, parsed: bool, price: Price | None) -> Reply:
         written = None
     if not answer.content and reason == "stop":
         written = ""  # as its documentation says that a model may end its turn
-    text = said(written, reason, "content")
+    text = answer_text(written, reason, "content")
     output: object = text
     if parsed and text:
         try:

@@ -25,10 +25,10 @@ from evenhand.core.message import CHATS, Prompt, Reply, Task, Usage
 from evenhand.core.provider import Answer, Host, Price, RateLimits, Request
 from evenhand.providers import anthropic, completion, http, openai, responses
 from evenhand.providers.allowance import hidden, most_written
+from evenhand.providers.answer_text import NoAnswer
 from evenhand.providers.chat import address_of, count
 from evenhand.providers.faults import fault, unreadable
 from evenhand.providers.prices import bound, cost, is_price, price_of
-from evenhand.providers.said import NoAnswer
 from evenhand.providers.servers import SERVERS
 from evenhand.providers.streams import whole
 
@@ -231,14 +231,14 @@ class AppCall:
             value = whole(self.kind, body)
             data = encode(value, ordered=False)
         try:
-            found = self._read(data, value)
+            reply = self._read(data, value)
         except NoAnswer as error:
             if self.begun:
                 raise Unanswered(error.message, billed=None) from None
             raise
         except (BadReply, ValueError, TypeError, LookupError):
-            found = Reply("")  # the application's SDK may make more of it
-        return AppReply(**{f.name: getattr(found, f.name) for f in fields(Reply)}, body=body)
+            reply = Reply("")  # the application's SDK may make more of it
+        return AppReply(**{f.name: getattr(reply, f.name) for f in fields(Reply)}, body=body)
 
     def _read(self, data: bytes, value: dict[str, Any] | None) -> Reply:
         if self.kind == "messages":
@@ -284,11 +284,11 @@ def checked(prices: Prices | None) -> Prices:
     Raises:
         UsageError: One of them isn't one.
     """
-    for model, given in cast("Mapping[str, object]", prices or {}).items():
-        several = cast("Sequence[object]", given) if isinstance(given, (tuple, list)) else ()
+    for model, price in cast("Mapping[str, object]", prices or {}).items():
+        several = cast("Sequence[object]", price) if isinstance(price, (tuple, list)) else ()
         if len(several) != 2 or not all(map(is_price, several)):
             raise UsageError(
-                f"prices: {given!r} for {model!r} isn't a pair of prices",
+                f"prices: {price!r} for {model!r} isn't a pair of prices",
                 hint="Write {model: (in, out)}, in US dollars per million tokens, from 0 on.",
             )
     return prices or {}
@@ -347,8 +347,8 @@ def _key(headers: Mapping[str, str]) -> str:
 
 def _text_of(body: Mapping[str, Any]) -> str:
     """The conversation of any of these APIs: system prompt first, a blank line between messages."""
-    said = [body.get(name) for name in ("system", "instructions", "messages", "input", "prompt")]
-    return "\n\n".join(filter(None, map(_plain, said)))
+    parts = [body.get(name) for name in ("system", "instructions", "messages", "input", "prompt")]
+    return "\n\n".join(filter(None, map(_plain, parts)))
 
 
 def _plain(content: object) -> str:

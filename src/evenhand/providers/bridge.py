@@ -152,6 +152,8 @@ def _fault(who: str, error: Exception) -> ProviderError:
     """What an error of the library's means; what is not known is not tried again."""
     name = type(error).__name__
     kind = _FAULTS.get(name, BadRequest)
-    said = shown(" ".join(str(error).split()))[:300]
+    message = shown(" ".join(str(error).split()))[:300]
     billed = None if kind in (TimedOut, ConnectionFailed) else False
-    return kind(f"{who}: {name}: {said}", status=getattr(error, "status_code", None), billed=billed)
+    return kind(
+        f"{who}: {name}: {message}", status=getattr(error, "status_code", None), billed=billed
+    )

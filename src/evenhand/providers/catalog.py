@@ -13,8 +13,8 @@ from evenhand.core.names import did_you_mean
 from evenhand.core.plugins import PROVIDERS, Plugin, plugin, plugins
 from evenhand.core.provider import Provider
 from evenhand.core.secrets import known, redacted
-from evenhand.providers.filling import Fill, plainly_filled
 from evenhand.providers.servers import KINDS, SERVERS
+from evenhand.providers.template_filling import Fill, plainly_filled
 from evenhand.providers.wanted import Wanted
 
 _OWN: Mapping[str, str] = {
@@ -49,18 +49,18 @@ _OWN: Mapping[str, str] = {
 
 def _schemes() -> dict[str, str]:
     """How ids are written → what they mean."""
-    found: dict[str, str] = {}
+    schemes: dict[str, str] = {}
     for kind, server in SERVERS.items():
         first = next(iter(server.kinds))
         for asked in server.kinds:
             form = f"{kind}:<model>" if asked == first else f"{kind}:{asked}:<model>"
             same = f"; {kind}:{asked}:<model> is the same" if asked == first else ""
-            found[form] = f"{server.name}, {KINDS[asked]}{same}"
+            schemes[form] = f"{server.name}, {KINDS[asked]}{same}"
         if kind == "openai":
-            found["openai:<model>@<address>"] = (
+            schemes["openai:<model>@<address>"] = (
                 "a server that speaks OpenAI's API, e.g. openai:llama3@http://localhost:8000/v1"
             )
-    return {**found, **_OWN}
+    return {**schemes, **_OWN}
 
 
 SCHEMES: Mapping[str, str] = _schemes()

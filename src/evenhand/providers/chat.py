@@ -24,7 +24,7 @@ from evenhand.core.ranges import MILLISECONDS
 from evenhand.providers import http
 from evenhand.providers.allowance import hidden, most_written
 from evenhand.providers.faults import fault, unreadable
-from evenhand.providers.keys import set_key
+from evenhand.providers.missing_keys import set_key
 from evenhand.providers.prices import bound
 from evenhand.providers.structured import WithSchema, identity_with_schema
 
@@ -225,9 +225,9 @@ class ChatProvider:
 def _bounds(settings: Mapping[str, Any], dialect: Dialect) -> tuple[int, bool]:
     """The most tokens that can come back, and whether the same question has the same answer."""
     inner: object = settings.get(dialect.sampling) if dialect.sampling else settings
-    found: Mapping[str, Any] = inner if isinstance(inner, Mapping) else {}
+    sampling: Mapping[str, Any] = inner if isinstance(inner, Mapping) else {}
     longest = most_written(settings, dialect.limits) if "generate" in dialect.tasks else 0
-    return longest, found.get("temperature") == 0 or found.get("seed") is not None
+    return longest, sampling.get("temperature") == 0 or sampling.get("seed") is not None
 
 
 _SECRET = re.compile(
@@ -253,13 +253,15 @@ def seconds(config: Mapping[str, Any], id: str, name: str = "timeoutMs") -> floa
     Raises:
         UsageError: It is not a number of milliseconds.
     """
-    given = config.get(name) or 300_000
+    setting = config.get(name) or 300_000
     try:
-        value = float(given)
+        value = float(setting)
     except (TypeError, ValueError, OverflowError):
         value = 0.0
     if value not in MILLISECONDS or not value:
-        raise UsageError(f"provider '{id}': {MILLISECONDS.problem(name, given) or f'{name} is 0'}")
+        raise UsageError(
+            f"provider '{id}': {MILLISECONDS.problem(name, setting) or f'{name} is 0'}"
+        )
     return value / 1000
 
 

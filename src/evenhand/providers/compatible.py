@@ -112,19 +112,19 @@ def _base(wanted: Wanted, server: CompatibleServer) -> str:
 
 def _environment(wanted: Wanted) -> dict[str, Any]:
     """The settings that the environment has for OpenAI's models."""
-    found: dict[str, Any] = {}
+    settings: dict[str, Any] = {}
     if wanted.kind != "openai":
-        return found
+        return settings
     for variable, (name, kind) in _FROM_ENVIRONMENT.items():
-        given = wanted.env.get(variable)
-        if not given:
+        text = wanted.env.get(variable)
+        if not text:
             continue
         try:
-            found[name] = kind(given)
-            if kind is not str and found[name] not in NUMBER:
-                raise ValueError(given)  # noqa: TRY301 (told like what is no number at all)
+            settings[name] = kind(text)
+            if kind is not str and settings[name] not in NUMBER:
+                raise ValueError(text)  # noqa: TRY301 (told like what is no number at all)
         except ValueError:
             raise wanted.refused(
-                f"cannot use {variable}={given!r}", "It is a number; or unset it."
+                f"cannot use {variable}={text!r}", "It is a number; or unset it."
             ) from None
-    return found
+    return settings

@@ -7,11 +7,11 @@ from typing import Any
 
 from evenhand.core.message import Message, Reply
 from evenhand.core.provider import Price
+from evenhand.providers.answer_text import answer_text
 from evenhand.providers.chat import Dialect, finish, passed_on
 from evenhand.providers.embeddings import looked_up, plain
 from evenhand.providers.openai import bearer, rates
 from evenhand.providers.prices import cost
-from evenhand.providers.said import said
 from evenhand.providers.usage import counted, mapping
 
 _NAMES = "max_tokens temperature top_p presence_penalty frequency_penalty best_of stop seed suffix".split()
@@ -23,18 +23,18 @@ def _messages(messages: Sequence[Message]) -> dict[str, Any]:
 
 def _settings(model: str, config: Mapping[str, Any]) -> dict[str, Any]:
     defaults = {} if config.get("omitDefaults") else {"max_tokens": 1024, "temperature": 0}
-    given = passed_on(config, {name: name for name in _NAMES})
-    return {"model": model, **defaults, **given, **(config.get("passthrough") or {})}
+    own = passed_on(config, {name: name for name in _NAMES})
+    return {"model": model, **defaults, **own, **(config.get("passthrough") or {})}
 
 
 def _read(body: bytes, parsed: bool, price: Price | None) -> Reply:
     del parsed
-    answer, found = looked_up(body, lambda answer: answer["choices"][0], "completion")
-    choice = mapping(found)
+    answer, first = looked_up(body, lambda answer: answer["choices"][0], "completion")
+    choice = mapping(first)
     usage = counted(answer, "prompt_tokens", "completion_tokens")
-    given, written = choice.get("finish_reason"), choice.get("text")
-    reason = finish(given if isinstance(given, str) else None)
-    text = said(written if isinstance(written, str) else None, reason, "choices[0].text")
+    ended, written = choice.get("finish_reason"), choice.get("text")
+    reason = finish(ended if isinstance(ended, str) else None)
+    text = answer_text(written if isinstance(written, str) else None, reason, "choices[0].text")
     return Reply(
         text=text,
         output=text,

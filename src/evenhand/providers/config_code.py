@@ -33,8 +33,8 @@ async def run(
     """
     if code.startswith("file://") and not is_reference(code):
         path, function = _python(code, name)
-        found = await host.load(folder / path, function)
-        return await host.call(found, *arguments.values(), name=f"{Path(path).name}:{function}")
+        target = await host.load(folder / path, function)
+        return await host.call(target, *arguments.values(), name=f"{Path(path).name}:{function}")
     if is_reference(code):
         path, export = split_reference(code)
         script = javascript.function(folder / path, export)

@@ -34,10 +34,10 @@ def reader(find: Find) -> Callable[[bytes, bool, Price | None], Reply]:
 
     def read(body: bytes, parsed: bool, price: Price | None) -> Reply:
         del parsed
-        answer, found = looked_up(body, find, "embedding")
-        vector = numbers(found)
-        given = answer.get("usage") if isinstance(answer, dict) else None
-        usage = cast("dict[str, object]", given) if isinstance(given, dict) else {}
+        answer, embedding = looked_up(body, find, "embedding")
+        vector = numbers(embedding)
+        reported = answer.get("usage") if isinstance(answer, dict) else None
+        usage = cast("dict[str, object]", reported) if isinstance(reported, dict) else {}
         counted = usage.get("prompt_tokens", usage.get("total_tokens"))
         tokens = Usage(counted if isinstance(counted, int) and counted >= 0 else None, 0)
         model = answer.get("model") if isinstance(answer, dict) else None
@@ -75,23 +75,23 @@ def plain(messages: Sequence[Message]) -> str:
     return str(messages[-1].content) if messages else ""
 
 
-def numbers(given: object) -> list[float]:
+def numbers(embedding: object) -> list[float]:
     """A vector, from a list of numbers, or from 32-bit floats in base64.
 
     Raises:
         BadReply: It is neither, or empty.
     """
-    if isinstance(given, str):
-        found = array.array("f")
+    if isinstance(embedding, str):
+        floats = array.array("f")
         try:
-            found.frombytes(base64.b64decode(given, validate=True))
+            floats.frombytes(base64.b64decode(embedding, validate=True))
         except (binascii.Error, ValueError):
             raise BadReply("the reply's embedding cannot be read", billed=None) from None
         if sys.byteorder == "big":  # they come little end first
-            found.byteswap()
-        vector = found.tolist()
-    elif isinstance(given, list):
-        vector = cast("list[Any]", given)
+            floats.byteswap()
+        vector = floats.tolist()
+    elif isinstance(embedding, list):
+        vector = cast("list[Any]", embedding)
     else:
         vector = []
     if not vector or not all(type(x) in (int, float) for x in vector):

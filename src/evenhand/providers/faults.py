@@ -51,10 +51,10 @@ def fault(answer: HttpAnswer, *, host: str, key_hint: str) -> ProviderError:
     # A server may say again what it was sent.
     sent_back = known.without(answer.body)
     body = sent_back[:4096].decode("utf-8", "replace")
-    said = shown(_message(sent_back) or " ".join(body.split())[:200])
+    explanation = shown(_message(sent_back) or " ".join(body.split())[:200])
     wait = retry_after(answer.headers)
     where = f"{host} answered {status}"
-    message = f"{where}: {said}" if said else where
+    message = f"{where}: {explanation}" if explanation else where
     if status == 402 or (status in (400, 403, 429) and _QUOTA.search(body)):
         return QuotaExhausted(
             message,

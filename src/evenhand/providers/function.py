@@ -22,11 +22,11 @@ from evenhand.core.ranges import WORKERS
 from evenhand.core.secrets import redacted
 from evenhand.javascript import running as javascript
 from evenhand.javascript.source import is_reference, split_reference
+from evenhand.providers.call_result import replied
 from evenhand.providers.chat import seconds
 from evenhand.providers.classification import labelled
 from evenhand.providers.embeddings import numbers
 from evenhand.providers.local_code import code_digest
-from evenhand.providers.returned import replied
 from evenhand.providers.usage import mapping
 from evenhand.providers.wanted import Wanted
 from evenhand.providers.workers import COUNT, Workers, another_python
@@ -55,7 +55,7 @@ _METHODS: Mapping[Task, str] = {
 @dataclass(frozen=True, slots=True)
 class _Call:
     function: str
-    given: tuple[object, ...]
+    arguments: tuple[object, ...]
     task: Task
 
 
@@ -88,20 +88,20 @@ class FunctionProvider:
         config: dict[str, Any] = {**self.config, **prompt.config}
         options = {"id": self.id, "label": self.label, "config": config}
         function = self.methods.get(prompt.task) or self.function or _CALLED[prompt.task][0]
-        said = {
+        parts = {
             "code": self._code,
             "function": function,
             "options": redacted(options),
             "prompt": prompt.text,
             "vars": prompt.vars,
         }
-        identity = encode(said)
+        identity = encode(parts)
         whole = {**options, "config": {**config, "basePath": str(self.path.parent)}}
-        given: tuple[object, ...] = (prompt.text, whole)
+        arguments: tuple[object, ...] = (prompt.text, whole)
         if prompt.task == "generate":
             shown = {"raw": prompt.template or prompt.text, "label": prompt.label}
-            given = (*given, {"vars": dict(prompt.vars), "prompt": shown})
-        call = _Call(function, given, prompt.task)
+            arguments = (*arguments, {"vars": dict(prompt.vars), "prompt": shown})
+        call = _Call(function, arguments, prompt.task)
         return Request(identity=identity, key=digest(identity), payload=call)
 
     async def send(self, request: Request, host: Host) -> Answer:
@@ -138,10 +138,10 @@ class FunctionProvider:
     def reply(self, body: bytes) -> Reply:
         value = decode(body)
         row = mapping(value)
-        found = next(((kind, read) for _, kind, read in _CALLED.values() if kind in row), None)
-        if found is None:
+        reading = next(((kind, read) for _, kind, read in _CALLED.values() if kind in row), None)
+        if reading is None:
             raise BadReply(f"what {self.path.name} answered cannot be read", billed=None)
-        kind, read = found
+        kind, read = reading
         return replied(row, read(row[kind]), None if kind == "output" else "")
 
     async def close(self) -> None:
@@ -186,7 +186,7 @@ def _in_python(wanted: Wanted, path: Path) -> Ask:
             return Workers(python, path, count, limit_s or run_limit_s, own)
 
         async def outside(call: _Call, host: Host) -> object:
-            return await host.lasting(workers).call(call.function, call.given, host)
+            return await host.lasting(workers).call(call.function, call.arguments, host)
 
         return outside
 
@@ -194,10 +194,10 @@ def _in_python(wanted: Wanted, path: Path) -> Ask:
         return _Turns(int(named or UNBOUNDED))
 
     async def inside(call: _Call, host: Host) -> object:
-        found = await host.load(path, call.function)
+        function = await host.load(path, call.function)
         name = f"{path.name}:{call.function}"
         async with host.lasting(turns).free:
-            return await host.call(found, *call.given, name=name, limit_s=limit_s)
+            return await host.call(function, *call.arguments, name=name, limit_s=limit_s)
 
     return inside
 
@@ -225,7 +225,7 @@ def _in_javascript(wanted: Wanted, text: str) -> FunctionProvider:
         raise wanted.refused(f": {what}", hint)
 
     async def ask(call: _Call, host: Host) -> object:
-        prompt, _, *context = call.given
+        prompt, _, *context = call.arguments
         return (await javascript.call(host, script, _METHODS[call.task], prompt, *context)).value
 
     code = path.read_text("utf-8", "replace")

@@ -10,10 +10,10 @@ from evenhand.core.encoding import decode, encode
 from evenhand.core.errors import BadReply
 from evenhand.core.message import Message, Reply, ToolCall, Usage
 from evenhand.core.provider import Price
+from evenhand.providers.answer_text import answer_text
 from evenhand.providers.chat import ChatProvider, Dialect, passed_on, seconds
 from evenhand.providers.embeddings import EMBEDS, looked_up, plain, reader
 from evenhand.providers.prices import cost, price_of
-from evenhand.providers.said import said
 from evenhand.providers.usage import counted, listed, mapping, number
 from evenhand.providers.wanted import Wanted
 
@@ -128,9 +128,9 @@ def _settings(model: str, config: Mapping[str, Any]) -> dict[str, Any]:
     if generation:
         body["generationConfig"] = generation
     if config.get("systemInstruction"):
-        given = config["systemInstruction"]
+        instruction = config["systemInstruction"]
         body["systemInstruction"] = (
-            {"parts": [{"text": given}]} if isinstance(given, str) else given
+            {"parts": [{"text": instruction}]} if isinstance(instruction, str) else instruction
         )
     tools = config.get("tools")
     if tools:
@@ -169,8 +169,8 @@ def _read(body: bytes, parsed: bool, price: Price | None) -> Reply:
         text = f"The prompt was blocked: {why}"
         return Reply(text, text, usage, cost(price, usage), None, model, "content_filter", True)
     candidate = mapping(candidates[0])
-    given = listed(mapping(candidate.get("content")).get("parts"))
-    parts = [part for part in map(mapping, given) if not part.get("thought")]
+    content = listed(mapping(candidate.get("content")).get("parts"))
+    parts = [part for part in map(mapping, content) if not part.get("thought")]
     asked = [mapping(part["functionCall"]) for part in parts if part.get("functionCall")]
     calls = asked if any(call.get("name") for call in asked) else []
     texts = [part["text"] for part in parts if isinstance(part.get("text"), str)]
@@ -180,7 +180,7 @@ def _read(body: bytes, parsed: bool, price: Price | None) -> Reply:
     written = "".join(texts) if texts or shown else None
     if calls and not written:
         written = encode(parts, ordered=False).decode()
-    text = said(written, reason, "content.parts")
+    text = answer_text(written, reason, "content.parts")
     return Reply(
         text=text,
         output=parts if calls else text,

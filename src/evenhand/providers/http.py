@@ -146,11 +146,11 @@ class HttpTransport:
 
         limit = _connect_s(timeout_s)
         if url.startswith("https:"):
-            found = aiohttp.ClientTimeout(total=timeout_s, connect=limit)
+            timeout = aiohttp.ClientTimeout(total=timeout_s, connect=limit)
         else:
-            found = aiohttp.ClientTimeout(total=timeout_s, sock_connect=limit)
-        self._timeouts[url[:6], timeout_s] = found
-        return found
+            timeout = aiohttp.ClientTimeout(total=timeout_s, sock_connect=limit)
+        self._timeouts[url[:6], timeout_s] = timeout
+        return timeout
 
     def _open(self) -> aiohttp.ClientSession:
         import aiohttp  # noqa: PLC0415 (imported on use)
@@ -181,7 +181,7 @@ class HttpTransport:
                 f"{_host(url)} cannot be reached through a proxy like {proxy.partition('://')[0]}://",
                 hint="Only HTTP proxies are spoken here: name one with HTTPS_PROXY, or the address with NO_PROXY.",
             )
-        found = self._routes[url] = _Route(
+        route = self._routes[url] = _Route(
             address=address,
             proxy=proxy,
             # True is the client's own context, which knows the system's authorities only.
@@ -189,7 +189,7 @@ class HttpTransport:
             if address.scheme == "https" and _extra_authorities()
             else True,
         )
-        return found
+        return route
 
     async def close(self) -> None:
         """Closes the connections."""
@@ -208,10 +208,10 @@ _transports: dict[asyncio.AbstractEventLoop, HttpTransport] = {}
 def transport() -> HttpTransport:
     """The running loop's transport."""
     loop = asyncio.get_running_loop()
-    found = _transports.get(loop)
-    if found is None:
-        found = _transports[loop] = HttpTransport()
-    return found
+    existing = _transports.get(loop)
+    if existing is None:
+        existing = _transports[loop] = HttpTransport()
+    return existing
 
 
 async def close() -> None:
@@ -223,10 +223,10 @@ async def close() -> None:
     for loop in [loop for loop in _transports if loop.is_closed()]:
         del _transports[loop]
     running = asyncio.get_running_loop()
-    found = _transports.get(running)
-    if found is not None and not found.in_flight:
+    existing = _transports.get(running)
+    if existing is not None and not existing.in_flight:
         del _transports[running]
-        await found.close()
+        await existing.close()
 
 
 async def _whole(

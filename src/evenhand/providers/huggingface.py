@@ -62,8 +62,8 @@ def _vector(answer: Any) -> object:
 
 def _classified(body: bytes, parsed: bool, price: Price | None) -> Reply:
     del parsed, price
-    _, found = looked_up(body, lambda answer: answer, "classification")
-    return Reply(text="", output=labelled(found))
+    _, classification = looked_up(body, lambda answer: answer, "classification")
+    return Reply(text="", output=labelled(classification))
 
 
 def _nothing(model: str, config: Mapping[str, Any]) -> dict[str, Any]:

@@ -7,11 +7,11 @@ from typing import Any
 
 from evenhand.core.message import Message, Reply
 from evenhand.core.provider import Price
+from evenhand.providers.answer_text import answer_text
 from evenhand.providers.chat import ChatProvider, Dialect, passed_on, seconds
 from evenhand.providers.embeddings import looked_up, plain
 from evenhand.providers.openai import bearer
 from evenhand.providers.prices import cost, price_of
-from evenhand.providers.said import said
 from evenhand.providers.usage import counted
 from evenhand.providers.wanted import Wanted
 
@@ -61,7 +61,7 @@ def _read(body: bytes, parsed: bool, price: Price | None) -> Reply:
     answer, written = looked_up(body, lambda answer: answer["content"], "completion")
     cut = answer.get("stop_type") == "limit" or answer.get("stopped_limit") is True
     reason = "length" if cut else "stop"
-    text = said(written if isinstance(written, str) else None, reason, "content")
+    text = answer_text(written if isinstance(written, str) else None, reason, "content")
     usage = counted(answer, "tokens_evaluated", "tokens_predicted", at="")
     model = answer.get("model")
     return Reply(

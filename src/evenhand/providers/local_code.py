@@ -20,16 +20,16 @@ def code_digest(*files: Path) -> str:
 
     Hidden folders, virtual environments and files of more than 4 MB are left out, and no more than 2,000 are read.
     """
-    found: dict[str, Path] = {}
+    files_by_path: dict[str, Path] = {}
     for file in files:
         if not file.is_file():
             continue
-        found[str(file.resolve())] = file
+        files_by_path[str(file.resolve())] = file
         for path in _python_below(file.resolve().parent):
-            found.setdefault(str(path), path)
+            files_by_path.setdefault(str(path), path)
     parts: list[bytes] = []
-    for name in sorted(found)[:MOST_FILES]:
-        path = found[name]
+    for name in sorted(files_by_path)[:MOST_FILES]:
+        path = files_by_path[name]
         try:
             if path.stat().st_size <= LARGEST:
                 parts += [path.name.encode("utf-8", "replace"), path.read_bytes()]
@@ -39,10 +39,10 @@ def code_digest(*files: Path) -> str:
 
 
 def _python_below(folder: Path) -> list[Path]:
-    found: list[Path] = []
+    files: list[Path] = []
     for place, folders, names in os.walk(folder):
         folders[:] = sorted(f for f in folders if not f.startswith(".") and f not in _NOT_CODE)
-        found += [Path(place, name) for name in sorted(names) if name.endswith(".py")]
-        if len(found) >= MOST_FILES:
+        files += [Path(place, name) for name in sorted(names) if name.endswith(".py")]
+        if len(files) >= MOST_FILES:
             break
-    return found
+    return files

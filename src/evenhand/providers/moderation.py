@@ -23,8 +23,8 @@ def _settings(model: str, config: Mapping[str, Any]) -> dict[str, Any]:
 def _read(body: bytes, parsed: bool, price: Price | None) -> Reply:
     """It is charged for by the text, or not at all: tokens are not counted."""
     del parsed
-    answer, found = looked_up(body, lambda answer: answer["results"][0], "moderation")
-    result = cast("dict[str, Any]", found) if isinstance(found, dict) else {}
+    answer, first = looked_up(body, lambda answer: answer["results"][0], "moderation")
+    result = cast("dict[str, Any]", first) if isinstance(first, dict) else {}
     flags, scores = result.get("categories"), result.get("category_scores")
     if not isinstance(flags, dict) or not isinstance(scores, dict):
         raise BadReply("the reply's moderation cannot be read", billed=None)

@@ -9,11 +9,11 @@ from typing import Any
 from evenhand.core.encoding import decode, encode
 from evenhand.core.message import Message, Reply, ToolCall
 from evenhand.core.provider import Price
+from evenhand.providers.answer_text import answer_text
 from evenhand.providers.chat import ChatProvider, Dialect, finish, seconds
 from evenhand.providers.embeddings import EMBEDS, looked_up, plain, reader
 from evenhand.providers.openai import bearer
 from evenhand.providers.prices import cost, price_of
-from evenhand.providers.said import said
 from evenhand.providers.usage import counted, listed, mapping
 from evenhand.providers.wanted import Wanted
 
@@ -81,11 +81,11 @@ def _settings(model: str, config: Mapping[str, Any]) -> dict[str, Any]:
 
 def _read(body: bytes, parsed: bool, price: Price | None) -> Reply:
     del parsed
-    answer, found = looked_up(
+    answer, inner = looked_up(
         body, lambda a: a["message"] if "message" in a else a["response"], "message"
     )
-    message = mapping(found)
-    written = message.get("content") if isinstance(found, Mapping) else found
+    message = mapping(inner)
+    written = message.get("content") if isinstance(inner, Mapping) else inner
     ended = answer.get("done_reason")
     reason = finish(ended if isinstance(ended, str) else None)
     calls = [mapping(mapping(call).get("function")) for call in listed(message.get("tool_calls"))]
@@ -94,8 +94,8 @@ def _read(body: bytes, parsed: bool, price: Price | None) -> Reply:
         output: object = [{"function": call} for call in calls]
         text, reason = text or encode(output, ordered=False).decode(), "tool_calls"
     else:
-        where = "message.content" if isinstance(found, Mapping) else "response"
-        calls, output = [], (text := said(text, reason, where))
+        where = "message.content" if isinstance(inner, Mapping) else "response"
+        calls, output = [], (text := answer_text(text, reason, where))
     usage = counted(answer, "prompt_eval_count", "eval_count", at="")
     return Reply(
         text=text,
@@ -109,14 +109,14 @@ def _read(body: bytes, parsed: bool, price: Price | None) -> Reply:
 
 
 def _tool(call: Mapping[str, Any]) -> ToolCall:
-    given = call.get("arguments")
-    if isinstance(given, str):
+    arguments = call.get("arguments")
+    if isinstance(arguments, str):
         try:
-            given = decode(given)
+            arguments = decode(arguments)
         except ValueError:
-            given = None
+            arguments = None
     return ToolCall(
-        str(call.get("name") or ""), mapping(given) if isinstance(given, dict) else None
+        str(call.get("name") or ""), mapping(arguments) if isinstance(arguments, dict) else None
     )
 
 

@@ -12,10 +12,10 @@ from evenhand.core.encoding import decode, encode
 from evenhand.core.errors import BadReply
 from evenhand.core.message import Message, Reply, ToolCall, Usage
 from evenhand.core.provider import Price, RateLimits
+from evenhand.providers.answer_text import NoAnswer, answer_text
 from evenhand.providers.chat import Dialect, count, finish, passed_on, read_as
 from evenhand.providers.prices import cost
 from evenhand.providers.retry_after import duration
-from evenhand.providers.said import NoAnswer, said
 from evenhand.providers.structured import RARE, fitted, is_strict
 from evenhand.providers.usage import mapping
 
@@ -161,7 +161,7 @@ def _read(body: bytes, parsed: bool, price: Price | None) -> Reply:
     elif message.refusal and not written:
         output = text = message.refusal
     else:
-        output = text = said(written, reason, "message.content")
+        output = text = answer_text(written, reason, "message.content")
         if parsed and text:
             try:
                 output = decode(text)
@@ -219,19 +219,19 @@ def _no_text(content: object) -> NoAnswer:
 
 def _tools(message: _Message) -> tuple[ToolCall, ...]:
     """The tools asked for; none where not even one of them is named."""
-    found: list[ToolCall] = []
+    calls: list[ToolCall] = []
     for tool in message.tool_calls or ():
         if tool.function is not None:
             arguments = _arguments(tool.function.arguments)
-            found.append(ToolCall(tool.function.name or "", arguments, tool.id or ""))
+            calls.append(ToolCall(tool.function.name or "", arguments, tool.id or ""))
         elif tool.custom is not None:
-            given = {"input": tool.custom.input}
-            found.append(ToolCall(tool.custom.name or "", given, tool.id or ""))
+            custom = {"input": tool.custom.input}
+            calls.append(ToolCall(tool.custom.name or "", custom, tool.id or ""))
     if message.function_call is not None:
-        found.append(
+        calls.append(
             ToolCall(message.function_call.name or "", _arguments(message.function_call.arguments))
         )
-    return tuple(found) if any(tool.name for tool in found) else ()
+    return tuple(calls) if any(tool.name for tool in calls) else ()
 
 
 def _arguments(value: object) -> Mapping[str, Any] | None:

@@ -302,9 +302,9 @@ def price_of(
         return Price(usd_in * 1e6, usd_out * 1e6, as_of="config")
     if not at_home and _unpaid.get():
         return None
-    found = _listed(vendor, model)
-    if found is not None or not vendor or (at_home and vendor not in _PASSES_ON):
-        return found
+    listed = _listed(vendor, model)
+    if listed is not None or not vendor or (at_home and vendor not in _PASSES_ON):
+        return listed
     name = model.rpartition("/")[2]
     vendors = dict.fromkeys((vendor, *(name for known in _LISTS.values() for name in known)))
     return next((price for other in vendors if (price := _listed(other, name))), None)
@@ -352,7 +352,7 @@ def is_price(value: object) -> bool:
 
 def _dollars(config: Mapping[str, object], key: str) -> float | None:
     """A price in a config, where it has one; a text stands for a number, as a variable's value does."""
-    given = value = config.get(key)
+    setting = value = config.get(key)
     if value is None:
         return None
     if isinstance(value, str):
@@ -362,7 +362,7 @@ def _dollars(config: Mapping[str, object], key: str) -> float | None:
             value = None
     if not is_price(value):
         raise UsageError(
-            f"{key} is {given!r}, which is not a price",
+            f"{key} is {setting!r}, which is not a price",
             hint="It is a number of US dollars per token, from 0 on: 0.000002 is $2 per million.",
         )
     return float(value)  # pyright: ignore[reportArgumentType] (a number, as has just been seen)

@@ -119,8 +119,8 @@ async def printed_by(command: str, arguments: Sequence[str], folder: Path, limit
                 os.killpg(process.pid, signal.SIGKILL)
             await process.wait()
     if process.returncode:
-        said = err.decode("utf-8", "replace").strip()[-500:]
-        raise BadRequest(f"{command} ended with code {process.returncode}: {said}")
+        errors = err.decode("utf-8", "replace").strip()[-500:]
+        raise BadRequest(f"{command} ended with code {process.returncode}: {errors}")
     return out
 
 

@@ -30,9 +30,9 @@ def parse_prompt(text: str) -> tuple[Message, ...]:
         except yaml.YAMLError:
             messages = None
     if isinstance(messages, list) and messages:
-        found = [_message(m) for m in cast("list[object]", messages)]
-        if all(found):
-            return tuple(m for m in found if m is not None)
+        parsed = [_message(m) for m in cast("list[object]", messages)]
+        if all(parsed):
+            return tuple(m for m in parsed if m is not None)
     return (Message("user", text),)
 
 

@@ -33,10 +33,10 @@ def _module(path: str) -> ModuleType:
 
 
 def _answer(module: ModuleType, request: Any, loop: asyncio.AbstractEventLoop) -> object:
-    found: Any = module
+    function: Any = module
     for part in request["function"].split("."):
-        found = getattr(found, part)
-    value = found(*request["args"])
+        function = getattr(function, part)
+    value = function(*request["args"])
     return loop.run_until_complete(value) if inspect.isawaitable(value) else value
 
 
@@ -50,11 +50,11 @@ def _awaited() -> Iterator[None]:
             forgotten.append(coroutine.__qualname__)
 
     before = getattr(warnings, "_warn_unawaited_coroutine", None)
-    setattr(warnings, "_warn_unawaited_coroutine", note)  # noqa: B010 (Python calls it by this name)
+    setattr(warnings, "_warn_unawaited_coroutine", note)
     try:
         yield
     finally:
-        setattr(warnings, "_warn_unawaited_coroutine", before)  # noqa: B010 (see above)
+        setattr(warnings, "_warn_unawaited_coroutine", before)
     if forgotten:
         raise RuntimeError(f"{forgotten[0]}() was never awaited")
 
@@ -83,8 +83,8 @@ def main() -> None:
             text = json.dumps(answer)
         if os.getpid() != own:  # a child that the function forked, and that came back from it
             os._exit(1)
-        said = json.dumps(printed.getvalue())
-        out.write(text[:-1] + ', "printed": ' + said + "}\n")
+        captured = json.dumps(printed.getvalue())
+        out.write(text[:-1] + ', "printed": ' + captured + "}\n")
         out.flush()
 
 

@@ -11,11 +11,11 @@ from evenhand.core.encoding import decode, encode
 from evenhand.core.errors import BadReply
 from evenhand.core.message import Message, Reply, ToolCall
 from evenhand.core.provider import Price
+from evenhand.providers.answer_text import answer_text
 from evenhand.providers.chat import Dialect, passed_on
 from evenhand.providers.embeddings import looked_up
 from evenhand.providers.openai import bearer, rates
 from evenhand.providers.prices import cost
-from evenhand.providers.said import said
 from evenhand.providers.usage import counted, listed, mapping
 
 _REASONING = re.compile(r"^(o\d|gpt-[5-9]|gpt-\d\d)")
@@ -81,8 +81,8 @@ def _format(wanted: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _read(body: bytes, parsed: bool, price: Price | None) -> Reply:
-    answer, found = looked_up(body, lambda answer: answer["output"], "output")
-    if not isinstance(found, list):
+    answer, listing = looked_up(body, lambda answer: answer["output"], "output")
+    if not isinstance(listing, list):
         raise BadReply(f"the reply holds no output: {answer!r:.300}", billed=None)
     reason = ended(answer)
     items = said_in(answer, reason)
@@ -159,7 +159,7 @@ def said_in(answer: Mapping[str, Any], reason: str) -> Items:
         made = made or kind == "image_generation_call"
     if not (texts or calls or refusal or made):
         error = mapping(answer.get("error")).get("message") or answer.get("status")
-        said(None, reason, f"output ({error})" if error else "output")
+        answer_text(None, reason, f"output ({error})" if error else "output")
     return Items(texts, shown, tuple(_tool(call) for call in calls), calls, refusal)
 
 

@@ -18,17 +18,17 @@ def retry_after(headers: Mapping[str, str], now: datetime | None = None) -> floa
     A date is taken against the answer's own `Date` header, as the vendor's clock may not be ours. None for no header,
     or one that says nothing sensible (negative, not a number).
     """
-    found: list[float] = []
+    waits: list[float] = []
     milliseconds = _number(headers.get("retry-after-ms", ""))
     if milliseconds is not None:
-        found.append(milliseconds / 1000)
+        waits.append(milliseconds / 1000)
     every: Callable[[str, list[str]], list[str]] | None = getattr(headers, "getall", None)
     values = every("retry-after", []) if every else [headers.get("retry-after", "")]
     for value in values:
         seconds = _seconds(str(value).strip(), headers.get("date", ""), now)
         if seconds is not None:
-            found.append(seconds)
-    return max(found) if found else None
+            waits.append(seconds)
+    return max(waits) if waits else None
 
 
 def duration(text: str) -> float | None:

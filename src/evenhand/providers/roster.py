@@ -16,8 +16,8 @@ from evenhand.core.errors import UsageError
 from evenhand.core.provider import Provider
 from evenhand.documents.project import Project, project_for
 from evenhand.providers.catalog import create, key_missing, timed
-from evenhand.providers.filling import Fill, plainly_filled
-from evenhand.providers.keys import NO_KEY, set_key
+from evenhand.providers.missing_keys import NO_KEY, set_key
+from evenhand.providers.template_filling import Fill, plainly_filled
 
 Prices = Mapping[str, Mapping[str, float]]
 """Of models, by id: `cost`, or `inputCost` and `outputCost`, in dollars per token."""
@@ -142,13 +142,13 @@ class Roster:
             fill=self._fill,
         )
 
-    def of(self, given: object) -> Provider | None:
+    def of(self, model: object) -> Provider | None:
         """The model of this name; or the user's own provider, as it is. None for None.
 
         Raises:
             UsageError: Nobody knows the name.
         """
-        return self(given) if isinstance(given, str) else cast("Provider | None", given)
+        return self(model) if isinstance(model, str) else cast("Provider | None", model)
 
     def wrong(self, name: str, timeout_s: float | None = None) -> UsageError | None:
         """What is wrong with a name; None for one that somebody knows, which is among those `made` from now on."""
@@ -158,15 +158,15 @@ class Roster:
             return error
         return None
 
-    def keyless(self, given: object) -> tuple[str, str] | None:
+    def keyless(self, model: object) -> tuple[str, str] | None:
         """What to say, and to do, of a model that cannot be asked for want of a key; None for one that can.
 
         Args:
-            given: Its name, or a provider; None, and what nobody knows, lack no key.
+            model: Its name, or a provider; None, and what nobody knows, lack no key.
         """
-        if isinstance(given, str):
-            given = None if self.wrong(given) else self(given)
-        provider = cast("Provider | None", given)
+        if isinstance(model, str):
+            model = None if self.wrong(model) else self(model)
+        provider = cast("Provider | None", model)
         key = key_missing(provider) if provider is not None else ""
         if provider is None or not key:
             return None

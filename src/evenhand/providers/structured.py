@@ -52,22 +52,22 @@ def fitted(schema: Mapping[str, Any], refused: frozenset[str]) -> dict[str, Any]
 
     Where the bounds of a whole number are refused, a short range becomes the list of its numbers.
     """
-    found = {key: value for key, value in schema.items() if key not in refused}
+    fields = {key: value for key, value in schema.items() if key not in refused}
     low, high = schema.get("minimum"), schema.get("maximum")
     bounded = schema.get("type") == "integer" and "minimum" in refused and "enum" not in schema
     if bounded and type(low) is int and type(high) is int and 0 <= high - low < _FEW:
-        found["enum"] = list(range(low, high + 1))
-    for key, value in found.items():
+        fields["enum"] = list(range(low, high + 1))
+    for key, value in fields.items():
         if key in _MAPS and isinstance(value, Mapping):
             inner = cast("Mapping[str, Any]", value)
-            found[key] = {name: _inside(item, refused) for name, item in inner.items()}
+            fields[key] = {name: _inside(item, refused) for name, item in inner.items()}
         elif key in _LISTS and isinstance(value, Sequence):
-            found[key] = [_inside(item, refused) for item in cast("Sequence[object]", value)]
+            fields[key] = [_inside(item, refused) for item in cast("Sequence[object]", value)]
         elif key == "items":
-            found[key] = _inside(value, refused)
-    if "properties" in found:
-        found.setdefault("additionalProperties", False)
-    return found
+            fields[key] = _inside(value, refused)
+    if "properties" in fields:
+        fields.setdefault("additionalProperties", False)
+    return fields
 
 
 def _inside(value: object, refused: frozenset[str]) -> object:

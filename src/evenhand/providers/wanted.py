@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from evenhand.core.errors import UsageError
-from evenhand.providers.filling import Fill
+from evenhand.providers.template_filling import Fill
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +37,9 @@ class Wanted:
 
     def setting(self, name: str, *variables: str) -> str:
         """A setting of the config, else the first of these environment variables that is set; empty for none."""
-        given = self.config.get(name)
-        if given:
-            return str(given)
+        value = self.config.get(name)
+        if value:
+            return str(value)
         return next((self.env[v] for v in variables if self.env.get(v)), "")
 
     def refused(self, why: str, hint: str = "") -> UsageError:

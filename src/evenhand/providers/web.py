@@ -1,6 +1,6 @@
 """A web service that stands for a model. Its config says what is sent to it, and what to make of its answer.
 
-Templates are filled in by what the front door has for it; see `evenhand.providers.filling`.
+Templates are filled in by what the front door has for it; see `evenhand.providers.template_filling`.
 What the code made of an answer is what is journaled: code that has changed is another model.
 """
 
@@ -27,13 +27,13 @@ from evenhand.core.message import CHATS, Prompt, Reply, Task
 from evenhand.core.provider import Answer, Host, Request
 from evenhand.core.secrets import redacted
 from evenhand.providers import http
+from evenhand.providers.answer_text import NoAnswer
+from evenhand.providers.call_result import replied
 from evenhand.providers.chat import seconds
 from evenhand.providers.config_code import files_in, run
 from evenhand.providers.faults import fault
-from evenhand.providers.filling import Fill
 from evenhand.providers.local_code import code_digest
-from evenhand.providers.returned import replied
-from evenhand.providers.said import NoAnswer
+from evenhand.providers.template_filling import Fill
 from evenhand.providers.usage import mapping
 from evenhand.providers.wanted import Wanted
 from evenhand.providers.web_auth import Credentials, credentials
@@ -48,17 +48,17 @@ def make(wanted: Wanted) -> WebProvider:
     """A web service at the address of the id, or of `config.url`."""
     config = wanted.config
     url = str(config.get("url") or (f"{wanted.kind}:{wanted.rest}" if wanted.rest else ""))
-    given = config.get("request")
-    if not url and not given:
+    request = config.get("request")
+    if not url and not request:
         raise wanted.refused("has no address", "Set config.url, or config.request.")
     if (
-        not given
+        not request
         and config.get("body") is None
         and str(config.get("method") or "GET").upper() != "GET"
     ):
         raise wanted.refused("has no body to send", "Set config.body, or config.method: GET.")
-    if isinstance(given, str) and given.startswith("file://"):
-        path = wanted.base / given.removeprefix("file://")
+    if isinstance(request, str) and request.startswith("file://"):
+        path = wanted.base / request.removeprefix("file://")
         try:
             config = {**config, "request": path.read_text("utf-8")}
         except (OSError, UnicodeDecodeError) as error:
@@ -107,14 +107,14 @@ class WebProvider:
 
     def request(self, prompt: Prompt) -> Request:
         config = {**self.config, **prompt.config}
-        said = {
+        parts = {
             "code": self._code,
             "config": redacted({k: v for k, v in config.items() if k not in ("auth", "timeoutMs")}),
             "prompt": prompt.text,
             "url": redacted(self.url),
             "vars": prompt.vars,
         }
-        identity = encode(said)
+        identity = encode(parts)
         return Request(
             identity=identity,
             key=digest(identity),
@@ -153,9 +153,9 @@ class WebProvider:
             variables = {**variables, "token": token}
         prompt: object = text
         if config.get("transformRequest"):
-            given = {"prompt": text, "vars": variables, "context": {"vars": variables}}
+            arguments = {"prompt": text, "vars": variables, "context": {"vars": variables}}
             code = str(config["transformRequest"])
-            prompt = await run(code, given, self.folder, host, name="transformRequest")
+            prompt = await run(code, arguments, self.folder, host, name="transformRequest")
         fill = self.fill
         if config.get("request"):
             https = self.url.startswith("https") or bool(config.get("useHttps"))
@@ -179,8 +179,8 @@ class WebProvider:
         """
         status, rule = answer.status, self.config.get("validateStatus")
         if rule:
-            given = {"status": status}
-            if await run(str(rule), given, self.folder, host, name="validateStatus"):
+            arguments = {"status": status}
+            if await run(str(rule), arguments, self.folder, host, name="validateStatus"):
                 return
         elif status < 500 and status not in (*_OFF, 429):
             return
@@ -210,8 +210,8 @@ class WebProvider:
                 "headers": {k.lower(): v for k, v in answer.headers.items()},
                 "latencyMs": round(answer.latency_s * 1000),
             }
-            given = {"json": parsed or None, "text": text, "context": {"response": shown}}
-            made = await run(str(code), given, self.folder, host, name="transformResponse")
+            arguments = {"json": parsed or None, "text": text, "context": {"response": shown}}
+            made = await run(str(code), arguments, self.folder, host, name="transformResponse")
             if not isinstance(made, Mapping) or not ({"output", "error"} & made.keys()):
                 made = {"output": made}
         row = {**mapping(made)}
@@ -236,5 +236,5 @@ class WebProvider:
             return {}
         factor = float(wanted.get("multiplier") or 1.3)
         output = row["output"]
-        said = output if isinstance(output, str) else text
-        return {"completion": math.ceil(len(said.split()) * factor)}
+        written = output if isinstance(output, str) else text
+        return {"completion": math.ceil(len(written.split()) * factor)}

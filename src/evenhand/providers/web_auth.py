@@ -15,7 +15,7 @@ from evenhand.core.errors import AuthError
 from evenhand.core.secrets import known
 from evenhand.providers import http
 from evenhand.providers.faults import fault
-from evenhand.providers.filling import Fill
+from evenhand.providers.template_filling import Fill
 from evenhand.providers.usage import mapping
 from evenhand.providers.wanted import Wanted
 
@@ -59,46 +59,46 @@ class Credentials:
         if kind == "oauth":
             return {"authorization": f"Bearer {token}"}
         if kind == "bearer":
-            return {"authorization": f"Bearer {self._said('token', variables)}"}
+            return {"authorization": f"Bearer {self._setting('token', variables)}"}
         if kind == "basic":
-            pair = f"{self._said('username', variables)}:{self._said('password', variables)}"
+            pair = f"{self._setting('username', variables)}:{self._setting('password', variables)}"
             return {"authorization": f"Basic {base64.b64encode(pair.encode()).decode()}"}
         if kind == "api_key" and self.auth.get("placement", "header") == "header":
-            return {self._said("keyName", variables).lower(): self._said("value", variables)}
+            return {self._setting("keyName", variables).lower(): self._setting("value", variables)}
         return {}
 
     def query(self, variables: Mapping[str, Any]) -> dict[str, str]:
         """The part of the address that says who asks."""
         if self.auth.get("type") == "api_key" and self.auth.get("placement") == "query":
-            return {self._said("keyName", variables): self._said("value", variables)}
+            return {self._setting("keyName", variables): self._setting("value", variables)}
         return {}
 
     async def _fetch(self, variables: Mapping[str, Any]) -> None:
         form = {"grant_type": str(self.auth.get("grantType") or "client_credentials")}
         for ours, theirs in _FIELDS.items():
             if self.auth.get(ours):
-                form[theirs] = self._said(ours, variables)
+                form[theirs] = self._setting(ours, variables)
         scopes = self.auth.get("scopes")
         if scopes:
             form["scope"] = " ".join(self.fill(str(scope), variables) for scope in scopes)
-        url = self._said("tokenUrl", variables)
+        url = self._setting("tokenUrl", variables)
         kind = {"content-type": "application/x-www-form-urlencoded"}
         answer = await http.transport().post(url, kind, urlencode(form).encode())
         host = url.partition("//")[2].partition("/")[0]
         if answer.status != 200:
             raise fault(answer, host=host, key_hint="Look at auth in the provider's config.")
         try:
-            found = mapping(decode(answer.body))
+            grant = mapping(decode(answer.body))
         except ValueError:
-            found = {}
-        token, lasts = found.get("access_token"), found.get("expires_in")
+            grant = {}
+        token, lasts = grant.get("access_token"), grant.get("expires_in")
         if not isinstance(token, str) or not token:
             raise AuthError(f"{host} gave no access_token", hint="Look at auth.tokenUrl.")
         known.learn([token])
         self._token = token
         self._ends_at = time.monotonic() + (lasts if isinstance(lasts, (int, float)) else 3600)
 
-    def _said(self, name: str, variables: Mapping[str, Any]) -> str:
+    def _setting(self, name: str, variables: Mapping[str, Any]) -> str:
         return self.fill(str(self.auth.get(name) or ""), variables)
 
 

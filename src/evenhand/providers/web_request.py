@@ -11,7 +11,7 @@ from urllib.parse import quote, urlencode, urljoin
 
 from evenhand.core.encoding import encode
 from evenhand.core.errors import BadRequest
-from evenhand.providers.filling import Fill
+from evenhand.providers.template_filling import Fill
 from evenhand.providers.usage import mapping
 
 _FIRST = re.compile(r"([A-Za-z]+)\s+(\S.*?)(?:\s+HTTP/\d(?:\.\d)?)?", re.ASCII)
@@ -140,7 +140,7 @@ def raw(
     text = _TAG.sub(lambda tag: fill(tag[0], values), template.replace("\r\n", "\n").strip())
     head, _, body = text.partition("\n\n")
     first, *lines = head.split("\n")
-    found = _FIRST.fullmatch(first.strip())
+    match = _FIRST.fullmatch(first.strip())
     headers: dict[str, str] = {}
     for line in lines:
         name, colon, value = line.partition(":")
@@ -149,15 +149,15 @@ def raw(
         headers[name.strip().lower()] = value.strip()
     host = headers.pop("host", "")
     headers.pop("content-length", None)
-    if found is None or not host:
+    if match is None or not host:
         raise BadRequest(
             "the raw request cannot be read",
             hint="It begins with a line such as POST /chat HTTP/1.1, and has a Host header.",
         )
-    path = quote(found[2], safe="/?&=#%:;,+@!$'()*~[]-._")
+    path = quote(match[2], safe="/?&=#%:;,+@!$'()*~[]-._")
     url = urljoin(f"{'https' if https else 'http'}://{host}", path)
     return WebRequest(
-        found[1].upper(),
+        match[1].upper(),
         url,
         headers,
         body.strip().encode("utf-8", "replace") if body.strip() else None,

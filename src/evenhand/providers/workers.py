@@ -38,13 +38,13 @@ def another_python(wanted: Wanted) -> str:
     named = wanted.setting("pythonExecutable", "PROMPTFOO_PYTHON")
     if not named:
         return ""
-    found = shutil.which(str(wanted.base / named) if "/" in named else named)
-    if found is None:
+    program = shutil.which(str(wanted.base / named) if "/" in named else named)
+    if program is None:
         raise wanted.refused(
             f"is to run in {named}, which is not there",
             "Look at pythonExecutable or PROMPTFOO_PYTHON.",
         )
-    return "" if _same(Path(found), Path(sys.executable)) else found
+    return "" if _same(Path(program), Path(sys.executable)) else program
 
 
 def _same(one: Path, other: Path) -> bool:
@@ -68,13 +68,13 @@ class _WorkerProcess:
     """One process. What it and the user's code write past Python's own stdout goes to a file, for its last words."""
 
     def __init__(self, python: str, path: Path, env: Mapping[str, str]) -> None:
-        self.said: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 (open as long as the process)
+        self.stderr: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 (open as long as the process)
         script = Path(__file__).with_name("python_worker.py")
         self._process = subprocess.Popen(  # noqa: S603 (the interpreter and the file that the user named)
             [python, "-u", "-c", _START, str(script), str(path.resolve())],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=self.said,
+            stderr=self.stderr,
             env={**os.environ, **env},
             start_new_session=True,  # so that what it starts ends with it
         )
@@ -86,8 +86,8 @@ class _WorkerProcess:
             CodeError: It died, or its answer cannot be read.
         """
         stdin, stdout = self._process.stdin, self._process.stdout
-        assert stdin is not None  # noqa: S101 (both are pipes)
-        assert stdout is not None  # noqa: S101 (see above)
+        assert stdin is not None
+        assert stdout is not None
         line = b""
         with contextlib.suppress(BrokenPipeError, ValueError):
             stdin.write(question + b"\n")
@@ -110,15 +110,15 @@ class _WorkerProcess:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
-        for pipe in (self._process.stdin, self._process.stdout, self.said):
+        for pipe in (self._process.stdin, self._process.stdout, self.stderr):
             with contextlib.suppress(OSError):  # what could not be written any more
                 if pipe is not None:
                     pipe.close()
 
     def _last_words(self) -> str:
         try:
-            self.said.seek(0)
-            return self.said.read().decode("utf-8", "replace").strip()[-300:]
+            self.stderr.seek(0)
+            return self.stderr.read().decode("utf-8", "replace").strip()[-300:]
         except (OSError, ValueError):
             return ""
 

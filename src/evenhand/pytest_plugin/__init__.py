@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from evenhand.authoring.expect import Expect
     from evenhand.authoring.thresholds import Thresholds
     from evenhand.core.provider import Provider
-    from evenhand.pytest_plugin.sitting import Sitting, TestTrial
+    from evenhand.pytest_plugin.session_run import SessionRun, TestTrial
 
-SITTING: pytest.StashKey[Sitting] = pytest.StashKey()
+SESSION_RUN: pytest.StashKey[SessionRun] = pytest.StashKey()
 TRIAL: pytest.StashKey[TestTrial] = pytest.StashKey()
 EXPECT: pytest.StashKey[Expect] = pytest.StashKey()
 REPEAT: pytest.StashKey[int] = pytest.StashKey()
 LATE: pytest.StashKey[list[str]] = pytest.StashKey()
-TOLD: pytest.StashKey[dict[str, Any]] = pytest.StashKey()
+REPORTED: pytest.StashKey[dict[str, Any]] = pytest.StashKey()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -56,10 +56,10 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Makes a test for each case, and looks at the arguments of `repeats`."""
     cases = metafunc.definition.get_closest_marker("cases")
     if cases is not None:
-        found = _dataset(metafunc, cases)
+        dataset = _dataset(metafunc, cases)
         if "case" not in metafunc.fixturenames:
             _refuse(metafunc, "has the marker 'cases', and no parameter 'case'")
-        metafunc.parametrize("case", list(found), ids=[case.id for case in found])
+        metafunc.parametrize("case", list(dataset), ids=[case.id for case in dataset])
     repeats = metafunc.definition.get_closest_marker("repeats")
     if repeats is not None:
         from evenhand.pytest_plugin.repeats import asked
@@ -76,12 +76,12 @@ def _dataset(metafunc: pytest.Metafunc, mark: pytest.Mark) -> Dataset:
 
     if len(mark.args) != 1 or mark.kwargs:
         _refuse(metafunc, "cases takes one argument: a file, a Dataset, or a list of rows")
-    given = mark.args[0]
+    source = mark.args[0]
     try:
-        if isinstance(given, (str, os.PathLike)):
+        if isinstance(source, (str, os.PathLike)):
             folder = metafunc.definition.path.parent
-            return Dataset.read(folder / cast("str | os.PathLike[str]", given))
-        return given if isinstance(given, Dataset) else Dataset(given)
+            return Dataset.read(folder / cast("str | os.PathLike[str]", source))
+        return source if isinstance(source, Dataset) else Dataset(source)
     except UsageError as error:
         _refuse(metafunc, str(error))
 
@@ -106,7 +106,7 @@ def judge(request: pytest.FixtureRequest) -> Provider | None:
         return judge
     node = cast("pytest.Function", request.node)
     if "judge" in node.fixturenames:  # asked for by name; `expect` can do without
-        from evenhand.pytest_plugin.sitting import NAME_A_JUDGE
+        from evenhand.pytest_plugin.session_run import NAME_A_JUDGE
 
         pytest.fail(f"no judge is named\n  {NAME_A_JUDGE}", pytrace=False)
     return None
@@ -152,7 +152,7 @@ def expect(request: pytest.FixtureRequest) -> Iterator[Expect]:
         judges = _judge(request.config.rootpath, judges)
     params = item.callspec.params if hasattr(item, "callspec") else {}
     case = params.get("case")
-    trial = _sitting(item).trial(
+    trial = _session_run(item).trial(
         item.nodeid,
         _function(item),
         case if isinstance(case, Case) else None,
@@ -166,20 +166,20 @@ def expect(request: pytest.FixtureRequest) -> Iterator[Expect]:
         yield made
     present.reset(token)
     del item.stash[TRIAL], item.stash[EXPECT]
-    sitting = item.config.stash.get(SITTING, None)  # none where the session was interrupted
-    late = sitting.late(trial) if sitting is not None else []
+    session_run = item.config.stash.get(SESSION_RUN, None)  # none where the session was interrupted
+    late = session_run.late(trial) if session_run is not None else []
     if late:
         pytest.fail("\n".join(late), pytrace=False)
 
 
-def _sitting(item: pytest.Function) -> Sitting:
+def _session_run(item: pytest.Function) -> SessionRun:
     """The session's run, made when the first test asks for it."""
     from evenhand.core.errors import StoreError
     from evenhand.pytest_plugin.repeats import count_of
-    from evenhand.pytest_plugin.sitting import Sitting
+    from evenhand.pytest_plugin.session_run import SessionRun
 
     config = item.config
-    if SITTING not in config.stash:
+    if SESSION_RUN not in config.stash:
         planned: dict[str, int] = {}
         for other in item.session.items:
             if isinstance(other, pytest.Function) and "expect" in other.fixturenames:
@@ -188,10 +188,10 @@ def _sitting(item: pytest.Function) -> Sitting:
         planned.setdefault(_function(item), 1)
         try:
             live = bool(config.getoption("evenhand_live"))
-            config.stash[SITTING] = Sitting(config.rootpath, planned, live=live)
+            config.stash[SESSION_RUN] = SessionRun(config.rootpath, planned, live=live)
         except StoreError as error:
             pytest.fail(str(error), pytrace=False)
-    return config.stash[SITTING]
+    return config.stash[SESSION_RUN]
 
 
 def _function(item: pytest.Function) -> str:
@@ -212,19 +212,19 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
             _settle(item, trial, body_failed=True)
         refusal = _refusal(error) if trial is not None else ""
         if refusal:
-            told: dict[str, Any] = {
-                "run": str(item.config.stash[SITTING].path),
+            settled: dict[str, Any] = {
+                "run": str(item.config.stash[SESSION_RUN].path),
                 "states": [],
                 "calls": 0,
                 "cached": 0,
             }
-            told = item.stash.get(TOLD, told)
-            item.stash[TOLD] = {**told, "undecided": "fail" not in told["states"]}
+            settled = item.stash.get(REPORTED, settled)
+            item.stash[REPORTED] = {**settled, "undecided": "fail" not in settled["states"]}
             raise pytest.fail.Exception(refusal, pytrace=False) from None
         if (
             trial is not None and trial.places and (getattr(error, "slug", "") == "judge")
         ):  # `expect.now` had no answer to give: no verdict
-            item.stash[TOLD]["undecided"] = "fail" not in item.stash[TOLD]["states"]
+            item.stash[REPORTED]["undecided"] = "fail" not in item.stash[REPORTED]["states"]
         raise
     trial = item.stash.get(TRIAL, None)
     if trial is None:
@@ -244,7 +244,7 @@ def _refusal(error: BaseException) -> str:
     The traceback is the SDK's own from one end to the other, and the test has no verdict.
     """
     from evenhand.engine.place import is_users
-    from evenhand.pytest_plugin.sitting import LIVE, LIVE_HINT
+    from evenhand.pytest_plugin.session_run import LIVE, LIVE_HINT
 
     if f"and {LIVE} was not said" not in str(error):
         return ""
@@ -256,13 +256,13 @@ def _refusal(error: BaseException) -> str:
 
 def _settle(item: pytest.Item, trial: TestTrial, *, body_failed: bool = False) -> None:
     """Settles a test's expectations, notes them for the report, and fails the test where it has not failed already."""
-    from evenhand.pytest_plugin.telling import lines, summary
+    from evenhand.pytest_plugin.report_lines import lines, summary
 
-    sitting = item.config.stash[SITTING]
-    result = sitting.settle(trial)
+    session_run = item.config.stash[SESSION_RUN]
+    result = session_run.settle(trial)
     failing = result.outcome in ("fail", "error") and not body_failed
-    item.stash[TOLD] = {
-        "run": str(sitting.path),
+    item.stash[REPORTED] = {
+        "run": str(session_run.path),
         "undecided": failing and result.outcome == "error",
         "states": [o.outcome for o in result.outcomes] or ["error"] * len(trial.places),
         "calls": result.calls,
@@ -273,8 +273,8 @@ def _settle(item: pytest.Item, trial: TestTrial, *, body_failed: bool = False) -
     if section:
         item.add_report_section("call", "expectations", "\n".join(section))
     if failing:
-        said = [summary(result), *listed.missed, *listed.errors]
-        pytest.fail("\n".join(said), pytrace=False)
+        message = [summary(result), *listed.missed, *listed.errors]
+        pytest.fail("\n".join(message), pytrace=False)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -283,18 +283,18 @@ def pytest_runtest_makereport(
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Puts what was settled on the report, where it goes from a worker to whoever prints."""
     report = yield
-    told = item.stash.get(TOLD, None) if call.when == "call" else None
-    if told is not None:
-        del item.stash[TOLD]
-        report.__dict__["evenhand"] = told
+    settled = item.stash.get(REPORTED, None) if call.when == "call" else None
+    if settled is not None:
+        del item.stash[REPORTED]
+        report.__dict__["evenhand"] = settled
     return report
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_report_teststatus(report: pytest.TestReport) -> tuple[str, str, str] | None:
     """A test without a verdict is an error."""
-    told = getattr(report, "evenhand", None)
-    if told and told["undecided"] and report.when == "call" and report.failed:
+    settled = getattr(report, "evenhand", None)
+    if settled and settled["undecided"] and report.when == "call" and report.failed:
         return "error", "E", "ERROR"
     return None
 
@@ -314,26 +314,26 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
     """Says what the expectations came to, and where to look at them again."""
     for line in terminalreporter.config.stash.get(LATE, ()):
         terminalreporter.write_line(f"evenhand: after the test had ended: {line}", red=True)
-    told: list[dict[str, Any]] = [
+    settled: list[dict[str, Any]] = [
         report.evenhand
         for reports in terminalreporter.stats.values()
         for report in reports
         if hasattr(report, "evenhand")
     ]
-    if not told or terminalreporter.config.get_verbosity() < 0:
+    if not settled or terminalreporter.config.get_verbosity() < 0:
         return
-    from evenhand.pytest_plugin.telling import closing
+    from evenhand.pytest_plugin.report_lines import closing
 
-    terminalreporter.write_line(closing(told))
+    terminalreporter.write_line(closing(settled))
 
 
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     """Ends the session's run."""
-    sitting = session.config.stash.get(SITTING, None)
-    if sitting is not None:
-        del session.config.stash[SITTING]
-        sitting.close(interrupted=exitstatus == pytest.ExitCode.INTERRUPTED)
-        late = sitting.late()
+    session_run = session.config.stash.get(SESSION_RUN, None)
+    if session_run is not None:
+        del session.config.stash[SESSION_RUN]
+        session_run.close(interrupted=exitstatus == pytest.ExitCode.INTERRUPTED)
+        late = session_run.late()
         if late:
             session.config.stash[LATE] = late
             session.exitstatus = exitstatus or pytest.ExitCode.TESTS_FAILED

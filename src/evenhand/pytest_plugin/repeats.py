@@ -90,18 +90,18 @@ def _call(
     from evenhand.report.words import interval, percent, percents
     from evenhand.stats.tallies import Tally, rate_of_trials
 
-    told = [getattr(call, "evenhand", None) for call in calls]
-    errors = sum(1 for t in told if t and t["undecided"])
+    settled = [getattr(call, "evenhand", None) for call in calls]
+    errors = sum(1 for t in settled if t and t["undecided"])
     passed = sum(call.passed for call in calls)
     n = len(calls)
     word = verdict(Totals(n, passed, n - passed - errors, errors), n, at_least)
     rate = rate_of_trials(Tally(passed, n - passed - errors, errors))
     assert rate is not None  # noqa: S101 (there is one repeat at least)
-    said = f"{passed} of {n} repeats passed, {percents(rate.least, rate.most)}"
-    said += f" [{interval(rate.low, rate.high)}]"
+    sentence = f"{passed} of {n} repeats passed, {percents(rate.least, rate.most)}"
+    sentence += f" [{interval(rate.low, rate.high)}]"
     if errors:
-        said += f", {errors} without a verdict"
-    lines = [f"{said}; wanted at least {percent(at_least)}"]
+        sentence += f", {errors} without a verdict"
+    lines = [f"{sentence}; wanted at least {percent(at_least)}"]
     sections: list[tuple[str, str]] = []
     seen = 0
     for i, call in enumerate(calls, 1):
@@ -116,8 +116,8 @@ def _call(
     report.sections = sections
     report.outcome = "passed" if word == "passed" else "failed"
     report.longrepr = None if word == "passed" else _as_failure(item, "\n".join(lines))
-    if any(told):
-        report.__dict__["evenhand"] = _together([t for t in told if t], word == "undecided")
+    if any(settled):
+        report.__dict__["evenhand"] = _together([t for t in settled if t], word == "undecided")
     return report
 
 
@@ -129,11 +129,11 @@ def _as_failure(item: pytest.Function, text: str) -> Any:
         return item.repr_failure(pytest.ExceptionInfo.from_current())
 
 
-def _together(told: list[dict[str, Any]], undecided: bool) -> dict[str, Any]:
+def _together(settled: list[dict[str, Any]], undecided: bool) -> dict[str, Any]:
     return {
-        "run": told[0]["run"],
+        "run": settled[0]["run"],
         "undecided": undecided,
-        "states": [state for one in told for state in one["states"]],
-        "calls": sum(one["calls"] for one in told),
-        "cached": sum(one["cached"] for one in told),
+        "states": [state for one in settled for state in one["states"]],
+        "calls": sum(one["calls"] for one in settled),
+        "cached": sum(one["cached"] for one in settled),
     }

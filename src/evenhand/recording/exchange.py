@@ -175,8 +175,8 @@ class Exchange:
         elif (error := task.exception()) is not None:
             if own is not None and isinstance(error, EvenhandError) and is_final(error):
                 own.halted = own.halted or error
-            told = isinstance(error, ProviderError)
-            self.failed = error if told else ConnectionFailed(str(error), billed=None)
+            known = isinstance(error, ProviderError)
+            self.failed = error if known else ConnectionFailed(str(error), billed=None)
             if isinstance(error, (CutOff, Unanswered)):
                 self._count(Reply(""))
         if (
@@ -239,9 +239,9 @@ def _passed_on(headers: Mapping[str, str]) -> dict[str, str]:
 
 def _refusal(error: EvenhandError) -> ResponseHead:
     """An answer in the vendors' shape that says why nothing was asked, and that asking again will not help."""
-    said = {"type": "evenhand", "code": error.slug, "message": str(error)}
+    error_body = {"type": "evenhand", "code": error.slug, "message": str(error)}
     headers = {"content-type": "application/json", "x-should-retry": "false"}
-    return ResponseHead(400, headers, encode({"type": "error", "error": said}))
+    return ResponseHead(400, headers, encode({"type": "error", "error": error_body}))
 
 
 def _too_late(trial: LiveTrial) -> UsageError:

@@ -19,8 +19,8 @@ from evenhand.core.provider import Provider
 from evenhand.documents.findings import At, Findings, Place, shown_path
 from evenhand.documents.tree import read_document
 from evenhand.providers.roster import DefaultJudge, Roster
+from evenhand.registry.eval_scorers import Finds, Has, Long
 from evenhand.registry.library import Library, leads_out
-from evenhand.registry.questions import Finds, Has, Long
 from evenhand.scorers.structured import IsJson, validator
 
 OPERATORS: Mapping[str, str] = {
@@ -113,30 +113,30 @@ class OperatorReader:
                 'Write - contains: "…".',
             )
             return []
-        said = cast("Mapping[str, Any]", item)
-        if "type" in said:
-            return self._typed(said, at, judges)
-        found: list[Make] = []
-        for op, value in said.items():
+        fields = cast("Mapping[str, Any]", item)
+        if "type" in fields:
+            return self._typed(fields, at, judges)
+        makes: list[Make] = []
+        for op, value in fields.items():
             if op not in OPERATORS:
                 near = did_you_mean(op, OPERATORS) or f"There are: {', '.join(OPERATORS)}."
                 self.findings.problem(at(op), f"assertion '{op}' is not known", near)
                 continue
             scorer = self._scorer(op, value, at(op))
             if scorer is not None:
-                found.append(_expecting(scorer))
-        return found
+                makes.append(_expecting(scorer))
+        return makes
 
-    def _typed(self, said: Mapping[str, Any], at: At, judges: Judges | None) -> list[Make]:
+    def _typed(self, fields: Mapping[str, Any], at: At, judges: Judges | None) -> list[Make]:
         """An assertion with a `type`, which all front doors share. What is wrong with it is its case's error."""
-        self.files.update(_named(said, self.library.root))
+        self.files.update(_named(fields, self.library.root))
         if judges is None:
             return []
         reader = AssertionReader(self.library.root, judges, self.findings)
-        expected = reader.one(said, at)
+        expected = reader.one(fields, at)
         self.files.update(reader.files)
         if expected.contests:
-            what = f"'{said['type']}' compares the outputs of variants, and a case has one"
+            what = f"'{fields['type']}' compares the outputs of variants, and a case has one"
             self.findings.problem(at("type"), what, "Compare prompts with `evenhand compare`.")
         for problem in expected.broken.values():
             self.findings.problems.append(problem)
@@ -154,20 +154,20 @@ class OperatorReader:
 
     def _texts(self, op: str, value: object, place: Place) -> Sequence[str]:
         several = op in ("contains_any", "contains_all")
-        given = value if several else [value]
-        if not isinstance(given, list) or not given:
+        items = value if several else [value]
+        if not isinstance(items, list) or not items:
             hint = f"Write {op}: [one, two]."
             self.findings.problem(place, f"{op} is {value!r}, not a list of texts", hint)
             return ()
-        found: list[str] = []
-        for text in cast("list[object]", given):
+        texts: list[str] = []
+        for text in cast("list[object]", items):
             if isinstance(text, (int, float)) and not isinstance(text, bool):
                 text = str(text)  # noqa: PLW2901 (contains: 30 means the text)
             if not isinstance(text, str) or not text:
                 self.findings.problem(place, f"{op}: {text!r} is not a text to look for")
                 return ()
-            found.append(text)
-        return found
+            texts.append(text)
+        return texts
 
     def _pattern(self, op: str, value: object, place: Place) -> Scorer | None:
         if not isinstance(value, str):
@@ -231,15 +231,17 @@ class OperatorReader:
         return None
 
 
-def _named(said: object, base: Path) -> Iterator[Path]:
+def _named(value: object, base: Path) -> Iterator[Path]:
     """The files that a typed assertion names anywhere, `file://grader.py:function` say."""
-    if isinstance(said, str) and said.startswith("file://"):
-        name = said.removeprefix("file://")
+    if isinstance(value, str) and value.startswith("file://"):
+        name = value.removeprefix("file://")
         for path in (base / name, base / name.rpartition(":")[0]):
             if path.is_file() and not leads_out(path, base):
                 yield path
-    elif isinstance(said, (list, Mapping)):
-        items = cast("Mapping[str, object]", said).values() if isinstance(said, Mapping) else said
+    elif isinstance(value, (list, Mapping)):
+        items = (
+            cast("Mapping[str, object]", value).values() if isinstance(value, Mapping) else value
+        )
         for item in items:
             yield from _named(item, base)
 

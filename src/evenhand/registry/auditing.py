@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from evenhand.documents.findings import Findings, Place
 from evenhand.registry.evidence import EvidenceRows
+from evenhand.registry.evidence_rules import Evidence, latest_of_runs
 from evenhand.registry.prompt import PromptFolder
-from evenhand.registry.qualifying import Evidence, latest_of_runs
 from evenhand.registry.runs import KeptRuns
 from evenhand.report.words import count
 
@@ -41,8 +41,8 @@ class Audit:
             "are copies, or superseded by a later row of the same run": self.superseded,
         }
         rows = sum(parts.values())
-        said = ", ".join(f"{n} {what}" for what, n in parts.items() if n)
-        return f"{count(rows, 'row')} of evidence{': ' if said else ''}{said}"
+        details = ", ".join(f"{n} {what}" for what, n in parts.items() if n)
+        return f"{count(rows, 'row')} of evidence{': ' if details else ''}{details}"
 
 
 def audited(prompt: PromptFolder, evidence: Evidence, runs: KeptRuns, findings: Findings) -> Audit:

@@ -166,8 +166,8 @@ class _EvalFileReader:
         self._document = document
         self._inputs_read: dict[str, dict[str, object]] = {}
         self._findings = findings
-        self._said = cast("Mapping[str, Any]", document.value)
-        self._defaults = self._mapping(self._said, "defaults")
+        self._top = cast("Mapping[str, Any]", document.value)
+        self._defaults = self._mapping(self._top, "defaults")
         tokens = self._defaults.get("tokens", "words")
         if tokens not in ("words", "tokens"):
             self._problem(("defaults", "tokens"), f"tokens is {tokens!r}", "Write words or tokens.")
@@ -189,10 +189,10 @@ class _EvalFileReader:
 
     def read(self) -> EvalFile:
         """All of it."""
-        self._known(self._said, _TOP)
+        self._known(self._top, _TOP)
         self._known(self._defaults, _DEFAULTS, "defaults")
         triggering = self._triggering()
-        if triggering is None and "cases" not in self._said and "triggering" not in self._said:
+        if triggering is None and "cases" not in self._top and "triggering" not in self._top:
             self._problem((), "has neither cases nor triggering", "Write cases: with a name each.")
         defaults = self._defaults
         share = self._number(defaults, "pass_rate", (0, 1), ("defaults",))
@@ -209,17 +209,17 @@ class _EvalFileReader:
         )
 
     def _cases(self) -> list[EvalCase]:
-        given = self._said.get("cases")
-        if given is None:
+        listed = self._top.get("cases")
+        if listed is None:
             return []
-        if not isinstance(given, list):
+        if not isinstance(listed, list):
             self._problem(
-                ("cases",), f"cases are {given!r}, not a list", "Write - name: … for each."
+                ("cases",), f"cases are {listed!r}, not a list", "Write - name: … for each."
             )
             return []
-        found: list[EvalCase] = []
+        cases: list[EvalCase] = []
         lines: dict[str, int] = {}
-        for i, item in enumerate(cast("list[object]", given)):
+        for i, item in enumerate(cast("list[object]", listed)):
             if not isinstance(item, Mapping):
                 what = f"a case is {item!r}, not names with values"
                 self._problem(("cases", i), what, "Write - name: …")
@@ -230,13 +230,13 @@ class _EvalFileReader:
                 case = replace(case, problem=problems[0])
             if not case.name:
                 self._problem(("cases", i), "a case has no name", "Write - name: …")
-            line = case.place.found().line
+            line = case.place.resolved().line
             if case.name in lines:
                 what = f"the name '{case.name}' is taken already, in line {lines[case.name]}"
                 self._problem(("cases", i, "name"), what, "Give each case a name of its own.")
             lines.setdefault(case.name, line)
-            found.append(case)
-        return found
+            cases.append(case)
+        return cases
 
     def _case(self, case: Mapping[str, Any], i: int) -> EvalCase:
         at = ("cases", i)
@@ -267,54 +267,54 @@ class _EvalFileReader:
         )
 
     def _prices_said(self) -> dict[str, dict[str, float]]:
-        found: dict[str, dict[str, float]] = {}
-        said = self._mapping(self._defaults, "prices", "defaults")
-        for model in said:
+        prices: dict[str, dict[str, float]] = {}
+        prices_by_model = self._mapping(self._defaults, "prices", "defaults")
+        for model in prices_by_model:
             at = ("defaults", "prices", model)
-            price = self._mapping(said, model, *at[:-1])
+            price = self._mapping(prices_by_model, model, *at[:-1])
             self._known(price, _PRICE, *at)
             read = {key: self._number(price, key, (0, 1), at) for key in sorted(_PRICE)}
-            told = {key: usd for key, usd in read.items() if usd is not None}
-            if "cost" not in told and len(told) < 2 and price.keys() & _PRICE == told.keys():
+            known = {key: usd for key, usd in read.items() if usd is not None}
+            if "cost" not in known and len(known) < 2 and price.keys() & _PRICE == known.keys():
                 hint = "Write cost:, or inputCost: and outputCost:, in dollars per token."
                 self._problem(at, f"the price of {model} is not said", hint)
-            found[model_id(str(model))] = told
-        return found
+            prices[model_id(str(model))] = known
+        return prices
 
     def _makes(
-        self, given: object, at: tuple[str | int, ...], judges: CaseJudges | None
+        self, assertions: object, at: tuple[str | int, ...], judges: CaseJudges | None
     ) -> list[Make]:
-        if given is None:
+        if assertions is None:
             return []
-        if not isinstance(given, list) or not given:
+        if not isinstance(assertions, list) or not assertions:
             hint = 'Begin each with - : - contains: "…".'
-            self._problem((*at, "assert"), f"assert is {given!r}, not a list", hint)
+            self._problem((*at, "assert"), f"assert is {assertions!r}, not a list", hint)
             return []
-        found: list[Make] = []
-        for i, item in enumerate(cast("list[object]", given)):
+        makes: list[Make] = []
+        for i, item in enumerate(cast("list[object]", assertions)):
             where = partial(self._document.at, *at, "assert", i)
-            found += self._assertions.read(item, where, judges)
-        return found
+            makes += self._assertions.read(item, where, judges)
+        return makes
 
     def _inputs(
         self, case: Mapping[str, Any], name: str, at: tuple[str | int, ...]
     ) -> dict[str, object]:
-        source, given = case.get("inputs_from"), case.get("inputs")
-        if source is None and given is None:
+        source, own = case.get("inputs_from"), case.get("inputs")
+        if source is None and own is None:
             what = f"case '{name}' has neither inputs nor inputs_from"
             self._problem(at, what, "Write inputs: {}, where there are none.")
-        found: dict[str, object] = {}
+        inputs: dict[str, object] = {}
         if source is not None:
             place = self._document.at(*at, "inputs_from")
             if not isinstance(source, str) or not source.strip():
                 self._findings.problem(place, f"inputs_from is {source!r}, not a folder")
             else:
-                found.update(self._inputs_from(source, place))
-        if given is not None and not isinstance(given, Mapping):
-            self._problem((*at, "inputs"), f"inputs are {given!r}", "Write inputs: {name: value}.")
-        elif given is not None:
-            found.update(cast("Mapping[str, object]", given))
-        return found
+                inputs.update(self._inputs_from(source, place))
+        if own is not None and not isinstance(own, Mapping):
+            self._problem((*at, "inputs"), f"inputs are {own!r}", "Write inputs: {name: value}.")
+        elif own is not None:
+            inputs.update(cast("Mapping[str, object]", own))
+        return inputs
 
     def _inputs_from(self, folder: str, place: Place) -> Mapping[str, object]:
         """The inputs in a folder's inputs.yml, read once however many cases share it."""
@@ -323,19 +323,19 @@ class _EvalFileReader:
         before = len(self._findings.problems)
         path = self._assertions.file(f"{folder}/{INPUTS}", place)
         wanted = path if self._with_inputs else None
-        found = read_inputs(wanted, self._findings) if wanted else {}
+        inputs = read_inputs(wanted, self._findings) if wanted else {}
         if len(self._findings.problems) == before:  # what is wrong concerns each case that has them
-            self._inputs_read[folder] = found
-        return found
+            self._inputs_read[folder] = inputs
+        return inputs
 
     def _triggering(self) -> Triggering | None:
-        if self._said.get("triggering") is None:
+        if self._top.get("triggering") is None:
             return None
-        said = self._mapping(self._said, "triggering")
-        self._known(said, _TRIGGERING, "triggering")
+        fields = self._mapping(self._top, "triggering")
+        self._known(fields, _TRIGGERING, "triggering")
         queries: dict[str, bool] = {}
         for key, wanted in (("should_match", True), ("should_not_match", False)):
-            for i, query in enumerate(self._list(said, key, ("triggering",))):
+            for i, query in enumerate(self._list(fields, key, ("triggering",))):
                 at = ("triggering", key, i)
                 if not isinstance(query, str) or not query.strip():
                     self._problem(at, f"a query of {key} is {query!r}, not a text")
@@ -343,39 +343,41 @@ class _EvalFileReader:
                     self._problem(at, f"the query {query!r} is there already", "Leave one out.")
                 else:
                     queries[query] = wanted
-        if said and not ("should_match" in said or "should_not_match" in said):
+        if fields and not ("should_match" in fields or "should_not_match" in fields):
             what = "triggering has neither should_match nor should_not_match"
             self._problem(("triggering",), what, "Write what people say, and whether it is meant.")
         meta = self._prompt.meta
         if queries and not (meta.description or meta.summary).strip():
             self._problem(("triggering",), "meta.yml has no description to go by")
-        judge = self._judging(said, "triggering").model
+        judge = self._judging(fields, "triggering").model
         place = self._document.at("triggering")
         return (
-            Triggering(list(queries.items()), judge, self._others(said), place) if queries else None
+            Triggering(list(queries.items()), judge, self._others(fields), place)
+            if queries
+            else None
         )
 
-    def _others(self, said: Mapping[str, Any]) -> list[str]:
-        library, given = self._prompt.library, said.get("among")
-        if given is None:
+    def _others(self, fields: Mapping[str, Any]) -> list[str]:
+        library, among = self._prompt.library, fields.get("among")
+        if among is None:
             return []
         known = library.ids()
-        ids = known if given == "all" else self._list(said, "among", ("triggering",))
-        found: list[str] = []
+        ids = known if among == "all" else self._list(fields, "among", ("triggering",))
+        descriptions: list[str] = []
         for i, id_ in enumerate(ids):
             if id_ not in known:
                 near = did_you_mean(str(id_), known)
                 self._problem(("triggering", "among", i), f"there is no prompt {id_!r}", near)
             elif id_ != self._prompt.id:
                 meta = read_prompt(library, str(id_), Findings()).meta
-                found.append(f"{id_}: {meta.description or meta.summary}")
-        return found
+                descriptions.append(f"{id_}: {meta.description or meta.summary}")
+        return descriptions
 
-    def _judging(self, said: Mapping[str, Any], *at: str | int) -> Judging:
-        given = said.get("judge")
-        if isinstance(given, str):
-            return Judging(given)
-        fields = self._mapping(said, "judge", *at)
+    def _judging(self, table: Mapping[str, Any], *at: str | int) -> Judging:
+        judge = table.get("judge")
+        if isinstance(judge, str):
+            return Judging(judge)
+        fields = self._mapping(table, "judge", *at)
         where = (*at, "judge")
         self._known(fields, _JUDGE, *where)
         enough = self._number(fields, "pass_threshold", (LOWEST, HIGHEST), where)
@@ -386,8 +388,8 @@ class _EvalFileReader:
             int(samples or 1),
         )
 
-    def _mapping(self, said: Mapping[str, Any], key: str, *at: str | int) -> Mapping[str, Any]:
-        value = said.get(key)
+    def _mapping(self, fields: Mapping[str, Any], key: str, *at: str | int) -> Mapping[str, Any]:
+        value = fields.get(key)
         if value is None:
             return {}
         if not isinstance(value, Mapping):
@@ -396,9 +398,9 @@ class _EvalFileReader:
         return cast("Mapping[str, Any]", value)
 
     def _list(
-        self, said: Mapping[str, Any], key: str, at: tuple[str | int, ...]
+        self, fields: Mapping[str, Any], key: str, at: tuple[str | int, ...]
     ) -> Sequence[object]:
-        value = said.get(key)
+        value = fields.get(key)
         if value is None:
             return ()
         if not isinstance(value, list):
@@ -406,17 +408,17 @@ class _EvalFileReader:
             return ()
         return cast("list[object]", value)
 
-    def _text(self, said: Mapping[str, Any], key: str, *at: str | int) -> str:
-        value = said.get(key)
+    def _text(self, fields: Mapping[str, Any], key: str, *at: str | int) -> str:
+        value = fields.get(key)
         if value is None or isinstance(value, str):
             return value or ""
         self._problem((*at, key), f"{key} is {value!r}, not a text")
         return ""
 
     def _flag(
-        self, said: Mapping[str, Any], key: str, at: tuple[str | int, ...], otherwise: bool
+        self, fields: Mapping[str, Any], key: str, at: tuple[str | int, ...], otherwise: bool
     ) -> bool:
-        value = said.get(key)
+        value = fields.get(key)
         if value is None or isinstance(value, bool):
             return otherwise if value is None else value
         self._problem((*at, key), f"{key} is {value!r}", "Write true or false.")
@@ -424,14 +426,14 @@ class _EvalFileReader:
 
     def _number(
         self,
-        said: Mapping[str, Any],
+        fields: Mapping[str, Any],
         key: str,
         ends: tuple[float, float],
         at: tuple[str | int, ...],
         *,
         whole: bool = False,
     ) -> float | None:
-        value = said.get(key)
+        value = fields.get(key)
         if value is None:
             return None
         number = isinstance(value, int) or (isinstance(value, float) and not whole)
@@ -443,8 +445,8 @@ class _EvalFileReader:
         self._problem((*at, key), f"{key} is {value!r}", hint)
         return None
 
-    def _known(self, said: Mapping[str, Any], known: frozenset[str], *at: str | int) -> None:
-        for key in said:
+    def _known(self, fields: Mapping[str, Any], known: frozenset[str], *at: str | int) -> None:
+        for key in fields:
             if key not in known:
                 what, hint = f"unknown key '{key}' is not used", did_you_mean(key, known)
                 self._findings.hint(self._document.at(*at, key), what, hint)
@@ -461,11 +463,11 @@ def chosen(cases: Sequence[EvalCase], name: str) -> Sequence[EvalCase]:
     """
     if not name:
         return cases
-    found = [case for case in cases if case.name == name]
-    if not found:
+    matches = [case for case in cases if case.name == name]
+    if not matches:
         near = did_you_mean(name, [case.name for case in cases])
         there = ", ".join(case.name for case in cases)
         raise UsageError(
             f"there is no case '{name}'", hint=near or f"There are: {there or 'none'}."
         )
-    return found
+    return matches

@@ -20,8 +20,8 @@ from evenhand.documents.findings import Findings, shown_path
 from evenhand.registry.cases import EvalFile, read_eval
 from evenhand.registry.hooks import is_hook
 from evenhand.registry.library import EVAL, GUARD, VERIFY
+from evenhand.registry.loaded_files import beside, reached, reached_by_id
 from evenhand.registry.prompt import PromptFolder
-from evenhand.registry.reached import beside, reached, reached_by_id
 
 LENGTH = 16
 _PLAIN = (b"inputs_from", b"json_schema", b"among", b"type")
@@ -85,10 +85,10 @@ def _cases(prompt: PromptFolder, suite: EvalFile | None, loaded: set[Path]) -> s
     parts: list[bytes | str] = [data]
     files = set(loaded)
     if any(word in data for word in _PLAIN):
-        found = suite or read_eval(prompt, Findings(), with_inputs=False)
-        files |= {file for file in found.files if file.is_file()} if found else set()
-        if found and found.triggering:
-            parts.append(encode(list(found.triggering.others)))
+        eval_file = suite or read_eval(prompt, Findings(), with_inputs=False)
+        files |= {file for file in eval_file.files if file.is_file()} if eval_file else set()
+        if eval_file and eval_file.triggering:
+            parts.append(encode(list(eval_file.triggering.others)))
     parts += _files(files, prompt.library.root)
     if b"triggering" in data:
         meta = prompt.meta
@@ -98,10 +98,10 @@ def _cases(prompt: PromptFolder, suite: EvalFile | None, loaded: set[Path]) -> s
 
 def _files(paths: Iterable[Path], root: Path) -> list[bytes | str]:
     """Names and contents, in the order of the names."""
-    found: list[bytes | str] = []
+    parts: list[bytes | str] = []
     for path in sorted(paths):
-        found += [os.path.relpath(path, root), _bytes(path)]
-    return found
+        parts += [os.path.relpath(path, root), _bytes(path)]
+    return parts
 
 
 def _bytes(path: Path) -> bytes:

@@ -37,7 +37,7 @@ def _encoding(model: str) -> Any:
     """How a model's tokens are made; None where that is not known on this machine."""
     try:
         import tiktoken  # noqa: PLC0415 # pyright: ignore[reportMissingImports] (a library that need not be there)
-        import tiktoken.load as tables  # noqa: PLC0415 # pyright: ignore[reportMissingImports] (see above)
+        import tiktoken.load as tables  # noqa: PLC0415 # pyright: ignore[reportMissingImports] (the same library)
 
         with _nothing_fetched(tables):
             return tiktoken.encoding_for_model(model)

@@ -71,15 +71,15 @@ def look(
     roster = Roster(library.root, os.environ if env is None else env)
     owners: dict[str, str] = {}
     wanted = None if ids is None else set(ids)
-    found: list[Looked] = []
+    looks: list[Looked] = []
     for id_ in library.ids():
         findings = Findings()
         prompt = read_prompt(library, id_, findings)
         _aliases(prompt, owners, findings)
         if wanted is not None and id_ not in wanted:
             continue
-        found.append(_looked(prompt, findings, roster, runs))
-    return found
+        looks.append(_looked(prompt, findings, roster, runs))
+    return looks
 
 
 def _looked(
@@ -107,11 +107,11 @@ def _looked(
             rows.tell(findings)
         stands = standing(prompt, evidence)
         if stands.state in ("stale", "forced"):
-            said = "what it has shown is about something else"
+            state = "what it has shown is about something else"
             if stands.state == "forced":
-                said = f"it was promoted without its evidence, see {PROMOTIONS}"
+                state = f"it was promoted without its evidence, see {PROMOTIONS}"
             place = prompt.at("status")
-            findings.hint(place, f"is {prompt.meta.status}, and {said}", "; ".join(stands.missing))
+            findings.hint(place, f"is {prompt.meta.status}, and {state}", "; ".join(stands.missing))
         _lowered(prompt, findings)
     except EvenhandError as error:
         findings.problem(Place(prompt.path), error.message, error.hint)

@@ -20,10 +20,10 @@ from evenhand.providers.roster import model_id
 from evenhand.registry.cases import EvalFile, read_eval
 from evenhand.registry.content import content_of
 from evenhand.registry.evidence import EVALS, PROMOTIONS, USAGE, Row, number, read
+from evenhand.registry.evidence_rules import Evidence, full_evals, latest_of_runs, not_an_eval, uses
 from evenhand.registry.hooks import is_hook
 from evenhand.registry.library import EVAL, VERIFY
 from evenhand.registry.prompt import STATUSES, Promotion, PromptFolder, Status
-from evenhand.registry.qualifying import Evidence, full_evals, latest_of_runs, not_an_eval, uses
 from evenhand.registry.runs import KeptRuns
 from evenhand.report.words import count
 from evenhand.templates.plain import names_in
@@ -99,8 +99,8 @@ def sent_to(prompt: PromptFolder, suite: EvalFile | None = None) -> str:
     """The id of the model that a prompt is sent to: of meta.yml, or else of eval.yml; empty for none."""
     if prompt.meta.model:
         return model_id(prompt.meta.model)
-    found = suite or read_eval(prompt, Findings(), with_inputs=False)
-    return model_id(found.model) if found else ""
+    eval_file = suite or read_eval(prompt, Findings(), with_inputs=False)
+    return model_id(eval_file.model) if eval_file else ""
 
 
 def next_status(prompt: PromptFolder) -> Status:
@@ -120,13 +120,13 @@ def next_status(prompt: PromptFolder) -> Status:
 
 def gates(prompt: PromptFolder, target: Status, evidence: Evidence) -> list[Gate]:
     """How each gate to this status stands."""
-    found = [_uses_gate(prompt, target, evidence)]
+    result = [_uses_gate(prompt, target, evidence)]
     if target == "ready":
         if prompt.meta.promotion.require_eval:
-            found += _eval_gates(prompt, evidence)
+            result += _eval_gates(prompt, evidence)
         else:
-            found.append(Gate("eval", True, "none is asked for (promotion.require_eval: false)"))
-    return found
+            result.append(Gate("eval", True, "none is asked for (promotion.require_eval: false)"))
+    return result
 
 
 def unmet(prompt: PromptFolder, target: Status, evidence: Evidence) -> list[str]:
@@ -136,18 +136,18 @@ def unmet(prompt: PromptFolder, target: Status, evidence: Evidence) -> list[str]
 
 def lowered(asks: Promotion, target: Status) -> list[str]:
     """Which of the ordinary gates to this status meta.yml lowers, as it is written there."""
-    found: list[str] = []
+    settings: list[str] = []
     if asks.min_uses is not None and asks.min_uses < USES.get(target, 0):
-        found.append(f"min_uses: {asks.min_uses} (ordinarily {USES[target]})")
+        settings.append(f"min_uses: {asks.min_uses} (ordinarily {USES[target]})")
     if target == "ready" and not asks.require_eval:
-        found.append("require_eval: false")
+        settings.append("require_eval: false")
     if target == "ready" and not asks.require_verified:
-        found.append("require_verified: false")
+        settings.append("require_verified: false")
     if not asks.require_runs:
-        found.append("require_runs: false")
+        settings.append("require_runs: false")
     if asks.addresses:
-        found.append(f"addresses: [{', '.join(asks.addresses)}]")
-    return found
+        settings.append(f"addresses: [{', '.join(asks.addresses)}]")
+    return settings
 
 
 def standing(prompt: PromptFolder, evidence: Evidence) -> Standing:
@@ -194,15 +194,15 @@ def _uses_gate(prompt: PromptFolder, target: Status, evidence: Evidence) -> Gate
     if wanted == 0:
         return Gate("uses", True, "none are asked for (promotion.min_uses: 0)")
     verified_only = _verified_only(prompt, target)
-    found = uses(evidence, verified_only=verified_only)
-    n = len(found.rows)
+    counted = uses(evidence, verified_only=verified_only)
+    n = len(counted.rows)
     kind = "verified sends" if verified_only else "successful sends"
     kind = kind if evidence.constant else f"distinct {kind}"
     line = f"{n} of {wanted} {kind} of this prompt as it is now, to {evidence.model or 'its model'}"
-    line += _at(str(row.get("address") or "") for row in found.rows)
-    line += _answered_as(evidence.model, (row.get("model_answered") for row in found.rows))
-    if found.left_out:
-        left = ", ".join(f"{number} {why}" for why, number in found.left_out.items())
+    line += _at(str(row.get("address") or "") for row in counted.rows)
+    line += _answered_as(evidence.model, (row.get("model_answered") for row in counted.rows))
+    if counted.left_out:
+        left = ", ".join(f"{number} {why}" for why, number in counted.left_out.items())
         line += f"; not counted: {left}"
     if n < wanted and verified_only and not is_hook(prompt.path / VERIFY):
         line += (
@@ -227,19 +227,19 @@ def _eval_gates(prompt: PromptFolder, evidence: Evidence) -> list[Gate]:
     before = _before(row, evidence)
     red = sum(one.get("all_passed") is not True for one in before)
     state = "green" if green else f"the latest eval is not green: {failed or 'it did not end well'}"
-    found = [Gate("eval", green, f"{state}; {_eval_words(row)}; {_reruns(len(before), red)}")]
+    checked = [Gate("eval", green, f"{state}; {_eval_words(row)}; {_reruns(len(before), red)}")]
     if asks.min_n:
         trials = number(row, "trials") or 0
         what = f"the latest eval had {trials:g} of {asks.min_n} trials"
-        found.append(Gate("trials", trials >= asks.min_n, what))
+        checked.append(Gate("trials", trials >= asks.min_n, what))
     if asks.at_least:
         low = number(row, "interval", 0) or 0.0
         what = f"the latest eval's pass rate is at least {low:.3f} (95 %), wanted {asks.at_least:g}"
-        found.append(Gate("interval", low >= asks.at_least, what))
+        checked.append(Gate("interval", low >= asks.at_least, what))
     if asks.max_reruns is not None:
         what = f"{count(red, 'full run')} of this content before the latest one not green, at most {asks.max_reruns}"
-        found.append(Gate("reruns", red <= asks.max_reruns, what))
-    return found
+        checked.append(Gate("reruns", red <= asks.max_reruns, what))
+    return checked
 
 
 def _before(row: Row, evidence: Evidence) -> list[Row]:
@@ -256,8 +256,8 @@ def _reruns(before: int, red: int) -> str:
 
 def _eval_words(row: Row) -> str:
     """Who answered an eval, who judged it, and where."""
-    given = row.get("addresses")
-    places = cast("Mapping[str, object]", given) if isinstance(given, Mapping) else {}
+    addresses = row.get("addresses")
+    places = cast("Mapping[str, object]", addresses) if isinstance(addresses, Mapping) else {}
 
     def at(model: str) -> str:
         where = places.get(model)

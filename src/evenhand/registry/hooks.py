@@ -39,27 +39,27 @@ class Ran:
 
     Attributes:
         code: Its exit code.
-        said: What it wrote to stdout.
+        output: What it wrote to stdout.
         complaint: What it wrote to stderr.
         seconds: How long it took.
     """
 
     code: int
-    said: str
+    output: str
     complaint: str
     seconds: float
 
     def values(self) -> tuple[dict[str, str], list[str]]:
         """The variables that it sets, and the lines that set none."""
-        found: dict[str, str] = {}
+        variables: dict[str, str] = {}
         others: list[str] = []
-        for line in self.said.splitlines():
+        for line in self.output.splitlines():
             pair = _PAIR.fullmatch(line.strip())
             if pair:
-                found[pair[1]] = pair[2]
+                variables[pair[1]] = pair[2]
             elif line.strip():
                 others.append(line)
-        return found, others
+        return variables, others
 
 
 def is_hook(path: Path) -> bool:
@@ -69,8 +69,8 @@ def is_hook(path: Path) -> bool:
 
 def hook_env(prompt: str, case: str, values: Mapping[str, object]) -> dict[str, str]:
     """What a hook finds in its environment, beside what was there: each variable, the prompt's id, the case."""
-    found = {f"EVA_VAR_{name}": as_text(value) for name, value in values.items()}
-    return {**found, "EVA_PROMPT_ID": prompt, "EVA_CASE": case}
+    variables = {f"EVA_VAR_{name}": as_text(value) for name, value in values.items()}
+    return {**variables, "EVA_PROMPT_ID": prompt, "EVA_CASE": case}
 
 
 async def run_hook(path: Path, more: Mapping[str, str], limit_s: float = LIMIT_S) -> Ran:
@@ -164,6 +164,6 @@ async def guarded(
     """
     ran = await run_hook(path, hook_env(prompt, case, values), limit_s)
     if ran.code:
-        said = (ran.complaint or ran.said).strip()[-500:]
-        raise CodeError(f"guard.sh failed for {prompt} (exit {ran.code})", hint=said)
+        output = (ran.complaint or ran.output).strip()[-500:]
+        raise CodeError(f"guard.sh failed for {prompt} (exit {ran.code})", hint=output)
     return ran

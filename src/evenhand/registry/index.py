@@ -77,9 +77,9 @@ def _cell(text: str) -> str:
 
 def _shell(library: Library, name: str, prompts: Sequence[PromptFolder]) -> list[str]:
     path = library.root / name
-    verbs, told = _verbs(prompts)
+    verbs, messages = _verbs(prompts)
     if not verbs and not path.is_file():
-        return told
+        return messages
     text = _HEADER
     if path.is_file():
         with path.open(encoding="utf-8", newline="") as file:
@@ -87,7 +87,7 @@ def _shell(library: Library, name: str, prompts: Sequence[PromptFolder]) -> list
     marks = list(_MARK.finditer(text))
     if len(marks) != 2:
         what = f"{shown_path(path)} has no two lines AUTO-GENERATED, and was left as it is."
-        return [*told, f"{what} Put {FIRST} and {LAST} into it."]
+        return [*messages, f"{what} Put {FIRST} and {LAST} into it."]
     first, last = marks
     lines = "".join(
         f'{verb}() {{ evenhand prompt -C "${{EVENHAND_PROMPTS:-.}}" render {id_} "$@"; }}\n'
@@ -95,17 +95,19 @@ def _shell(library: Library, name: str, prompts: Sequence[PromptFolder]) -> list
     )
     changed = write(path, f"{text[: first.end()]}\n{lines}{text[last.start() :]}")
     state = "written" if changed else "unchanged"
-    return [*told, f"{shown_path(path)}: {count(len(verbs), 'verb')}, {state}"]
+    return [*messages, f"{shown_path(path)}: {count(len(verbs), 'verb')}, {state}"]
 
 
 def _verbs(prompts: Sequence[PromptFolder]) -> tuple[list[tuple[str, str]], list[str]]:
     """The verbs with the prompts that they fill in, and with --send send, and those that were left out."""
-    found: dict[str, str] = {}
-    told: list[str] = []
+    verbs: dict[str, str] = {}
+    messages: list[str] = []
     for prompt in prompts:
         for alias, line in prompt.aliases(Findings()):
             if not ALIAS.fullmatch(alias):
-                told.append(f"{prompt.id}/aliases:{line}: {alias!r} cannot be a verb: left out")
-            elif found.setdefault(alias, prompt.id) != prompt.id:
-                told.append(f"{prompt.id}/aliases:{line}: '{alias}' is {found[alias]}'s: left out")
-    return list(found.items()), told
+                messages.append(f"{prompt.id}/aliases:{line}: {alias!r} cannot be a verb: left out")
+            elif verbs.setdefault(alias, prompt.id) != prompt.id:
+                messages.append(
+                    f"{prompt.id}/aliases:{line}: '{alias}' is {verbs[alias]}'s: left out"
+                )
+    return list(verbs.items()), messages

@@ -60,7 +60,7 @@ class Library:
         except OSError as error:
             raise UsageError(f"{self.prompts} cannot be read: {error.strerror}") from None
 
-    def folder(self, id: str) -> Path:  # noqa: A002 (the word that users write)
+    def folder(self, id: str) -> Path:
         """The folder of a prompt.
 
         Raises:
@@ -89,7 +89,7 @@ def library_of(start: Path) -> Library:
     Raises:
         UsageError: There is none.
     """
-    start = Path(os.path.abspath(start))  # noqa: PTH100 (links are left as they are written)
+    start = Path(os.path.abspath(start))
     for folder in (start, *start.parents):
         if folder.name != PROMPTS and (folder / PROMPTS).is_dir():
             return Library(folder)
@@ -105,7 +105,7 @@ def prompts_at(path: Path) -> tuple[Library, list[str]] | None:
     Args:
         path: `prompts/ID`, a file in it, `prompts`, or the repository.
     """
-    path = Path(os.path.abspath(path))  # noqa: PTH100 (see above)
+    path = Path(os.path.abspath(path))
     folder = path.parent if path.is_file() else path
     if (folder / META).is_file() and folder.parent.name == PROMPTS:
         return Library(folder.parent.parent), [folder.name]

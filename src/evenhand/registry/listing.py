@@ -55,7 +55,7 @@ class ListedPrompt:
         """Whether it is called ready, and what it has shown is about something else."""
         return self.status == "ready" and self.evidence in ("stale", "unreadable")
 
-    def told(self) -> Mapping[str, Any]:
+    def document(self) -> Mapping[str, Any]:
         """For programs."""
         return asdict(self)
 
@@ -65,7 +65,7 @@ def listed(library: Library) -> list[ListedPrompt]:
     return [_listed(library, id_) for id_ in library.ids()]
 
 
-def _listed(library: Library, id: str) -> ListedPrompt:  # noqa: A002 (as users write it)
+def _listed(library: Library, id: str) -> ListedPrompt:
     findings = Findings()
     prompt = read_prompt(library, id, findings)
     usage = usage_of(read(prompt.path / USAGE).rows)
@@ -115,7 +115,7 @@ def described(prompt: PromptFolder) -> dict[str, Any]:
     meta = prompt.meta
     row = latest_eval(evidence)
     last = evidence.evals.rows[-1] if evidence.evals.rows else None
-    said: dict[str, Any] = {
+    description: dict[str, Any] = {
         "id": prompt.id,
         "title": meta.title,
         "summary": meta.summary,
@@ -151,60 +151,60 @@ def described(prompt: PromptFolder) -> dict[str, Any]:
         here = replace(evidence, must_be_here=meta.promotion.require_runs)
         ahead = gates(prompt, target, here)
         missing = [gate.line for gate in ahead if not gate.met]
-        said["next"] = {
+        description["next"] = {
             "status": target,
             "missing": missing,
             "gates": [asdict(gate) for gate in ahead],
         }
-    return said
+    return description
 
 
-def description_lines(said: Mapping[str, Any]) -> list[str]:
+def description_lines(about: Mapping[str, Any]) -> list[str]:
     """The same for people."""
-    usage: Mapping[str, Any] = said["usage"]
+    usage: Mapping[str, Any] = about["usage"]
     lines = [
-        f"{said['id']} {said['version']} · {said['status']} · {said['title']}",
-        f"  {said['summary']}",
-        f"  model {said['model'] or 'none'} · created {said['created']} · updated {said['updated']}",
+        f"{about['id']} {about['version']} · {about['status']} · {about['title']}",
+        f"  {about['summary']}",
+        f"  model {about['model'] or 'none'} · created {about['created']} · updated {about['updated']}",
     ]
-    inputs = [_input_words(i) for i in said["inputs"]]
+    inputs = [_input_words(i) for i in about["inputs"]]
     lines += [f"  inputs: {', '.join(inputs)}"] if inputs else []
     lines += (
-        [f"  description: {' '.join(said['description'].split())}"] if said["description"] else []
+        [f"  description: {' '.join(about['description'].split())}"] if about["description"] else []
     )
     lists = ("tags", "examples", "triggers", "not_for")
-    lines += [f"  {key}: {', '.join(said[key])}" for key in lists if said[key]]
-    if said["notes"]:
-        lines += ["  notes:", *(f"    {line}" for line in said["notes"].splitlines())]
+    lines += [f"  {key}: {', '.join(about[key])}" for key in lists if about[key]]
+    if about["notes"]:
+        lines += ["  notes:", *(f"    {line}" for line in about["notes"].splitlines())]
     counts = f"{usage['verified']} verified, {usage['refuted']} refuted, {usage['unverified']} not looked at"
     last = usage["last"] or "never"
     lines += ["", f"usage: {usage['total']} rows, {usage['sent']} sent: {counts}; last {last}"]
     medians = [f"{key} {value:g}" for key, value in usage["medians"].items() if value is not None]
     if medians:
         lines.append(f"  medians: {', '.join(medians)}")
-    lines.append(f"evidence: {said['evidence']}")
-    lines += [f"  {Gate(**gate)}" for gate in said["gates"]]
-    if said["lowered"]:
-        lines.append(f"meta.yml asks for less: {', '.join(said['lowered'])}")
-    if said["loaded"]:
-        lines.append(f"counts with it: {', '.join(said['loaded'])}")
-    if said["last_eval"]:
-        lines.append(f"last eval: {_eval_line(said['last_eval'])}")
-    for name, broken in said["broken_lines"].items():
+    lines.append(f"evidence: {about['evidence']}")
+    lines += [f"  {Gate(**gate)}" for gate in about["gates"]]
+    if about["lowered"]:
+        lines.append(f"meta.yml asks for less: {', '.join(about['lowered'])}")
+    if about["loaded"]:
+        lines.append(f"counts with it: {', '.join(about['loaded'])}")
+    if about["last_eval"]:
+        lines.append(f"last eval: {_eval_line(about['last_eval'])}")
+    for name, broken in about["broken_lines"].items():
         lines.append(f"{name}: lines that are not rows, skipped: {', '.join(map(str, broken))}")
-    if "next" in said:
-        missing = said["next"]["missing"]
+    if "next" in about:
+        missing = about["next"]["missing"]
         lines.append(
-            f"to be {said['next']['status']}: {'all is there' if not missing else 'missing'}"
+            f"to be {about['next']['status']}: {'all is there' if not missing else 'missing'}"
         )
-        lines += [f"  {Gate(**gate)}" for gate in said["next"]["gates"]]
+        lines += [f"  {Gate(**gate)}" for gate in about["next"]["gates"]]
     return lines
 
 
-def _input_words(given: Mapping[str, Any]) -> str:
-    if given["required"]:
-        return str(given["name"])
-    return f"{given['name']} (may be left out)"
+def _input_words(entry: Mapping[str, Any]) -> str:
+    if entry["required"]:
+        return str(entry["name"])
+    return f"{entry['name']} (may be left out)"
 
 
 def _eval_line(row: Row) -> str:

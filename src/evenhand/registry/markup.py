@@ -10,7 +10,7 @@ _ROOT = "prompt-text"
 
 
 def parsed(text: str) -> ET.Element | None:
-    """The elements of a prompt, below one that is ours; None where it is not ET. It may have several, or none."""
+    """The elements of a prompt, below one that is ours; None where it is not XML. It may have several, or none."""
     try:
         return _parse(text)
     except ET.ParseError:
@@ -32,4 +32,4 @@ def where_broken(text: str) -> tuple[int, int, str] | None:
 def _parse(text: str) -> ET.Element:
     # Without its declaration, and inside of an element, a document type is a mistake: no entity can be declared.
     bare = _DECLARATION.sub(lambda m: "\n" * m[0].count("\n"), text)
-    return ET.fromstring(f"<{_ROOT}>{bare}</{_ROOT}>")  # noqa: S314 (see above)
+    return ET.fromstring(f"<{_ROOT}>{bare}</{_ROOT}>")

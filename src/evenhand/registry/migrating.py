@@ -25,7 +25,7 @@ def migrate(library: Library, *, write_them: bool) -> list[str]:
     What stands between lines `---` at the top of a file is its metadata. The old files are left where they are, and
     those that cannot be read are told, and left out.
     """
-    told: list[str] = []
+    messages: list[str] = []
     for status in sorted(OLD_FOLDERS):
         for path in sorted((library.prompts / status).glob("*.md")):
             target, findings = library.prompts / path.stem, Findings()
@@ -38,14 +38,14 @@ def migrate(library: Library, *, write_them: bool) -> list[str]:
                 findings.problem(place, "is a link that leads out of its folder")
             files = {} if findings.problems else _files(path, status, findings)
             if findings.problems:
-                told += [f"{problem}: left out" for problem in findings.problems]
+                messages += [f"{problem}: left out" for problem in findings.problems]
             elif not write_them:
-                told.append(f"{shown_path(path)} → {shown_path(target)}, {status}")
+                messages.append(f"{shown_path(path)} → {shown_path(target)}, {status}")
             else:
                 for name, text in files.items():
                     write(target / name, text)
-                told.append(f"{shown_path(target)}: written, {status}")
-    return told
+                messages.append(f"{shown_path(target)}: written, {status}")
+    return messages
 
 
 def _files(path: Path, status: str, findings: Findings) -> dict[str, str]:
@@ -53,28 +53,28 @@ def _files(path: Path, status: str, findings: Findings) -> dict[str, str]:
     text = read_text(path, findings) or ""
     front = _FRONT.match(text)
     document = read_yaml(path, f"\n{front[1]}", findings) if front else None
-    said = document.value if document else None
-    if said is not None and not isinstance(said, Mapping):
+    value = document.value if document else None
+    if value is not None and not isinstance(value, Mapping):
         findings.problem(Place(path, 1), "what stands above it is not a mapping of names to values")
     body = text[front.end() :] if front else text
-    known = cast("Mapping[str, Any]", said) if isinstance(said, Mapping) else {}
+    known = cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {}
     return {META: _meta(path.stem, status, known, body), TEMPLATE: body}
 
 
-def _meta(id: str, status: str, said: Mapping[str, Any], body: str) -> str:  # noqa: A002 (as users write it)
+def _meta(id: str, status: str, fields: Mapping[str, Any], body: str) -> str:
     """A meta.yml: what was said, and what has to be. Values are written as JSON, which is YAML whatever they hold."""
-    title = said.get("title") or re.sub(r"[-_.]+", " ", id).capitalize()
+    title = fields.get("title") or re.sub(r"[-_.]+", " ", id).capitalize()
     whole: dict[str, Any] = {
         "id": id,
         "title": title,
-        "summary": said.get("summary") or said.get("description") or title,
+        "summary": fields.get("summary") or fields.get("description") or title,
         "status": status,
-        "version": said.get("version") or "0.1.0",
-        "created": said.get("created") or today(),
-        "updated": said.get("updated") or today(),
-        "inputs": said.get("inputs") or [{"name": n, "required": True} for n in names_in(body)],
+        "version": fields.get("version") or "0.1.0",
+        "created": fields.get("created") or today(),
+        "updated": fields.get("updated") or today(),
+        "inputs": fields.get("inputs") or [{"name": n, "required": True} for n in names_in(body)],
     }
-    whole |= {key: value for key, value in said.items() if key in KNOWN and key not in whole}
+    whole |= {key: value for key, value in fields.items() if key in KNOWN and key not in whole}
     plain = (
         "id",
         "status",

@@ -16,7 +16,7 @@ from evenhand.registry.content import Content
 from evenhand.registry.evidence import EVALS, Row, append, now, number
 from evenhand.registry.prompt import PromptFolder
 from evenhand.report.rates import share_row
-from evenhand.report.triggers import Found, found_by_triggers
+from evenhand.report.triggers import TriggerRates, trigger_rates
 from evenhand.stats.tallies import Tally, counted, rate_of
 from evenhand.store.runfile import RunFile
 from evenhand.store.sealing import digest_of
@@ -69,21 +69,21 @@ class PromptRequest:
         }
 
     @staticmethod
-    def read(said: Mapping[str, Any]) -> PromptRequest | None:
+    def read(fields: Mapping[str, Any]) -> PromptRequest | None:
         """What a run's file says; None where an earlier version wrote it, which did not keep all of it."""
         try:
             return PromptRequest(
-                said["id"],
-                said["version"],
-                Content(*said["hashes"]),
-                tuple(said["columns"]),
-                said["model"],
-                tuple(said["models"]),
-                said["judge"],
-                said["judge_named_by"],
-                said["partial"],
-                said["offline"],
-                said["pass_rate"],
+                fields["id"],
+                fields["version"],
+                Content(*fields["hashes"]),
+                tuple(fields["columns"]),
+                fields["model"],
+                tuple(fields["models"]),
+                fields["judge"],
+                fields["judge_named_by"],
+                fields["partial"],
+                fields["offline"],
+                fields["pass_rate"],
             )
         except (KeyError, TypeError):
             return None
@@ -110,7 +110,7 @@ class _PromptCounts:
     asked_at: dict[str, dict[str, None]] = field(default_factory=dict[str, dict[str, None]])
     answered: dict[str, None] = field(default_factory=dict[str, None])
     reasons: dict[str, str] = field(default_factory=dict[str, str])
-    triggers: Found | None = None
+    triggers: TriggerRates | None = None
 
     def add(self, trial: TrialResult) -> None:
         name = trial.description or trial.case
@@ -141,17 +141,17 @@ class _PromptCounts:
 def address_in(identity: bytes) -> str:
     """Where a journaled request was sent, as scheme, host and port; empty for what has no address."""
     try:
-        said = decode(identity)
+        request = decode(identity)
     except ValueError:
         return ""
-    url = cast("Mapping[str, object]", said).get("url") if isinstance(said, Mapping) else None
+    url = cast("Mapping[str, object]", request).get("url") if isinstance(request, Mapping) else None
     return origin(url) if isinstance(url, str) else ""
 
 
 def rows_of(run: RunFile) -> list[tuple[PromptRequest, dict[str, Any]]]:
     """The rows of evidence that a run comes to, prompt by prompt; none of a run that an earlier version made."""
-    given = run.meta.config.get("prompts")
-    asked = [PromptRequest.read(one) for one in given] if isinstance(given, list) else []
+    written = run.meta.config.get("prompts")
+    asked = [PromptRequest.read(one) for one in written] if isinstance(written, list) else []
     known = [one for one in asked if one is not None]
     seen = {one.id: _PromptCounts() for one in known}
     of = {variant: seen[one.id] for one in known for variant in one.variants}
@@ -164,8 +164,8 @@ def rows_of(run: RunFile) -> list[tuple[PromptRequest, dict[str, Any]]]:
     for call in run.calls():
         if call.start.trial in variant_of:
             of[variant_of[call.start.trial]].add_call(call)
-    for found in found_by_triggers(run):
-        of[found.variant].triggers = found
+    for rates in trigger_rates(run):
+        of[rates.variant].triggers = rates
     bound = {"run": run.meta.id, "run_digest": digest_of(run)}
     return [(one, {**_row(one, seen[one.id]), **bound}) for one in known]
 
@@ -179,18 +179,18 @@ def keep(run: Path, prompts: Mapping[str, PromptFolder]) -> list[str]:
     """
     with RunFile.open(run) as file:
         rows = rows_of(file)
-    told: list[str] = []
+    messages: list[str] = []
     if not rows:
-        told.append("no evidence is kept of this run: an earlier version of Evenhand began it")
+        messages.append("no evidence is kept of this run: an earlier version of Evenhand began it")
     for asked, row in rows:
         folder = prompts[asked.id].path
-        line = _told(asked, row, folder)
+        line = _evidence_line(asked, row, folder)
         try:
             append(folder / EVALS, {"ts": now(), **row, "evenhand": __version__})
         except StoreError as error:  # the run itself is kept: it is no reason to show nothing of it
             line = f"{line}, but {error.message}"
-        told.append(line)
-    return told
+        messages.append(line)
+    return messages
 
 
 def _row(asked: PromptRequest, seen: _PromptCounts) -> dict[str, Any]:
@@ -237,21 +237,21 @@ def _row(asked: PromptRequest, seen: _PromptCounts) -> dict[str, Any]:
         "tokens_out": seen.tokens_out,
     }
     if seen.triggers is not None:
-        found = seen.triggers
+        rates = seen.triggers
         row["triggering"] = {
-            "precision": found.precision.document(),
-            "recall": found.recall.document(),
+            "precision": rates.precision.document(),
+            "recall": rates.recall.document(),
         }
     return row
 
 
 def trigger_words(row: Row) -> list[str]:
     """Precision and recall of trigger tests in a row, in words: `trigger recall 0.67 of 3`."""
-    found: list[str] = []
+    words: list[str] = []
     for name in ("precision", "recall") if row.get("triggering") else ():
         n = number(row, "triggering", name, "n") or 0
-        found.append(f"trigger {name} {_rate(row, name)} of {n:g}")
-    return found
+        words.append(f"trigger {name} {_rate(row, name)} of {n:g}")
+    return words
 
 
 def _rate(row: Row, name: str) -> str:
@@ -263,7 +263,7 @@ def _rate(row: Row, name: str) -> str:
     return "unknown" if least is None or most is None else f"{least:.2f}–{most:.2f}"
 
 
-def _told(asked: PromptRequest, row: dict[str, Any], folder: Path) -> str:
+def _evidence_line(asked: PromptRequest, row: dict[str, Any], folder: Path) -> str:
     line = f"{asked.id}: {row['passed']} of {row['total']} cases passed"
     line = " · ".join([line, *trigger_words(row)])
     why = [

@@ -31,9 +31,9 @@ from evenhand.registry.cases import EvalCase, EvalFile, chosen, read_eval
 from evenhand.registry.library import EVAL, GUARD, VERIFY, Library
 from evenhand.registry.outcome import PromptRequest, keep
 from evenhand.registry.prompt import read_prompt
+from evenhand.registry.prompt_values import merged
 from evenhand.registry.suite import Query, Suite, set_columns, suite_of
 from evenhand.registry.trial import CaseBody, QueryBody
-from evenhand.registry.values import merged
 from evenhand.templates.plain import lacking, render
 
 
@@ -140,8 +140,8 @@ class Prompts:
         models = [str(variant) for suite in self.suites for variant in suite.variants]
         judges = [p.id if p else "" for suite in self.suites for p in (suite.judge, suite.router)]
         repeats = max(self._repeats(suite.eval) for suite in self.suites)
-        said = [names, models, judges, dict(self.variables), repeats, self.offline]
-        return digest(*parts, encode(said))
+        settings = [names, models, judges, dict(self.variables), repeats, self.offline]
+        return digest(*parts, encode(settings))
 
     def _estimate(self, suite: Suite) -> Iterator[CallEstimate]:
         """The calls to subjects and judges. What a guard sets is not known before it has run."""
@@ -243,10 +243,10 @@ def load(
         if not path.exists():
             findings.problem(prompt.at(), f"{id_} has no eval.yml", "Write one beside it.")
             continue
-        found = read_eval(prompt, findings, models)
-        if found is None:
+        eval_file = read_eval(prompt, findings, models)
+        if eval_file is None:
             continue
-        suites.append(suite_of(prompt, found, models, findings))
+        suites.append(suite_of(prompt, eval_file, models, findings))
     if findings.problems:
         raise findings.error()
     if case and not any(c.name == case for suite in suites for c in suite.cases):

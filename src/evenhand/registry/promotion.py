@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from evenhand.core.errors import UsageError
 from evenhand.registry.evidence import PROMOTIONS, append, now
 from evenhand.registry.gates import Gate, evidence_of, gates, grounds, lowered, next_status
+from evenhand.registry.new_prompts import bumped
 from evenhand.registry.prompt import PromptFolder, Status
 from evenhand.registry.runs import KeptRuns
-from evenhand.registry.starting import bumped
 from evenhand.store.catalogue import home_for
 
 
@@ -49,10 +49,10 @@ def promote(prompt: PromptFolder, *, force: bool = False, reason: str = "") -> P
         )
     runs = KeptRuns(home_for(prompt.library.root))
     evidence = evidence_of(prompt, runs=runs, must_be_here=True)
-    found = tuple(gates(prompt, target, evidence))
-    missing = tuple(gate.line for gate in found if not gate.met)
+    checked = tuple(gates(prompt, target, evidence))
+    missing = tuple(gate.line for gate in checked if not gate.met)
     if missing and not force:
-        return Promoted(target, missing, done=False, gates=found)
+        return Promoted(target, missing, done=False, gates=checked)
     row = {
         "ts": now(),
         "from": prompt.meta.status,
@@ -60,7 +60,7 @@ def promote(prompt: PromptFolder, *, force: bool = False, reason: str = "") -> P
         "forced": bool(missing),
         "reason": reason.strip() or None,
         "unmet": list(missing),
-        "gates": [str(gate) for gate in found],
+        "gates": [str(gate) for gate in checked],
         "lowered": lowered(prompt.meta.promotion, target),
         "runs": grounds(prompt, target, evidence),
         "content": evidence.content.whole,
@@ -71,7 +71,7 @@ def promote(prompt: PromptFolder, *, force: bool = False, reason: str = "") -> P
     }
     append(prompt.path / PROMOTIONS, row)  # first: a promotion without its row would leave no trace
     bumped(prompt, status=target)
-    return Promoted(target, missing, done=True, gates=found)
+    return Promoted(target, missing, done=True, gates=checked)
 
 
 def _who() -> str:

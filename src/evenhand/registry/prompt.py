@@ -156,7 +156,7 @@ class PromptFolder:
         return read_inputs(path, findings) if _inside(path, self.path, findings) else {}
 
 
-def read_prompt(library: Library, id: str, findings: Findings) -> PromptFolder:  # noqa: A002 (as users write)
+def read_prompt(library: Library, id: str, findings: Findings) -> PromptFolder:
     """One prompt's folder. What is wrong with it goes to the findings; what is left can still be looked at."""
     path = library.prompts / id
     place = Place(path)
@@ -213,67 +213,67 @@ def _inside(path: Path, folder: Path, findings: Findings) -> bool:
     return True
 
 
-def _meta(id: str, document: Document, findings: Findings) -> Meta:  # noqa: A002 (see above)
+def _meta(id: str, document: Document, findings: Findings) -> Meta:
     if not isinstance(document.value, Mapping):
         findings.problem(
             document.at(), "is not a list of names with values", "Write id: …, title: …"
         )
         return Meta()
-    said = cast("Mapping[str, Any]", document.value)
+    fields = cast("Mapping[str, Any]", document.value)
     for name in REQUIRED:
-        if said.get(name) is None or not str(said[name]).strip():
+        if fields.get(name) is None or not str(fields[name]).strip():
             findings.problem(document.at(name), f"'{name}' is missing", f"Write {name}: …")
-    for name in said:
+    for name in fields:
         if name not in KNOWN:
             near = did_you_mean(name, KNOWN)
             findings.hint(document.at(name), f"unknown key '{name}' is not used", near)
-    status = str(said.get("status") or "draft")
+    status = str(fields.get("status") or "draft")
     if status not in STATUSES:
         hint = did_you_mean(status, STATUSES) or f"It is one of {', '.join(STATUSES)}."
         findings.problem(document.at("status"), f"status is {status!r}", hint)
-    if said.get("id") is not None and str(said["id"]) != id:
-        what = f"id is {str(said['id'])!r}, and the folder is called {id!r}"
+    if fields.get("id") is not None and str(fields["id"]) != id:
+        what = f"id is {str(fields['id'])!r}, and the folder is called {id!r}"
         findings.problem(document.at("id"), what, "Rename one of them.")
     for name in ("created", "updated"):
-        if said.get(name) is not None and not _DATE.fullmatch(str(said[name])):
+        if fields.get(name) is not None and not _DATE.fullmatch(str(fields[name])):
             findings.hint(
-                document.at(name), f"{name} is {said[name]!r}, not a date", "Write 2025-12-31."
+                document.at(name), f"{name} is {fields[name]!r}, not a date", "Write 2025-12-31."
             )
     return Meta(
-        id=str(said.get("id") or ""),
-        title=_text(said, "title", document, findings),
-        summary=_text(said, "summary", document, findings),
+        id=str(fields.get("id") or ""),
+        title=_text(fields, "title", document, findings),
+        summary=_text(fields, "summary", document, findings),
         status=status if status in STATUSES else "draft",
-        version=str(said.get("version") or ""),
-        created=str(said.get("created") or ""),
-        updated=str(said.get("updated") or ""),
-        tags=_texts(said, "tags", document, findings),
-        model=_text(said, "model", document, findings),
-        inputs=_inputs(said, document, findings),
-        description=_text(said, "description", document, findings),
-        triggers=_texts(said, "triggers", document, findings),
-        not_for=_texts(said, "not_for", document, findings),
-        notes=str(said.get("notes") or ""),
-        promotion=_promotion(said.get("promotion"), document, findings),
-        hook_limit_s=_hook_limit_s(said.get("hooks"), document, findings),
+        version=str(fields.get("version") or ""),
+        created=str(fields.get("created") or ""),
+        updated=str(fields.get("updated") or ""),
+        tags=_texts(fields, "tags", document, findings),
+        model=_text(fields, "model", document, findings),
+        inputs=_inputs(fields, document, findings),
+        description=_text(fields, "description", document, findings),
+        triggers=_texts(fields, "triggers", document, findings),
+        not_for=_texts(fields, "not_for", document, findings),
+        notes=str(fields.get("notes") or ""),
+        promotion=_promotion(fields.get("promotion"), document, findings),
+        hook_limit_s=_hook_limit_s(fields.get("hooks"), document, findings),
     )
 
 
-def _hook_limit_s(given: object, document: Document, findings: Findings) -> float:
+def _hook_limit_s(hooks: object, document: Document, findings: Findings) -> float:
     """The seconds that a hook may take: `hooks: {timeout_s: 60}`."""
-    if given is None:
+    if hooks is None:
         return LIMIT_S
-    said = cast("Mapping[str, Any]", given) if isinstance(given, Mapping) else {}
-    limit = said.get("timeout_s")
+    fields = cast("Mapping[str, Any]", hooks) if isinstance(hooks, Mapping) else {}
+    limit = fields.get("timeout_s")
     if isinstance(limit, bool) or not isinstance(limit, (int, float)) or limit <= 0:
-        what, hint = f"hooks is {given!r}", "Write hooks: {timeout_s: 60}."
+        what, hint = f"hooks is {hooks!r}", "Write hooks: {timeout_s: 60}."
         findings.problem(document.at("hooks"), what, hint)
         return LIMIT_S
     return limit
 
 
-def _text(said: Mapping[str, Any], name: str, document: Document, findings: Findings) -> str:
-    value = said.get(name)
+def _text(fields: Mapping[str, Any], name: str, document: Document, findings: Findings) -> str:
+    value = fields.get(name)
     if value is None or isinstance(value, str):
         return value or ""
     if isinstance(value, (list, Mapping)):
@@ -283,37 +283,37 @@ def _text(said: Mapping[str, Any], name: str, document: Document, findings: Find
 
 
 def _texts(
-    said: Mapping[str, Any], name: str, document: Document, findings: Findings, *around: str
+    fields: Mapping[str, Any], name: str, document: Document, findings: Findings, *around: str
 ) -> tuple[str, ...]:
-    value = said.get(name)
+    value = fields.get(name)
     if value is None:
         return ()
     if not isinstance(value, list):
         place = document.at(*around, name)
         findings.problem(place, f"{name} is {value!r}, not a list", f"{name}: [one, two]")
         return ()
-    found: list[str] = []
+    texts: list[str] = []
     for i, item in enumerate(cast("list[object]", value)):
         if isinstance(item, str) and item.strip():
-            found.append(item)
+            texts.append(item)
         elif name == "tags" and isinstance(item, (int, float)):
-            found.append(str(item))
+            texts.append(str(item))
         else:
             place = document.at(*around, name, i)
             findings.problem(place, f"an item of {name} is {item!r}, not a text")
-    return tuple(found)
+    return tuple(texts)
 
 
-def _inputs(said: Mapping[str, Any], document: Document, findings: Findings) -> tuple[Input, ...]:
-    given = said.get("inputs")
-    if given is None:
+def _inputs(meta: Mapping[str, Any], document: Document, findings: Findings) -> tuple[Input, ...]:
+    declared = meta.get("inputs")
+    if declared is None:
         return ()
-    if not isinstance(given, list):
+    if not isinstance(declared, list):
         hint = "Write - {name: file, required: true} for each."
-        findings.problem(document.at("inputs"), f"inputs are {given!r}, not a list", hint)
+        findings.problem(document.at("inputs"), f"inputs are {declared!r}, not a list", hint)
         return ()
-    found: dict[str, Input] = {}
-    for i, item in enumerate(cast("list[object]", given)):
+    inputs: dict[str, Input] = {}
+    for i, item in enumerate(cast("list[object]", declared)):
         place = document.at("inputs", i)
         fields = {"name": item} if isinstance(item, str) else item
         if isinstance(fields, Mapping):
@@ -329,14 +329,14 @@ def _inputs(said: Mapping[str, Any], document: Document, findings: Findings) -> 
         if not isinstance(required, bool):
             findings.problem(place, f"required is {required!r}, neither true nor false")
         name = fields["name"]
-        if name in found:
+        if name in inputs:
             findings.problem(place, f"the input '{name}' is declared twice")
-        found[name] = Input(name, bool(required), fields.get("default"), place.found().line)
-    return tuple(found.values())
+        inputs[name] = Input(name, bool(required), fields.get("default"), place.resolved().line)
+    return tuple(inputs.values())
 
 
-def _promotion(given: object, document: Document, findings: Findings) -> Promotion:
-    if given is None:
+def _promotion(table: object, document: Document, findings: Findings) -> Promotion:
+    if table is None:
         return Promotion()
     kinds: dict[str, tuple[type, ...]] = {
         "min_uses": (int,),
@@ -347,17 +347,17 @@ def _promotion(given: object, document: Document, findings: Findings) -> Promoti
         "max_reruns": (int,),
         "require_runs": (bool,),
     }
-    if not isinstance(given, Mapping):
+    if not isinstance(table, Mapping):
         findings.problem(
-            document.at("promotion"), f"promotion is {given!r}", "Write promotion: {min_uses: 5}."
+            document.at("promotion"), f"promotion is {table!r}", "Write promotion: {min_uses: 5}."
         )
         return Promotion()
-    found: dict[str, Any] = {}
-    for name, value in cast("Mapping[str, Any]", given).items():
+    settings: dict[str, Any] = {}
+    for name, value in cast("Mapping[str, Any]", table).items():
         place = document.at("promotion", name)
         if name == "addresses":
-            said = cast("Mapping[str, Any]", given)
-            found[name] = _texts(said, name, document, findings, "promotion")
+            fields = cast("Mapping[str, Any]", table)
+            settings[name] = _texts(fields, name, document, findings, "promotion")
         elif name not in kinds:
             what = f"unknown key '{name}' of promotion is not used"
             findings.hint(place, what, did_you_mean(name, (*kinds, "addresses")))
@@ -366,8 +366,8 @@ def _promotion(given: object, document: Document, findings: Findings) -> Promoti
         elif name == "at_least" and value > 1:
             findings.problem(place, f"at_least is {value!r}, and a rate is at most 1")
         else:
-            found[name] = value
-    return Promotion(**found)
+            settings[name] = value
+    return Promotion(**settings)
 
 
 def _kind(kinds: tuple[type, ...]) -> str:

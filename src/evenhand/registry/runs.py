@@ -83,10 +83,10 @@ class KeptRuns:
             return Checked("contradicts", f"run {name} has changed, or is another one")
         wrong = [key for key in sorted(_COMPARED & rows[0].keys()) if rows[0][key] != row.get(key)]
         if wrong:
-            said = ", ".join(
+            differences = ", ".join(
                 f"{key} is {rows[0][key]!r} there, and {row.get(key)!r} here" for key in wrong[:3]
             )
-            return Checked("contradicts", f"run {name} says something else: {said}")
+            return Checked("contradicts", f"run {name} says something else: {differences}")
         return Checked("agrees")
 
     def of(self, prompt: str) -> Iterator[str]:
@@ -101,8 +101,10 @@ class KeptRuns:
             except StoreError:
                 continue
             prompts, send = config.get("prompts"), config.get("send")
-            given = [*(prompts if isinstance(prompts, list) else []), send]
-            ids = [one.get("id") or one.get("prompt") for one in given if isinstance(one, Mapping)]
+            entries = [*(prompts if isinstance(prompts, list) else []), send]
+            ids = [
+                one.get("id") or one.get("prompt") for one in entries if isinstance(one, Mapping)
+            ]
             if finished and prompt in ids:
                 yield path.stem
 

@@ -28,13 +28,13 @@ from evenhand.engine.door import Settings, run, waited_for
 from evenhand.providers.roster import Roster
 from evenhand.registry.content import Content, content_of
 from evenhand.registry.counting import words
+from evenhand.registry.eval_scorers import Verified
 from evenhand.registry.evidence import USAGE, append, now
 from evenhand.registry.hooks import guarded, is_hook
 from evenhand.registry.library import GUARD, TEMPLATE, VERIFY
 from evenhand.registry.outcome import address_in
 from evenhand.registry.prompt import PromptFolder
-from evenhand.registry.questions import Verified
-from evenhand.registry.values import SOURCES, merged, text_hash, vars_hash
+from evenhand.registry.prompt_values import SOURCES, merged, text_hash, vars_hash
 from evenhand.store.catalogue import home_for
 from evenhand.store.runfile import RunFile
 from evenhand.store.sealing import digest_of
@@ -81,7 +81,7 @@ class Sent:
 
 
 def rendered(
-    prompt: PromptFolder, case: str, inputs: Mapping[str, object], given: Mapping[str, object]
+    prompt: PromptFolder, case: str, inputs: Mapping[str, object], overrides: Mapping[str, object]
 ) -> Rendered:
     """Fills a prompt in: the case's inputs, what was given over them, and over all what guard.sh sets.
 
@@ -90,36 +90,36 @@ def rendered(
         TemplateError: A variable has no value.
     """
     started = time.perf_counter()
-    values = merged(prompt.defaults, inputs, given)
+    values = merged(prompt.defaults, inputs, overrides)
     notes = [_not_run(prompt, name) for name in (GUARD, VERIFY)]
     if is_hook(prompt.path / GUARD):
         ran = waited_for(
             guarded(prompt.path / GUARD, prompt.id, case, values, prompt.meta.hook_limit_s)
         )
-        found, others = ran.values()
-        values = merged(values, found)
+        variables, others = ran.values()
+        values = merged(values, variables)
         notes += [f"guard.sh: sets nothing: {line[:200]}" for line in others[:20]]
     text = render(prompt.template, values, shown_path(prompt.path / TEMPLATE), SOURCES)
     return Rendered(prompt, case, text, values, started, tuple(filter(None, notes)))
 
 
-def log_dry(given: Rendered) -> None:
+def log_dry(rendering: Rendered) -> None:
     """Keeps that a prompt was rendered and not sent."""
     row = {
         "ts": now(),
-        **_about(given, content_of(given.prompt)),
+        **_about(rendering, content_of(rendering.prompt)),
         "sent": False,
         "exit_code": 0,
         "verified": None,
-        "duration_ms": round((time.perf_counter() - given.started) * 1000),
-        "prompt_words": words(given.text),
+        "duration_ms": round((time.perf_counter() - rendering.started) * 1000),
+        "prompt_words": words(rendering.text),
         "output_words": 0,
     }
-    append(given.prompt.path / USAGE, row)
+    append(rendering.prompt.path / USAGE, row)
 
 
 def send(
-    given: Rendered,
+    rendering: Rendered,
     model: str,
     *,
     env: Mapping[str, str],
@@ -139,10 +139,10 @@ def send(
         UsageError: Nobody knows the model.
         StoreError: The run or the row cannot be kept.
     """
-    prompt = given.prompt
+    prompt = rendering.prompt
     content = content_of(prompt)  # as it is now, whatever happens to its files meanwhile
     provider = Roster(prompt.library.root, env)(model, timeout_s)
-    plan = _plan(given, provider, content, offline=offline)
+    plan = _plan(rendering, provider, content, offline=offline)
     home = home_for(prompt.library.root) / SENDS
     finished = run(plan, Settings(home=home, cache=False))
     with RunFile.open(finished.path) as file:
@@ -154,8 +154,8 @@ def send(
     row = {
         "ts": now(),
         **kept,
-        "duration_ms": round((time.perf_counter() - given.started) * 1000),
-        "prompt_words": words(given.text),
+        "duration_ms": round((time.perf_counter() - rendering.started) * 1000),
+        "prompt_words": words(rendering.text),
         "output_words": words(output or ""),
     }
     if error:
@@ -168,13 +168,13 @@ def send(
 
 def row_of(run: RunFile) -> dict[str, Any]:
     """What the run of a send says of it, as its row has it: all but times and numbers of words."""
-    said, trial = run.meta.config.get("send"), run.trial(0)
-    if not isinstance(said, Mapping):
+    request, trial = run.meta.config.get("send"), run.trial(0)
+    if not isinstance(request, Mapping):
         return {}
     calls = [call for call in run.calls() if call.end is not None and not call.end.error]
     answered = trial is not None and isinstance(trial.output, str)
     return {
-        **cast("Mapping[str, Any]", said),
+        **cast("Mapping[str, Any]", request),
         "sent": True,
         "exit_code": 0 if answered else FAILED,
         "verified": _verdict(trial)[0] if answered else None,
@@ -188,17 +188,17 @@ def row_of(run: RunFile) -> dict[str, Any]:
     }
 
 
-def _about(given: Rendered, content: Content) -> dict[str, Any]:
+def _about(rendering: Rendered, content: Content) -> dict[str, Any]:
     """What a row of usage is about."""
     return {
-        "prompt": given.prompt.id,
-        "case": given.case or None,
-        "vars_hash": vars_hash(given.values),
-        "text_hash": text_hash(given.text),
+        "prompt": rendering.prompt.id,
+        "case": rendering.case or None,
+        "vars_hash": vars_hash(rendering.values),
+        "text_hash": text_hash(rendering.text),
         "content": content.sent,
         "prompt_hash": content.prompt,
         "hooks_hash": content.hooks,
-        "version": given.prompt.meta.version,
+        "version": rendering.prompt.meta.version,
     }
 
 
@@ -207,10 +207,10 @@ def _verdict(trial: TrialResult | None) -> tuple[bool | None, str]:
     if trial is None or not trial.outcomes:
         return None, ""
     outcome = trial.outcomes[0]
-    said = outcome.metadata.get("said")
+    complaint = outcome.metadata.get("said")
     words_of_it = (
-        said
-        if isinstance(said, str) and said
+        complaint
+        if isinstance(complaint, str) and complaint
         else "\n  ".join(filter(None, [outcome.reason, outcome.hint]))
     )
     return outcome.outcome == "pass", words_of_it
@@ -229,28 +229,30 @@ def _not_run(prompt: PromptFolder, name: str) -> str:
     return ""
 
 
-def _plan(given: Rendered, provider: Provider, content: Content, *, offline: bool) -> Plan:
+def _plan(rendering: Rendered, provider: Provider, content: Content, *, offline: bool) -> Plan:
     """One prompt, sent once."""
-    prompt = given.prompt
+    prompt = rendering.prompt
 
     async def send(trial: Trial) -> object:
-        trial.show(given.values)
-        asked = Prompt((Message("user", given.text),), given.text, vars=given.values)
+        trial.show(rendering.values)
+        asked = Prompt((Message("user", rendering.text),), rendering.text, vars=rendering.values)
         reply = await trial.model(provider, "subject").generate(asked)
         verify = prompt.path / VERIFY
         if is_hook(verify):
             limit_s = prompt.meta.hook_limit_s
-            scorer = Verified(verify, prompt.id, given.case, given.values, limit_s)
+            scorer = Verified(verify, prompt.id, rendering.case, rendering.values, limit_s)
             trial.expect(Expectation(reply.text, scorer))
         return reply.text
 
     variant = Variant(0, prompt.id, provider.label, "", provider.id)
-    row = Row((Case(given.case or prompt.id, given.values),), lambda *_: [Slot(variant, send)])
-    about = {**_about(given, content), "model": provider.id, "offline": offline}
+    row = Row(
+        (Case(rendering.case or prompt.id, rendering.values),), lambda *_: [Slot(variant, send)]
+    )
+    about = {**_about(rendering, content), "model": provider.id, "offline": offline}
     return Plan(
         prompt.id,
         [Sheet([variant], lambda: iter([row]), 1, 1, providers=lambda: [provider])],
-        lambda: digest(given.text, provider.id, content.sent),
+        lambda: digest(rendering.text, provider.id, content.sent),
         lambda: {"send": about},
         str(prompt.library.root),
         RunOptions(cache=False, retries=project_for(prompt.library.root).retries),
@@ -263,23 +265,23 @@ def variables(pairs: Sequence[str], file: Path | None) -> dict[str, object]:
     Raises:
         UsageError: One of them is none, or the file cannot be read.
     """
-    found: dict[str, object] = {}
+    values: dict[str, object] = {}
     for pair in pairs:
         name, equals, value = pair.partition("=")
         if not equals or not name.strip():
             raise UsageError(f"--var: {pair!r} is not NAME=VALUE")
-        found[name.strip()] = value
+        values[name.strip()] = value
     if file is not None:
         try:
-            found["file_contents"] = file.read_text("utf-8")
+            values["file_contents"] = file.read_text("utf-8")
         except UnicodeDecodeError:
             raise UsageError(f"--var-file: {file} is not UTF-8") from None
         except OSError as error:
             raise UsageError(f"--var-file: {file}: {error.strerror or error}") from None
-    return found
+    return values
 
 
 def as_json(sent: Sent) -> str:
     """A send for programs: the answer, and its row."""
-    said = {"output": sent.output, "error": sent.error or None, "row": sent.row}
-    return encode({**said, "verify": sent.complaint}).decode()
+    answer = {"output": sent.output, "error": sent.error or None, "row": sent.row}
+    return encode({**answer, "verify": sent.complaint}).decode()

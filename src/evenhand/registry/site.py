@@ -11,10 +11,10 @@ from pathlib import Path
 
 from evenhand.core.errors import EvenhandError, UsageError
 from evenhand.documents.findings import Findings, shown_path
+from evenhand.registry.evidence_rules import Evidence
 from evenhand.registry.gates import Standing, evidence_of, gates, lowered, next_status, standing
 from evenhand.registry.library import Library
 from evenhand.registry.prompt import STATUSES, PromptFolder, read_prompt
-from evenhand.registry.qualifying import Evidence
 from evenhand.registry.runs import KeptRuns
 from evenhand.registry.site_evidence import eval_table, last_results, promotion_table, use_table
 from evenhand.registry.site_page import (
@@ -88,13 +88,15 @@ def build(library: Library, out: Path) -> list[str]:
                 hint="Name another folder: evenhand prompt site --out FOLDER",
             )
     changed = sum(write(path, source) for path, source in pages.items())
-    told = [f"{shown_path(out)}: {count(len(pages), 'page')}, {changed} written"]
+    messages = [f"{shown_path(out)}: {count(len(pages), 'page')}, {changed} written"]
     gone = sorted(set((out / PAGES).glob("*.html")) - pages.keys())
-    told += [f"{shown_path(path)} is of no prompt any more, and was left there" for path in gone]
-    return told
+    messages += [
+        f"{shown_path(path)} is of no prompt any more, and was left there" for path in gone
+    ]
+    return messages
 
 
-def _shown(library: Library, id: str) -> _Shown:  # noqa: A002 (as users write it)
+def _shown(library: Library, id: str) -> _Shown:
     findings = Findings()
     prompt = read_prompt(library, id, findings)
     try:

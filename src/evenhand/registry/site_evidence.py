@@ -10,8 +10,8 @@ from evenhand.core.errors import StoreError
 from evenhand.core.run import TrialResult
 from evenhand.providers.addresses import shown_host
 from evenhand.registry.evidence import Row, number
+from evenhand.registry.evidence_rules import Evidence, not_an_eval, uses
 from evenhand.registry.prompt import PromptFolder
-from evenhand.registry.qualifying import Evidence, not_an_eval, uses
 from evenhand.registry.runs import KeptRuns
 from evenhand.registry.site_page import cell, table, text
 from evenhand.report.words import count
@@ -32,8 +32,8 @@ def last_results(evidence: Evidence, runs: KeptRuns) -> Iterator[str]:
     row = evidence.evals.rows[-1]
     yield f"<h2>The last run, {text(str(row.get('ts') or '')[:10])}</h2>"
     marks = [word for word in ("partial", "offline") if row.get(word)]
-    said = f"{row.get('passed')} of {row.get('total')} cases passed"
-    yield f"<p>{text(', '.join([said, *marks]))}</p>"
+    summary = f"{row.get('passed')} of {row.get('total')} cases passed"
+    yield f"<p>{text(', '.join([summary, *marks]))}</p>"
     path = runs.path(str(row.get("run") or ""))
     cases = _cases(path, str(row.get("content"))) if path else {}
     if cases:
@@ -53,11 +53,11 @@ def last_results(evidence: Evidence, runs: KeptRuns) -> Iterator[str]:
 
 def _cases(path: Path, content: str) -> dict[str, list[TrialResult]]:
     """The trials of this content, by the names of their cases, in the run's order."""
-    found: dict[str, list[TrialResult]] = {}
+    by_case: dict[str, list[TrialResult]] = {}
     try:
         with RunFile.open(path) as run:
-            given = run.meta.config.get("prompts")
-            ours = given if isinstance(given, list) else []
+            prompts = run.meta.config.get("prompts")
+            ours = prompts if isinstance(prompts, list) else []
             columns = {
                 index
                 for one in ours
@@ -66,10 +66,10 @@ def _cases(path: Path, content: str) -> dict[str, list[TrialResult]]:
             }
             for trial in run.trials():
                 if trial.variant in columns:
-                    found.setdefault(trial.description or trial.case, []).append(trial)
+                    by_case.setdefault(trial.description or trial.case, []).append(trial)
     except StoreError:
         return {}
-    return found
+    return by_case
 
 
 def _case(name: str, trials: Sequence[TrialResult]) -> list[str]:

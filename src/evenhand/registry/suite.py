@@ -14,7 +14,7 @@ from evenhand.core.selecting import Selector
 from evenhand.core.variant import Variant
 from evenhand.documents.findings import Findings, Place, problem_at
 from evenhand.providers.catalog import key_missing
-from evenhand.providers.keys import NO_KEY, set_key
+from evenhand.providers.missing_keys import NO_KEY, set_key
 from evenhand.providers.roster import (
     JUDGE_VARIABLE,
     DefaultJudge,
@@ -26,7 +26,7 @@ from evenhand.registry.cases import EvalCase, EvalFile
 from evenhand.registry.content import Content, content_of
 from evenhand.registry.library import EVAL
 from evenhand.registry.prompt import PromptFolder
-from evenhand.registry.values import merged
+from evenhand.registry.prompt_values import merged
 from evenhand.report.triggers import SHOULD, TRIGGERING
 
 
@@ -84,10 +84,10 @@ class Suite:
         """
         about: dict[str, object] = {"prompt": self.prompt.id}
         if isinstance(item, Query):
-            said = "should match" if item.wanted else "should not match"
+            expectation = "should match" if item.wanted else "should not match"
             name = f"{TRIGGERING}-{case_id([item.text, item.wanted])}"
             about |= {TRIGGERING: True, SHOULD: item.wanted}
-            shown = f"{said}: {item.text}"
+            shown = f"{expectation}: {item.text}"
             return Case(name, {"query": item.text}, item.text, description=shown, metadata=about)
         values = merged(self.prompt.defaults, item.inputs, over or {})
         about |= {"where": str(item.place)} | ({"tags": list(item.tags)} if item.tags else {})
@@ -149,12 +149,12 @@ class Suite:
 
 def suite_of(
     prompt: PromptFolder,
-    found: EvalFile,
+    eval_file: EvalFile,
     models: Roster,
     findings: Findings,
 ) -> Suite:
     """One prompt's suite, its models looked up."""
-    for case in found.cases:
+    for case in eval_file.cases:
         if not case.model:
             hint = "Write model: below defaults in eval.yml, or in meta.yml."
             findings.problem(case.place, f"case '{case.name}' names no model", hint)
@@ -163,29 +163,31 @@ def suite_of(
             wrong = models.wrong(name, timeout_s) if name else None
             if wrong is not None:
                 findings.problem(case.place, wrong.message, wrong.hint)
-    hint_at_other_models(prompt, found, findings)
-    queries = [Query(*query) for query in found.triggering.queries] if found.triggering else []
-    default = default_judge(found.judge, EVAL, models.project, models.env)
+    hint_at_other_models(prompt, eval_file, findings)
+    queries = (
+        [Query(*query) for query in eval_file.triggering.queries] if eval_file.triggering else []
+    )
+    default = default_judge(eval_file.judge, EVAL, models.project, models.env)
     judge = router = None
-    if any(case.rubric.strip() and not case.judging.model for case in found.cases):
+    if any(case.rubric.strip() and not case.judging.model for case in eval_file.cases):
         judge = _judge(default, prompt, models, findings)
-    if found.triggering and queries:
-        own = found.triggering.judge
+    if eval_file.triggering and queries:
+        own = eval_file.triggering.judge
         chosen = DefaultJudge(model_id(own), EVAL) if own else default
         router = _judge(chosen, prompt, models, findings)
-    content = content_of(prompt, found)
-    return Suite(prompt, found, found.cases, queries, judge, router, content, default)
+    content = content_of(prompt, eval_file)
+    return Suite(prompt, eval_file, eval_file.cases, queries, judge, router, content, default)
 
 
-def hint_at_other_models(prompt: PromptFolder, found: EvalFile, findings: Findings) -> None:
+def hint_at_other_models(prompt: PromptFolder, eval_file: EvalFile, findings: Findings) -> None:
     """Says before anything is paid for that an eval of another model than the prompt's own opens no gate."""
     own = model_id(prompt.meta.model)
-    others = dict.fromkeys(model_id(case.model) for case in found.cases if case.model)
+    others = dict.fromkeys(model_id(case.model) for case in eval_file.cases if case.model)
     others.pop(own, None)
     if own and others:
         what = f"{', '.join(others)} answers cases, and meta.yml names {own}"
         hint = "No gate counts this eval: name the same model in both, or leave it out of eval.yml."
-        findings.hint(Place(found.path), what, hint)
+        findings.hint(Place(eval_file.path), what, hint)
 
 
 def _lacking(model: Provider | None, place: Place) -> Problem | None:

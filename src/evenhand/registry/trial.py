@@ -12,11 +12,11 @@ from evenhand.core.message import Message, Prompt
 from evenhand.core.provider import Provider
 from evenhand.documents.findings import shown_path
 from evenhand.registry.cases import HIGHEST, LOWEST, EvalCase
+from evenhand.registry.eval_scorers import Verified
 from evenhand.registry.hooks import guarded, is_hook
 from evenhand.registry.library import TEMPLATE
 from evenhand.registry.prompt import Meta, PromptFolder
-from evenhand.registry.questions import Verified
-from evenhand.registry.values import SOURCES, merged
+from evenhand.registry.prompt_values import SOURCES, merged
 from evenhand.scorers.jury import Jury
 from evenhand.scorers.rating import Rating
 from evenhand.scorers.rubric import Rubric

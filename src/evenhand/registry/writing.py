@@ -46,7 +46,7 @@ def set_meta(prompt: PromptFolder, **fields: str) -> None:
     with path.open(encoding="utf-8", newline="") as file:
         lines = file.read().splitlines(keepends=True)
     for name, value in fields.items():
-        line = prompt.at(name).found().line
+        line = prompt.at(name).resolved().line
         pattern = re.compile(rf"(\s*(['\"]?){name}\2\s*:\s*)([^#\r\n]*?)(\s*(?:#[^\r\n]*)?[\r\n]*)")
         match = pattern.fullmatch(lines[line - 1]) if 0 < line <= len(lines) else None
         if match is None:

@@ -70,9 +70,11 @@ class BatchReport(Run):
             UsageError: Nothing of this name was measured.
         """
         value, sign = self._number(metric)
-        found = ((value(trial), trial) for trial in self.trials())
+        numbered = ((value(trial), trial) for trial in self.trials())
         scored = (
-            (sign * number_, trial.index, trial) for number_, trial in found if number_ is not None
+            (sign * number_, trial.index, trial)
+            for number_, trial in numbered
+            if number_ is not None
         )
         return [_case(trial) for _, _, trial in heapq.nsmallest(n, scored, key=lambda t: t[:2])]
 
@@ -151,7 +153,7 @@ class BatchReport(Run):
                 row(["---", "---:", "---"]),
             ]
             for one in worst:
-                why = "; ".join(f"{name}: {said}" for name, said in one.reasons.items())
+                why = "; ".join(f"{name}: {reason}" for name, reason in one.reasons.items())
                 cells = [
                     code(one.case),
                     number(one.overall or 0.0),
@@ -219,18 +221,18 @@ class BatchReport(Run):
 
 
 def _cells(one: Summary) -> tuple[str, ...]:
-    def told(value: float | None) -> str:
+    def number_or_dash(value: float | None) -> str:
         return "–" if value is None or not math.isfinite(value) else f"{value:.3f}"
 
     known = one.low is not None and one.high is not None
     return (
         one.metric,
         f"{one.n:,}",
-        told(one.mean),
-        f"[{told(one.low)}, {told(one.high)}]" if known else "–",
-        told(one.sd),
-        told(one.least),
-        told(one.most),
+        number_or_dash(one.mean),
+        f"[{number_or_dash(one.low)}, {number_or_dash(one.high)}]" if known else "–",
+        number_or_dash(one.sd),
+        number_or_dash(one.least),
+        number_or_dash(one.most),
         f"{one.not_applicable:,}",
         f"{one.errors:,}",
         f"{one.failed:,}",

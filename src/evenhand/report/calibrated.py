@@ -118,18 +118,18 @@ def read_calibration(path: Path) -> dict[tuple[str, str], _Judge]:
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror}") from error
     try:
-        found = msgspec.convert(decode(data), _File)
+        file = msgspec.convert(decode(data), _File)
     except (ValueError, msgspec.ValidationError) as error:
         raise UsageError(
             f"{path} is not a calibration: {error}",
             hint="Make it anew with `evenhand calibrate`, or restore it.",
         ) from error
-    if found.schema != SCHEMA:
+    if file.schema != SCHEMA:
         raise UsageError(
-            f"{path}: its schema is {found.schema!r}; this Evenhand reads {SCHEMA}",
+            f"{path}: its schema is {file.schema!r}; this Evenhand reads {SCHEMA}",
             hint="Make it anew with `evenhand calibrate`.",
         )
-    return {(judge.metric, judge.model): judge for judge in found.judges}
+    return {(judge.metric, judge.model): judge for judge in file.judges}
 
 
 def judged_rates(run: RunFile) -> list[JudgedRate]:
@@ -142,31 +142,31 @@ def judged_rates(run: RunFile) -> list[JudgedRate]:
     """
     if run.by_outcome or not (sum(run.judge_calls()) or "imported" in run.meta.settings):
         return []
-    said = judgements(run)
+    judged = judgements(run)
     own = (
-        {(judge.metric, judge.model): judge for judge in calibrations(run, said)}
+        {(judge.metric, judge.model): judge for judge in calibrations(run, judged)}
         if run.draws()
         else {}
     )
-    kept = read_calibration(place_of(run.meta)) if said.metrics else {}
+    kept = read_calibration(place_of(run.meta)) if judged.metrics else {}
     rules = run.rules()
-    found: list[JudgedRate] = []
-    for key, metric in said.metrics.items():
+    rates: list[JudgedRate] = []
+    for key, metric in judged.metrics.items():
         judge = own.get(key)
         file = kept.get(key)
         if judge is not None and judge.verdicts.labels:
             counts = {} if judge.corrected is None else judge.by_variant
-            found += _rates(metric, counts, judge.labelled_at, "fresh")
+            rates += _rates(metric, counts, judge.labelled_at, "fresh")
         elif file is not None:
-            bound = bound_to(metric, said, rules.get(metric.metric, ""))
+            bound = bound_to(metric, judged, rules.get(metric.metric, ""))
             changed = _changed(file.bound, bound, with_rule=metric.metric in rules)
             counts = {} if changed else _of_file(metric, file, run.meta)
-            found += _rates(
+            rates += _rates(
                 metric, counts, file.labelled_at, "stale" if changed else "fresh", changed
             )
         else:
-            found += _rates(metric, {}, None, "missing", _other_judge(metric, kept))
-    return found
+            rates += _rates(metric, {}, None, "missing", _other_judge(metric, kept))
+    return rates
 
 
 def unchecked(run: RunFile) -> list[JudgedRate]:
@@ -215,17 +215,17 @@ def _of_file(metric: JudgedMetric, judge: _Judge, meta: RunMeta) -> dict[int, Ve
     """What was counted when the calibration was made, beside this run's own verdicts, variant by variant."""
     if judge.corrected is None:
         return {}
-    counts = {(one.prompt, one.model): one for one in judge.variants}
-    found: dict[int, Verdicts] = {}
+    by_name = {(one.prompt, one.model): one for one in judge.variants}
+    counts: dict[int, Verdicts] = {}
     for variant in meta.variants:
-        one = counts.get((variant.prompt, variant.model))
+        one = by_name.get((variant.prompt, variant.model))
         items = [item for item in metric.items if item.variant == variant.index]
         if one is not None and items:
             passed = sum(item.passed for item in items)
-            found[variant.index] = Verdicts(
+            counts[variant.index] = Verdicts(
                 one.both_pass, one.missed, one.excused, one.both_fail, passed, len(items)
             )
-    return found
+    return counts
 
 
 def _rates(
@@ -235,12 +235,12 @@ def _rates(
     status: Status,
     changed: tuple[str, ...] = (),
 ) -> list[JudgedRate]:
-    found: list[JudgedRate] = []
+    rates: list[JudgedRate] = []
     for variant in sorted({item.variant for item in metric.items}):
         items = [item for item in metric.items if item.variant == variant]
         passed = sum(item.passed for item in items)
         verdicts = counts.get(variant)
-        found.append(
+        rates.append(
             JudgedRate(
                 metric.metric,
                 metric.model,
@@ -254,4 +254,4 @@ def _rates(
                 changed,
             )
         )
-    return found
+    return rates

@@ -95,12 +95,12 @@ class JudgeCalibration:
     @property
     def warnings(self) -> list[str]:
         """What to keep in mind, a line each."""
-        found: list[str] = []
+        notes: list[str] = []
         if FEWEST <= self.verdicts.labels < FEW:
-            found.append(f"{self.verdicts.labels} labels are few: {FEW} or more make this firm")
+            notes.append(f"{self.verdicts.labels} labels are few: {FEW} or more make this firm")
         if self.unused:
-            found.append(f"{self.unused} labels are not used: outside a draw, or people are split")
-        return found
+            notes.append(f"{self.unused} labels are not used: outside a draw, or people are split")
+        return notes
 
     def row(self, variants: Sequence[Variant]) -> dict[str, Any]:
         """It in the keys of `evenhand.calibration/1`."""
@@ -170,21 +170,21 @@ def calibrate(run: RunFile) -> Calibration:
     Raises:
         StoreError: The run cannot be read.
     """
-    said = judgements(run)
+    judged = judgements(run)
     return Calibration(
         run.meta.id,
         run.meta.variants,
-        tuple(calibrations(run, said)),
+        tuple(calibrations(run, judged)),
         time.time(),
     )
 
 
-def calibrations(run: RunFile, said: Judgements) -> list[JudgeCalibration]:
+def calibrations(run: RunFile, judged: Judgements) -> list[JudgeCalibration]:
     """The same for what was read of the run before."""
     draws, labels, rules = run.draws(), standing_labels(run.metric_labels()), run.rules()
     return [
-        _calibrated(metric, said, draws, labels, rules.get(metric.metric, ""))
-        for metric in said.metrics.values()
+        _calibrated(metric, judged, draws, labels, rules.get(metric.metric, ""))
+        for metric in judged.metrics.values()
     ]
 
 
@@ -193,23 +193,23 @@ def estimate_row(estimate: Estimate | None) -> dict[str, float] | None:
     return None if estimate is None else estimate._asdict()
 
 
-def bound_to(metric: JudgedMetric, said: Judgements, rule: str) -> Bound:
+def bound_to(metric: JudgedMetric, judged: Judgements, rule: str) -> Bound:
     """What a calibration of this judge holds for."""
     members = metric.model.split("+")
     return {
         "judge model": metric.model,
         "judge prompt": digest(*sorted(metric.instruments))[:16],
-        "judge settings": digest(*(said.settings.get(member, "") for member in members))[:16],
+        "judge settings": digest(*(judged.settings.get(member, "") for member in members))[:16],
         "criteria": digest(*sorted(metric.criteria))[:16],
-        "system": said.system,
-        "data": said.data,
+        "system": judged.system,
+        "data": judged.data,
         "rule": digest(rule)[:16],
     }
 
 
 def _calibrated(
     metric: JudgedMetric,
-    said: Judgements,
+    judged: Judgements,
     draws: Sequence[Draw],
     labels: Mapping[tuple[int, str], Mapping[str, MetricLabel]],
     rule: str,
@@ -254,7 +254,7 @@ def _calibrated(
         ),
         sum(len(each) for item, each in of_items.items() if item not in counted),
         max((label.at for item in counted for label in of_items[item].values()), default=None),
-        bound_to(metric, said, rule),
+        bound_to(metric, judged, rule),
         _by_variant(metric, counted),
     )
 
@@ -276,11 +276,11 @@ def _majority(labels: Mapping[str, MetricLabel]) -> bool | None:
 
 
 def _by_variant(metric: JudgedMetric, people: Mapping[Item, bool]) -> dict[int, Verdicts]:
-    found: dict[int, Verdicts] = {}
+    counts: dict[int, Verdicts] = {}
     for variant in sorted({item.variant for item in metric.items}):
         items = [item for item in metric.items if item.variant == variant]
-        found[variant] = verdicts_of(items, {i: people[i] for i in items if i in people})
-    return found
+        counts[variant] = verdicts_of(items, {i: people[i] for i in items if i in people})
+    return counts
 
 
 def verdicts_of(items: Sequence[Item], people: Mapping[Item, bool]) -> Verdicts:

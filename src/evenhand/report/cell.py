@@ -34,10 +34,10 @@ def find_cells(run: RunFile, grid: Grid, ref: str) -> list[TrialResult]:
     """
     what = f"run {short_id(run.meta.id)}"
     if ref.isdecimal() and ref not in grid.numbers:
-        found = run.trial(int(ref))
-        if found is None:
+        trial = run.trial(int(ref))
+        if trial is None:
             raise UsageError(f"{what} has no settled trial {ref}", hint=_columns(grid))
-        return [found]
+        return [trial]
     if row_case(ref) in grid.numbers:
         places = [row.index for row in run.outcomes() if row.case == row_case(ref)]
         return _read(run, places)
@@ -135,17 +135,17 @@ def _variables(variables: Mapping[str, object], width: int, ink: Ink) -> list[st
 def _call(call: CallRecord, width: int) -> list[str]:
     end = call.end
     if end is None:
-        told = "in doubt: cut off before its end, by a kill or by whoever asked"
+        result = "in doubt: cut off before its end, by a kill or by whoever asked"
     elif end.error:
-        told = end.error
+        result = end.error
     else:
-        told = f"{end.origin} · {seconds(end.latency_s)}"
-        told += " · price not known" if end.cost_usd is None else f" · {money(end.cost_usd)}"
+        result = f"{end.origin} · {seconds(end.latency_s)}"
+        result += " · price not known" if end.cost_usd is None else f" · {money(end.cost_usd)}"
         if end.tokens_in is not None and end.tokens_out is not None:
-            told += f" · {tokens(end.tokens_in, end.tokens_out)}"
+            result += f" · {tokens(end.tokens_in, end.tokens_out)}"
         if end.attempts > 1:
-            told += f" · {end.attempts} attempts"
-    lines = [f"    {call.start.role:<8} {safe(call.start.provider)}   {told}"]
+            result += f" · {end.attempts} attempts"
+    lines = [f"    {call.start.role:<8} {safe(call.start.provider)}   {result}"]
     if end is not None and end.message:
         lines += wrapped(end.message, width, "             ", 3)
     return lines

@@ -72,10 +72,10 @@ def classified(run: RunFile) -> list[LabelMatrix]:
     pairs: dict[int, list[tuple[str, str, str]]] = {}
     errors: dict[int, list[tuple[str, str]]] = {}
     for trial in measured_trials(run):
-        found = list(_pairs(trial))
-        for expected, answered in found:
+        answers = list(_pairs(trial))
+        for expected, answered in answers:
             pairs.setdefault(trial.variant, []).append((trial.case, expected, answered))
-        if not found and trial.outcome == "error":
+        if not answers and trial.outcome == "error":
             wanted = plain(trial.expected) if isinstance(trial.expected, str) else ""
             errors.setdefault(trial.variant, []).append((trial.case, wanted))
     return [_of(variant, pairs[variant], errors.get(variant, ())) for variant in sorted(pairs)]
@@ -91,25 +91,27 @@ def _pairs(trial: MeasuredTrial) -> Iterator[tuple[str, str]]:
 def _of(
     variant: int, pairs: Sequence[tuple[str, str, str]], errors: Sequence[tuple[str, str]]
 ) -> LabelMatrix:
-    found = LabelMatrix(variant, errors=len(errors))
+    matrix = LabelMatrix(variant, errors=len(errors))
     right = {expected for _, expected, _ in pairs} | {wanted for _, wanted in errors if wanted}
     for label in right:
-        found.precision[label], found.recall[label] = Decisions(), Decisions()
-    for case, expected, said in pairs:
-        answered = said if said in right else None
-        found.matrix[expected, answered] += 1
-        found.recall[expected].add(case, answered == expected)
+        matrix.precision[label], matrix.recall[label] = Decisions(), Decisions()
+    for case, expected, answer in pairs:
+        answered = answer if answer in right else None
+        matrix.matrix[expected, answered] += 1
+        matrix.recall[expected].add(case, answered == expected)
         if answered is not None:
-            found.precision[answered].add(case, answered == expected)
+            matrix.precision[answered].add(case, answered == expected)
     for case, wanted in errors:  # it may have been answered with any label
         for label in right:
             own = label == wanted or not wanted
             if own:
-                found.recall[label].add_error(case, worst="fail", best="pass" if wanted else "none")
-            found.precision[label].add_error(
+                matrix.recall[label].add_error(
+                    case, worst="fail", best="pass" if wanted else "none"
+                )
+            matrix.precision[label].add_error(
                 case, worst="none" if label == wanted else "fail", best="pass" if own else "none"
             )
-    return found
+    return matrix
 
 
 def classification_rows(run: RunFile) -> list[dict[str, Any]]:
@@ -173,7 +175,7 @@ def _table(one: LabelMatrix, width: int) -> list[str]:
     if len(across) > COUNTED or sum(wide) + 3 * len(wide) > width:
         mistakes = [_mistakes(one, label) for label in shown]
         table = [["", "recall", "precision", "answered instead"]]
-        table += [[*row, told] for row, told in zip(rows, mistakes, strict=True)]
+        table += [[*row, instead] for row, instead in zip(rows, mistakes, strict=True)]
         wide = [max(columns(row[i]) for row in table) for i in range(len(table[0]))]
     lines = [
         clip("  " + "   ".join(padded(cell, wide[i]) for i, cell in enumerate(row)).rstrip(), width)
@@ -185,8 +187,8 @@ def _table(one: LabelMatrix, width: int) -> list[str]:
 
 
 def _mistakes(one: LabelMatrix, label: str) -> str:
-    found = [(n, _named(a)) for (e, a), n in one.matrix.items() if e == label and a != label]
-    return ", ".join(f"{name} {n:,}" for n, name in sorted(found, key=lambda x: (-x[0], x[1])))
+    confusions = [(n, _named(a)) for (e, a), n in one.matrix.items() if e == label and a != label]
+    return ", ".join(f"{name} {n:,}" for n, name in sorted(confusions, key=lambda x: (-x[0], x[1])))
 
 
 def _named(answered: str | None, width: int = NAME) -> str:

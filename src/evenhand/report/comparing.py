@@ -14,14 +14,13 @@ from evenhand.core.errors import UsageError
 from evenhand.core.names import did_you_mean
 from evenhand.core.score import SHARES, Scale
 from evenhand.report.column_names import column_names
-from evenhand.report.compared import CaseChange, Compared, ComparedRuns
-from evenhand.report.means import known_scale
-from evenhand.report.sides import (
+from evenhand.report.comparison_results import CaseChange, Compared, ComparedRuns
+from evenhand.report.comparison_sides import (
     BUILT_IN,
     LISTED,
     LOWER,
     PASSED,
-    Given,
+    RunSource,
     Seen,
     Side,
     Values,
@@ -29,6 +28,7 @@ from evenhand.report.sides import (
     read,
     side_of,
 )
+from evenhand.report.means import known_scale
 from evenhand.report.words import safe, short_id
 from evenhand.stats.extremes import Extremes, certain
 from evenhand.stats.interval import CONFIDENCE
@@ -42,13 +42,13 @@ class Comparison(ComparedRuns):
     """Two runs, or columns of runs, on the cases of both: printed, a line for each metric and what changed."""
 
     def __str__(self) -> str:
-        from evenhand.report.compare_report import lines  # noqa: PLC0415 (when it is asked for)
+        from evenhand.report.comparison_text import lines  # noqa: PLC0415 (when it is asked for)
 
         return "\n".join(lines(self))
 
     def _repr_html_(self) -> str:
         """How notebooks show it."""
-        from evenhand.report.compare_report import html  # noqa: PLC0415 (when it is asked for)
+        from evenhand.report.comparison_text import html  # noqa: PLC0415 (when it is asked for)
 
         return html(self)
 
@@ -74,14 +74,14 @@ class Comparison(ComparedRuns):
 
     def document(self) -> dict[str, Any]:
         """All of it as plain values, `evenhand.compare/1`: what `evenhand compare --json` prints."""
-        from evenhand.report.compare_report import document  # noqa: PLC0415 (when it is asked for)
+        from evenhand.report.comparison_text import document  # noqa: PLC0415 (when it is asked for)
 
         return document(self)
 
 
 def compare(
-    a: Given,
-    b: Given,
+    a: RunSource,
+    b: RunSource,
     *,
     metric: str | Sequence[str] = (),
     margin: float | None = None,
@@ -178,12 +178,12 @@ def _check_cases(first: Side, second: Side, pairs: Iterable[tuple[Seen, Seen]]) 
             return
         mine.update(dict.fromkeys(a.names))
         theirs.update(dict.fromkeys(b.names))
-    told = [
+    examples = [
         f"{side} has {', '.join(repr(safe(case)) for case in list(cases)[:3]) or 'none'}"
         for side, cases in ((first, mine), (second, theirs))
     ]
     raise UsageError(
-        f"{first} and {second} have no case in common: {'; '.join(told)}",
+        f"{first} and {second} have no case in common: {'; '.join(examples)}",
         hint="Cases are paired by id. Give the rows of the dataset an `id` that stays.",
     )
 
@@ -214,10 +214,12 @@ def _unfinished(side: Side) -> Iterator[str]:
     meta = side.run.meta
     settled = side.run.totals().trials
     if settled < meta.planned:
-        told = f"{short_id(meta.id)} did not finish: {settled:,} of {meta.planned:,} trials"
+        warning = f"{short_id(meta.id)} did not finish: {settled:,} of {meta.planned:,} trials"
         if "asked" in meta.settings:
-            told += f"; `evenhand resume {quote(called(Path.cwd(), side.run.path))}` continues it"
-        yield told
+            warning += (
+                f"; `evenhand resume {quote(called(Path.cwd(), side.run.path))}` continues it"
+            )
+        yield warning
 
 
 def _metrics(mine: Seen, theirs: Seen, wanted: Sequence[str]) -> tuple[list[str], list[str]]:
@@ -271,8 +273,8 @@ def _paired(
 
     def differences(end: int) -> Differences:
         clusters: dict[object, list[float]] = {}
-        for pair, found in zip(pairs, ranges, strict=True):
-            clusters.setdefault(belongs.get(pair.case, pair.case), []).append(found[end])
+        for pair, span in zip(pairs, ranges, strict=True):
+            clusters.setdefault(belongs.get(pair.case, pair.case), []).append(span[end])
         reach = scale.most - scale.least if scale and not rates else 0.0
         return Differences(
             tuple(map(tuple, clusters.values())),
@@ -310,7 +312,7 @@ def _paired(
         p_alone=data.p,
         smallest=None,
         changed=tuple(changed),
-        alike=sum(found == (0, 0) for found in ranges),
+        alike=sum(change == (0, 0) for change in ranges),
         unsettled=tuple(
             pair.name
             for pair, (low_end, high_end) in zip(pairs, ranges, strict=True)

@@ -89,14 +89,14 @@ def show(
         from evenhand.report.trust_lines import judged_lines  # noqa: PLC0415 (imported on use)
 
         grid = Grid(run)
-        said = [line for text in findings(run, grid) for line in _wrapped(text, width)]
+        sentences = [line for text in findings(run, grid) for line in _wrapped(text, width)]
         for block in (
             table_lines(run, grid, width, ink),
             judged_lines(run, grid.names, width),
             slice_lines(run, grid.names, width),
             classification_lines(run, grid.names, width),
             failure_lines(run, grid, width, ink),
-            said,
+            sentences,
         ):
             if block:
                 lines += [*block, ""]
@@ -164,10 +164,10 @@ def doubt_lines(calls: Sequence[CallRecord], last_words: Sequence[str]) -> list[
     return lines
 
 
-def list_lines(found: Iterable[ListedRun]) -> list[str]:
+def list_lines(runs: Iterable[ListedRun]) -> list[str]:
     """A line for each run, the newest first."""
     lines: list[str] = []
-    order = sorted(found, key=lambda item: item.path.stem, reverse=True)
+    order = sorted(runs, key=lambda item: item.path.stem, reverse=True)
     known = names(listed.path for listed in order)
     for listed in order:
         meta, name = listed.meta, safe(known[listed.path] or near(listed.path))
@@ -251,11 +251,11 @@ def cells_json(run: RunFile, ref: str, *, calls: bool = False) -> Iterator[str]:
         yield json_text({**row, "calls": call_rows(run, trial)} if calls else row)
 
 
-def listed_json(found: Iterable[ListedRun]) -> Iterator[str]:
+def listed_json(runs: Iterable[ListedRun]) -> Iterator[str]:
     """A line of JSON for each run, the newest first."""
     from evenhand.report.document import json_text, totals_row  # noqa: PLC0415 (only when it is asked for)
 
-    for listed in sorted(found, key=lambda item: item.path.stem, reverse=True):
+    for listed in sorted(runs, key=lambda item: item.path.stem, reverse=True):
         row: dict[str, Any] = {"id": listed.path.stem, "file": str(listed.path)}
         if listed.meta is None:
             row["problem"] = listed.problem

@@ -36,7 +36,7 @@ from evenhand.report.rates import (
 from evenhand.report.requirements import requirement_rows, verdict_of
 from evenhand.report.slices import slice_rows
 from evenhand.report.summaries import described, summary_rows
-from evenhand.report.triggers import Found, found_by_triggers
+from evenhand.report.triggers import TriggerRates, trigger_rates
 from evenhand.store.runfile import RunFile
 
 SCHEMA = "evenhand.run/1"
@@ -190,8 +190,8 @@ def _head(run: RunFile) -> dict[str, Any]:
         "judged": judged_rows(run),
         "slices": slice_rows(run),
         "classification": classification_rows(run),
-        "triggers": [_found_row(run, found) for found in found_by_triggers(run)],
-        "preferences": [_preferred_row(run, found) for found in preferences(run)],
+        "triggers": [_trigger_row(run, result) for result in trigger_rates(run)],
+        "preferences": [_preferred_row(run, result) for result in preferences(run)],
         "empty_answers": run.empty_answers()[0],
         "low_confidence": low_confidence(run)[0],
         "warnings": warnings(run),
@@ -233,21 +233,21 @@ def _rate_row(
     }
 
 
-def _found_row(run: RunFile, found: Found) -> dict[str, Any]:
-    variant = run.meta.variants[found.variant]
+def _trigger_row(run: RunFile, rates: TriggerRates) -> dict[str, Any]:
+    variant = run.meta.variants[rates.variant]
     return {
         "variant": {"prompt": variant.prompt, "model": variant.model},
-        "precision": found.precision.document(),
-        "recall": found.recall.document(),
+        "precision": rates.precision.document(),
+        "recall": rates.recall.document(),
     }
 
 
-def _preferred_row(run: RunFile, found: Preferences) -> dict[str, Any]:
-    variant = run.meta.variants[found.variant]
-    sides = {"won": found.won, "lost": found.lost, "tied": found.tied}
+def _preferred_row(run: RunFile, counts: Preferences) -> dict[str, Any]:
+    variant = run.meta.variants[counts.variant]
+    sides = {"won": counts.won, "lost": counts.lost, "tied": counts.tied}
     return {
         "variant": {"prompt": variant.prompt, "model": variant.model},
-        "name": found.name,
+        "name": counts.name,
         **{word: {"count": side.hits, **side.document()} for word, side in sides.items()},
     }
 

@@ -191,8 +191,8 @@ def _replaced(path: Path) -> Iterator[TextIO]:
         fd, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:100]}.")
         with os.fdopen(fd, "w", encoding="utf-8", newline="") as out:
             yield out
-        os.chmod(name, path.stat().st_mode & 0o777 if path.exists() else 0o666 & ~_umask())  # noqa: PTH101 (from mkstemp)
-        os.replace(name, path)  # noqa: PTH105 (see above)
+        os.chmod(name, path.stat().st_mode & 0o777 if path.exists() else 0o666 & ~_umask())
+        os.replace(name, path)
     except OSError as error:
         _forget(name)
         raise StoreError(f"{path} cannot be written: {error.strerror or error}") from error
@@ -213,7 +213,7 @@ def _through(path: Path) -> Iterator[TextIO]:
 
 def _forget(name: str) -> None:
     with contextlib.suppress(OSError):
-        os.unlink(name)  # noqa: PTH108 (a name from mkstemp)
+        os.unlink(name)
 
 
 def _umask() -> int:

@@ -34,18 +34,18 @@ def failure_lines(run: RunFile, grid: Grid, width: int, ink: Ink) -> list[str]:
         for trial in _trials(run, places):
             groups.setdefault(_why(trial), []).append(trial)
         most = SHOWN - shown if len(grid.failed) == 1 else min(PER_COLUMN, SHOWN - shown)
-        told = list(groups.items())[:most]
-        for why, trials in told:
-            lines += _told("fail", _where(grid, trials), why, width, ink)
-        shown += len(told)
-        left += totals[variant].failed - sum(len(trials) for _, trials in told)
+        listed = list(groups.items())[:most]
+        for why, trials in listed:
+            lines += _entry_lines("fail", _where(grid, trials), why, width, ink)
+        shown += len(listed)
+        left += totals[variant].failed - sum(len(trials) for _, trials in listed)
     for variant in whole[:SHOWN]:
         for trial in _trials(run, grid.failed[variant][:1]):
             where = f"all {totals[variant].failed:,}"
             if len(grid.names) > 1:
                 where = f"{grid.names[variant]} · {where}"
             scores = _scores(grid.scores[variant])
-            lines += _told("fail", where, f"{scores}e.g. {_why(trial)}", width, ink)
+            lines += _entry_lines("fail", where, f"{scores}e.g. {_why(trial)}", width, ink)
     left += sum(totals[variant].failed for variant in whole[SHOWN:])
     if left:
         lines.append(ink(f"    … and {count(left, 'more failure')}", "dim"))
@@ -88,7 +88,7 @@ def _errors(run: RunFile, grid: Grid, width: int, ink: Ink) -> list[str]:
             where = (
                 f"{count(len(trials), 'trial')}{' or more' if every > read else ''}, first {where}"
             )
-        lines += _told("error", where, f"{slug}: {safe(message)}", width, ink)
+        lines += _entry_lines("error", where, f"{slug}: {safe(message)}", width, ink)
         if advice:
             lines += _indented(safe(advice), width, most=2)
     left = every - sum(len(trials) for _, trials in biggest[:GROUPS])
@@ -112,14 +112,14 @@ def _why(trial: TrialResult) -> str:
     return text + (f" (and {len(counted) - 1} more)" if len(counted) > 1 else "")
 
 
-def _scores(found: tuple[float, float] | None) -> str:
-    if found is None or found == (0, 0):
+def _scores(ends: tuple[float, float] | None) -> str:
+    if ends is None or ends == (0, 0):
         return ""
-    low, high = number(found[0]), number(found[1])
+    low, high = number(ends[0]), number(ends[1])
     return f"score {low}, " if low == high else f"scores {low} to {high}, "
 
 
-def _told(state: str, where: str, why: str, width: int, ink: Ink) -> list[str]:
+def _entry_lines(state: str, where: str, why: str, width: int, ink: Ink) -> list[str]:
     """Where and why in one line, or, where that is too long, the reason under it."""
     head = f"  {ink.mark(state)} "
     if columns(where) + columns(why) + 7 <= width:

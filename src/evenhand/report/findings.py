@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from evenhand.report.comparison import sentences
 from evenhand.report.grid import Grid
 from evenhand.report.outcome import UNSURE, unsure
 from evenhand.report.preferences import preferences
 from evenhand.report.rates import repeats
-from evenhand.report.triggers import found_by_triggers
+from evenhand.report.triggers import trigger_rates
+from evenhand.report.variant_comparison import sentences
 from evenhand.report.words import clip, count, interval, money, near, percents, safe, tokens
 from evenhand.stats.tallies import Share
 from evenhand.store.counted import CaseTally, ModelUsage, added
@@ -47,12 +47,12 @@ def findings(run: RunFile, grid: Grid, marked: Marked | None = None) -> list[str
     """
     if run.by_outcome:
         return _unsure(run, grid, marked)
-    told = found_by_triggers(run, marked.triggers if marked else None)
-    found = [f"{grid.names[one.variant]}: {one}" for one in told]
+    triggers = trigger_rates(run, marked.triggers if marked else None)
+    lines = [f"{grid.names[one.variant]}: {one}" for one in triggers]
     preferred = preferences(run, marked.judged if marked else None)
-    found += [f"{grid.names[one.variant]}: {one}" for one in preferred]
+    lines += [f"{grid.names[one.variant]}: {one}" for one in preferred]
     compared = [] if run.narrowed else sentences(grid)
-    return [*found, *compared, *_repeats(run, grid), *_unsure(run, grid, marked)]
+    return [*lines, *compared, *_repeats(run, grid), *_unsure(run, grid, marked)]
 
 
 def warnings(run: RunFile) -> list[str]:
@@ -107,11 +107,11 @@ def _part(part: int, whole: int) -> str:
 
 def by_role(usage: Sequence[ModelUsage]) -> dict[str, ModelUsage]:
     """What each role's models were asked, together."""
-    found: dict[str, ModelUsage] = {}
+    roles: dict[str, ModelUsage] = {}
     for used in usage:
-        before = found.get(used.role)
-        found[used.role] = added(before, used) if before else used
-    return found
+        before = roles.get(used.role)
+        roles[used.role] = added(before, used) if before else used
+    return roles
 
 
 def usage_line(run: RunFile) -> str:
@@ -144,18 +144,18 @@ def _repeats(run: RunFile, grid: Grid) -> list[str]:
     if run.meta.repeats < 2:
         return []
     lines: list[str] = []
-    for name, found in zip(grid.names, repeats(run), strict=True):
-        if found.tries:
-            tries = found.tries[-1]
+    for name, result in zip(grid.names, repeats(run), strict=True):
+        if result.tries:
+            tries = result.tries[-1]
             lines.append(
                 f"{name}: pass@{tries.k} {_share(tries.once)}, pass^{tries.k} {_share(tries.always)} over "
                 f"{count(tries.cases, 'case')} (at least once, and every time, in {tries.k} tries)"
             )
-        if found.flaky:
-            named = ", ".join(_tally(run, case) for case in found.flaky[:NAMED])
-            more = len(found.flaky) - NAMED
+        if result.flaky:
+            named = ", ".join(_tally(run, case) for case in result.flaky[:NAMED])
+            more = len(result.flaky) - NAMED
             lines.append(
-                f"{name}: {len(found.flaky):,} of {count(found.cases, 'case')} passed in some repeats and failed in "
+                f"{name}: {len(result.flaky):,} of {count(result.cases, 'case')} passed in some repeats and failed in "
                 f"others: {named}{f' and {more:,} more' if more > 0 else ''}"
             )
     return lines
@@ -189,9 +189,9 @@ def low_confidence(run: RunFile, places: Sequence[int] | None = None) -> tuple[i
     """
     number, first = 0, None
     for trial in run.warned(UNSURE) if places is None else run.at(places):
-        found = sum(map(unsure, trial.outcomes))
-        number += found
-        if found and first is None:
+        doubts = sum(map(unsure, trial.outcomes))
+        number += doubts
+        if doubts and first is None:
             first = trial.index
     return number, first
 

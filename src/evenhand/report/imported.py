@@ -189,11 +189,11 @@ class Imported:
                 yield NewLabel(index, name, value)
 
 
-def _variant(index: int, given: str | Variant) -> Variant:
-    if isinstance(given, str):
-        return Variant(index, "", given)
+def _variant(index: int, variant: str | Variant) -> Variant:
+    if isinstance(variant, str):
+        return Variant(index, "", variant)
     return Variant(
-        index, given.prompt, given.model, given.prompt_raw, given.provider_id, given.axes
+        index, variant.prompt, variant.model, variant.prompt_raw, variant.provider_id, variant.axes
     )
 
 

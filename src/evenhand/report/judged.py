@@ -120,9 +120,9 @@ def judgements(run: RunFile) -> Judgements:
                 continue
             key = metric_of(outcome), model
             by_metric.setdefault(*key)
-            found = metrics.setdefault(key, JudgedMetric(*key))
-            found.instruments.add(_instrument(outcome))
-            found.criteria.add(digest(encode([outcome.name, outcome.at_least, outcome.at_most])))
+            judge = metrics.setdefault(key, JudgedMetric(*key))
+            judge.instruments.add(_instrument(outcome))
+            judge.criteria.add(digest(encode([outcome.name, outcome.at_least, outcome.at_most])))
             if outcome.outcome in ("pass", "fail"):
                 verdicts[key] = verdicts.get(key, True) and outcome.outcome == "pass"
         for key, passed in verdicts.items():

@@ -36,14 +36,16 @@ def write_junit(run: RunFile, out: TextIO) -> int:
         "errors": totals.errors + bool(missing),
         "skipped": totals.not_applicable,
     }
-    said = "".join(f' {name}="{n}"' for name, n in counts.items())
+    attributes = "".join(f' {name}="{n}"' for name, n in counts.items())
     if not run.narrowed:  # how long the whole run took says nothing of some of its trials
-        said += f' time="{max(0.0, (meta.finished_at or meta.created_at) - meta.created_at):.3f}"'
+        attributes += (
+            f' time="{max(0.0, (meta.finished_at or meta.created_at) - meta.created_at):.3f}"'
+        )
     started = datetime.fromtimestamp(meta.created_at, UTC).strftime("%Y-%m-%dT%H:%M:%S")
     title = _attribute(meta.title or "evenhand")
     line('<?xml version="1.0" encoding="UTF-8"?>\n')
-    line(f"<testsuites name={title}{said}>\n")
-    line(f'  <testsuite name={title}{said} timestamp="{started}">\n    <properties>\n')
+    line(f"<testsuites name={title}{attributes}>\n")
+    line(f'  <testsuite name={title}{attributes} timestamp="{started}">\n    <properties>\n')
     properties = {
         "run": meta.id,
         "verdict": verdict_of(run, totals),
@@ -66,8 +68,8 @@ def write_junit(run: RunFile, out: TextIO) -> int:
 
 
 def _testcase(trial: TrialResult, column: str, *, repeated: bool) -> str:
-    told = trial.description not in ("", trial.case)
-    name = f"{trial.description} [{trial.case}]" if told else trial.case
+    described = trial.description not in ("", trial.case)
+    name = f"{trial.description} [{trial.case}]" if described else trial.case
     if repeated:
         name += f" (repeat {trial.repeat + 1})"
     inside = "".join(_inside(trial))
@@ -79,7 +81,7 @@ def _testcase(trial: TrialResult, column: str, *, repeated: bool) -> str:
 def _inside(trial: TrialResult) -> Iterator[str]:
     if trial.outcome == "fail":
         first = next((o for o in trial.outcomes if o.outcome == "fail"), None)
-        message = _said(first) if first else trial.reason
+        message = _outcome_text(first) if first else trial.reason
         yield f"      <failure message={_attribute(message)}>{_details(trial)}</failure>\n"
     elif trial.outcome == "error":
         slug = trial.error.slug if trial.error else "error"
@@ -95,7 +97,7 @@ def _inside(trial: TrialResult) -> Iterator[str]:
 
 
 def _details(trial: TrialResult) -> str:
-    lines = [f"{o.outcome}: {_said(o)}" for o in trial.outcomes]
+    lines = [f"{o.outcome}: {_outcome_text(o)}" for o in trial.outcomes]
     if trial.error and trial.error.where:
         lines.append(trial.error.where)
     if isinstance(trial.output, str) and trial.output:
@@ -103,7 +105,7 @@ def _details(trial: TrialResult) -> str:
     return _text("\n".join(lines))
 
 
-def _said(outcome: Outcome) -> str:
+def _outcome_text(outcome: Outcome) -> str:
     score = ""
     if outcome.score is not None and outcome.score not in (0, 1):
         score = f" ({number(outcome.score)})"

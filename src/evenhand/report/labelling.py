@@ -208,12 +208,12 @@ def _read_row(
     labels: dict[tuple[int, str], LabelledVerdict],
 ) -> tuple[str, str] | None:
     """Adds a row's label; what is wrong with it, and what to do, where it is none."""
-    said = (row.get("verdict") or "").strip().lower()
-    if not said:
+    text = (row.get("verdict") or "").strip().lower()
+    if not text:
         return None
-    verdict = _VERDICTS.get(said)
+    verdict = _VERDICTS.get(text)
     if verdict is None:
-        return f"the verdict is {said[:40]!r}", "Write pass or fail, or leave it empty."
+        return f"the verdict is {text[:40]!r}", "Write pass or fail, or leave it empty."
     if len(row) != columns or None in cast("list[object]", list(row.values())):
         return (
             "the row has another number of columns than the first line",

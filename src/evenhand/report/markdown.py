@@ -78,12 +78,12 @@ def _in_full(run: RunFile, totals: Totals) -> Iterator[str]:
     """The first trials that failed or are in error, each with all of its expectations, folded away."""
     labels = standing(run.labels())
     verbose = Verbose(run.meta.variants, run.meta.repeats, WIDTH, Ink(False), labels)
-    found = [*run.matching("fail", IN_FULL), *run.matching("error", IN_FULL)]
-    lines = [line.removeprefix("  ") for trial in found for line in [*verbose.lines(trial), ""]]
+    trials = [*run.matching("fail", IN_FULL), *run.matching("error", IN_FULL)]
+    lines = [line.removeprefix("  ") for trial in trials for line in [*verbose.lines(trial), ""]]
     if lines:
         every = totals.failed + totals.errors
         what = (
-            f"{'the first ' if every > len(found) else ''}{len(found)} of {count(every, 'trial')}"
+            f"{'the first ' if every > len(trials) else ''}{len(trials)} of {count(every, 'trial')}"
         )
         yield from ("", "<details>", f"<summary>{what} that did not pass</summary>", "")
         yield from _block(lines[:-1])

@@ -42,9 +42,9 @@ class Mean:
         return f"{text(self.value)} ±{text(self.high - self.value)}"
 
 
-def mean_cell(found: Mean | None, text: Callable[[float], str] = "{:.2f}".format) -> str:
+def mean_cell(mean: Mean | None, text: Callable[[float], str] = "{:.2f}".format) -> str:
     """A mean for a table; a dash for none."""
-    return "–" if found is None else found.cell(text)
+    return "–" if mean is None else mean.cell(text)
 
 
 def known_scale(declared: Scale | None, least: float, most: float) -> Scale | None:

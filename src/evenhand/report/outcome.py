@@ -19,7 +19,9 @@ UNSURE = "low confidence"
 
 _WORDS = {"error": "error", "not_applicable": "not applicable"}
 _OF_JUDGES = ("judge", "prompt", "confidence")
-_SAID = frozenset({*_OF_JUDGES, "warning", "suspect", "reasoning", "passed", "score", "components"})
+_SHOWN_ELSEWHERE = frozenset(
+    {*_OF_JUDGES, "warning", "suspect", "reasoning", "passed", "score", "components"}
+)
 
 
 def outcome_lines(outcome: Outcome, width: int, ink: Ink, indent: str = "  ") -> list[str]:
@@ -43,9 +45,9 @@ def outcome_lines(outcome: Outcome, width: int, ink: Ink, indent: str = "  ") ->
     kept = outcome.metadata
     for name in ("warning", "suspect"):
         if kept.get(name):
-            told = ("worth a look: " if name == "suspect" else "") + text_of(kept[name])
+            notice = ("worth a look: " if name == "suspect" else "") + text_of(kept[name])
             lines += [
-                ink(line, "yellow") for line in wrapped(f"! {told}", width, inner, KEPT_LINES)
+                ink(line, "yellow") for line in wrapped(f"! {notice}", width, inner, KEPT_LINES)
             ]
     judged = " · ".join(f"{name} {text_of(kept[name])}" for name in _OF_JUDGES if name in kept)
     if judged:
@@ -63,14 +65,14 @@ def label_lines(labels: Sequence[Label], width: int, indent: str) -> list[str]:
     lines: list[str] = []
     for label in labels:
         value = label.value
-        told = {
+        wording = {
             "verdict": f"labelled {value}",
             "score": f"rated {value:g} of 5" if isinstance(value, float | int) else "",
             "note": f"note: {value}",
             "star": "starred",
         }[label.field]
         by = f" ({label.author})" if label.author else ""
-        lines += wrapped(told + by, width, indent, REASON_LINES)
+        lines += wrapped(wording + by, width, indent, REASON_LINES)
     return lines
 
 
@@ -90,11 +92,11 @@ def wrapped(text: str, width: int, indent: str, most: int) -> list[str]:
     """Foreign text in lines of this width, its own line breaks kept; cut, and its length told, where there are more."""
     lines: list[str] = []
     for line in safe(text, multiline=True).split("\n"):
-        found = _filled(line, width, indent)
-        if not line.isascii() and any(columns(part) > width for part in found):
+        parts = _filled(line, width, indent)
+        if not line.isascii() and any(columns(part) > width for part in parts):
             # As if all of it were wide: textwrap counts characters.
-            found = _filled(line, len(indent) + (width - len(indent)) // 2, indent)
-        lines += found or [""]
+            parts = _filled(line, len(indent) + (width - len(indent)) // 2, indent)
+        lines += parts or [""]
         if len(lines) > most:
             return [*lines[:most], f"{indent}… ({len(text):,} characters in all)"]
     return lines
@@ -153,7 +155,9 @@ def _components(outcome: Outcome, width: int, ink: Ink, indent: str) -> Iterator
 def _kept(outcome: Outcome) -> Iterator[tuple[str, object]]:
     """What the user and the scorer attached, without what stands elsewhere already; what is nested in several lines."""
     for name, value in outcome.metadata.items():
-        if name in _SAID and (name != "reasoning" or not value or str(value) in outcome.reason):
+        if name in _SHOWN_ELSEWHERE and (
+            name != "reasoning" or not value or str(value) in outcome.reason
+        ):
             continue
         if isinstance(value, Mapping):
             yield from value.items()

@@ -142,20 +142,20 @@ class Pattern:
     def _after(self, state: _State, code: int) -> _State | None:
         """Where a character leads from a state; it is remembered."""
         reached = self._reached(state.steps, state.before, code)
-        found: _State | None = None
+        following: _State | None = None
         if reached is not None:
             steps = {0}
             for at in reached:
                 step = self._steps[at]
                 if code != _END and isinstance(step, _Set) and step.holds(code):
                     steps.add(at + 1)
-            found = self._state(frozenset(steps), _kind(code))
+            following = self._state(frozenset(steps), _kind(code))
         if self._remembered > _REMEMBERED:
             self._states, self._remembered = {}, 0
             self._start = self._state(frozenset({0}), _END)
-        state.next[code] = found
+        state.next[code] = following
         self._remembered += 1
-        return found
+        return following
 
     def _state(self, steps: frozenset[int], before: int) -> _State:
         return self._states.setdefault((steps, before), _State(steps, before))
@@ -414,14 +414,14 @@ class _Reader:
 
 def _lowered(ranges: Sequence[tuple[int, int]]) -> Ranges:
     """The same characters in lower case, as the text is: of single characters any, of ranges the letters A to Z."""
-    found: list[tuple[int, int]] = []
+    lowered: list[tuple[int, int]] = []
     for low, high in ranges:
         if low == high:
             small = chr(low).lower()
-            found.append((ord(small), ord(small)) if len(small) == 1 else (low, high))
+            lowered.append((ord(small), ord(small)) if len(small) == 1 else (low, high))
             continue
-        found.append((low, high))
+        lowered.append((low, high))
         first, last = max(low, 65), min(high, 90)
         if first <= last:
-            found.append((first + 32, last + 32))
-    return tuple(found)
+            lowered.append((first + 32, last + 32))
+    return tuple(lowered)

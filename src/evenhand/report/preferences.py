@@ -65,24 +65,24 @@ def preferences(run: RunFile, places: Sequence[int] | None = None) -> list[Prefe
     """
     if run.by_outcome:
         return []
-    found: dict[tuple[int, str], Preferences] = {}
+    by_key: dict[tuple[int, str], Preferences] = {}
     for trial in run.measuring(SIGN) if places is None else run.at(places):
         for outcome in trial.outcomes:
             result = result_of(outcome)
             if result:
                 key = trial.variant, outcome.name
-                found.setdefault(key, Preferences(*key)).add(trial.case, result)
-    if found and run.totals().errors:
+                by_key.setdefault(key, Preferences(*key)).add(trial.case, result)
+    if by_key and run.totals().errors:
         for trial in run.trials():
             if trial.outcome == "error":
-                _add_errors(found, trial)
-    return [found[key] for key in sorted(found)]
+                _add_errors(by_key, trial)
+    return [by_key[key] for key in sorted(by_key)]
 
 
-def _add_errors(found: dict[tuple[int, str], Preferences], trial: TrialResult) -> None:
+def _add_errors(by_key: dict[tuple[int, str], Preferences], trial: TrialResult) -> None:
     """Counts the preferences without a verdict of a trial in error."""
     settled = {outcome.name for outcome in trial.outcomes if outcome.outcome != "error"}
-    for (variant, name), one in found.items():
+    for (variant, name), one in by_key.items():
         if variant == trial.variant and name not in settled:
             one.add_error(trial.case)
 

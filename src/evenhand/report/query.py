@@ -268,30 +268,30 @@ def _term(query: str, place: TermPlace, names: Names) -> Term:
         hint = "Write a minus sign before a term: -status:fail" if word == "NOT" else _BESIDE
         raise _WrongError(f"'{word}' means nothing here", f"{hint} {_IN_QUOTES}")
     name = _read(query, start, end, lambda i: _OPERATOR.match(query, i) is not None)
-    found = _OPERATOR.match(query, name.end, end)
-    if found is None:
+    match = _OPERATOR.match(query, name.end, end)
+    if match is None:
         return TextTerm(negated, name.text, place)
-    operator = cast(Operator, found.group())
+    operator = cast(Operator, match.group())
     if name.end == start:
         raise _WrongError(
             f"nothing stands before '{operator}'", "Write it without spaces: score<0.5"
         )
-    given: list[_Word] = []
-    i = found.end()
+    values: list[_Word] = []
+    i = match.end()
     while i <= end:
-        given.append(_read(query, i, end, lambda j: operator == ":" and query[j] == ","))
-        i = given[-1].end + 1
-    for value in given:
+        values.append(_read(query, i, end, lambda j: operator == ":" and query[j] == ","))
+        i = values[-1].end + 1
+    for value in values:
         if not value.text and not value.quoted:
             raise _WrongError(f"nothing stands after '{query[start : value.end]}'")
     whole = query[start:end]
     if not name.quoted:
         field, _, key = name.text.partition(".")
         if field.lower() == "metadata" and (operator == ":" or not key):
-            return _words(negated, "metadata", key, operator, given, names, place)
+            return _words(negated, "metadata", key, operator, values, names, place)
         if name.text.lower() in WORDS:
-            return _words(negated, name.text.lower(), "", operator, given, names, place)
-    return _numbers(negated, name, operator, given, names, whole, place)
+            return _words(negated, name.text.lower(), "", operator, values, names, place)
+    return _numbers(negated, name, operator, values, names, whole, place)
 
 
 def _read(query: str, start: int, end: int, stop: Callable[[int], bool]) -> _Word:
@@ -321,7 +321,7 @@ def _words(
     field: str,
     key: str,
     operator: Operator,
-    given: Sequence[_Word],
+    operands: Sequence[_Word],
     names: Names,
     place: TermPlace,
 ) -> WordTerm:
@@ -334,14 +334,14 @@ def _words(
         raise _WrongError("metadata needs a key", "E.g. metadata.topic:billing")
     if field == "changed" and not names.baseline:
         raise _no_baseline(field)
-    for value in given:
+    for value in operands:
         if known is not None and value.text.lower() not in known:
             near = nearest(value.text, known)
             every = f"There are: {', '.join(known)}."
             hint = f"Did you mean '{near}'? {every}" if near else every
             raise _WrongError(f"{field} is never '{value.text}'", hint, value)
-    values = tuple(value.text.lower() for value in given)
-    spans = tuple((value.start, value.end) for value in given)
+    values = tuple(value.text.lower() for value in operands)
+    spans = tuple((value.start, value.end) for value in operands)
     return WordTerm(negated, field, key, values, place, spans)
 
 
@@ -349,7 +349,7 @@ def _numbers(
     negated: bool,
     name: _Word,
     operator: Operator,
-    given: Sequence[_Word],
+    values: Sequence[_Word],
     names: Names,
     whole: str,
     place: TermPlace,
@@ -364,9 +364,9 @@ def _numbers(
     if left.name == "change" and not left.metric and not names.baseline:
         raise _no_baseline("change")
     right: list[float | Measure] = []
-    for value in given:
-        found = _number(left, value)
-        other = _measure(value, names) if found is None else found
+    for value in values:
+        literal = _number(left, value)
+        other = _measure(value, names) if literal is None else literal
         if other is None:
             example = _EXAMPLES.get("" if left.metric else left.name, "0.5")
             raise _WrongError(
@@ -383,10 +383,10 @@ def _no_baseline(field: str) -> _WrongError:
 
 
 def _number(left: Measure, value: _Word) -> float | None:
-    found = None if value.quoted else _NUMBER.fullmatch(value.text)
-    if found is None:
+    match = None if value.quoted else _NUMBER.fullmatch(value.text)
+    if match is None:
         return None
-    dollar, digits, unit = found.groups()
+    dollar, digits, unit = match.groups()
     of = "" if left.metric else left.name
     if (dollar and of != "cost") or (unit and of != "latency"):
         return None
@@ -397,12 +397,12 @@ def _measure(word: _Word, names: Names) -> Measure | None:
     whole = _own(word.text, word.quoted, names)
     if whole is not None or word.mark < 0:
         return whole
-    found = _own(word.text[: word.mark], word.quoted, names)
-    if found is None:
+    measure = _own(word.text[: word.mark], word.quoted, names)
+    if measure is None:
         return None
-    if found.name == "repeat" and not found.metric:
+    if measure.name == "repeat" and not measure.metric:
         raise _WrongError("repeat is the same in every column", "", word)
-    return replace(found, column=_column(word.text[word.mark + 1 :], word, names))
+    return replace(measure, column=_column(word.text[word.mark + 1 :], word, names))
 
 
 def _own(text: str, quoted: bool, names: Names) -> Measure | None:

@@ -113,7 +113,7 @@ def _tries(tallies: Sequence[Tally]) -> tuple[OfTries, ...]:
     most = max((tally.n for tally in tallies), default=0)
     if most < 2:
         return ()
-    return tuple(found for k in range(1, most + 1) if (found := of_tries(tallies, k)))
+    return tuple(result for k in range(1, most + 1) if (result := of_tries(tallies, k)))
 
 
 def share_row(share: Share | None) -> dict[str, float | None]:

@@ -96,14 +96,14 @@ def held(run: RunFile, totals: Totals | None = None) -> list[Held]:
     missing = max(0, run.meta.planned - (totals or run.totals()).trials)
     names = [one.metric for one in requirements if one.metric != PASSED]
     sums, there = measured(run, names) if names else ({}, set[str]())
-    found: list[Held] = []
+    results: list[Held] = []
     for one in requirements:
         if one.metric == PASSED:
-            found += _shares(run, one, missing)
+            results += _shares(run, one, missing)
         else:
             columns = {v: sums[one.metric, v] for v in one.variants if (one.metric, v) in sums}
-            found += _means(one, columns, missing, tuple(sorted(there)))
-    return found
+            results += _means(one, columns, missing, tuple(sorted(there)))
+    return results
 
 
 def requirement_rows(run: RunFile) -> list[dict[str, Any]]:
@@ -207,8 +207,8 @@ def _ends(
 
 
 def _mean(values: Iterable[float]) -> float:
-    found = list(values)
-    return sum(found) / len(found)
+    numbers = list(values)
+    return sum(numbers) / len(numbers)
 
 
 def _state(required: Requirement, least: float | None, most: float | None) -> State:

@@ -13,7 +13,7 @@ from evenhand.report.words import passed_of, short_id
 from evenhand.store.runfile import RunFile
 
 if TYPE_CHECKING:
-    from evenhand.report.sides import Column
+    from evenhand.report.comparison_sides import Column
 
 
 class Run:
@@ -96,7 +96,7 @@ class Run:
         Raises:
             UsageError: There is no such column.
         """
-        from evenhand.report.sides import Column, column_index  # noqa: PLC0415 (when it is asked for)
+        from evenhand.report.comparison_sides import Column, column_index  # noqa: PLC0415 (when it is asked for)
 
         return Column(self.file, column_index(self.file, name))
 

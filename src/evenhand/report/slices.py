@@ -45,14 +45,14 @@ def slices(run: RunFile) -> dict[str, list[Rate]]:
 
 
 def _rate(variant: int, by_case: dict[str, Tally]) -> Rate:
-    found = [tally for tally in by_case.values() if tally.n]
+    tallies = [tally for tally in by_case.values() if tally.n]
     return Rate(
         variant,
-        sum(tally.passed for tally in found),
-        sum(tally.n for tally in found),
-        sum(tally.errors for tally in found),
-        len(found),
-        rate_of(found),
+        sum(tally.passed for tally in tallies),
+        sum(tally.n for tally in tallies),
+        sum(tally.errors for tally in tallies),
+        len(tallies),
+        rate_of(tallies),
     )
 
 
@@ -72,8 +72,8 @@ def slice_rows(run: RunFile) -> list[dict[str, Any]]:
             "cases": rate.cases,
             **share_row(rate.share),
         }
-        for tag, found in slices(run).items()
-        for rate in found
+        for tag, rates in slices(run).items()
+        for rate in rates
     ]
 
 
@@ -87,8 +87,8 @@ def slice_lines(run: RunFile, names: Sequence[str], width: int) -> list[str]:
             str(rate),
             f"[{rate.reach}]",
         ]
-        for tag, found in slices(run).items()
-        for rate in found
+        for tag, rates in slices(run).items()
+        for rate in rates
     ]
     if not rows:
         return []

@@ -68,8 +68,8 @@ class _MetricValues:
         if least is not None and most is not None:
             scale = known_scale(SHARES, least, most) if self.counted else None
             cases = [(value, 1, 0) for value in values] + [(0.0, 0, 1)] * self.errors
-            found = mean_of(cases, scale)
-            low, high = (found.low, found.high) if found else (None, None)
+            estimate = mean_of(cases, scale)
+            low, high = (estimate.low, estimate.high) if estimate else (None, None)
         return Summary(
             metric,
             n,
@@ -154,8 +154,8 @@ def summary_rows(run: RunFile) -> list[dict[str, Any]]:
 
 def described(run: RunFile) -> list[dict[str, Any]]:
     """What a run of `score` or `score_batch` keeps of its metrics: name, best, counted. Empty for any other run."""
-    told = run.meta.config.get("metrics")
-    rows = cast("list[Any]", told) if isinstance(told, list) else []
+    metrics = run.meta.config.get("metrics")
+    rows = cast("list[Any]", metrics) if isinstance(metrics, list) else []
     return [one for one in rows if isinstance(one, dict) and {"name", "best", "counted"} <= {*one}]
 
 

@@ -67,8 +67,8 @@ def table_lines(run: RunFile, grid: Grid, width: int, ink: Ink) -> list[str]:
         _line(table, lambda c, i=i: c.texts[i], strip.texts[i] if strip else "")
         for i in range(len(names))
     ]
-    told = legend(table[0].texts, meta.variants)[:MOST_LEGEND]
-    return [*lines, *(ink(f"  {line}", "dim") for text in told for line in _folded(text, width))]
+    notes = legend(table[0].texts, meta.variants)[:MOST_LEGEND]
+    return [*lines, *(ink(f"  {line}", "dim") for text in notes for line in _folded(text, width))]
 
 
 def _folded(text: str, width: int) -> list[str]:
@@ -81,15 +81,15 @@ def _names(run: RunFile, grid: Grid, width: int) -> list[str]:
     return whole if max(map(columns, whole)) + NUMBERS <= width else grid.names
 
 
-def _rates(found: Sequence[Rate]) -> list[str]:
-    pairs = [f"{rate.passed}/{rate.trials}" for rate in found]
+def _rates(rates: Sequence[Rate]) -> list[str]:
+    pairs = [f"{rate.passed}/{rate.trials}" for rate in rates]
     most = max(7, *map(len, pairs))
-    wide = max(5, *(len(str(rate)) for rate in found))
+    wide = max(5, *(len(str(rate)) for rate in rates))
     return [
         "–".rjust(most)
         if rate.share is None
         else f"{pair:>{most}}  {rate!s:>{wide}}  [{rate.reach}]"
-        for rate, pair in zip(found, pairs, strict=True)
+        for rate, pair in zip(rates, pairs, strict=True)
     ]
 
 
@@ -97,10 +97,10 @@ def _words(run: RunFile, trials: int) -> list[_TableColumn]:
     """How long the outputs are, where they are texts and somebody could wonder."""
     if trials > READ:
         return []
-    found = [mean_of(cases) for cases in run.word_sums()]
-    if not any(mean is not None and mean.value >= WORDY for mean in found):
+    means = [mean_of(cases) for cases in run.word_sums()]
+    if not any(mean is not None and mean.value >= WORDY for mean in means):
         return []
-    return [_TableColumn("words", [mean_cell(mean, "{:.0f}".format) for mean in found])]
+    return [_TableColumn("words", [mean_cell(mean, "{:.0f}".format) for mean in means])]
 
 
 def _counted(head: str, numbers: Sequence[int]) -> list[_TableColumn]:

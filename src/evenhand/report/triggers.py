@@ -16,7 +16,7 @@ TRIGGERING, SHOULD = "triggering", "should_match"
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class TriggerRates:
     """What a column's queries come to. A query whose judge gave no decision may have led to the skill or not.
 
     Attributes:
@@ -46,7 +46,7 @@ class Found:
         ) + (f" · {without}" if precision.errors else "")
 
 
-def found_by_triggers(run: RunFile, places: Sequence[int] | None = None) -> list[Found]:
+def trigger_rates(run: RunFile, places: Sequence[int] | None = None) -> list[TriggerRates]:
     """Precision and recall of each column that has trigger tests, in the columns' order.
 
     None of trials that were chosen by what came of them.
@@ -55,21 +55,21 @@ def found_by_triggers(run: RunFile, places: Sequence[int] | None = None) -> list
         run: The run.
         places: Where in the plan such trials are, and maybe others; without them every trial is looked at.
     """
-    found: dict[int, Found] = {}
+    by_variant: dict[int, TriggerRates] = {}
     if run.by_outcome:
         return []
     for trial in _trials(run) if places is None else run.at(places):
         decided = False
         for outcome in trial.outcomes:
             for name in outcome.named.keys() & {PRECISION, RECALL}:
-                one = found.setdefault(trial.variant, Found(trial.variant))
+                one = by_variant.setdefault(trial.variant, TriggerRates(trial.variant))
                 decisions = one.precision if name == PRECISION else one.recall
                 decisions.add(trial.case, bool(outcome.named[name]))
                 decided = True
         if trial.outcome == "error" and not decided and trial.metadata.get(TRIGGERING) is True:
-            one = found.setdefault(trial.variant, Found(trial.variant))
+            one = by_variant.setdefault(trial.variant, TriggerRates(trial.variant))
             one.add_error(trial.case, wanted=trial.metadata.get(SHOULD) is True)
-    return [found[variant] for variant in sorted(found)]
+    return [by_variant[variant] for variant in sorted(by_variant)]
 
 
 def _trials(run: RunFile) -> Iterator[TrialResult]:

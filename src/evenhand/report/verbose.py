@@ -47,13 +47,13 @@ class Verbose:
     def lines(self, trial: TrialResult) -> list[str]:
         """The same, line by line."""
         width, ink = self._width, self._ink
-        told = f"trial {trial.index}"
+        details = f"trial {trial.index}"
         if trial.score is not None:
-            told = f"score {number(trial.score)} · {told}"
+            details = f"score {number(trial.score)} · {details}"
         if trial.latency_s is not None:
-            told += f" · {seconds(trial.latency_s)}"
-        place = clip(self._place(trial), max(20, width - columns(told) - 7))
-        lines = [f"  {ink.mark(trial.outcome)} {ink(place, 'bold')}   {ink(told, 'dim')}"]
+            details += f" · {seconds(trial.latency_s)}"
+        place = clip(self._place(trial), max(20, width - columns(details) - 7))
+        lines = [f"  {ink.mark(trial.outcome)} {ink(place, 'bold')}   {ink(details, 'dim')}"]
         for outcome in trial.outcomes:
             lines += outcome_lines(outcome, width, ink, "      ")
         if not trial.outcomes:
@@ -72,8 +72,8 @@ class Verbose:
         """What there is to say of a trial without outcomes: what went wrong, or that nothing was asked."""
         if trial.error is None:
             return [self._ink("      nothing is expected", "dim")]
-        said = f"{trial.error.slug}: {trial.error.message}"
-        lines = wrapped(said, self._width, "      ", ERROR_LINES)
+        message = f"{trial.error.slug}: {trial.error.message}"
+        lines = wrapped(message, self._width, "      ", ERROR_LINES)
         if trial.error.where:
             lines += wrapped(trial.error.where, self._width, "      ", ERROR_LINES)
         return lines

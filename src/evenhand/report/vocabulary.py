@@ -17,7 +17,7 @@ from evenhand.report.query import (
     WordTerm,
 )
 
-_SAID = {
+_WORDING = {
     "tag": "no case has the tag '{}'",
     "variant": "no column is called '{}'",
     "prompt": "no prompt is called '{}'",
@@ -97,12 +97,12 @@ class Vocabulary:
         if not isinstance(term, WordTerm):
             return
         known = self._values[term.key] if term.field == "metadata" else self._known.get(term.field)
-        if known is None and term.field not in _SAID:
+        if known is None and term.field not in _WORDING:
             return
         for value, (at, end) in zip(term.values, term.spans, strict=True):
             if len(known or ()) < _MOST and not _is_there(value, known or (), term.field):
-                said = _SAID.get(term.field, f"no case's {term.key} is '{{}}'")
-                yield QueryProblem(at, end, said.format(value), _hint(value, known or ()))
+                wording = _WORDING.get(term.field, f"no case's {term.key} is '{{}}'")
+                yield QueryProblem(at, end, wording.format(value), _hint(value, known or ()))
 
 
 def _keys(term: Term) -> list[str]:

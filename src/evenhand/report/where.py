@@ -15,6 +15,7 @@ from evenhand.core.run import TrialResult
 from evenhand.core.score import State
 from evenhand.core.variant import Variant
 from evenhand.report.column_names import column_names
+from evenhand.report.comparison_sides import Side, matched
 from evenhand.report.grid import Grid
 from evenhand.report.ink import Ink
 from evenhand.report.query import (
@@ -29,7 +30,6 @@ from evenhand.report.query import (
     by_outcome,
     parse,
 )
-from evenhand.report.sides import Side, matched
 from evenhand.report.vocabulary import Vocabulary, tags_of
 from evenhand.report.words import clip, columns, count, number, padded, safe
 from evenhand.store.runfile import RunFile
@@ -116,11 +116,11 @@ def cell_rows(run: RunFile, grid: Grid, width: int, ink: Ink, most: int = LISTED
     for trial in run.trials(limit=most):
         score = "" if trial.score is None else number(trial.score)
         place = clip(grid.place(trial), PLACE)
-        said = trial.error.message if trial.error else trial.output
+        shown = trial.error.message if trial.error else trial.output
         start = f"  {trial.index:>6}  "
         line = f"{padded(word_of(trial), 14)} {score:>6}  {padded(place, PLACE)}  "
         room = max(10, width - columns(start + line) - 2)
-        text = "" if said is None else clip(safe(_text(said)), room)
+        text = "" if shown is None else clip(safe(_text(shown)), room)
         yield f"{start}{ink.mark(trial.outcome)} {line}{text}".rstrip()
     if total > most:
         yield f"  … and {count(total - most, 'more trial')}; -v prints all of them whole"
@@ -232,15 +232,15 @@ def _says(seen: _OtherTrials, trial: TrialResult, term: WordTerm, value: str) ->
         case "tag":
             return value in _tags(trial)
         case "metadata":
-            found = trial.metadata.get(term.key)
-            return isinstance(found, str | int | float) and _text(found).lower() == value
+            actual = trial.metadata.get(term.key)
+            return isinstance(actual, str | int | float) and _text(actual).lower() == value
         case "error":
             return trial.error is not None and trial.error.slug.lower() == value
         case "changed":
             return seen.changed(trial) == value
         case "label":
-            given = seen.labels.get(trial.index, ())
-            return any(one.field == "verdict" and one.value == value for one in given)
+            labels = seen.labels.get(trial.index, ())
+            return any(one.field == "verdict" and one.value == value for one in labels)
         case "has":
             return _has(seen, trial, value)
         case _:
@@ -253,8 +253,8 @@ def _has(seen: _OtherTrials, trial: TrialResult, value: str) -> bool:
     if value == "error":
         return trial.outcome == "error"
     fields = {"label": ("verdict", "score")}.get(value, (value,))
-    given = seen.labels.get(trial.index, ())
-    return any(one.field in fields and one.value not in (None, False) for one in given)
+    labels = seen.labels.get(trial.index, ())
+    return any(one.field in fields and one.value not in (None, False) for one in labels)
 
 
 def _tags(trial: TrialResult) -> list[str]:
@@ -345,10 +345,10 @@ class _OtherTrials:
                 known = trial.score is not None and score is not None
                 return (trial.score or 0) - (score or 0) if known else None
             case _:
-                given = self.labels.get(trial.index, ())
+                labels = self.labels.get(trial.index, ())
                 scores = [
                     float(one.value)
-                    for one in given
+                    for one in labels
                     if one.field == "score" and isinstance(one.value, int | float)
                 ]
                 return fmean(scores) if scores else None

@@ -142,13 +142,13 @@ class CustomJudge(Generic[S]):
         text = judged_text(output)
         marked = copy.copy(self)
         marked._judged = text  # noqa: SLF001 (a copy of itself)
-        said = tuple(marked.messages(marked.fenced(text, "output")))
+        messages = tuple(marked.messages(marked.fenced(text, "output")))
         schema = schema_of(self.schema)
         version, ours = judge_prompt(
             "custom_judge",
             {"mark": marked._mark(), "schema": json.dumps(schema, ensure_ascii=False, indent=1)},  # noqa: SLF001
         )
-        prompt = conversation(_joined(said, *ours.messages))
+        prompt = conversation(_joined(messages, *ours.messages))
         names = list(cast("Mapping[str, Any]", schema.get("properties", {})))
 
         def read(answer: str) -> tuple[Mapping[str, Any], S]:
@@ -199,8 +199,8 @@ class CustomJudge(Generic[S]):
 
     def _mark(self) -> str:
         """The mark for what is judged: made of it, and of all else that this judge was given."""
-        given = [str(getattr(self, f.name)) for f in dataclasses.fields(self) if f.name != "judge"]
-        return mark_of(*given)
+        values = [str(getattr(self, f.name)) for f in dataclasses.fields(self) if f.name != "judge"]
+        return mark_of(*values)
 
     def _name(self) -> str:
         return f"{type(self).__name__}/{self.version}"
@@ -216,16 +216,16 @@ def _unclear(cls: type) -> UsageError:
     )
 
 
-def _joined(said: tuple[Message, ...], system: Message, user: Message) -> tuple[Message, ...]:
+def _joined(messages: tuple[Message, ...], system: Message, user: Message) -> tuple[Message, ...]:
     """The user's messages, with our words at the end of the first, for the system, and of the last."""
-    if said and said[0].role == "system" and isinstance(said[0].content, str):
-        said = (Message("system", f"{said[0].content}\n\n{system.content}"), *said[1:])
+    if messages and messages[0].role == "system" and isinstance(messages[0].content, str):
+        messages = (Message("system", f"{messages[0].content}\n\n{system.content}"), *messages[1:])
     else:
-        said = (system, *said)
-    last = said[-1]
+        messages = (system, *messages)
+    last = messages[-1]
     if last.role == "user" and isinstance(last.content, str):
-        return (*said[:-1], Message("user", f"{last.content}\n\n{user.content}"))
-    return (*said, user)
+        return (*messages[:-1], Message("user", f"{last.content}\n\n{user.content}"))
+    return (*messages, user)
 
 
 def _fields(judgement: object) -> list[tuple[str, object]]:
@@ -238,5 +238,5 @@ def _reason(judgement: object, graded: Sequence[tuple[str, Graded]]) -> str:
     if graded:
         name, lowest = min(graded, key=lambda pair: pair[1].score)
         return f"{name} {lowest.score:g}: {lowest.reasoning}"
-    said = getattr(judgement, "reasoning", "")
-    return said if isinstance(said, str) else ""
+    reasoning = getattr(judgement, "reasoning", "")
+    return reasoning if isinstance(reasoning, str) else ""

@@ -65,12 +65,12 @@ class CallsDeclaredTools:
         text = text_of(output)
         if "MCP Tool Error" in text:
             match = _MCP_ERROR.search(text)
-            name, said = match.groups() if match else ("unknown", "unknown error")
-            return check(False, f"the MCP tool {name} failed: {said}")
+            name, problem = match.groups() if match else ("unknown", "unknown error")
+            return check(False, f"the MCP tool {name} failed: {problem}")
         if "MCP Tool Result" in text:
             return check(True, "an MCP tool gave a result")
-        given = output.get("tool_calls", output) if isinstance(output, Mapping) else output
-        calls = cast("list[object]", given) if isinstance(given, list) else []
+        listed = output.get("tool_calls", output) if isinstance(output, Mapping) else output
+        calls = cast("list[object]", listed) if isinstance(listed, list) else []
         inner = [cast("Mapping[str, object]", c).get("function") for c in calls if _is_map(c)]
         if not calls or len(inner) < len(calls) or not all(map(_readable, inner)):
             return check(False, f"{quoted(text)} is not a list of tool calls")
@@ -95,22 +95,22 @@ def _readable(call: object) -> bool:
 def _check_call(call: object, functions: Sequence[Mapping[str, Any]]) -> None:
     if not _readable(call):
         raise _Wrong(f"{quoted(text_of(call))} is not a function call")
-    given = cast("Mapping[str, str]", call)
+    function = cast("Mapping[str, str]", call)
     try:
-        arguments = strict_json(given["arguments"])
+        arguments = strict_json(function["arguments"])
     except ValueError as error:
-        raise _Wrong(f"the arguments of {given['name']} are not JSON: {error}") from None
-    schema = _declared(given["name"], functions).get("parameters")
+        raise _Wrong(f"the arguments of {function['name']} are not JSON: {error}") from None
+    schema = _declared(function["name"], functions).get("parameters")
     if not schema:
-        raise _Wrong(f"no function {given['name']} with parameters is declared")
-    _check_arguments(given["name"], arguments, schema)
+        raise _Wrong(f"no function {function['name']} with parameters is declared")
+    _check_arguments(function["name"], arguments, schema)
 
 
 def _declared(name: object, functions: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
-    found = next((function for function in functions if function.get("name") == name), None)
-    if found is None:
+    declared = next((function for function in functions if function.get("name") == name), None)
+    if declared is None:
         raise _Wrong(f"no function {name} is declared")
-    return found
+    return declared
 
 
 def _check_arguments(name: str, arguments: object, schema: object) -> None:

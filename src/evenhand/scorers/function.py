@@ -16,10 +16,11 @@ from evenhand.core.expect import Scorer, Trial
 from evenhand.core.score import Score, check
 from evenhand.core.traits import Traits
 
-Found = bool | float | Score
+ScorerResult = bool | float | Score
 """What a function may say of an output."""
 ScorerFunction = (
-    Callable[[Any], Found | Awaitable[Found]] | Callable[[Any, Case], Found | Awaitable[Found]]
+    Callable[[Any], ScorerResult | Awaitable[ScorerResult]]
+    | Callable[[Any, Case], ScorerResult | Awaitable[ScorerResult]]
 )
 """A function of the output, or of the output and the case, which is then called `case`."""
 
@@ -71,15 +72,15 @@ class FunctionScorer:
         score = self._read(await trial.call(call, name=self.label))
         return self._opposite(score) if self.negated else score
 
-    def _read(self, found: object) -> Score:
-        if isinstance(found, Score):
-            return found
-        if _is_bool(found):
-            return check(bool(found))
-        if isinstance(found, numbers.Real):
-            return Score(float(found))
+    def _read(self, result: object) -> Score:
+        if isinstance(result, Score):
+            return result
+        if _is_bool(result):
+            return check(bool(result))
+        if isinstance(result, numbers.Real):
+            return Score(float(result))
         raise CodeError(
-            f"{self.label} returned {type(found).__name__}, not True or False, a number, or a Score"
+            f"{self.label} returned {type(result).__name__}, not True or False, a number, or a Score"
         )
 
     def _opposite(self, score: Score) -> Score:
@@ -100,20 +101,20 @@ class FunctionScorer:
         return f"not {self.label}" if self.negated else self.label
 
 
-def as_scorer(given: object, label: str = "") -> Scorer:
+def as_scorer(target: object, label: str = "") -> Scorer:
     """A scorer as it is; a function as one.
 
     Raises:
         UsageError: It is neither, or a function that cannot be asked.
     """
-    if isinstance(given, type):
-        raise UsageError(f"{given.__name__} is a class", hint=f"Write {given.__name__}(…).")
-    if hasattr(given, "score"):
-        return cast("Scorer", given)
-    if callable(given):
-        return FunctionScorer(cast("ScorerFunction", given), label)
+    if isinstance(target, type):
+        raise UsageError(f"{target.__name__} is a class", hint=f"Write {target.__name__}(…).")
+    if hasattr(target, "score"):
+        return cast("Scorer", target)
+    if callable(target):
+        return FunctionScorer(cast("ScorerFunction", target), label)
     raise UsageError(
-        f"{type(given).__name__} {str(given)[:60]!r} is not a scorer",
+        f"{type(target).__name__} {str(target)[:60]!r} is not a scorer",
         hint="`evenhand scorers` lists those that there are.",
     )
 

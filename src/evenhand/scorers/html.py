@@ -70,9 +70,9 @@ class ContainsHtml:
         text = text_of(output)
         if len(text) > LONGEST:
             return check(False, "the output is too long to look for HTML")
-        found = bool(_OPENING.search(text)) + bool(_CLOSING.search(text))
-        found += sum(weight for sign, weight in _SIGNS if sign.search(text))
-        return check(found >= 2, "" if found >= 2 else "there is no HTML in it")
+        signs = bool(_OPENING.search(text)) + bool(_CLOSING.search(text))
+        signs += sum(weight for sign, weight in _SIGNS if sign.search(text))
+        return check(signs >= 2, "" if signs >= 2 else "there is no HTML in it")
 
     def __str__(self) -> str:
         return "contains-html"

@@ -28,10 +28,10 @@ class Invocation:
 
     def kept(self) -> dict[str, Any]:
         """What the results keep of it."""
-        given = self.arguments
-        if given is not None and not _written(given):
-            given = {key: v if _written(v) else repr(v) for key, v in given.items()}
-        kept: dict[str, Any] = {"name": self.name, "arguments": given}
+        arguments = self.arguments
+        if arguments is not None and not _written(arguments):
+            arguments = {key: v if _written(v) else repr(v) for key, v in arguments.items()}
+        kept: dict[str, Any] = {"name": self.name, "arguments": arguments}
         if self.arguments is None:
             kept["raw"] = shown(self.raw)
         if self.id:
@@ -39,8 +39,10 @@ class Invocation:
         return kept
 
     def __str__(self) -> str:
-        given = "unreadable arguments" if self.arguments is None else said(self.arguments)
-        return f"{self.name}({given})"
+        arguments = (
+            "unreadable arguments" if self.arguments is None else arguments_text(self.arguments)
+        )
+        return f"{self.name}({arguments})"
 
 
 def invocations(output: object) -> tuple[Invocation, ...]:
@@ -54,24 +56,24 @@ def invocations(output: object) -> tuple[Invocation, ...]:
     Raises:
         ScoreError: It is nothing that could list calls: a text, say.
     """
-    found = _list(output)
-    if found is None:
+    calls = _list(output)
+    if calls is None:
         kind = type(output).__name__
         raise ScoreError(f"{kind} {quoted(str(output))} lists no tool calls", hint=_HINT)
-    return tuple(found)
+    return tuple(calls)
 
 
 def _list(output: object) -> list[Invocation] | None:
     """See `invocations`; None for what could not list any."""
     if isinstance(output, (list, tuple)):
         items = cast("Sequence[object]", output)
-        found: list[Invocation] = []
+        listing: list[Invocation] = []
         for item in items:
             calls = _item(item)
             if calls is None:
                 return None
-            found += calls
-        return found
+            listing += calls
+        return listing
     if output is None or isinstance(output, (str, bytes, int, float)):
         return None
     one = _call(output)
@@ -83,8 +85,8 @@ def _item(item: object) -> list[Invocation] | None:
     if _get(item, "role") is None and _text(_get(item, "type")) not in ("", "message"):
         call = _call(item)
         return [] if call is None else [call]  # a block of text, of thinking, a tool's result
-    found = _list(item)
-    return [] if found is None and _get(item, "role") is not None else found
+    listing = _list(item)
+    return [] if listing is None and _get(item, "role") is not None else listing
 
 
 def _inside(output: object) -> list[Invocation] | None:
@@ -96,9 +98,9 @@ def _inside(output: object) -> list[Invocation] | None:
     if message is not None and not isinstance(message, str):
         return _list(message)
     for key in _LISTS:
-        found = list(_each(_listed(output, key)))
-        if found:
-            return found
+        calls = list(_each(_listed(output, key)))
+        if calls:
+            return calls
     single = _get(output, "function_call")  # OpenAI's, before there were several
     if single is not None:
         call = _call(single)
@@ -107,8 +109,8 @@ def _inside(output: object) -> list[Invocation] | None:
         blocks = _get(output, key)
         if isinstance(blocks, (list, tuple)):
             return _list(blocks)
-    told = any(_has(output, key) for key in (*_LISTS, "content"))
-    return [] if told else None
+    has_list = any(_has(output, key) for key in (*_LISTS, "content"))
+    return [] if has_list else None
 
 
 def _listed(output: object, key: str) -> Iterable[object]:
@@ -129,10 +131,10 @@ def _listed(output: object, key: str) -> Iterable[object]:
 
 def _each(calls: Iterable[object]) -> Iterator[Invocation]:
     for call in calls:
-        found = _call(call, listed=True)
-        if found is None:
+        invocation = _call(call, listed=True)
+        if invocation is None:
             raise ScoreError(f"a call is {quoted(str(call))}, without a name", hint=_HINT)
-        yield found
+        yield invocation
 
 
 def _call(item: object, *, listed: bool = False) -> Invocation | None:
@@ -183,7 +185,7 @@ def _text(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
-def said(arguments: Mapping[str, Any]) -> str:
+def arguments_text(arguments: Mapping[str, Any]) -> str:
     """Arguments as JSON, cut where they are long; functions by their names."""
     text = shown({key: _plain(value) for key, value in arguments.items()})
     return text if len(text) <= 80 else text[:79] + "…"

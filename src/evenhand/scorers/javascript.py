@@ -14,7 +14,7 @@ from evenhand.core.expect import Trial
 from evenhand.core.score import Score
 from evenhand.javascript.running import JavaScriptCode, call
 from evenhand.javascript.wire import Returned
-from evenhand.scorers.code import is_verdict, verdict_of
+from evenhand.scorers.python_code import is_verdict, verdict_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,14 +44,16 @@ class JavaScriptVerdict:
         if returned.kind == "object" and is_verdict(value):
             return verdict_of(value, None, name, negated=self.negated)
         return Score(
-            0.0, passed=False, reason=f"{name} returned {_said(returned)}, which is not a verdict"
+            0.0,
+            passed=False,
+            reason=f"{name} returned {_kind_of(returned)}, which is not a verdict",
         )
 
     def __str__(self) -> str:
         return f"{'not-' if self.negated else ''}javascript {self.label}"
 
 
-def _said(returned: Returned) -> str:
+def _kind_of(returned: Returned) -> str:
     if returned.kind == "object":
         return "an object without a pass (boolean), a score (number) and a reason (text)"
     if returned.kind in ("undefined", "null"):

@@ -102,15 +102,15 @@ def _refused(word: str) -> None:
 
 def _widest(text: str, depth: int) -> Sequence[_Span]:
     """The pairs of brackets that are in so many others: the outermost are in none."""
-    found: list[_Span] = []
+    spans: list[_Span] = []
     ends: list[int] = []
     for span in _pairs(text):
         while ends and span.start >= ends[-1]:
             ends.pop()
         if len(ends) == depth:
-            found.append(span)
+            spans.append(span)
         ends.append(span.end)
-    return found
+    return spans
 
 
 def _pairs(text: str) -> list[_Span]:

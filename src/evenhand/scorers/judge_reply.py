@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from evenhand.core.errors import JudgeError
-from evenhand.scorers.found_json import FoundObject, UnreadableError, whole_objects
+from evenhand.scorers.json_objects import FoundObject, UnreadableError, whole_objects
 
 _YES = frozenset({"true", "yes", "pass", "passed", "y"})
 _NO = frozenset({"false", "no", "fail", "failed", "n"})
@@ -81,9 +81,9 @@ def the_object(text: str, keys: Collection[str]) -> Mapping[str, object]:
     except UnreadableError as error:
         raise JudgeError(f"the judge's reply {error}: {shown(text)}") from None
     verdicts = [
-        found
-        for found in objects
-        if any(key in found.value for key in keys) and not _is_quoted(text, found)
+        candidate
+        for candidate in objects
+        if any(key in candidate.value for key in keys) and not _is_quoted(text, candidate)
     ]
     if not verdicts:
         raise JudgeError(f"the judge's reply holds no verdict: {shown(text)}")
@@ -91,16 +91,16 @@ def the_object(text: str, keys: Collection[str]) -> Mapping[str, object]:
     if (_END_OF_LIST if listed else _END).fullmatch(text, verdicts[-1].end) is None:
         raise JudgeError(f"the judge's reply does not end with its verdict: {shown(text)}")
     last = verdicts[-1].value
-    if any(found.value.get(key) != last.get(key) for found in verdicts for key in keys):
+    if any(candidate.value.get(key) != last.get(key) for candidate in verdicts for key in keys):
         raise JudgeError(
             f"the judge's reply holds {len(verdicts)} verdicts that differ: {shown(text)}"
         )
     return last
 
 
-def _is_quoted(text: str, found: FoundObject) -> bool:
+def _is_quoted(text: str, candidate: FoundObject) -> bool:
     """Whether an object stands in quotation marks, in a line's code, or in a line that quotes somebody."""
-    before, after = text[: found.start], text[found.end :]
+    before, after = text[: candidate.start], text[candidate.end :]
     if before.endswith(_FENCE) and after.startswith(_FENCE):
         return False
     line = before.rpartition("\n")[2].lstrip()
@@ -113,10 +113,10 @@ def reasoning_of(value: Mapping[str, object]) -> str:
     Raises:
         JudgeError: It gave none.
     """
-    said = value.get("reasoning")
-    if not isinstance(said, str) or not said.strip():
+    reasoning = value.get("reasoning")
+    if not isinstance(reasoning, str) or not reasoning.strip():
         raise JudgeError(f"the judge gave no reasoning: {shown(str(value))}")
-    return said.strip()
+    return reasoning.strip()
 
 
 def confidence_of(value: Mapping[str, object]) -> float | None:
@@ -125,8 +125,8 @@ def confidence_of(value: Mapping[str, object]) -> float | None:
     Raises:
         JudgeError: What it says is no such number.
     """
-    said = value.get("confidence")
-    return None if said is None else number(said, (0.0, 1.0), "confidence")
+    confidence = value.get("confidence")
+    return None if confidence is None else number(confidence, (0.0, 1.0), "confidence")
 
 
 def yes_or_no(value: object) -> bool:
@@ -156,16 +156,16 @@ def number(value: object, scale: tuple[float, float] | None, what: str = "score"
             plain = _NUMBER.fullmatch(value.strip()) is not None
         else:
             plain = isinstance(value, (int, float)) and not isinstance(value, bool)
-        found = float(cast("str", value)) if plain else math.nan
+        result = float(cast("str", value)) if plain else math.nan
     except OverflowError:
         raise JudgeError(f"the judge's {what} is not a number: {value_shown(value)}") from None
-    if not math.isfinite(found):
+    if not math.isfinite(result):
         raise JudgeError(f"the judge's {what} is not a number: {value_shown(value)}")
-    if scale is not None and not scale[0] <= found <= scale[1]:
+    if scale is not None and not scale[0] <= result <= scale[1]:
         raise JudgeError(
-            f"the judge's {what} is off its scale: {found:g}, not from {scale[0]:g} to {scale[1]:g}"
+            f"the judge's {what} is off its scale: {result:g}, not from {scale[0]:g} to {scale[1]:g}"
         )
-    return found
+    return result
 
 
 def shown(text: str) -> str:

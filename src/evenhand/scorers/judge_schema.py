@@ -83,9 +83,9 @@ def read_judgement(cls: type, value: Mapping[str, Any]) -> Any:
         raise JudgeError(f"the judge's answer {wrong}")
     make: Callable[[Mapping[str, Any]], object]
     make = getattr(cls, "model_validate", None) or (
-        (lambda given: _built(cls, given))
+        (lambda fields: _built(cls, fields))
         if dataclasses.is_dataclass(cls)
-        else (lambda given: cls(**given))
+        else (lambda fields: cls(**fields))
     )
     try:
         return make(value)
@@ -99,11 +99,11 @@ def grades_of(cls: type) -> dict[str, tuple[float, float]]:
     """The graded fields of a class, with their bounds; none for a class that is not a dataclass."""
     if not dataclasses.is_dataclass(cls):
         return {}
-    found: dict[str, tuple[float, float]] = {}
+    bounds_by_field: dict[str, tuple[float, float]] = {}
     for name, hint in _hints(cls).items():
         if get_origin(hint) is Annotated and get_args(hint)[0] is Graded:
-            found[name] = _bounds(cls, name, hint)
-    return found
+            bounds_by_field[name] = _bounds(cls, name, hint)
+    return bounds_by_field
 
 
 def comes_to_one(cls: type) -> bool:
@@ -143,8 +143,12 @@ def _object(cls: type) -> dict[str, Any]:
         if field.default is not dataclasses.MISSING
         or field.default_factory is not dataclasses.MISSING
     }
-    said = (cls.__doc__ or "").strip()
-    described = {} if not said or said.startswith(f"{cls.__name__}(") else {"description": said}
+    docstring = (cls.__doc__ or "").strip()
+    described = (
+        {}
+        if not docstring or docstring.startswith(f"{cls.__name__}(")
+        else {"description": docstring}
+    )
     return {
         "type": "object",
         **described,
@@ -193,15 +197,15 @@ def _schema(cls: type, name: str, hint: Any) -> dict[str, Any]:
 
 
 def _bounds(cls: type, name: str, hint: Any) -> tuple[float, float]:
-    kind, *given = get_args(hint)
-    numbers = [b for b in given if isinstance(b, (int, float)) and not isinstance(b, bool)]
+    kind, *bounds = get_args(hint)
+    numbers = [b for b in bounds if isinstance(b, (int, float)) and not isinstance(b, bool)]
     if (
         kind not in (Graded, int, float)
-        or len(given) != 2
+        or len(bounds) != 2
         or len(numbers) != 2
         or not numbers[0] < numbers[1]
     ):
-        shown = ", ".join(map(repr, given))
+        shown = ", ".join(map(repr, bounds))
         raise UsageError(
             f"{cls.__name__}.{name}: [{shown}] are not two bounds, the lower one first",
             hint="Write Graded[1, 5].",

@@ -12,8 +12,8 @@ from evenhand.core.encoding import digest
 from evenhand.core.errors import JudgeError, ScoreError, UsageError
 from evenhand.core.expect import Trial
 from evenhand.core.message import Message, Model, Prompt, Reply
+from evenhand.core.named_models import name_model
 from evenhand.core.provider import Provider
-from evenhand.core.reading import name_model
 from evenhand.scorers.judge_prompt import conversation
 from evenhand.scorers.judge_reply import shown
 from evenhand.scorers.text import text_of
@@ -133,8 +133,8 @@ async def asked(
         return reply, _read(reply, read)
     except JudgeError as error:
         again = f"That answer cannot be used: {error.message}. Answer again {form}{keys}."
-        said = Message("assistant", reply.text or "(nothing)")
-        messages = (*prompt.messages, said, Message("user", again))
+        first_answer = Message("assistant", reply.text or "(nothing)")
+        messages = (*prompt.messages, first_answer, Message("user", again))
         # Judges that take no conversation are given all of it as one text.
         text = conversation(messages).text
         reply = await model.generate(replace(prompt, messages=messages, text=text, schema=None))
@@ -193,17 +193,17 @@ def kept(
         texts: What was judged. Where it speaks to the judge, that is kept as `suspect`: the verdict stands, and is
             worth a look.
     """
-    found: dict[str, Any] = {"judge": reply.model or model.name, "prompt": version}
+    details: dict[str, Any] = {"judge": reply.model or model.name, "prompt": version}
     if prompt is not None:
-        found["instrument"] = instrument_of(prompt, *texts)
+        details["instrument"] = instrument_of(prompt, *texts)
     if confidence is not None:
-        found["confidence"] = confidence
+        details["confidence"] = confidence
         if confidence < unsure_below:
-            found["warning"] = f"low confidence: {confidence:g}"
+            details["warning"] = f"low confidence: {confidence:g}"
     suspect = suspect_in(*texts)
     if suspect:
-        found["suspect"] = suspect
-    return found
+        details["suspect"] = suspect
+    return details
 
 
 def instrument_of(prompt: Prompt, *judged: str) -> str:
@@ -222,8 +222,8 @@ def instrument_of(prompt: Prompt, *judged: str) -> str:
 
 def suspect_in(*texts: str) -> str:
     """The first words in what is judged that speak to the judge; empty for none."""
-    found = next(filter(None, map(_TO_THE_JUDGE.search, texts)), None)
-    return found[0] if found else ""
+    match = next(filter(None, map(_TO_THE_JUDGE.search, texts)), None)
+    return match[0] if match else ""
 
 
 async def side_by_side(questions: Sequence[Coroutine[Any, Any, T]]) -> list[T]:

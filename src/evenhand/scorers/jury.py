@@ -11,7 +11,7 @@ from evenhand.core.errors import JudgeError, ProviderError, UsageError
 from evenhand.core.expect import Trial
 from evenhand.core.score import Score
 from evenhand.core.traits import Traits, label_of, traits_of
-from evenhand.scorers.given import need_list
+from evenhand.scorers.argument_checks import need_list
 from evenhand.scorers.judging import Judge, check_judge, side_by_side
 
 
@@ -81,7 +81,7 @@ class Jury:
         )
         scores = [answer for answer in answers if isinstance(answer, Score)]
         errors = [answer for answer in answers if not isinstance(answer, Score)]
-        metadata: dict[str, Any] = {"jury": [_told(answer) for answer in answers]}
+        metadata: dict[str, Any] = {"jury": [_answer_row(answer) for answer in answers]}
         verdicts = [score.passed for score in scores if score.passed is not None]
         if verdicts and len(verdicts) == len(scores):
             return self._by_vote(verdicts, scores, errors, metadata)
@@ -141,7 +141,7 @@ async def _answer(
         return error
 
 
-def _told(answer: Score | JudgeError | ProviderError) -> dict[str, Any]:
+def _answer_row(answer: Score | JudgeError | ProviderError) -> dict[str, Any]:
     """One judge's answer, for the metadata."""
     if isinstance(answer, Score):
         return {"score": answer.value, "passed": answer.passed, **answer.metadata}

@@ -11,7 +11,7 @@ from evenhand.core.errors import UsageError
 from evenhand.core.expect import Trial
 from evenhand.core.score import Score, check
 from evenhand.core.traits import Traits
-from evenhand.scorers.given import need_text
+from evenhand.scorers.argument_checks import need_text
 from evenhand.scorers.text import text_of
 
 METRIC = "label"
@@ -55,10 +55,10 @@ class Label:
     def score(self, output: Any, trial: Trial | None = None) -> Score:  # noqa: ARG002 (the Protocol's)
         answered, wanted = plain(text_of(output)), plain(self.wanted)
         ok = answered == wanted
-        found = check(ok, "" if ok else f"answered {answered[:LONGEST]!r}, wanted {self.wanted!r}")
+        result = check(ok, "" if ok else f"answered {answered[:LONGEST]!r}, wanted {self.wanted!r}")
         known = not self.among or answered in map(plain, self.among)
-        told = {EXPECTED: wanted, ANSWERED: answered[:LONGEST] if known else ""}
-        return Score(found.value, ok, found.reason, told, {METRIC: float(ok)})
+        labels = {EXPECTED: wanted, ANSWERED: answered[:LONGEST] if known else ""}
+        return Score(result.value, ok, result.reason, labels, {METRIC: float(ok)})
 
     def __str__(self) -> str:
         return f"label {self.wanted!r}"

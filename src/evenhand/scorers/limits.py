@@ -9,7 +9,7 @@ from evenhand.core.errors import ScoreError
 from evenhand.core.expect import Trial
 from evenhand.core.score import Score, check
 from evenhand.core.traits import Traits
-from evenhand.scorers.given import need_number
+from evenhand.scorers.argument_checks import need_number
 
 
 @dataclass(frozen=True, slots=True)

@@ -140,9 +140,9 @@ def metric(name: str) -> Metric:
         raise UsageError(
             f"metrics: {name!r} is not a name", hint=f"There are: {', '.join(names())}."
         )
-    found = own_metric(name)
-    if found is not None:
-        return found
+    own = own_metric(name)
+    if own is not None:
+        return own
     added = plugin(SCORERS, name)
     if added is not None:
         return _added(added)
@@ -158,9 +158,9 @@ def own_metric(name: str) -> Metric | None:
         UsageError: It is one of ours, and its cut is no number.
     """
     for written in (name, name.replace("-", "_").lower()):
-        found = _TABLE.get(written) or _cut(written)
-        if found is not None:
-            return found
+        listed = _TABLE.get(written) or _cut(written)
+        if listed is not None:
+            return listed
     try:
         ranking = parse(name)
     except ValueError as error:
@@ -178,16 +178,16 @@ def own_metric(name: str) -> Metric | None:
 
 def _added(added: Plugin) -> Metric:
     """What a package adds, as a metric: a function, a scorer, or a class of scorers."""
-    given = added.load()
+    loaded = added.load()
     try:
-        if not isinstance(given, type):
-            return of_scorer(as_scorer(given, added.name), added.name)
-        kind = cast("Callable[..., Scorer]", given)
+        if not isinstance(loaded, type):
+            return of_scorer(as_scorer(loaded, added.name), added.name)
+        kind = cast("Callable[..., Scorer]", loaded)
         parameters = inspect.signature(kind).parameters.values()
         needs = [p.name for p in parameters if p.default is p.empty and p.kind is not p.VAR_KEYWORD]
     except (UsageError, TypeError, ValueError) as error:  # no scorer, or without a signature
         raise added.broken("cannot be used", error) from error
-    if not hasattr(given, "score") or not MATERIAL.keys() >= set(needs):
+    if not hasattr(loaded, "score") or not MATERIAL.keys() >= set(needs):
         raise added.broken(f"is not a class with a score() that is made of {', '.join(MATERIAL)}")
     return of_class(added.name, kind, *(_PARTS[name] for name in needs))
 
@@ -230,7 +230,7 @@ def overall(
     """
     need_weights(weights, metrics)
     part = [one for one in metrics if one.name in overall_of(values, metrics, weights)]
-    given = [1.0 if weights is None else weights[one.name] for one in part]
+    shares = [1.0 if weights is None else weights[one.name] for one in part]
     if not part:
         return None
     good = [
@@ -238,7 +238,7 @@ def overall(
         for one in part
         if (value := values[one.name]) is not None
     ]
-    return math.fsum(map(operator.mul, given, good)) / math.fsum(given)
+    return math.fsum(map(operator.mul, shares, good)) / math.fsum(shares)
 
 
 def overall_of(
@@ -327,13 +327,13 @@ _STORED = {name: name for name in (REFERENCE_CLAIMS, ENTITIES, SUB_QUESTIONS)} |
 
 
 def _arguments(kind: Callable[..., Scorer], answered: AnsweredQuestion) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    arguments: dict[str, Any] = {}
     for name in _parameters(kind):
         if name in MATERIAL:
-            found[name] = MATERIAL[name](answered)
+            arguments[name] = MATERIAL[name](answered)
         elif name in _STORED and _STORED[name] in answered.metadata:
-            found[name] = answered.metadata[_STORED[name]]
-    return found
+            arguments[name] = answered.metadata[_STORED[name]]
+    return arguments
 
 
 @functools.cache
@@ -343,11 +343,11 @@ def _parameters(kind: Callable[..., Scorer]) -> tuple[str, ...]:
 
 def _cut(name: str) -> Metric | None:
     """Precision among the first k passages."""
-    found = _AT.fullmatch(name)
-    if found is None:
+    match = _AT.fullmatch(name)
+    if match is None:
         return None
-    ranked = found[1] != "context_precision"
-    return of_class(name, ContextPrecision, "context", ranked=ranked, k=int(found[2]))
+    ranked = match[1] != "context_precision"
+    return of_class(name, ContextPrecision, "context", ranked=ranked, k=int(match[2]))
 
 
 def _wording(name: str) -> Metric:

@@ -10,7 +10,7 @@ from evenhand.core.errors import JudgeError, UsageError
 from evenhand.core.expect import Trial
 from evenhand.core.score import Score
 from evenhand.core.traits import Traits
-from evenhand.scorers.given import need_mapping, need_number, need_text
+from evenhand.scorers.argument_checks import need_mapping, need_number, need_text
 from evenhand.scorers.judge_prompt import fenced, judge_prompt, mark_of
 from evenhand.scorers.judge_reply import confidence_of, reasoning_of, the_object, yes_or_no
 from evenhand.scorers.judging import (

@@ -15,7 +15,7 @@ from evenhand.core.expect import Trial
 from evenhand.core.message import Model
 from evenhand.core.score import Score
 from evenhand.core.traits import Traits
-from evenhand.scorers.given import need_number, need_text
+from evenhand.scorers.argument_checks import need_number, need_text
 from evenhand.scorers.judge_prompt import judge_prompt
 from evenhand.scorers.judge_reply import confidence_of, reasoning_of, the_object, value_shown
 from evenhand.scorers.judging import (
@@ -104,15 +104,15 @@ class Preferred(AsksJudge):
             "orders": [one, two],
         }
         for name in ("warning", "suspect"):
-            found = one.get(name) or two.get(name)
-            if found:
-                metadata[name] = found
+            note = one.get(name) or two.get(name)
+            if note:
+                metadata[name] = note
         if winner == "tie":
             value, passed = {"half": (0.5, False), "win": (1.0, True), "lose": (0.0, False)}[
                 self.ties
             ]
-            said = "the judge says so" if consistent else "the order decided"
-            reason = f"a tie, {said}: {one['reasoning']}"
+            why = "the judge says so" if consistent else "the order decided"
+            reason = f"a tie, {why}: {one['reasoning']}"
         else:
             passed = winner == "output"
             value = 1.0 if passed else 0.0
@@ -134,8 +134,8 @@ class Preferred(AsksJudge):
         )
         words = ["first", "second"] if self.ties == "forbid" else ["first", "second", "tie"]
 
-        def read(said: str) -> tuple[str, str, float | None]:
-            value = the_object(said, ["winner"])
+        def read(answer: str) -> tuple[str, str, float | None]:
+            value = the_object(answer, ["winner"])
             place = str(value["winner"]).strip().lower()
             if place not in words:
                 raise JudgeError(

@@ -9,7 +9,7 @@ from evenhand.core.errors import JudgeError, UsageError
 from evenhand.core.expect import Trial
 from evenhand.core.score import Score
 from evenhand.core.traits import Traits, TraitsOf
-from evenhand.scorers.given import need_number, need_text
+from evenhand.scorers.argument_checks import need_number, need_text
 from evenhand.scorers.judge_prompt import judge_prompt
 from evenhand.scorers.judge_reply import confidence_of, number, reasoning_of, the_object
 from evenhand.scorers.judging import (
@@ -78,26 +78,26 @@ class Rating(AsksJudge):
             },
         )
 
-        def read(said: str) -> tuple[float, str, float | None]:
-            value = the_object(said, ["score"])
+        def read(answer: str) -> tuple[float, str, float | None]:
+            value = the_object(answer, ["score"])
             if value["score"] is None:
                 raise JudgeError("the judge gave no score")
-            found = rubric.checked(number(value["score"], None))
-            return found, reasoning_of(value), confidence_of(value)
+            score = rubric.checked(number(value["score"], None))
+            return score, reasoning_of(value), confidence_of(value)
 
         keys = (
             f'with the keys "reasoning", "score" ({rubric.scores}) and "confidence" (from 0 to 1)'
         )
         schema = answer_schema(score=rubric.schema)
-        reply, (found, reasoning, confidence) = await asked(model, prompt, read, keys, schema)
+        reply, (score, reasoning, confidence) = await asked(model, prompt, read, keys, schema)
         metadata = {
-            "score": found,
+            "score": score,
             "reasoning": reasoning,
             "rubric": rubric.name,
             "scale": list(rubric.scale),
             **kept(reply, model, version, confidence, self.unsure_below, text, prompt=prompt),
         }
-        return Score(found, None, reasoning, metadata, scale=self.traits.scale)
+        return Score(score, None, reasoning, metadata, scale=self.traits.scale)
 
     @property
     def own_traits(self) -> Traits:

@@ -44,12 +44,12 @@ class Ranked:
         object.__setattr__(self, "relevant", relevant_of(str(self.metric), self.relevant))
 
     def score(self, output: Any, trial: Trial | None = None) -> Score:  # noqa: ARG002 (the Protocol's)
-        found = _retrieved(str(self.metric), output)
-        value = self.metric(found, self.relevant)
+        retrieved = _retrieved(str(self.metric), output)
+        value = self.metric(retrieved, self.relevant)
         if value is None:
             return Score(None, reason="nothing is relevant, so there is nothing to find")
-        shown = [name for name in list(found)[:_SHOWN] if name in self.relevant]
-        missing = len(self.relevant) - len(set(found) & set(self.relevant))
+        shown = [name for name in list(retrieved)[:_SHOWN] if name in self.relevant]
+        missing = len(self.relevant) - len(set(retrieved) & set(self.relevant))
         reason = f"of {len(self.relevant)} relevant, {missing} not retrieved" if missing else ""
         return Score(value, reason=reason, metadata={"relevant_retrieved": list(map(str, shown))})
 
@@ -122,14 +122,14 @@ class nDCG(Ranked):  # noqa: N801 (the field's spelling)
         super().__init__(_metric("nDCG_exp" if exponential else "nDCG", k), relevant)
 
 
-def relevant_of(who: str, given: object) -> Relevant:
+def relevant_of(who: str, relevant: object) -> Relevant:
     """What is relevant, as it can be kept: a set of ids, or a dict of grades above 0.
 
     Raises:
         UsageError: It is a bare text, no collection, or has a grade that is no number.
     """
-    if isinstance(given, Mapping):
-        grades = cast("Mapping[Hashable, object]", given)
+    if isinstance(relevant, Mapping):
+        grades = cast("Mapping[Hashable, object]", relevant)
         for name, grade in grades.items():
             if isinstance(grade, bool) or not isinstance(grade, (int, float)):
                 raise UsageError(f"{who}: the grade of {name!r} is {grade!r}, not a number")
@@ -140,7 +140,7 @@ def relevant_of(who: str, given: object) -> Relevant:
             for name, grade in cast("dict[Hashable, float]", grades).items()
             if grade > 0
         }
-    return frozenset(_ids(f"{who}: what is relevant", given))
+    return frozenset(_ids(f"{who}: what is relevant", relevant))
 
 
 def _retrieved(who: str, output: object) -> Retrieved:
@@ -156,13 +156,13 @@ def _retrieved(who: str, output: object) -> Retrieved:
         raise ScoreError(error.message, hint=error.hint) from None
 
 
-def _ids(what: str, given: object) -> list[Hashable]:
+def _ids(what: str, values: object) -> list[Hashable]:
     hint = "Write a list of ids, the best first."
-    if isinstance(given, (str, bytes)):
-        raise UsageError(f"{what} is {given!r}, a text and not a list", hint=hint)
-    if not isinstance(given, (Sequence, Collection)):
-        raise UsageError(f"{what} is {given!r}, not a list", hint=hint)
-    ids = list(cast("Collection[Hashable]", given))
+    if isinstance(values, (str, bytes)):
+        raise UsageError(f"{what} is {values!r}, a text and not a list", hint=hint)
+    if not isinstance(values, (Sequence, Collection)):
+        raise UsageError(f"{what} is {values!r}, not a list", hint=hint)
+    ids = list(cast("Collection[Hashable]", values))
     for one in ids:
         try:
             hash(one)

@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import Any, cast
 
 from evenhand.core.errors import JudgeError, UsageError
-from evenhand.scorers.given import need_text
+from evenhand.scorers.argument_checks import need_text
 
 Level = int | float | range | tuple[int, int]
 """One score; or whole scores from … to …: a pair with both ends, or a Python range without its last."""
@@ -122,10 +122,10 @@ class Rubric:
         return self.name
 
 
-def _is_scale(given: object) -> bool:
-    if not isinstance(given, (tuple, list)) or len(cast("tuple[object, ...]", given)) != 2:
+def _is_scale(value: object) -> bool:
+    if not isinstance(value, (tuple, list)) or len(cast("tuple[object, ...]", value)) != 2:
         return False
-    ends = [e for e in cast("tuple[object, ...]", given) if isinstance(e, (int, float))]
+    ends = [e for e in cast("tuple[object, ...]", value) if isinstance(e, (int, float))]
     return len(ends) == 2 and all(map(math.isfinite, ends)) and ends[0] < ends[1]
 
 

@@ -21,7 +21,7 @@ from evenhand.core.errors import CodeError
 from evenhand.core.expect import Trial
 from evenhand.core.score import Score
 from evenhand.core.secrets import shown
-from evenhand.scorers.code import verdict_of
+from evenhand.scorers.python_code import verdict_of
 from evenhand.scorers.text import quoted
 
 DEFAULT = "get_assert"
@@ -117,8 +117,8 @@ async def called(
         answer = None
     if not isinstance(answer, dict):
         lines = shown(errors.decode("utf-8", "replace")).strip().splitlines()
-        said = f": {lines[-1]}" if lines else ""
-        raise CodeError(f"{name} gave no answer: {ruby} ended with code {code}{said}")
+        last_line = f": {lines[-1]}" if lines else ""
+        raise CodeError(f"{name} gave no answer: {ruby} ended with code {code}{last_line}")
     fields = cast("dict[str, object]", answer)
     if "error" in fields:
         at = f" ({file.name}:{fields['at']})" if fields.get("at") else ""

@@ -13,8 +13,8 @@ from evenhand.core.errors import ScoreError, UsageError
 from evenhand.core.expect import Trial
 from evenhand.core.score import Score, check
 from evenhand.core.traits import Traits
-from evenhand.scorers.found_json import objects_in
-from evenhand.scorers.given import need_mapping
+from evenhand.scorers.argument_checks import need_mapping
+from evenhand.scorers.json_objects import objects_in
 from evenhand.scorers.text import quoted, text_of
 
 _KEYWORDS = frozenset(

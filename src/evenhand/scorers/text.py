@@ -14,11 +14,11 @@ from evenhand.core.errors import ScoreError
 from evenhand.core.expect import Trial
 from evenhand.core.score import Score, check
 from evenhand.core.traits import Traits
-from evenhand.scorers.given import need_text, texts
+from evenhand.scorers.argument_checks import need_text, texts
 from evenhand.scorers.javascript_regex import javascript_pattern, needs_care, search_apart
 
 CLIP = 60
-_FOUND = check(True)
+_CONTAINED = check(True)
 
 
 def text_of(output: object) -> str:
@@ -120,8 +120,8 @@ class Contains:
             )
         text = text_of(output)
         if self.ignore_case:
-            return _found(self.wanted.lower() in text.lower(), text)
-        return _found(self.wanted in text, text)
+            return _containment(self.wanted.lower() in text.lower(), text)
+        return _containment(self.wanted in text, text)
 
     def __str__(self) -> str:
         return f"{'icontains' if self.ignore_case else 'contains'} {quoted(self.wanted)}"
@@ -140,10 +140,10 @@ class ContainsAny:
 
     def score(self, output: Any, trial: Trial | None = None) -> Score:  # noqa: ARG002 (the Protocol's)
         text = text_of(output).lower() if self.ignore_case else text_of(output)
-        found = [w for w in self.wanted if (w.lower() if self.ignore_case else w) in text]
+        present = [w for w in self.wanted if (w.lower() if self.ignore_case else w) in text]
         return (
-            check(True, f"contains {quoted(found[0])}")
-            if found
+            check(True, f"contains {quoted(present[0])}")
+            if present
             else check(False, f"contains none of {_listed(self.wanted)}")
         )
 
@@ -218,20 +218,20 @@ class Matches:
         return _matched(match.span() if match else None, text)
 
     async def _apart(self, pattern: str, text: str, trial: Trial) -> Score:
-        found = await trial.call(search_apart, pattern, text, name=str(self))
-        if isinstance(found, str):
+        span = await trial.call(search_apart, pattern, text, name=str(self))
+        if isinstance(span, str):
             raise ScoreError(
-                f"{self} {found}",
+                f"{self} {span}",
                 hint="A repeat inside a repeat can take forever: write the pattern without one, e.g. a+ for (a+)+.",
             )
-        return _matched(found, text)
+        return _matched(span, text)
 
     def __str__(self) -> str:
         return f"regex {quoted(self.pattern)}"
 
 
-def _found(ok: bool, text: str) -> Score:
-    return _FOUND if ok else check(False, f"not in {quoted(text)}")
+def _containment(ok: bool, text: str) -> Score:
+    return _CONTAINED if ok else check(False, f"not in {quoted(text)}")
 
 
 def _matched(span: tuple[int, int] | None, text: str) -> Score:

@@ -11,7 +11,7 @@ import re
 from bisect import bisect_right
 
 from evenhand.core.errors import JudgeError
-from evenhand.scorers.found_json import whole_objects
+from evenhand.scorers.json_objects import whole_objects
 
 _NAMES = (
     "(?:seed:)?think|thinking|thoughts?|reasoning|reflection|scratchpad|analysis|inner_monologue"
@@ -38,22 +38,22 @@ def without_thinking(text: str) -> str:
     if not tags:
         return text
     objects = list(whole_objects(text))
-    starts = [found.start for found in objects]
-    said, at, thinking = "", 0, False
+    starts = [parsed.start for parsed in objects]
+    kept, at, thinking = "", 0, False
     for tag, opens in sorted(tags, key=lambda item: item[0].start()):
         before = bisect_right(starts, tag.start()) - 1
         within = before >= 0 and tag.start() < objects[before].end
         if tag.start() < at or (within and not thinking):
             continue
         if opens and not thinking:
-            said += text[at : tag.start()]
-            said += _LEFT_OUT if said.strip() else ""
+            kept += text[at : tag.start()]
+            kept += _LEFT_OUT if kept.strip() else ""
         elif not opens and not thinking:
-            said = ""
+            kept = ""
         if opens:
             thinking = True
         else:
             thinking, at = False, tag.end()
     if thinking:
         raise JudgeError("the judge's reply ends in the middle of its thinking")
-    return said + text[at:]
+    return kept + text[at:]

@@ -16,8 +16,8 @@ from evenhand.core.errors import ScoreError, UsageError
 from evenhand.core.expect import Trial
 from evenhand.core.score import Score, check
 from evenhand.core.traits import Traits
-from evenhand.scorers.given import need_list, need_text
-from evenhand.scorers.invocations import Invocation, invocations, named, said, shown
+from evenhand.scorers.argument_checks import need_list, need_text
+from evenhand.scorers.invocations import Invocation, arguments_text, invocations, named, shown
 from evenhand.scorers.text import quoted, same
 
 Arguments = Mapping[str, Any] | Callable[[Mapping[str, Any]], object]
@@ -74,7 +74,9 @@ class CallsTool:
         called = any(self.matches(call, doubt=False) for call in calls)
         if not called and any(self.matches(call, doubt=True) for call in calls):
             raise _unreadable(self, calls)
-        return check(called is not self.negated, _told(calls), calls=[c.kept() for c in calls])
+        return check(
+            called is not self.negated, _calls_text(calls), calls=[c.kept() for c in calls]
+        )
 
     def matches(self, call: Invocation, *, doubt: bool) -> bool:
         """Whether this is such a call, whatever `negated` says.
@@ -102,7 +104,9 @@ class CallsTool:
             return self.name
         if not isinstance(self.arguments, Mapping):
             return f"{self.name} with {named(self.arguments)}"
-        return f"{self.name} with {'exactly ' if self.exact else ''}{said(self.arguments)}"
+        return (
+            f"{self.name} with {'exactly ' if self.exact else ''}{arguments_text(self.arguments)}"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +145,7 @@ class CallsTools:
         passed = self._met(wanted, calls, doubt=False)
         if not passed and self._met(wanted, calls, doubt=True):
             raise _unreadable(self, calls)
-        return check(passed, _told(calls), calls=[call.kept() for call in calls])
+        return check(passed, _calls_text(calls), calls=[call.kept() for call in calls])
 
     def _met(self, wanted: list[CallsTool], calls: Sequence[Invocation], *, doubt: bool) -> bool:
         if self.order != "subset" and len(wanted) != len(calls):
@@ -159,18 +163,18 @@ class CallsTools:
         return f"calls {' and '.join(listed)}" + ("" if self.order == "subset" else ", no others")
 
 
-def _fits(wanted: Mapping[str, Any], given: Mapping[str, Any], exact: bool) -> bool:
-    if exact and wanted.keys() != given.keys():
+def _fits(wanted: Mapping[str, Any], actual: Mapping[str, Any], exact: bool) -> bool:
+    if exact and wanted.keys() != actual.keys():
         return False
-    return all(key in given and _agrees(wanted[key], given[key], exact) for key in wanted)
+    return all(key in actual and _agrees(wanted[key], actual[key], exact) for key in wanted)
 
 
-def _agrees(wanted: object, given: object, exact: bool) -> bool:
+def _agrees(wanted: object, actual: object, exact: bool) -> bool:
     if callable(wanted):
-        return bool(wanted(given))
-    if isinstance(wanted, Mapping) and isinstance(given, Mapping):
-        return _fits(cast("Mapping[str, Any]", wanted), cast("Mapping[str, Any]", given), exact)
-    return same(wanted, given)
+        return bool(wanted(actual))
+    if isinstance(wanted, Mapping) and isinstance(actual, Mapping):
+        return _fits(cast("Mapping[str, Any]", wanted), cast("Mapping[str, Any]", actual), exact)
+    return same(wanted, actual)
 
 
 def _paired(fits: Sequence[Sequence[bool]]) -> bool:
@@ -189,7 +193,7 @@ def _paired(fits: Sequence[Sequence[bool]]) -> bool:
     return all(place(row, set()) for row in range(len(fits)))
 
 
-def _told(calls: Sequence[Invocation]) -> str:
+def _calls_text(calls: Sequence[Invocation]) -> str:
     return "called " + ", ".join(map(str, calls)) if calls else "no tool was called"
 
 

@@ -19,15 +19,15 @@ from evenhand.core.traits import Traits
 from evenhand.metrics import text as measures_of_text
 from evenhand.metrics.meteor import meteor
 from evenhand.metrics.overlap import edit_distance
-from evenhand.scorers.given import need_text, texts
+from evenhand.scorers.argument_checks import need_text, texts
 from evenhand.scorers.text import text_of
 
 Measure = Callable[[str, Sequence[str]], float | None]
 
 
 def _meteor(text: str, references: Sequence[str]) -> float | None:
-    given = [reference for reference in references if reference.strip()]
-    return meteor(text, given) if given else None
+    usable = [reference for reference in references if reference.strip()]
+    return meteor(text, usable) if usable else None
 
 
 def _edits(text: str, references: Sequence[str]) -> float | None:
@@ -80,12 +80,12 @@ class Wording:
                 f"{self.name} is measured by sacrebleu, which is not installed",
                 hint="Install it: pip install 'evenhand[text]'",
             )
-        given = self.references
-        if isinstance(given, str):
-            given = (given,)
-        elif given is None:  # pyright: ignore[reportUnnecessaryComparison] (a case may have nothing expected)
-            need_text(self.name, "the reference", given)
-        object.__setattr__(self, "references", texts(self.name, given))
+        references = self.references
+        if isinstance(references, str):
+            references = (references,)
+        elif references is None:  # pyright: ignore[reportUnnecessaryComparison] (a case may have nothing expected)
+            need_text(self.name, "the reference", references)
+        object.__setattr__(self, "references", texts(self.name, references))
 
     def score(self, output: Any, trial: Trial | None = None) -> Score:  # noqa: ARG002 (the Protocol's)
         value = (self.measure or WORDINGS[self.name])(text_of(output), self.references)

@@ -120,7 +120,7 @@ def _tags(text: str) -> Iterator[_Tag]:
 
 def _pieces(text: str) -> list[tuple[int, int]]:
     """Ranges of balanced elements: neighbours together first, then each of the widest alone."""
-    found: list[
+    spans: list[
         tuple[int, int, int]
     ] = []  # start, end, and the start of the element around it; -1 for none
     opened: list[_Tag] = []
@@ -134,9 +134,9 @@ def _pieces(text: str) -> list[tuple[int, int]]:
                 opened.clear()
                 continue
             start = opened.pop().start
-        found.append((start, tag.end, opened[-1].start if opened else -1))
-    starts = {start for start, _, _ in found}
-    widest = sorted((s, e, p) for s, e, p in found if p not in starts)
+        spans.append((start, tag.end, opened[-1].start if opened else -1))
+    starts = {start for start, _, _ in spans}
+    widest = sorted((s, e, p) for s, e, p in spans if p not in starts)
     together: dict[int, tuple[int, int]] = {}
     count: dict[int, int] = {}
     for start, end, parent in widest:
@@ -157,12 +157,12 @@ class _Element:
         """Its text where it has nothing else; otherwise what it holds, by name."""
         if not self.children:
             return self.text.strip()
-        found: dict[str, object] = {
+        fields: dict[str, object] = {
             name: items[0] if len(items) == 1 else items for name, items in self.children.items()
         }
         if self.text.strip():
-            found["#text"] = self.text.strip()
-        return found
+            fields["#text"] = self.text.strip()
+        return fields
 
 
 def _tree(text: str) -> object:

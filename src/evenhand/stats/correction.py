@@ -86,12 +86,12 @@ def corrected_rate(verdicts: Verdicts, confidence: float = CONFIDENCE) -> Estima
         return None
     tail = (1 - confidence) / 2
     below = _mixture(verdicts)
-    found = Estimate(*(_quantile(below, share) for share in (0.5, tail, 1 - tail)))
+    estimate = Estimate(*(_quantile(below, share) for share in (0.5, tail, 1 - tail)))
     people = verdicts.both_pass + verdicts.missed
     low, high = wilson(people, verdicts.labels, confidence)
-    if high - low < found.high - found.low:
+    if high - low < estimate.high - estimate.low:
         return Estimate(people / verdicts.labels, low, high)
-    return found
+    return estimate
 
 
 def corrected_mean(
@@ -189,8 +189,8 @@ def drawn_at_random(labelled: tuple[int, int], all_items: tuple[int, int]) -> fl
     own = likelihood(passed) + 1e-9
     possible = range(max(0, n - (total - total_passed)), min(n, total_passed) + 1)
     whole = _choices(total, n)
-    found = math.fsum(math.exp(x - whole) for x in map(likelihood, possible) if x <= own)
-    return min(1.0, found)
+    probability = math.fsum(math.exp(x - whole) for x in map(likelihood, possible) if x <= own)
+    return min(1.0, probability)
 
 
 def _choices(n: int, k: int) -> float:

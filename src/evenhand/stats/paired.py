@@ -93,13 +93,13 @@ class Differences:
                 return -math.inf, math.inf
             if self.scale is None:
                 return 0.0, 0.0
-            found = mean_on_scale(self._sums, self.scale, confidence)
-            return found[1:] if found else (-math.inf, math.inf)
+            estimate = mean_on_scale(self._sums, self.scale, confidence)
+            return estimate[1:] if estimate else (-math.inf, math.inf)
         worth = 1.0 if self.plain else self._worth(confidence)
         ahead = math.fsum(d for d in self.cases if d > 0) * worth
         behind = -math.fsum(d for d in self.cases if d < 0) * worth
-        found = paired_rates(self.n * worth, ahead, behind, confidence)
-        return found.low, found.high
+        estimate = paired_rates(self.n * worth, ahead, behind, confidence)
+        return estimate.low, estimate.high
 
     def p(self) -> float:
         """The two-sided p-value that there is no difference; 1 for no cases. See `sign_flip` and `p_on_scale`."""

@@ -174,8 +174,8 @@ def share_of(
 
 
 def _mean(shares: Sequence[float], confidence: float) -> tuple[float, float, float]:
-    found = mean_on_scale(((share, 1) for share in shares), (0, 1), confidence)
-    if found is None:
+    estimate = mean_on_scale(((share, 1) for share in shares), (0, 1), confidence)
+    if estimate is None:
         msg = "no cases have no mean"
         raise ValueError(msg)
-    return found
+    return estimate

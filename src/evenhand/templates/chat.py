@@ -66,8 +66,8 @@ def _filled(value: object, variables: Mapping[str, Any], templates: Templates) -
     if isinstance(value, list):
         return [_filled(item, variables, templates) for item in cast("list[object]", value)]
     if isinstance(value, dict):
-        given = cast("dict[str, object]", value)
-        return {key: _filled(item, variables, templates) for key, item in given.items()}
+        fields = cast("dict[str, object]", value)
+        return {key: _filled(item, variables, templates) for key, item in fields.items()}
     return value
 
 

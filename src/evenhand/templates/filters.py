@@ -22,18 +22,18 @@ def read_templates(
         at: Where its parts stand.
     """
     templates = Templates(env)
-    given = value.get("nunjucksFilters")
-    if given is None:
+    filters = value.get("nunjucksFilters")
+    if filters is None:
         return templates, []
-    if not isinstance(given, Mapping):
+    if not isinstance(filters, Mapping):
         findings.problem(
             at("nunjucksFilters"),
-            f"nunjucksFilters is {given!r}, not an object",
+            f"nunjucksFilters is {filters!r}, not an object",
             "Write a name and its file for each: shout: file://shout.js",
         )
         return templates, []
     files: list[Path] = []
-    for name, reference in cast("Mapping[str, object]", given).items():
+    for name, reference in cast("Mapping[str, object]", filters).items():
         path = base / str(reference).removeprefix("file://")
         files.append(path)
         try:

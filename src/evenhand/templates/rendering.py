@@ -93,13 +93,13 @@ class Templates:
         Raises:
             TemplateError: It cannot be read.
         """
-        found = self._compiled.get(template)
-        if found is None:
-            found = _of_names(template) or self._by_engine(template)
+        render = self._compiled.get(template)
+        if render is None:
+            render = _of_names(template) or self._by_engine(template)
             if len(self._compiled) >= KEPT:
                 self._compiled.clear()
-            self._compiled[template] = found
-        return found
+            self._compiled[template] = render
+        return render
 
     def add_filter(self, name: str, path: Path) -> None:
         """A filter of the config's own: the function that a file of JavaScript exports.

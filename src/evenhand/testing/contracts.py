@@ -114,8 +114,8 @@ async def check_store(folder: Path) -> None:
         _promise(settled == [0, 2], "settled trials are known after reopening; errors are not")
         doubts = [record.start.key for record in again.in_doubt()]
         _promise(doubts == ["other"], "a call without an end is in doubt")
-        found = again.answered("key", "0.0")
-        _promise(found is not None and found.body == b"answer", "a received reply is found again")
+        reply = again.answered("key", "0.0")
+        _promise(reply is not None and reply.body == b"answer", "a received reply is found again")
         await again.settle(_result(3, "fail", 0.0))
     finally:
         await again.finish("finished")

@@ -25,12 +25,12 @@ def answered(
     """
     if kind in shapes.MEASURED:
         return _measured(kind, body, asked, rule, number)
-    said = rule.said(asked.text)
+    text = rule.reply_text(asked.text)
     if kind == shapes.CHAT:
-        return shapes.chat(body, asked, said, rule.finish_reason, number, rule.tool_calls)
+        return shapes.chat(body, asked, text, rule.finish_reason, number, rule.tool_calls)
     if kind in (shapes.MESSAGES, shapes.RAW_PREDICT):
-        return shapes.message(body, asked, said, rule.finish_reason, number, rule.tool_calls)
-    return _SAID[kind](asked, said, rule, number)
+        return shapes.message(body, asked, text, rule.finish_reason, number, rule.tool_calls)
+    return _WRITERS[kind](asked, text, rule, number)
 
 
 def _measured(
@@ -68,14 +68,14 @@ def _prediction(asked: ScriptedRequest, flagged: object, number: int) -> dict[st
     }
 
 
-def _completion(asked: ScriptedRequest, said: str, rule: Rule, number: int) -> dict[str, Any]:
-    read, written = shapes.tokens(asked.text), shapes.tokens(said)
+def _completion(asked: ScriptedRequest, text: str, rule: Rule, number: int) -> dict[str, Any]:
+    read, written = shapes.tokens(asked.text), shapes.tokens(text)
     return {
         "id": f"cmpl-{number}",
         "object": "text_completion",
         "model": asked.model,
         "choices": [
-            {"index": 0, "text": said, "finish_reason": rule.finish_reason, "logprobs": None}
+            {"index": 0, "text": text, "finish_reason": rule.finish_reason, "logprobs": None}
         ],
         "usage": {
             "prompt_tokens": read,
@@ -85,9 +85,9 @@ def _completion(asked: ScriptedRequest, said: str, rule: Rule, number: int) -> d
     }
 
 
-def _response(asked: ScriptedRequest, said: str, rule: Rule, number: int) -> dict[str, Any]:
+def _response(asked: ScriptedRequest, spoken: str, rule: Rule, number: int) -> dict[str, Any]:
     cut = rule.finish_reason == "length"
-    text = {"type": "output_text", "text": said, "annotations": []}
+    text = {"type": "output_text", "text": spoken, "annotations": []}
     message = {"type": "message", "role": "assistant", "content": [text]}
     return {
         "id": f"resp_{number}",
@@ -96,16 +96,19 @@ def _response(asked: ScriptedRequest, said: str, rule: Rule, number: int) -> dic
         "status": "incomplete" if cut else "completed",
         "incomplete_details": {"reason": "max_output_tokens"} if cut else None,
         "output": [
-            *([message] if said or not rule.tool_calls else []),
+            *([message] if spoken or not rule.tool_calls else []),
             *response_calls(rule.tool_calls, number),
         ],
-        "usage": {"input_tokens": shapes.tokens(asked.text), "output_tokens": shapes.tokens(said)},
+        "usage": {
+            "input_tokens": shapes.tokens(asked.text),
+            "output_tokens": shapes.tokens(spoken),
+        },
     }
 
 
-def _content(asked: ScriptedRequest, said: str, rule: Rule, number: int) -> dict[str, Any]:
-    text = [{"text": said}] if said or not rule.tool_calls else []
-    read, written = shapes.tokens(asked.text), shapes.tokens(said)
+def _content(asked: ScriptedRequest, spoken: str, rule: Rule, number: int) -> dict[str, Any]:
+    text = [{"text": spoken}] if spoken or not rule.tool_calls else []
+    read, written = shapes.tokens(asked.text), shapes.tokens(spoken)
     candidate = {
         "content": {"role": "model", "parts": [*text, *content_calls(rule.tool_calls)]},
         "finishReason": _GOOGLE_REASON.get(rule.finish_reason, rule.finish_reason),
@@ -123,42 +126,42 @@ def _content(asked: ScriptedRequest, said: str, rule: Rule, number: int) -> dict
     }
 
 
-def _ollama(asked: ScriptedRequest, said: str, rule: Rule) -> dict[str, Any]:
+def _ollama(asked: ScriptedRequest, text: str, rule: Rule) -> dict[str, Any]:
     return {
         "model": asked.model,
         "done": True,
         "done_reason": rule.finish_reason,
         "prompt_eval_count": shapes.tokens(asked.text),
-        "eval_count": shapes.tokens(said),
+        "eval_count": shapes.tokens(text),
     }
 
 
-def _ollama_chat(asked: ScriptedRequest, said: str, rule: Rule, number: int) -> dict[str, Any]:
+def _ollama_chat(asked: ScriptedRequest, text: str, rule: Rule, number: int) -> dict[str, Any]:
     del number
     tools = {"tool_calls": ollama_calls(rule.tool_calls)} if rule.tool_calls else {}
     return {
-        **_ollama(asked, said, rule),
-        "message": {"role": "assistant", "content": said, **tools},
+        **_ollama(asked, text, rule),
+        "message": {"role": "assistant", "content": text, **tools},
     }
 
 
-def _ollama_text(asked: ScriptedRequest, said: str, rule: Rule, number: int) -> dict[str, Any]:
+def _ollama_text(asked: ScriptedRequest, text: str, rule: Rule, number: int) -> dict[str, Any]:
     del number
-    return {**_ollama(asked, said, rule), "response": said}
+    return {**_ollama(asked, text, rule), "response": text}
 
 
-def _llama(asked: ScriptedRequest, said: str, rule: Rule, number: int) -> dict[str, Any]:
+def _llama(asked: ScriptedRequest, text: str, rule: Rule, number: int) -> dict[str, Any]:
     del number
     return {
-        "content": said,
+        "content": text,
         "stop": True,
         "stop_type": "limit" if rule.finish_reason == "length" else "eos",
         "tokens_evaluated": shapes.tokens(asked.text),
-        "tokens_predicted": shapes.tokens(said),
+        "tokens_predicted": shapes.tokens(text),
     }
 
 
-_SAID = {
+_WRITERS = {
     shapes.COMPLETIONS: _completion,
     shapes.RESPONSES: _response,
     shapes.GENERATE_CONTENT: _content,

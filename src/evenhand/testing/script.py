@@ -106,21 +106,24 @@ class Rule:
         if problems:
             raise ValueError("; ".join(problems))
 
-    def said(self, conversation: str) -> str:
+    def reply_text(self, conversation: str) -> str:
         """The reply as text."""
         reply = self.reply
         if callable(reply):
             reply = cast("Callable[[str], object]", reply)(conversation)
         return reply if isinstance(reply, str) else json.dumps(reply, ensure_ascii=False)
 
+    said = reply_text
+    """Its name in earlier versions."""
+
     def fits(self, asked: ScriptedRequest) -> bool:
         """Whether all that the rule names is found."""
         return (
             (not self.model or self.model == asked.model)
-            and (not self.path or _found(self.path, asked.path))
-            and (not self.last or _found(self.last, asked.last))
-            and (not self.system or _found(self.system, asked.system))
-            and all(_found(pattern, asked.text) for pattern in self.match)
+            and (not self.path or _matches(self.path, asked.path))
+            and (not self.last or _matches(self.last, asked.last))
+            and (not self.system or _matches(self.system, asked.system))
+            and all(_matches(pattern, asked.text) for pattern in self.match)
         )
 
 
@@ -172,8 +175,8 @@ class Script:
                 column = error.colno if isinstance(error, json.JSONDecodeError) else 0
                 problems.append(Problem(file, number, column, f"is not JSON: {error}", _JSON_HINT))
                 continue
-            rule, found = _rule(value)
-            problems += [Problem(file, number, 0, what, hint) for what, hint in found]
+            rule, mistakes = _rule(value)
+            problems += [Problem(file, number, 0, what, hint) for what, hint in mistakes]
             if rule is not None:
                 rules.append(rule)
         if problems:
@@ -216,7 +219,7 @@ def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern, re.DOTALL)  # kept by us: re itself forgets all but some hundred
 
 
-def _found(pattern: str, text: str) -> bool:
+def _matches(pattern: str, text: str) -> bool:
     return _compiled(pattern).search(text) is not None
 
 
@@ -261,26 +264,26 @@ def _rule(value: object) -> tuple[Rule | None, list[_Finding]]:
     if not isinstance(value, dict):
         return None, [(f"a rule is an object, and this is {_short(value)}", _JSON_HINT)]
     row = cast("dict[str, Any]", value)
-    found = [_unknown(key, RULE_KEYS) for key in row if key not in RULE_KEYS]
+    problems = [_unknown(key, RULE_KEYS) for key in row if key not in RULE_KEYS]
     for key, (wanted, kinds) in RULE_KEYS.items():
-        given = row.get(key)
-        if given is None:
+        entry = row.get(key)
+        if entry is None:
             if key in row:
-                found.append((f"'{key}' is null, and has to be {wanted}", ""))
-        elif not isinstance(given, kinds) or (isinstance(given, bool) and bool not in kinds):
-            found.append((f"'{key}' is {_short(given)}, and has to be {wanted}", ""))
-        elif key in ("times", "latency_ms") and given < 0:
-            found.append((f"'{key}' is {given}, and cannot be negative", ""))
-    if found:
-        return None, found
-    places, found = _places(row.get("match", {}))
+                problems.append((f"'{key}' is null, and has to be {wanted}", ""))
+        elif not isinstance(entry, kinds) or (isinstance(entry, bool) and bool not in kinds):
+            problems.append((f"'{key}' is {_short(entry)}, and has to be {wanted}", ""))
+        elif key in ("times", "latency_ms") and entry < 0:
+            problems.append((f"'{key}' is {entry}, and cannot be negative", ""))
+    if problems:
+        return None, problems
+    places, problems = _places(row.get("match", {}))
     fault = str(row.get("fault", ""))
-    found += [(problem, "") for problem in (_faulty(fault) if fault else [])]
-    found += [(problem, "") for problem in problems_of(row.get("tool_calls", []))]
+    problems += [(problem, "") for problem in (_faulty(fault) if fault else [])]
+    problems += [(problem, "") for problem in problems_of(row.get("tool_calls", []))]
     for pattern in [*places["text"], *(places[p] for p in ("last", "system", "path"))]:
-        found += [(problem, "") for problem in _pattern_problems(pattern)]
-    if found:
-        return None, found
+        problems += [(problem, "") for problem in _pattern_problems(pattern)]
+    if problems:
+        return None, problems
     rule = Rule(
         match=tuple(places["text"]),
         reply=row.get("reply", ""),
@@ -302,21 +305,21 @@ def _rule(value: object) -> tuple[Rule | None, list[_Finding]]:
 def _places(match: Any) -> tuple[dict[str, Any], list[_Finding]]:
     """Where to look for which pattern: everything is text, but `text` is a list of them."""
     places: dict[str, Any] = {"text": [], "last": "", "system": "", "model": "", "path": ""}
-    found: list[_Finding] = []
+    problems: list[_Finding] = []
     named: dict[str, Any] = match if isinstance(match, dict) else {"text": match}
-    for place, given in named.items():
+    for place, pattern in named.items():
         if place not in _PLACES:
-            found.append(_unknown(place, _PLACES))
+            problems.append(_unknown(place, _PLACES))
         elif place == "text":
-            patterns: list[Any] = given if isinstance(given, list) else [given]
+            patterns: list[Any] = pattern if isinstance(pattern, list) else [pattern]
             wrong = [p for p in patterns if not isinstance(p, str)]
-            found += [(f"'match' holds {_short(p)}, and a pattern is text", "") for p in wrong]
+            problems += [(f"'match' holds {_short(p)}, and a pattern is text", "") for p in wrong]
             places["text"] = [p for p in patterns if isinstance(p, str)]
-        elif isinstance(given, str):
-            places[place] = given
+        elif isinstance(pattern, str):
+            places[place] = pattern
         else:
-            found.append((f"'match.{place}' is {_short(given)}, and a pattern is text", ""))
-    return places, found
+            problems.append((f"'match.{place}' is {_short(pattern)}, and a pattern is text", ""))
+    return places, problems
 
 
 def _unknown(key: str, known: Sequence[str] | Mapping[str, object]) -> _Finding:

@@ -49,14 +49,14 @@ class Scripted:
     most_at_once: int = 0
 
     def request(self, prompt: Prompt) -> Request:
-        said = {
+        parts = {
             "model": self.id,
             "messages": [[m.role, m.content] for m in prompt.messages],
             "config": prompt.config,
             "task": prompt.task,
             **({} if prompt.schema is None else {"schema": prompt.schema}),
         }
-        identity = encode(said)
+        identity = encode(parts)
         return Request(
             identity=identity,
             key=digest(identity),
@@ -75,17 +75,17 @@ class Scripted:
         self.most_at_once = max(self.most_at_once, self.in_flight)
         try:
             await asyncio.sleep(self.latency_s)
-            said = "" if prompt.task == "embed" else self._next(prompt)
+            reply = "" if prompt.task == "embed" else self._next(prompt)
         finally:
             self.in_flight -= 1
-        if isinstance(said, Exception):
-            raise said
-        counts: dict[str, object] = {"in": len(prompt.text) // 4, "out": len(said) // 4}
+        if isinstance(reply, Exception):
+            raise reply
+        counts: dict[str, object] = {"in": len(prompt.text) // 4, "out": len(reply) // 4}
         if prompt.task == "embed":
             counts["vector"] = vector(prompt.text, 256)
         elif prompt.task != "generate":
-            counts["labels"] = _labels(said)
-        return Answer(encode({"text": said, **counts}), self.latency_s)
+            counts["labels"] = _labels(reply)
+        return Answer(encode({"text": reply, **counts}), self.latency_s)
 
     def reply(self, body: bytes) -> Reply:
         value = cast("dict[str, object]", decode(body))
@@ -117,11 +117,11 @@ class Scripted:
         return replies[(len(self.asked) - 1) % len(replies)]
 
 
-def _labels(said: str) -> object:
+def _labels(text: str) -> object:
     try:
-        value = decode(said)
+        value = decode(text)
     except ValueError:
         value = None
     if isinstance(value, dict):
         return cast("dict[str, object]", value)
-    return {said: 1.0} if said else {}
+    return {text: 1.0} if text else {}

@@ -234,8 +234,8 @@ class FakeProvider:
             rule = Rule()
         if rule is None:
             self._log(asked, key, api_key, 400)
-            said = " ".join(asked.text.split())[:200]
-            connection.answer(self._refusal(kind, 400, f"the script has no rule for: {said}"))
+            excerpt = " ".join(asked.text.split())[:200]
+            connection.answer(self._refusal(kind, 400, f"the script has no rule for: {excerpt}"))
             return
         fault = rule.fault or self.script.fault_for(key, attempt)
         status = int(fault) if fault.isdigit() else 0 if fault in _UNHEARD else 200
@@ -328,9 +328,9 @@ class FakeProvider:
             return response(200, shapes.written(shapes.models([*named, *self._models])), "")
         return self._refusal("", 404, f"there is nothing at {request.method} {path}")
 
-    def _refusal(self, kind: str, status: int, said: str, rule: Rule | None = None) -> bytes:
+    def _refusal(self, kind: str, status: int, message: str, rule: Rule | None = None) -> bytes:
         return response(
-            status, shapes.written(shapes.error(kind, status, said)), self._head(kind, rule)
+            status, shapes.written(shapes.error(kind, status, message)), self._head(kind, rule)
         )
 
     def _head(self, kind: str, rule: Rule | None) -> str:
@@ -361,9 +361,9 @@ def _timed(value: str, now: float) -> str:
     if "{" not in value:
         return value
 
-    def moment(found: re.Match[str]) -> str:
-        then = now + float(found[2])
-        if found[1] == "date":
+    def moment(match: re.Match[str]) -> str:
+        then = now + float(match[2])
+        if match[1] == "date":
             return formatdate(then, usegmt=True)
         return datetime.fromtimestamp(then, UTC).isoformat().replace("+00:00", "Z")
 

@@ -90,10 +90,10 @@ def asked(body: Mapping[str, Any], path: str) -> ScriptedRequest:
     others += [("user", _text(text)) for text in texts if text and not isinstance(text, list)]
     others += [("user", _text(item.get("content"))) for item in _items(body.get("instances"))]
     last = next((text for role, text in reversed(others) if role == "user"), "")
-    said = [*system, *(text for _, text in others)]
+    conversation = [*system, *(text for _, text in others)]
     return ScriptedRequest(
         model=str(body.get("model") or _model_in(path)),
-        text="\n".join(text for text in said if text),
+        text="\n".join(text for text in conversation if text),
         system="\n".join(text for text in system if text),
         last=last,
         path=path,
@@ -109,7 +109,7 @@ def _model_in(path: str) -> str:
 
 def _schema(body: Mapping[str, Any]) -> Mapping[str, Any] | None:
     """OpenAI has it in `response_format.json_schema`, Anthropic in `output_config.format`."""
-    found: Any = None
+    schema: Any = None
     for keys in (
         ("response_format", "json_schema", "schema"),
         ("output_config", "format", "schema"),
@@ -117,8 +117,8 @@ def _schema(body: Mapping[str, Any]) -> Mapping[str, Any] | None:
         value: Any = body
         for key in keys:
             value = value.get(key) if isinstance(value, Mapping) else None  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
-        found = found or value
-    return cast("Mapping[str, Any]", found) if isinstance(found, Mapping) else None
+        schema = schema or value
+    return cast("Mapping[str, Any]", schema) if isinstance(schema, Mapping) else None
 
 
 def chat(
@@ -178,13 +178,13 @@ def message(
     text, stop = _stopped(text, body.get("stop_sequences"))
     if calls and finish_reason == "stop":
         finish_reason = "tool_calls"
-    said = [{"type": "text", "text": text}] if text or not calls else []
+    content = [{"type": "text", "text": text}] if text or not calls else []
     return {
         "id": f"msg_{number}",
         "type": "message",
         "role": "assistant",
         "model": asked.model,
-        "content": [*said, *message_calls(calls, number)],
+        "content": [*content, *message_calls(calls, number)],
         "stop_reason": "stop_sequence"
         if stop
         else _ANTHROPIC_REASON.get(finish_reason, finish_reason),
@@ -204,11 +204,11 @@ def models(names: Sequence[str]) -> dict[str, Any]:
 
 def embeddings(body: Mapping[str, Any]) -> dict[str, Any]:
     """Unit vectors of hashed words: texts that share words lie close together."""
-    given = body.get("input", "")
+    input_ = body.get("input", "")
     texts = (
-        [str(text) for text in cast("list[object]", given)]
-        if isinstance(given, list)
-        else [str(given)]
+        [str(text) for text in cast("list[object]", input_)]
+        if isinstance(input_, list)
+        else [str(input_)]
     )
     size = body.get("dimensions")
     dims = size if isinstance(size, int) and 0 < size <= LONGEST_VECTOR else 256
@@ -230,17 +230,17 @@ def embeddings(body: Mapping[str, Any]) -> dict[str, Any]:
 
 def moderation(body: Mapping[str, Any], flagged: object, number: int) -> dict[str, Any]:
     """What a text violates: category → score as the rule says, and two categories that are always looked at."""
-    found = cast("Mapping[str, object]", flagged) if isinstance(flagged, Mapping) else {}
-    names = dict.fromkeys([*found, "hate", "violence"])
+    scores = cast("Mapping[str, object]", flagged) if isinstance(flagged, Mapping) else {}
+    names = dict.fromkeys([*scores, "hate", "violence"])
     result = {
-        "flagged": bool(found),
-        "categories": {name: name in found for name in names},
-        "category_scores": {name: found.get(name, 0.001) for name in names},
+        "flagged": bool(scores),
+        "categories": {name: name in scores for name in names},
+        "category_scores": {name: scores.get(name, 0.001) for name in names},
     }
     return {"id": f"modr-{number}", "model": body.get("model", ""), "results": [result]}
 
 
-def error(kind: str, status: int, said: str) -> dict[str, Any]:
+def error(kind: str, status: int, message: str) -> dict[str, Any]:
     """An error as the vendor would word it."""
     types = {
         400: "invalid_request_error",
@@ -250,9 +250,9 @@ def error(kind: str, status: int, said: str) -> dict[str, Any]:
     }
     type_ = types.get(status, "api_error")
     if kind == MESSAGES:
-        return {"type": "error", "error": {"type": type_, "message": said}}
+        return {"type": "error", "error": {"type": type_, "message": message}}
     codes = {401: "invalid_api_key", 404: "model_not_found", 429: "rate_limit_exceeded"}
-    return {"error": {"message": said, "type": type_, "param": None, "code": codes.get(status)}}
+    return {"error": {"message": message, "type": type_, "param": None, "code": codes.get(status)}}
 
 
 def events(kind: str, answer: Mapping[str, Any], body: Mapping[str, Any]) -> bytes:
@@ -329,9 +329,9 @@ def silenced(data: bytes, content: str) -> bytes:
 
 def _without_text(value: Any) -> Any:
     if isinstance(value, dict):
-        given = cast("dict[str, Any]", value)
-        silent = {key for key in _TEXTS if isinstance(given.get(key), str)}
-        return {key: None if key in silent else _without_text(v) for key, v in given.items()}
+        fields = cast("dict[str, Any]", value)
+        silent = {key for key in _TEXTS if isinstance(fields.get(key), str)}
+        return {key: None if key in silent else _without_text(v) for key, v in fields.items()}
     if isinstance(value, list):
         return [_without_text(item) for item in cast("list[Any]", value)]
     return value
@@ -353,12 +353,12 @@ def tokens(text: str) -> int:
 def _stopped(text: str, stops: object) -> tuple[str, str | None]:
     """The text up to the first stop sequence in it, and which that was."""
     listed = [stops] if isinstance(stops, str) else stops if isinstance(stops, list) else []
-    found = [
+    present = [
         stop for stop in cast("list[object]", listed) if isinstance(stop, str) and stop in text
     ]
-    if not found:
+    if not present:
         return text, None
-    first = min(found, key=text.find)
+    first = min(present, key=text.find)
     return text[: text.find(first)], first
 
 
@@ -366,10 +366,10 @@ def _messages(body: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return _items(body.get("messages", body.get("contents", body.get("input"))))
 
 
-def _items(given: object) -> list[Mapping[str, Any]]:
-    if not isinstance(given, list):
+def _items(value: object) -> list[Mapping[str, Any]]:
+    if not isinstance(value, list):
         return []
-    return [m for m in cast("list[Any]", given) if isinstance(m, Mapping)]
+    return [m for m in cast("list[Any]", value) if isinstance(m, Mapping)]
 
 
 def _text(content: object) -> str:

@@ -14,13 +14,13 @@ def problems_of(calls: object) -> list[str]:
     """What is wrong with a rule's tool calls; empty for nothing."""
     if not isinstance(calls, (list, tuple)):
         return ["'tool_calls' is not a list of calls"]
-    found: list[str] = []
+    problems: list[str] = []
     for call in calls:  # pyright: ignore[reportUnknownVariableType] (from JSON)
         named = isinstance(call, Mapping) and isinstance(call.get("name"), str) and call["name"]  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
         if not named or not isinstance(call.get("arguments", {}), Mapping):  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType]
             shown = json.dumps(call, ensure_ascii=False, default=str)[:60]
-            found.append(f'{shown} is not a call: write {{"name": "…", "arguments": {{…}}}}')
-    return found
+            problems.append(f'{shown} is not a call: write {{"name": "…", "arguments": {{…}}}}')
+    return problems
 
 
 def chat_calls(calls: ToolCalls, number: int) -> list[dict[str, Any]]:

@@ -117,13 +117,13 @@ class RequestGate:
             raise Refused(403, "only the page itself may write", "")
 
     def _has_token(self, request: web.Request) -> bool:
-        kind, _, given = request.headers.get("Authorization", "").partition(" ")
+        kind, _, credentials = request.headers.get("Authorization", "").partition(" ")
         if kind.lower() == "bearer":
-            return self._is_token(given.strip())
+            return self._is_token(credentials.strip())
         return self._is_token(request.cookies.get(self.cookie, ""))
 
-    def _is_token(self, given: str) -> bool:
-        return hmac.compare_digest(given.encode("utf-8", "replace"), self.token.encode())
+    def _is_token(self, candidate: str) -> bool:
+        return hmac.compare_digest(candidate.encode("utf-8", "replace"), self.token.encode())
 
     def enter(self) -> web.Response:
         """The answer to whoever came by the link: a cookie, and the page without the token in its address."""

@@ -24,8 +24,8 @@ BODY = 100_000
 
 def previews(run: RunFile, places: Iterable[int]) -> list[Preview]:
     """What the matrix shows of these trials; those that are not settled are left out."""
-    found = (run.trial(place) for place in places)
-    return [preview(trial) for trial in found if trial is not None]
+    trials = (run.trial(place) for place in places)
+    return [preview(trial) for trial in trials if trial is not None]
 
 
 def preview(trial: TrialResult) -> Preview:
@@ -111,9 +111,9 @@ def _outcome(
     outcome: Outcome, places: Mapping[tuple[str, int], Sequence[int]]
 ) -> Mapping[str, Any]:
     """An outcome, with the places of its calls among the trial's: several of one that was begun again."""
-    found = asdict(outcome)
-    calls = [place for each in found.pop("rests_on") for place in places.get(each, ())]
-    return {**found, "calls": sorted(calls)}
+    fields = asdict(outcome)
+    calls = [place for each in fields.pop("rests_on") for place in places.get(each, ())]
+    return {**fields, "calls": sorted(calls)}
 
 
 def call(run: RunFile, index: int, number: int) -> Call | None:

@@ -26,7 +26,7 @@ FIRST, BLOCK = 400, 5_000
 """Cells in the first block, which somebody waits for, and in the others."""
 METADATA = 200
 """Characters of a case's metadata that a filter can ask for."""
-FIELD, TOLD, TRIAL = "\x1f", "\x1d", "\x1e"
+FIELD, EXPLANATION, TRIAL = "\x1f", "\x1d", "\x1e"
 """What stands between the fields of a trial's text, before those that tell what came of it, and behind the last."""
 
 
@@ -111,12 +111,12 @@ def _made(
                 place = rows[case] = len(rows)
                 named.append(_row(trial, numbered[row_case(case)] if numbered else place + 1))
         output = trial.output if isinstance(trial.output, str) else text_of(trial.output)
-        told = [trial.reason]
+        reasons = [trial.reason]
         met = missed = 0
         names: Sequence[str] = ()
         for outcome in trial.outcomes:
             if outcome.reason:
-                told.append(outcome.reason)
+                reasons.append(outcome.reason)
             if outcome.metadata != NO_JSON and _JUDGED.search(bytes(outcome.metadata)):
                 judged.append(trial.index)
             if outcome.named != NO_JSON and _TRIGGERS in bytes(outcome.named):
@@ -128,10 +128,10 @@ def _made(
                 missed += state == "fail"
                 names = (*names, outcome.name)
         if trial.error:
-            told.append(trial.error.message)
+            reasons.append(trial.error.message)
         if trial.outcome == "error" and _TRIGGERING in bytes(trial.metadata):
             triggers.append(trial.index)
-        text = f"{about}{FIELD}{output.lower()}{TOLD}{FIELD.join(told).lower()}{TRIAL}".encode(
+        text = f"{about}{FIELD}{output.lower()}{EXPLANATION}{FIELD.join(reasons).lower()}{TRIAL}".encode(
             "utf-8", "surrogatepass"
         )
         starts.append(at)
@@ -169,13 +169,13 @@ def _made(
 
 
 def _metrics(scores: Sequence[dict[str, float]]) -> dict[str, list[float | None]]:
-    found: dict[str, list[float | None]] = {}
+    columns: dict[str, list[float | None]] = {}
     for i, each in enumerate(scores):
         for name, score in each.items():
-            if name not in found:
-                found[name] = [None] * len(scores)
-            found[name][i] = score
-    return found
+            if name not in columns:
+                columns[name] = [None] * len(scores)
+            columns[name][i] = score
+    return columns
 
 
 def _line(block: Block) -> bytes:
@@ -198,15 +198,15 @@ def _decoded(raw: msgspec.Raw) -> dict[str, Any]:
 
 
 def _row(trial: SearchedTrial, number: int) -> CaseRow:
-    given = _decoded(trial.metadata)
-    tags = given.get("tags")
+    decoded = _decoded(trial.metadata)
+    tags = decoded.get("tags")
     metadata = {
         key: (value if isinstance(value, str) else text_of(value))[:METADATA]
-        for key, value in given.items()
+        for key, value in decoded.items()
         if key != "tags" and isinstance(value, (str, int, float))
     }
-    told = [str(tag) for tag in cast("list[object]", tags)] if isinstance(tags, list) else ()
-    return CaseRow(trial.case, trial.description, told, metadata, number)
+    listed_tags = [str(tag) for tag in cast("list[object]", tags)] if isinstance(tags, list) else ()
+    return CaseRow(trial.case, trial.description, listed_tags, metadata, number)
 
 
 def text_of(value: object) -> str:

@@ -22,7 +22,7 @@ from evenhand.report.words import safe
 from evenhand.store.runfile import RunFile
 from evenhand.viewer.cell import cell
 from evenhand.viewer.columns import CellBlock, parts
-from evenhand.viewer.compared import comparison
+from evenhand.viewer.comparison import comparison
 from evenhand.viewer.head import head
 from evenhand.viewer.page import ICON, static
 from evenhand.viewer.shapes import Head, RunSummary

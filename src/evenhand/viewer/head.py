@@ -32,7 +32,7 @@ def head(run: RunFile, known: ReadRun | None = None) -> Head:
     meta = run.meta
     large = summary.totals.trials > FEW or len(meta.variants) > COLUMNS
     partial = known is not None and large
-    found = Head(
+    shown = Head(
         **{field.name: getattr(summary, field.name) for field in fields(RunSummary)},
         seq=run.growth(),
         message=meta.message,
@@ -44,7 +44,7 @@ def head(run: RunFile, known: ReadRun | None = None) -> Head:
         partial=partial,
         narrowed=run.narrowed,
     )
-    return found if partial else replace(found, **_shallow(notes(run)))
+    return shown if partial else replace(shown, **_shallow(notes(run)))
 
 
 def notes(run: RunFile, marked: Callable[[], Marked] | None = None) -> Notes:
@@ -58,23 +58,23 @@ def notes(run: RunFile, marked: Callable[[], Marked] | None = None) -> Notes:
     columns = [
         replace(
             column,
-            rate=rate(found.share, found.cases),
+            rate=rate(pass_rate.share, pass_rate.cases),
             score=_mean(score),
             latency=_mean(latency),
             scales=scales.get(column.index, {}),
         )
-        for column, found, score, latency in zip(
+        for column, pass_rate, score, latency in zip(
             _columns(run, run.by_variant()), rates(run), scores(run), latencies(run), strict=True
         )
     ]
     usage = [UsageRow(**asdict(used)) for used in run.usage()]
     grid = Grid(run)
-    told = findings(run, grid, marked() if marked else None) if run.totals().trials else []
-    return Notes(over_all(run), columns, usage, told, warnings(run))
+    highlights = findings(run, grid, marked() if marked else None) if run.totals().trials else []
+    return Notes(over_all(run), columns, usage, highlights, warnings(run))
 
 
-def _shallow(found: Notes) -> dict[str, Any]:
-    return {field.name: getattr(found, field.name) for field in fields(found)}
+def _shallow(notes: Notes) -> dict[str, Any]:
+    return {field.name: getattr(notes, field.name) for field in fields(notes)}
 
 
 def _columns(run: RunFile, by_variant: Sequence[Totals]) -> list[ColumnShape]:
@@ -98,17 +98,17 @@ def _columns(run: RunFile, by_variant: Sequence[Totals]) -> list[ColumnShape]:
 
 def _scales(run: RunFile) -> dict[int, dict[str, Scale]]:
     """By column and metric the lowest and the highest value there can be; of scores, under "", what is known of all."""
-    found: dict[int, dict[str, Scale]] = {}
+    by_column: dict[int, dict[str, Scale]] = {}
     for (variant, metric), scale in run.scales().items():
-        found.setdefault(variant, {})[metric] = scale
+        by_column.setdefault(variant, {})[metric] = scale
     sums = run.sums()
     for variant in run.meta.variants:
-        scales = found.setdefault(variant.index, {})
+        scales = by_column.setdefault(variant.index, {})
         ends = sums.score_range(variant.index)
         scale = known_scale(scales.pop("", None), *ends) if ends else None
         if scale:
             scales[""] = scale
-    return found
+    return by_column
 
 
 def _mean(mean: Mean | None) -> Interval | None:

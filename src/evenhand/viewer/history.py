@@ -42,7 +42,7 @@ def measures(run: RunFile) -> list[MeasuredColumn]:
     """
     partial = run.settled() > MOST
     metrics = [{} for _ in run.meta.variants] if partial else _metrics(run)
-    found: list[MeasuredColumn] = []
+    columns: list[MeasuredColumn] = []
     for name, rate, score, latency, named in zip(
         column_names(run.meta.variants),
         rates(run),
@@ -53,7 +53,7 @@ def measures(run: RunFile) -> list[MeasuredColumn]:
     ):
         share = rate.share
         means = {"score": score, "latency": _never_negative(latency), **named}
-        found.append(
+        columns.append(
             MeasuredColumn(
                 name or run.meta.title,
                 share and share.least,
@@ -68,7 +68,7 @@ def measures(run: RunFile) -> list[MeasuredColumn]:
                 partial,
             )
         )
-    return found
+    return columns
 
 
 def _never_negative(mean: Mean | None) -> Mean | None:

@@ -43,10 +43,10 @@ class State:
 
 def _stat(path: Path) -> tuple[int, int]:
     try:
-        found = os.stat(path)  # noqa: PTH116 (thousands of them)
+        status = os.stat(path)  # noqa: PTH116 (thousands of them)
     except OSError:
         return 0, 0
-    return found.st_mtime_ns, found.st_size
+    return status.st_mtime_ns, status.st_size
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,15 +80,15 @@ class Runs:
         """All of them, newest first; a file that cannot be read is listed with its problem."""
         with self._lock:
             self._look()
-            found = list(self._paths.values())
-        return sorted((self.known(p).summary for p in found), key=lambda r: r.id, reverse=True)
+            files = list(self._paths.values())
+        return sorted((self.known(p).summary for p in files), key=lambda r: r.id, reverse=True)
 
     def hidden(self) -> dict[Path, Path]:
         """The files that are not shown because another one has the same id, each with the one that is shown."""
         with self._lock:
             self._look()
-            found = self._hidden.items()
-            return {path: shown for path, shown in found if path.resolve() != shown.resolve()}
+            hidden = self._hidden.items()
+            return {path: shown for path, shown in hidden if path.resolve() != shown.resolve()}
 
     def path(self, run: str) -> Path:
         """The file of the run with this id, or of the only one whose id begins so.
@@ -97,17 +97,17 @@ class Runs:
             NoSuchRun: There is none, or more than one.
         """
         with self._lock:
-            found = self._meant(run)
-            if len(found) != 1 or not found[0].is_file():
+            matches = self._meant(run)
+            if len(matches) != 1 or not matches[0].is_file():
                 self._look()
-                found = self._meant(run)
-        if len(found) > 1:
+                matches = self._meant(run)
+        if len(matches) > 1:
             raise NoSuchRun(
-                f"{run!r:.40} could be any of {len(found)} runs", hint="Write more of the id."
+                f"{run!r:.40} could be any of {len(matches)} runs", hint="Write more of the id."
             )
-        if not found or not found[0].is_file():
+        if not matches or not matches[0].is_file():
             raise NoSuchRun(f"there is no run {run!r:.40}", hint="It may have been deleted.")
-        return found[0]
+        return matches[0]
 
     def _meant(self, run: str) -> list[Path]:
         """By id, and never by path: what only begins like one has letters and digits alone."""
@@ -134,12 +134,12 @@ class Runs:
         every = [path for home in self._homes for path in paths(home)]
         if self._also is not None:
             every.insert(0, self._also)  # asked for by name: before the nearest
-        found: dict[str, Path] = {}
+        by_id: dict[str, Path] = {}
         for path in every:
-            found.setdefault(path.stem, path)
-        self._paths = found
-        self._hidden = {path: found[path.stem] for path in every if path != found[path.stem]}
-        for gone in self._known.keys() - found.values():
+            by_id.setdefault(path.stem, path)
+        self._paths = by_id
+        self._hidden = {path: by_id[path.stem] for path in every if path != by_id[path.stem]}
+        for gone in self._known.keys() - by_id.values():
             self._known.pop(gone, None)
 
 
@@ -197,8 +197,8 @@ def _imported_from(meta: RunMeta) -> str:
 def _tags(meta: RunMeta) -> dict[str, str]:
     """What its config, or who ran it, calls it."""
     tags = meta.config.get("tags")
-    given = cast("Mapping[object, object]", tags) if isinstance(tags, Mapping) else {}
-    return {str(name): str(value) for name, value in given.items()}
+    named = cast("Mapping[object, object]", tags) if isinstance(tags, Mapping) else {}
+    return {str(name): str(value) for name, value in named.items()}
 
 
 def over_all(run: RunFile) -> RateShape | None:

@@ -21,11 +21,11 @@ from evenhand.core.errors import EvenhandError, StoreError, UsageError
 from evenhand.report.findings import Marked
 from evenhand.report.pattern import Pattern, PatternError
 from evenhand.store.runfile import RunFile
-from evenhand.viewer.columns import FIELD, TOLD, TRIAL, CellBlock, parts
+from evenhand.viewer.columns import EXPLANATION, FIELD, TRIAL, CellBlock, parts
 
 CHUNK = 1 << 22
 """Bytes that are read at once."""
-_TOLD = TOLD.encode()
+_EXPLANATION = EXPLANATION.encode()
 
 
 class Pass:
@@ -92,9 +92,9 @@ class Pass:
         """
         self._wait()
         needle = text.lower().encode("utf-8", "surrogatepass")
-        if not needle or not {FIELD, TOLD, TRIAL}.isdisjoint(text):
+        if not needle or not {FIELD, EXPLANATION, TRIAL}.isdisjoint(text):
             return []
-        found: list[int] = []
+        places: list[int] = []
         first, room = 0, bytearray(CHUNK)
         many = False
         while first < len(self._starts):
@@ -105,10 +105,10 @@ class Pass:
                 room = bytearray(end - base)  # one trial alone may be longer
             os.preadv(self._files[1].fileno(), [memoryview(room)[: end - base]], base)
             hits = (self._many if many else self._few)(needle, room, first, after, end, blind)
-            found += hits
+            places += hits
             many = len(hits) > (after - first) // 8
             first = after
-        return found
+        return places
 
     def search_pattern(self, source: str, *, blind: bool = False) -> list[int]:
         """The same for a regular expression: one of the fields of a trial's text has it.
@@ -126,16 +126,20 @@ class Pass:
         except PatternError as error:
             raise UsageError(error.what, hint=error.hint) from error
         self._wait()
-        found: list[int] = []
+        places: list[int] = []
         for place, start, end in zip(
             self._places, self._starts, (*self._starts[1:], self._end), strict=True
         ):
             data = os.pread(self._files[1].fileno(), end - start, start)
-            about, _, told = data.decode("utf-8", "surrogatepass").rstrip(TRIAL).partition(TOLD)
-            fields = about.split(FIELD) if blind else (*about.split(FIELD), *told.split(FIELD))
+            about, _, explanation = (
+                data.decode("utf-8", "surrogatepass").rstrip(TRIAL).partition(EXPLANATION)
+            )
+            fields = (
+                about.split(FIELD) if blind else (*about.split(FIELD), *explanation.split(FIELD))
+            )
             if any(map(pattern.search, fields)):
-                found.append(place)
-        return found
+                places.append(place)
+        return places
 
     def _chunk(self, first: int) -> int:
         """The trial that begins the chunk after that which this one begins."""
@@ -147,16 +151,16 @@ class Pass:
     ) -> list[int]:
         """The hits among trials of which hardly any has the text: each hit says whose it is."""
         starts, places, base = self._starts, self._places, self._starts[first]
-        found: list[int] = []
+        hits: list[int] = []
         at = room.find(needle, 0, end - base)
         while at >= 0:
             trial = bisect_right(starts, base + at, first, after) - 1
-            if not blind or room.find(_TOLD, starts[trial] - base, at) < 0:
-                found.append(places[trial])
+            if not blind or room.find(_EXPLANATION, starts[trial] - base, at) < 0:
+                hits.append(places[trial])
             if trial + 1 == after:
                 break
             at = room.find(needle, starts[trial + 1] - base, end - base)
-        return found
+        return hits
 
     def _many(
         self, needle: bytes, room: bytearray, first: int, after: int, end: int, blind: bool
@@ -170,7 +174,7 @@ class Pass:
             for place, begins, ends in zip(
                 self._places[first:after], edges, (*edges[1:], end - base), strict=True
             )
-            if there(needle, begins, there(_TOLD, begins, ends) if blind else ends) >= 0
+            if there(needle, begins, there(_EXPLANATION, begins, ends) if blind else ends) >= 0
         ]
 
     def _wait(self) -> None:

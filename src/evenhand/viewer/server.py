@@ -23,8 +23,8 @@ from evenhand.store.remarks import delete, remark
 from evenhand.store.runfile import RunFile
 from evenhand.viewer.access import HEADERS, Refused, RequestGate
 from evenhand.viewer.cell import BODY, MOST, call, cell, previews
-from evenhand.viewer.compared import compared_elsewhere, comparison
-from evenhand.viewer.exported import exported
+from evenhand.viewer.comparison import compared_elsewhere, comparison
+from evenhand.viewer.export import exported
 from evenhand.viewer.head import head, notes
 from evenhand.viewer.history import measures
 from evenhand.viewer.listing import FEW, NoSuchRun, Runs, State
@@ -139,7 +139,7 @@ class PageServer:
         known = await asyncio.to_thread(self._runs.known, self._path(request))
         if known.summary.problem:
             raise StoreError(known.summary.problem)
-        return await self._told(request, lambda run: head(run, known))
+        return await self._answer(request, lambda run: head(run, known))
 
     async def _notes(self, request: web.Request) -> web.Response:
         path = self._path(request)
@@ -160,7 +160,7 @@ class PageServer:
             state = State.of(path)
             known = self._whole.get((what, path))
             if known is None or known[0] != state:
-                known = self._whole[what, path] = state, await self._found(path, look)
+                known = self._whole[what, path] = state, await self._json_of(path, look)
             return _body(known[1])
 
     async def _blocks(self, request: web.Request) -> web.StreamResponse:
@@ -181,29 +181,29 @@ class PageServer:
         places = [_place(text) for text in filter(None, request.query.get("cells", "").split(","))]
         if len(places) > MOST:
             raise UsageError(f"cells: {len(places):,} at once; at most {MOST:,}")
-        return await self._told(request, lambda run: previews(run, places))
+        return await self._answer(request, lambda run: previews(run, places))
 
     async def _cell(self, request: web.Request) -> web.Response:
         index = _place(request.match_info["index"])
 
-        def found(run: RunFile) -> Mapping[str, Any]:
+        def read_cell(run: RunFile) -> Mapping[str, Any]:
             trial = run.trial(index)
             if trial is None:
                 raise NoSuchRun(f"the run has no trial {index}", hint="It may not be settled yet.")
             return cell(run, trial, BODY)
 
-        return await self._told(request, found)
+        return await self._answer(request, read_cell)
 
     async def _call(self, request: web.Request) -> web.Response:
         index, number = (_place(request.match_info[name]) for name in ("index", "number"))
 
-        def found(run: RunFile) -> Call:
+        def read_call(run: RunFile) -> Call:
             made = call(run, index, number)
             if made is None:
                 raise NoSuchRun(f"trial {index} has no call {number}")
             return made
 
-        return await self._told(request, found)
+        return await self._answer(request, read_call)
 
     async def _search(self, request: web.Request) -> web.Response:
         path, wanted = self._path(request), await _object(request, "a search")
@@ -219,7 +219,7 @@ class PageServer:
         return await _in_thread(lambda: searched(self._passes.of(path), text, blind=blind))
 
     async def _labels(self, request: web.Request) -> web.Response:
-        return await self._told(request, lambda run: [asdict(it) for it in run.labels()])
+        return await self._answer(request, lambda run: [asdict(it) for it in run.labels()])
 
     async def _label(self, request: web.Request) -> web.Response:
         path, new = self._path(request), await _object(request, "a label")
@@ -261,8 +261,8 @@ class PageServer:
             await asyncio.to_thread(made.folder.cleanup)
 
     async def _remark(self, request: web.Request) -> web.Response:
-        path, said = self._path(request), await _object(request, "a remark")
-        return await _in_thread(lambda: asdict(remark(path, said)))
+        path, changes = self._path(request), await _object(request, "a remark")
+        return await _in_thread(lambda: asdict(remark(path, changes)))
 
     async def _delete(self, request: web.Request) -> web.Response:
         """Deletes a run whose whole id is said once more: nobody deletes what they did not name."""
@@ -285,7 +285,7 @@ class PageServer:
 
         try:
             if all(one.summary.totals.trials <= FEW for one in known):
-                return await self._told(request, compared)
+                return await self._answer(request, compared)
             key = (path, other, *(one.state for one in known))
             async with self._large:
                 if key not in self._compared:
@@ -300,11 +300,13 @@ class PageServer:
     def _path(self, request: web.Request) -> Path:
         return self._runs.path(request.match_info["run"])
 
-    async def _told(self, request: web.Request, look: Callable[[RunFile], object]) -> web.Response:
+    async def _answer(
+        self, request: web.Request, look: Callable[[RunFile], object]
+    ) -> web.Response:
         """What a look into the run gives."""
-        return _body(await self._found(self._path(request), look))
+        return _body(await self._json_of(self._path(request), look))
 
-    async def _found(self, path: Path, look: Callable[[RunFile], object]) -> bytes:
+    async def _json_of(self, path: Path, look: Callable[[RunFile], object]) -> bytes:
         """The same as JSON, made and written in a thread of its own: others are answered meanwhile."""
 
         def looked() -> bytes:

@@ -8,8 +8,8 @@ import pytest
 
 from evenhand.assertions.assertion import Assertion, Cell
 from evenhand.assertions.kinds import kind_of
-from evenhand.scorers.code import PythonFile
 from evenhand.scorers.javascript import JavaScriptVerdict
+from evenhand.scorers.python_code import PythonFile
 from evenhand.scorers.ruby import RubyVerdict
 
 

@@ -186,7 +186,7 @@ def test_parts_of_json_are_placed_when_asked_for(tmp_path: Path) -> None:
     """Also with tabs and with surrogate pairs nearby."""
     document, _ = written(tmp_path, "c.json", b'{\n\t"tests": [\n\t\t{"vars": {"q": "x"}}\n\t]\n}')
     assert document is not None
-    assert document.at("tests", 0, "vars", "q").found().line == 3
+    assert document.at("tests", 0, "vars", "q").resolved().line == 3
 
 
 def test_a_missing_file_is_a_problem(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from evenhand.core.errors import CodeError, UsageError
 from evenhand.engine.code import CodeHost
-from evenhand.isolation.kept import claimed, must_be_alone, one_trial, peek
+from evenhand.isolation.trial_resources import claimed, must_be_alone, one_trial, peek
 from evenhand.isolation.turns import Crossed, Turns
 
 

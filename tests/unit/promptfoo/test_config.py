@@ -309,7 +309,7 @@ def test_several_configs_are_put_together(tmp_path: Path) -> None:
         "threshold": 0.2,
     }
     assert [test["vars"]["n"] for test in value["tests"]] == [1, 2]
-    place = config.at("tests", 1, "vars").found()
+    place = config.at("tests", 1, "vars").resolved()
     assert (place.file.name, place.line) == ("b.yaml", 8)
 
 

@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import pytest
 
-from evenhand.core.errors import CodeError
+from evenhand.core.errors import CodeError, TemplateError
 from evenhand.core.expect import Trial
 from evenhand.core.message import Message, Prompt
 from evenhand.documents.findings import Findings
@@ -175,6 +175,43 @@ def test_a_chat_that_a_value_breaks_is_not_sent_as_text(tmp_path: Path) -> None:
     assert wrong is not None
     assert "is not JSON once it is filled in" in wrong.message
     assert "dump" in wrong.hint
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("ask.txt", "Who is {{ name.first() }}?"),
+        ("ask.json", '[{"role": "user", "content": "Who is {{ name.first() }}?"}]'),
+    ],
+)
+def test_a_prompt_that_cannot_be_filled_in_is_named_by_its_file(
+    tmp_path: Path, name: str, text: str
+) -> None:
+    """A template that fails when it is filled in says which prompt file it stands in."""
+    (tmp_path / name).write_text(text)
+    (prompt,), findings = read(tmp_path, {"prompts": [f"file://{name}"]})
+    assert isinstance(prompt, TextPrompt)
+    assert not findings.problems
+    with pytest.raises(TemplateError, match=rf"{name}: could not be filled in: Unable to call"):
+        prompt.filled("", "")({"name": "x"}, {"name": "x"})
+
+
+def test_an_inline_prompt_that_cannot_be_filled_in_is_named_by_its_line(tmp_path: Path) -> None:
+    """A prompt that stands in the config has the config's file and its own line."""
+    (tmp_path / "promptfooconfig.yaml").write_text("prompts:\n  - in {{ name.first() }}\n")
+    findings = Findings()
+    config = read_config([tmp_path / "promptfooconfig.yaml"], Chosen(env={}), findings)
+    assert config is not None
+    (prompt,) = read_prompts(config, findings, set())
+    assert isinstance(prompt, TextPrompt)
+    with pytest.raises(TemplateError, match=r"promptfooconfig\.yaml:2:5: could not be filled in"):
+        prompt.filled("", "")({"name": "x"}, {"name": "x"})
+
+
+def test_a_prompt_of_an_eval_in_python_has_no_place_before_its_error() -> None:
+    """Where no file is known, the message says what is wrong and nothing else."""
+    with pytest.raises(TemplateError, match=r"^template: could not be filled in"):
+        filled("{{ name.first() }}", {"name": "x"})
 
 
 def test_a_prompt_of_blanks_is_sent_as_it_is(tmp_path: Path) -> None:

@@ -11,9 +11,9 @@ import pytest
 from evenhand.core.errors import BadReply, BadRequest
 from evenhand.core.message import Prompt, Reply
 from evenhand.engine.code import CodeHost
+from evenhand.providers.answer_text import NoAnswer
 from evenhand.providers.app_call import AppCall
 from evenhand.providers.catalog import create
-from evenhand.providers.said import NoAnswer
 from evenhand.testing import FakeProvider, Rule, Script
 
 KEYS = {

@@ -25,8 +25,8 @@ def call_api(prompt, options, context):
     said = json.dumps(prompt) if not isinstance(prompt, str) else prompt
     if "GARBAGE" in said or "cannot be used" in said:
         return {"output": "I would rather not say."}
-    if "Is the skill the one" in said:
-        return {"output": json.dumps({"reasoning": "so", "matches": "hello" in said.split("What was said")[1]})}
+    if "Should the skill be used" in said:
+        return {"output": json.dumps({"reasoning": "so", "matches": "hello" in said.split("The user's message:")[1]})}
     score = 5 if "inputs.*who:\\\\nAda" in said or "Ada" in said else 3
     if "SCORE" in said:
         score = int(said.split("SCORE")[1][0])

@@ -16,8 +16,8 @@ from evenhand.core.run import TrialResult
 from evenhand.core.score import Outcome
 from evenhand.core.variant import Variant
 from evenhand.report.comparing import compare
+from evenhand.report.comparison_sides import Column
 from evenhand.report.run import Run
-from evenhand.report.sides import Column
 from evenhand.store.runfile import RunFile
 
 ONE = (Variant(0, "plain", "m"),)

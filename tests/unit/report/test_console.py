@@ -120,7 +120,7 @@ async def test_the_heading_counts_columns_that_differ_from_eval_to_eval(make_run
 def test_the_summary_loads_nothing_heavy() -> None:
     """Neither rich nor NumPy nor SciPy nor an event loop is imported to show a run."""
     code = (
-        "import sys, evenhand.report.console, evenhand.report.table, evenhand.report.comparison, "
+        "import sys, evenhand.report.console, evenhand.report.table, evenhand.report.variant_comparison, "
         "evenhand.report.failures; "
         "print([m for m in ('rich', 'numpy', 'scipy', 'aiohttp', 'asyncio', 'yaml', 'jinja2') if m in sys.modules])"
     )

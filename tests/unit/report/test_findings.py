@@ -17,7 +17,7 @@ from evenhand.report.findings import findings, low_confidence, usage_line, warni
 from evenhand.report.grid import Grid
 from evenhand.report.markdown import write_markdown
 from evenhand.report.preferences import preferences
-from evenhand.report.triggers import found_by_triggers
+from evenhand.report.triggers import trigger_rates
 from evenhand.report.words import interval
 from evenhand.stats.interval import wilson
 
@@ -182,7 +182,7 @@ async def test_precision_of_nothing_that_matched_is_unknown(make_run: Make):
     """And not 0."""
     missed = Outcome("triggers", "fail", 0.0, named={"trigger recall": 0.0})
     run = await make_run([result(0, ok=False, outcomes=(missed,))])
-    (found,) = found_by_triggers(run)
+    (found,) = trigger_rates(run)
     assert "precision unknown, 0 of 0" in str(found)
     keys = ("rate", "rate_least", "rate_most", "low", "high")
     assert found.precision.document() == {"n": 0, "errors": 0, **dict.fromkeys(keys)}
@@ -202,7 +202,7 @@ async def test_a_query_without_a_decision_may_have_led_to_the_skill_or_not(make_
     ]
     trials.append(result(11, case="other", ok=None, metadata={"should_match": True}))
     run = await make_run(trials)
-    (found,) = found_by_triggers(run)
+    (found,) = trigger_rates(run)
     assert str(found).endswith(
         f"recall 67–100 % [{interval(wilson(6, 9)[0], 1)}], 6 of 6 that should match did · "
         "5 trials without a decision"
@@ -211,13 +211,13 @@ async def test_a_query_without_a_decision_may_have_led_to_the_skill_or_not(make_
     assert found.precision.share == pytest.approx((6 / 8, 1, wilson(6, 8)[0], 1))
     row = found.recall.document()
     assert (row["rate"], row["rate_least"], row["rate_most"], row["errors"]) == (None, 6 / 9, 1, 3)
-    assert str(found_by_triggers(run, range(12))[0]) == str(found)
+    assert str(trigger_rates(run, range(12))[0]) == str(found)
 
 
 async def test_runs_without_trigger_tests_say_nothing_of_them(make_run: Make):
     """Whatever somebody writes."""
     run = await make_run([result(0, output='"trigger recall": 1')])
-    assert found_by_triggers(run) == []
+    assert trigger_rates(run) == []
 
 
 def preferring(index: int, winner: str, case: str = "", **other: Any):

@@ -10,13 +10,13 @@ from tests.unit.report.conftest import Make, result
 
 from evenhand.core.variant import Variant
 from evenhand.report.comparing import compare
+from evenhand.report.comparison_sides import Column
 from evenhand.report.console import show
 from evenhand.report.document import document
 from evenhand.report.html import html
 from evenhand.report.markdown import write_markdown
 from evenhand.report.means import Mean, known_scale, mean_cell, mean_of
 from evenhand.report.rates import rates
-from evenhand.report.sides import Column
 from evenhand.report.words import interval, seconds
 from evenhand.stats.tallies import Tally, rate_of
 from evenhand.viewer.head import head

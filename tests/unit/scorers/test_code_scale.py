@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from evenhand.core.errors import CodeError
-from evenhand.scorers.code import verdict_of
+from evenhand.scorers.python_code import verdict_of
 
 
 def graded(**more: object) -> dict[str, object]:

@@ -9,7 +9,13 @@ import numpy as np
 import pytest
 
 from evenhand.core.errors import CodeError
-from evenhand.scorers.code import PythonCode, PythonFile, plain_copy, python_function, verdict_of
+from evenhand.scorers.python_code import (
+    PythonCode,
+    PythonFile,
+    plain_copy,
+    python_function,
+    verdict_of,
+)
 
 
 @dataclass

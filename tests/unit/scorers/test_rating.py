@@ -29,7 +29,7 @@ async def test_a_bound_decides(judged, score, state):
         "rubric": "clarity",
         "scale": [1, 5],
         "judge": "scripted",
-        "prompt": "rating/1",
+        "prompt": "rating/2",
         "instrument": outcome.metadata["instrument"],
     }
 

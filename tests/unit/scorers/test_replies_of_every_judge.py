@@ -29,7 +29,7 @@ from evenhand.scorers import (
 )
 from evenhand.scorers.judge import MeetsRubric
 from evenhand.scorers.judging import asked
-from evenhand.scorers.rag.itemised import Section, itemised, one_of
+from evenhand.scorers.rag.verdict_lists import Section, itemised, one_of
 from evenhand.scorers.triggers import Triggers
 
 OUTPUT = "what is judged"
@@ -87,7 +87,7 @@ async def by_id(judge: Any) -> Any:
 
     section = Section("verdicts", "claim", (1,), read, {})
     found = await itemised(judge, [section], lambda wanted: Prompt.of("Judge."))
-    return float(found.found["verdicts"][1] == "supported")
+    return float(found.verdicts["verdicts"][1] == "supported")
 
 
 def graded(make: Callable[[Grader], Any]) -> Scores:

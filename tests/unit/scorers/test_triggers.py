@@ -58,7 +58,7 @@ async def test_the_judge_sees_what_the_skill_says_of_itself():
         "hi", Here()
     )
     text = judge.asked[0].text
-    for part in ("greets", "- hello", "- bye", "- leave: says bye", "\nhi\n</said"):
+    for part in ("greets", "- hello", "- bye", "- leave: says bye", "\nhi\n</message"):
         assert part in text
 
 

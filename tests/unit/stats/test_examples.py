@@ -17,7 +17,7 @@ import pytest
         "stats.power",
         "stats.repeats",
         "stats.student",
-        "report.compare_report",
+        "report.comparison_text",
         "report.words",
     ],
 )

@@ -22,7 +22,7 @@ def asked(text: str, **more: str) -> ScriptedRequest:
 def said(script: Script, question: ScriptedRequest) -> str | None:
     """What the script says to it."""
     rule = script.rule_for(question)
-    return None if rule is None else rule.said(question.text)
+    return None if rule is None else rule.reply_text(question.text)
 
 
 def written(folder: Path, *lines: object) -> Path:
@@ -69,9 +69,9 @@ def test_a_rule_is_used_as_often_as_it_may():
 
 def test_a_reply_is_text_or_json_or_what_a_function_says():
     """JSON is written out; a function gets the conversation."""
-    assert Rule(reply={"pass": True, "why": "é"}).said("") == '{"pass": true, "why": "é"}'
-    assert Rule(reply=7).said("") == "7"
-    assert Rule(reply=lambda text: [len(text)]).said("four") == "[4]"
+    assert Rule(reply={"pass": True, "why": "é"}).reply_text("") == '{"pass": true, "why": "é"}'
+    assert Rule(reply=7).reply_text("") == "7"
+    assert Rule(reply=lambda text: [len(text)]).reply_text("four") == "[4]"
 
 
 def test_what_no_rule_fits_has_an_answer_of_its_own_or_none():
@@ -139,7 +139,7 @@ def test_a_script_on_disk_is_read_line_by_line(tmp_path: Path):
         {"reply": "line\u2028separator", "headers": {"x-limit": 3}},
     )
     one, two, three, four = Script.read(path).rules
-    assert (one.match, one.said("")) == (("a", "b"), '{"x": 1}')
+    assert (one.match, one.reply_text("")) == (("a", "b"), '{"x": 1}')
     assert (two.fault, two.retry_after, two.times, two.latency_ms) == ("429", "2", 1, 5.0)
     assert three == Rule(("t",), "", "m", last="l", system="s", path="p")
     assert (four.reply, four.headers) == ("line\u2028separator", {"x-limit": "3"})

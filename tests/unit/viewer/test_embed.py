@@ -13,7 +13,7 @@ from functools import partial
 import pytest
 from tests.unit.report.conftest import Make, result
 
-from evenhand.core.built import part
+from evenhand.core.built_parts import part
 from evenhand.core.errors import UsageError
 from evenhand.core.label import NewLabel
 from evenhand.core.run import CallEnd, CallStart

@@ -13,7 +13,7 @@ from evenhand.stats.tallies import share_of
 from evenhand.store.journal import Journal
 from evenhand.store.runfile import RunFile
 from evenhand.viewer import listing
-from evenhand.viewer.compared import comparison
+from evenhand.viewer.comparison import comparison
 from evenhand.viewer.head import head, notes
 from evenhand.viewer.listing import NoSuchRun, Runs
 from evenhand.viewer.shapes import RateShape

@@ -18,7 +18,7 @@ from evenhand.core.run import CallEnd, CallStart
 from evenhand.core.score import Outcome
 from evenhand.store.runfile import RunFile
 from evenhand.viewer.cell import BODY, MOST, call, cell
-from evenhand.viewer.compared import compared_elsewhere, comparison
+from evenhand.viewer.comparison import compared_elsewhere, comparison
 from evenhand.viewer.server import LONGEST_SEARCH
 
 

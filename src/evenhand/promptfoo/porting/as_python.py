@@ -45,7 +45,7 @@ def as_python(folder: Folder) -> PrintedFile:
 
 def _kept(folder: Folder, left: dict[str, None]) -> list[KeptTest]:
     """The tests that can be carried over, in their order."""
-    found: dict[str, KeptTest | None] = {}
+    kept_tests: dict[str, KeptTest | None] = {}
     for step in folder.plan().steps():
         body, case = step.body, step.case
         if not isinstance(body, CellBody):
@@ -58,16 +58,16 @@ def _kept(folder: Folder, left: dict[str, None]) -> list[KeptTest]:
             left[f"prompt {pair.variant.prompt}: {_TALKS}"] = None
         elif why:
             left[f"test {name}: {why}"] = None
-            found[case.id] = None
-        elif case.id not in found:
-            found[case.id] = _one(case, body)
+            kept_tests[case.id] = None
+        elif case.id not in kept_tests:
+            kept_tests[case.id] = _one(case, body)
             if secret(test):
                 left[f"secrets of test {name}: set them in the environment"] = None
-        kept = found.get(case.id)
+        kept = kept_tests.get(case.id)
         if kept is not None and not speaks:
             kept.variants[pair.variant.index] = pair
             kept.repeats = max(kept.repeats, step.repeat + 1)
-    return [kept for kept in found.values() if kept is not None]
+    return [kept for kept in kept_tests.values() if kept is not None]
 
 
 def _of_models(body: CellBody) -> Iterator[str]:
@@ -100,7 +100,7 @@ def _beside(folder: Folder) -> Iterator[str]:
         yield f"extensions {', '.join(hooks)}: write what they do into the eval, or a fixture"
     written = folder.record
     for key in ("", "evaluateOptions", "commandLineOptions"):
-        given = written.get(key) if key else written
-        for name in given if isinstance(given, Mapping) else ():
+        options = written.get(key) if key else written
+        for name in options if isinstance(options, Mapping) else ():
             if name in _OF_RUNS:
                 yield f"{f'{key}.' if key else ''}{name}: {_OF_RUNS[name]}"

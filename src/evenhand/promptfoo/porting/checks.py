@@ -47,8 +47,8 @@ def checks(
     whole = [one for one in written if not _compares(one)]
     if not whole:
         return
-    given = cast("Mapping[str, Any]", test.shown.get("options") or {})
-    options = {key: given[key] for key in _OF_JUDGES if key in given}
+    test_options = cast("Mapping[str, Any]", test.shown.get("options") or {})
+    options = {key: test_options[key] for key in _OF_JUDGES if key in test_options}
     together: dict[str, object] = {}
     if test.threshold is not None:
         together["threshold"] = test.threshold
@@ -60,19 +60,19 @@ def checks(
         return
     for one in whole:
         weight, metric = one.get("weight", 1), str(one.get("metric") or "")
-        said: dict[str, object] = {"weight": float(weight)} if weight != 1 else {}
+        arguments: dict[str, object] = {"weight": float(weight)} if weight != 1 else {}
         inside = {k: v for k, v in one.items() if k != "weight"}
         if metric and (variables is not None or not has_tags(metric)):
-            said["metric"] = templates.render(metric, variables or {})
+            arguments["metric"] = templates.render(metric, variables or {})
             del inside["metric"]
-        yield _scorer(one, inside, options, variables, templates), said
+        yield _scorer(one, inside, options, variables, templates), arguments
 
 
 def contests(test: Test) -> Iterator[Node]:
     """What compares the outputs of all variants: of each type the first assertion."""
     written = cast("Sequence[Mapping[str, Any]]", test.shown.get("assert") or ())
-    given = cast("Mapping[str, Any]", test.shown.get("options") or {})
-    options = {key: given[key] for key in _OF_JUDGES if key in given}
+    test_options = cast("Mapping[str, Any]", test.shown.get("options") or {})
+    options = {key: test_options[key] for key in _OF_JUDGES if key in test_options}
     first = {str(one["type"]): one for one in reversed(written) if _compares(one)}
     together = test.threshold is not None or test.scoring
     for _, one in sorted(first.items(), reverse=True):  # select-best, then max-score
@@ -106,11 +106,11 @@ def _scorer(
         judged = {"options": options} if options and _asks(one) else {}
         return call("Asserts", literal(inside), **judged)
     items = cast("list[object]", value) if isinstance(value, list) else [value]
-    said = [item for item in items if isinstance(item, str)]
+    strings = [item for item in items if isinstance(item, str)]
     if (
-        any(item.startswith("file://") for item in said)
+        any(item.startswith("file://") for item in strings)
         or ("-json" in type_ and value is not None)
-        or (variables is None and any(map(has_tags, said)))
+        or (variables is None and any(map(has_tags, strings)))
     ):
         return call("Asserts", literal(inside))
     name, more = _SIMPLE[type_]

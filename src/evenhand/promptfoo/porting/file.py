@@ -130,22 +130,22 @@ class PrintedFile:
 
     def _name(self, pair: Combination) -> str:
         """What a prompt is called; of several with one name, each has a number from the second one on."""
-        found = self._names.get(id(pair.prompt))
-        if found is None:
+        chosen = self._names.get(id(pair.prompt))
+        if chosen is None:
             name = pair.variant.prompt
             taken = set(self._names.values())
             numbered = (f"{name} #{i}" for i in count(2))
-            found = name if name not in taken else next(n for n in numbered if n not in taken)
-            self._names[id(pair.prompt)] = found
-        return found
+            chosen = name if name not in taken else next(n for n in numbered if n not in taken)
+            self._names[id(pair.prompt)] = chosen
+        return chosen
 
     def _groups(self) -> list[tuple[str, Sequence[KeptTest]]]:
         """The tests that are run alike, in the same variants and equally often, each with the name of their list."""
-        found: dict[tuple[object, ...], list[KeptTest]] = {}
+        groups: dict[tuple[object, ...], list[KeptTest]] = {}
         for one in self._kept:
-            found.setdefault((*sorted(one.variants), "×", one.repeats), []).append(one)
-        several = len(found) > 1
-        return [(f"CASES_{i}" if several else "CASES", k) for i, k in enumerate(found.values(), 1)]
+            groups.setdefault((*sorted(one.variants), "×", one.repeats), []).append(one)
+        several = len(groups) > 1
+        return [(f"CASES_{i}" if several else "CASES", k) for i, k in enumerate(groups.values(), 1)]
 
     def _cases(self) -> str:
         lists = ""
@@ -156,7 +156,7 @@ class PrintedFile:
 
     def _sets(self, compare: str) -> str:
         """The eval sets: for each list of cases one, or several where its models get different prompts."""
-        found: list[tuple[str, int, Sequence[str], Sequence[str]]] = []
+        sets: list[tuple[str, int, Sequence[str], Sequence[str]]] = []
         for name, kept in self._groups():
             prompts: dict[str, list[str]] = {}
             for _, pair in sorted(kept[0].variants.items()):
@@ -164,12 +164,12 @@ class PrintedFile:
             alike: dict[tuple[str, ...], list[str]] = {}
             for model, names in prompts.items():
                 alike.setdefault(tuple(names), []).append(model)
-            found += [(name, kept[0].repeats, models, names) for names, models in alike.items()]
+            sets += [(name, kept[0].repeats, models, names) for names, models in alike.items()]
         title = " ".join(self._folder.title.split())
-        found = found or [("CASES", 1, [*self._models], [*self._prompts])]
-        several = len(found) > 1
+        sets = sets or [("CASES", 1, [*self._models], [*self._prompts])]
+        several = len(sets) > 1
         text = self._shared_columns() if several else ""
-        for i, (name, repeats, models, labels) in enumerate(found, 1):
+        for i, (name, repeats, models, labels) in enumerate(sets, 1):
             axes = (("model", self._models, models), ("prompt", self._prompts, labels))
             over = Bracketed("over={", [_axis(*axis, several=several) for axis in axes], "}")
             made = [literal(f"{title} ({i})" if several else title), f"data={name}", over]
@@ -177,7 +177,7 @@ class PrintedFile:
             made += [compare] if compare else []
             evals = Bracketed(f"evals_{i} = EvalSet(" if several else "evals = EvalSet(", made, ")")
             text += f"{self._laid(evals, broken=True)}\n\n"
-        names = [f"evals_{i}" for i in range(1, len(found) + 1)] if several else ["evals"]
+        names = [f"evals_{i}" for i in range(1, len(sets) + 1)] if several else ["evals"]
         return "\n".join([text, *(f"@{name}.eval" for name in names), ""])
 
     def _shared_columns(self) -> str:

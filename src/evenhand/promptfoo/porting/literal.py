@@ -101,5 +101,5 @@ def _text(value: str) -> Node:
 
 
 def _quoted(text: str) -> str:
-    said = repr(text)
-    return f'"{said[1:-1]}"' if said[0] == "'" and '"' not in text else said
+    quoted = repr(text)
+    return f'"{quoted[1:-1]}"' if quoted[0] == "'" and '"' not in text else quoted

@@ -106,7 +106,7 @@ class PrintedEval:
         self._around = self._table("AROUND", lambda one: one.around)
         self._answers = self._table("ANSWER", _answer)
         self._transforms = self._table("TRANSFORM", _transform)
-        self._said = False
+        self._with_arguments = False
         self._expected = self._table("EXPECTED", self._checks)
         self._compared = self._table("COMPARED", _contests)
         self._text = all(isinstance(pair.prompt, TextPrompt) for pair in pairs)
@@ -125,19 +125,19 @@ class PrintedEval:
         ]
 
     def _table(self, name: str, of: Callable[[KeptTest], Node | None]) -> PrintedTable:
-        found = ((one.case.id, of(one)) for one in self._kept)
-        values = {id_: node for id_, node in found if node is not None}
+        nodes = ((one.case.id, of(one)) for one in self._kept)
+        values = {id_: node for id_, node in nodes if node is not None}
         return PrintedTable(name, values, len(self._kept))
 
     def _checks(self, one: KeptTest) -> Node | None:
-        found = list(checks(one.test, one.known, one.templates))
-        if not found:
+        pairs = list(checks(one.test, one.known, one.templates))
+        if not pairs:
             return None
         return Bracketed(
             "[",
             [
-                Bracketed("(", [scorer, literal(said)], ")") if self._says else scorer
-                for scorer, said in found
+                Bracketed("(", [scorer, literal(arguments)], ")") if self._says else scorer
+                for scorer, arguments in pairs
             ],
             "]",
         )
@@ -159,11 +159,13 @@ class PrintedEval:
     @property
     def _says(self) -> bool:
         """Whether anything is said of a scorer beside it."""
-        if not self._said:
-            self._said = any(
-                said for one in self._kept for _, said in checks(one.test, one.known, one.templates)
+        if not self._with_arguments:
+            self._with_arguments = any(
+                arguments
+                for one in self._kept
+                for _, arguments in checks(one.test, one.known, one.templates)
             )
-        return self._said
+        return self._with_arguments
 
     def text(self, kinds: Sequence[str]) -> str:
         """The code of the eval, without its decorators.
@@ -171,10 +173,10 @@ class PrintedEval:
         Args:
             kinds: The types of the prompts.
         """
-        given = f"case: Case, prompt: {' | '.join(kinds)}, model: Model, expect: Expect"
-        head = f"async def answers({given}) -> object:"
+        parameters = f"case: Case, prompt: {' | '.join(kinds)}, model: Model, expect: Expect"
+        head = f"async def answers({parameters}) -> object:"
         if len(head) > WIDTH:
-            head = f"async def answers(\n    {given}\n) -> object:"
+            head = f"async def answers(\n    {parameters}\n) -> object:"
         return (
             f"{head}\n"
             '    """Each answer meets what is expected of it."""\n'
@@ -228,8 +230,8 @@ def _answer(one: KeptTest) -> Node | None:
 
 
 def _contests(one: KeptTest) -> Node | None:
-    found = [*contests(one.test)]
-    return Bracketed("[", found, "]") if found else None
+    nodes = [*contests(one.test)]
+    return Bracketed("[", nodes, "]") if nodes else None
 
 
 def _transform(one: KeptTest) -> Node | None:

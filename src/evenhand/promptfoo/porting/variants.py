@@ -104,13 +104,13 @@ def _label(fields: Mapping[str, Any]) -> str:
 
 def _written(folder: Folder) -> Iterator[Mapping[str, Any]]:
     """The providers as the config writes them, each as an object."""
-    given = folder.record.get("targets") or folder.record.get("providers")
+    providers = folder.record.get("targets") or folder.record.get("providers")
     base = folder.pairs[0].base if folder.pairs else Path()
-    yield from _each(given, base)
+    yield from _each(providers, base)
 
 
-def _each(given: object, base: Path) -> Iterator[Mapping[str, Any]]:
-    for item in cast("Sequence[object]", given) if isinstance(given, list) else [given]:
+def _each(providers: object, base: Path) -> Iterator[Mapping[str, Any]]:
+    for item in cast("Sequence[object]", providers) if isinstance(providers, list) else [providers]:
         if isinstance(item, str) and item.startswith("file://"):
             path = base / item.removeprefix("file://")
             if path.suffix in (".yaml", ".yml", ".json"):

@@ -64,12 +64,14 @@ class Derived:
     """Metrics of a column that are worked out from its others, in the order in which a config has them.
 
     Args:
-        given: What a config has under `derivedMetrics`; what is no expression is left out, see `problem`.
+        definitions: What a config has under `derivedMetrics`; what is no expression is left out, see `problem`.
     """
 
-    def __init__(self, given: object) -> None:
+    def __init__(self, definitions: object) -> None:
         self._formulas: list[tuple[str, ast.expr]] = []
-        for item in cast("Sequence[Any]", given) if isinstance(given, (list, tuple)) else ():
+        for item in (
+            cast("Sequence[Any]", definitions) if isinstance(definitions, (list, tuple)) else ()
+        ):
             if isinstance(item, Mapping) and not problem(cast("Mapping[str, Any]", item)):
                 fields = cast("Mapping[str, Any]", item)
                 self._formulas.append((str(fields["name"]), _parsed(str(fields["value"]))))
@@ -82,15 +84,15 @@ class Derived:
             count: How many rows the column has: `__count`.
         """
         known = {**named, "__count": float(count)}
-        found: dict[str, float] = {}
+        derived: dict[str, float] = {}
         for name, formula in self._formulas:
             try:
                 value = float(_value(formula, known))
             except (ArithmeticError, ValueError, KeyError, TypeError):
                 continue
             if math.isfinite(value):
-                known[name] = found[name] = value
-        return found
+                known[name] = derived[name] = value
+        return derived
 
 
 def problem(item: Mapping[str, Any]) -> str:

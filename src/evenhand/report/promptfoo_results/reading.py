@@ -104,8 +104,8 @@ def _labels(index: int, grading: Mapping[str, Any]) -> Iterator[NewLabel]:
         rating = cast("Mapping[str, Any]", part.get("metadata") or {}).get("rating")
         if rating is not None:
             yield NewLabel(index, "score", rating)
-    said = grading.get("comment")
-    note = said if isinstance(said, str) else ""
+    comment = grading.get("comment")
+    note = comment if isinstance(comment, str) else ""
     if note.startswith(HIGHLIGHT):
         note = note.removeprefix(HIGHLIGHT).strip()
         yield NewLabel(index, "star", True)
@@ -178,25 +178,25 @@ def _place(path: Path, raw: msgspec.Raw) -> _Place:
 
 
 def _repeats(file: _File) -> int:
-    given = file.runtime_options.get("repeat")
-    if given is None:
+    repeats = file.runtime_options.get("repeat")
+    if repeats is None:
         options = file.config.get("evaluateOptions")
-        given = cast("Mapping[str, Any]", options).get("repeat") if options else None
-    return given if isinstance(given, int) and given > 0 else 1
+        repeats = cast("Mapping[str, Any]", options).get("repeat") if options else None
+    return repeats if isinstance(repeats, int) and repeats > 0 else 1
 
 
 def _cases(places: Sequence[_Place], repeats: int) -> dict[int, tuple[str, int]]:
     """The case and the repeat of each test. A test that is repeated has a number of its own each time."""
-    found: dict[int, tuple[str, int]] = {}
+    cases: dict[int, tuple[str, int]] = {}
     seen: dict[str, int] = {}
     for place in places:
-        if place.test_idx in found:
+        if place.test_idx in cases:
             continue
         id_ = case_id(place.vars) if place.vars else case_id("")
         earlier = seen[id_] = seen.get(id_, -1) + 1
         again, repeat = divmod(earlier, repeats)
-        found[place.test_idx] = (f"{id_}#{again + 1}" if again else id_, repeat)
-    return found
+        cases[place.test_idx] = (f"{id_}#{again + 1}" if again else id_, repeat)
+    return cases
 
 
 def _meta(
@@ -369,8 +369,8 @@ def _number(value: object) -> float | None:
 
 def _numbers(value: object) -> dict[str, float]:
     items = cast("Mapping[str, object]", value).items() if isinstance(value, Mapping) else ()
-    found = {str(name): _number(number) for name, number in items}
-    return {name: number for name, number in found.items() if number is not None}
+    numbers = {str(name): _number(number) for name, number in items}
+    return {name: number for name, number in numbers.items() if number is not None}
 
 
 def _whole(value: object) -> int:

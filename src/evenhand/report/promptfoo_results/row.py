@@ -67,15 +67,15 @@ class Stripped:
     def of(cls, env: Mapping[str, str]) -> Stripped:
         """As an environment says."""
 
-        def said(text: str | None) -> bool:
+        def is_on(text: str | None) -> bool:
             return (text or "").lower() in ("1", "true", "yes", "yup", "yeppers")
 
         return cls(
-            said(env.get("PROMPTFOO_STRIP_PROMPT_TEXT")),
-            said(env.get("PROMPTFOO_STRIP_RESPONSE_OUTPUT")),
-            said(env.get("PROMPTFOO_STRIP_TEST_VARS")),
-            said(env.get("PROMPTFOO_STRIP_GRADING_RESULT")),
-            said(env.get("PROMPTFOO_STRIP_METADATA")),
+            is_on(env.get("PROMPTFOO_STRIP_PROMPT_TEXT")),
+            is_on(env.get("PROMPTFOO_STRIP_RESPONSE_OUTPUT")),
+            is_on(env.get("PROMPTFOO_STRIP_TEST_VARS")),
+            is_on(env.get("PROMPTFOO_STRIP_GRADING_RESULT")),
+            is_on(env.get("PROMPTFOO_STRIP_METADATA")),
         )
 
 
@@ -134,12 +134,12 @@ class RowWriter:
 
     def _test_case(self, trial: TrialResult) -> dict[str, Any]:
         stripped, written = self._stripped, trial.test
-        told = written if "assert" in written else {**written, "assert": _named_asserts(trial)}
-        description = told.get("description") if written else trial.description
+        test = written if "assert" in written else {**written, "assert": _named_asserts(trial)}
+        description = test.get("description") if written else trial.description
         return {
             **({"description": description} if description else {}),
             **({} if stripped.vars else {"vars": _vars(trial)}),
-            **{key: value for key, value in told.items() if key not in ("description", "vars")},
+            **{key: value for key, value in test.items() if key not in ("description", "vars")},
             **({} if trial.threshold is None else {"threshold": trial.threshold}),
             "metadata": {} if stripped.metadata else trial.metadata,
         }
@@ -154,8 +154,8 @@ class RowWriter:
     ) -> dict[str, Any]:
         cached = trial.calls > 0 and trial.cached == trial.calls
         if _unanswered(trial):
-            told = {"error": graded.reason} if graded.failure else {"output": None}
-            return {**told, "cached": cached}
+            result = {"error": graded.reason} if graded.failure else {"output": None}
+            return {**result, "cached": cached}
         answer = trial.answer
         output = "[output stripped]" if self._stripped.output else trial.output
         return {
@@ -336,11 +336,11 @@ def _grading(
     if _unanswered(trial) and not trial.outcomes and not labels:
         return None
     note = comment(labels)
-    said = "All assertions passed" if trial.outcomes else "No assertions"
+    default = "All assertions passed" if trial.outcomes else "No assertions"
     return {
         "pass": graded.passed,
         "score": graded.score,
-        "reason": graded.reason or said,
+        "reason": graded.reason or default,
         "namedScores": graded.named,
         "namedScoreWeights": graded.weights,
         "tokensUsed": tokens_of(judged),
@@ -357,14 +357,14 @@ def comment(labels: Mapping[LabelField, LabelValue]) -> str:
 
 def _human(labels: Mapping[LabelField, LabelValue]) -> list[dict[str, Any]]:
     """What people say of a trial, as a component of its own; what was measured stays as it is."""
-    said = labels.get("verdict")
-    if said is None:
+    verdict = labels.get("verdict")
+    if verdict is None:
         return []
     rating = labels.get("score")
     return [
         {
-            "pass": said == "pass",
-            "score": 1.0 if said == "pass" else 0.0,
+            "pass": verdict == "pass",
+            "score": 1.0 if verdict == "pass" else 0.0,
             "reason": "said by a person",
             "assertion": {"type": HUMAN},
             **({} if rating is None else {"metadata": {"rating": rating}}),
@@ -392,8 +392,8 @@ def _written(
 
     Those that compare columns are settled after all others, one of each type.
     """
-    given = test.get("assert")
-    asserts = cast("list[object]", given) if isinstance(given, (list, tuple)) else []
+    listed = test.get("assert")
+    asserts = cast("list[object]", listed) if isinstance(listed, (list, tuple)) else []
     known = [cast("Mapping[str, Any]", item) for item in asserts if isinstance(item, Mapping)]
     alone = [item for item in known if item.get("type") not in _CONTESTS]
     first = {str(item.get("type")): item for item in reversed(known)}
@@ -425,9 +425,11 @@ def _components(outcome: Outcome, written: Mapping[str, Any] | None) -> list[dic
         inside = (written or {}).get("assert")
         asserts = cast("list[Any]", inside) if isinstance(inside, list) else []
         whole = asserts if len(asserts) == len(parts) else [None] * len(parts)
-        below = [_part(part, given) for part, given in zip(parts, whole, strict=True)]
-        told = {k: v for k, v in (written or {}).items() if k in ("metric", "threshold", "weight")}
-        about = {"type": "assert-set", "assertionCount": len(parts), **told}
+        below = [_part(part, assertion) for part, assertion in zip(parts, whole, strict=True)]
+        settings = {
+            k: v for k, v in (written or {}).items() if k in ("metric", "threshold", "weight")
+        }
+        about = {"type": "assert-set", "assertionCount": len(parts), **settings}
         own |= {"componentResults": below, "metadata": {**metadata, "assertionSet": about}}
         return [own, *below]
     own["assertion"] = written or _assertion(outcome)

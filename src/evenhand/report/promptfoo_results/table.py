@@ -45,8 +45,8 @@ def write_promptfoo_csv(run: RunFile, out: TextIO) -> int:
         cells = {trial.variant: trial for trial in trials}
         for variant in variants:
             trial = cells.get(variant.index)
-            said = newest(labels.get(trial.index, ())) if trial else {}
-            row += _columns(trial, measures, comment(said))
+            newest_labels = newest(labels.get(trial.index, ())) if trial else {}
+            row += _columns(trial, measures, comment(newest_labels))
         table.writerow(row)
         count += len(trials)
     return count

@@ -123,7 +123,7 @@ class Support:
         asked: Who was asked; None where nobody had to be.
         relevant: For each passage, its sentences that bear on the question, and its number of sentences; empty where
             there was no question.
-        said: A number that the judge gave of its own; never used.
+        judge_share: A number that the judge gave of its own; never used.
     """
 
     claims: tuple[str, ...]
@@ -131,7 +131,7 @@ class Support:
     passages: int
     asked: Provenance | None
     relevant: tuple[RelevantSentences, ...] = ()
-    said: float | None = None
+    judge_share: float | None = None
 
     def count(self, stand: Stand) -> int:
         """How many claims stand so."""
@@ -192,35 +192,35 @@ class Parts:
     asked: Provenance | None
 
 
-def claims_in(given: object, key: str = REFERENCE_CLAIMS) -> tuple[Claim, ...]:
+def claims_in(stored: object, key: str = REFERENCE_CLAIMS) -> tuple[Claim, ...]:
     """Stored claims: texts, or objects with `claim` (or `text`) and perhaps `weight`.
 
     Raises:
         ScoreError: Something else is stored.
     """
-    found: dict[str, Claim] = {}
-    for one in _list(given, key):
+    claims: dict[str, Claim] = {}
+    for one in _list(stored, key):
         text, weight = one, 1.0
         if isinstance(one, Mapping):
             text, weight = one.get("claim", one.get("text")), one.get("weight", 1.0)
         number = isinstance(weight, (int, float)) and not isinstance(weight, bool)
         if not isinstance(text, str) or not text.strip() or not number or not weight > 0:
             raise _unusable(key, one, '["…", "…"], or [{"claim": "…", "weight": 2}]')
-        found.setdefault(text.strip(), Claim(text.strip(), float(weight)))
-    return tuple(found.values())
+        claims.setdefault(text.strip(), Claim(text.strip(), float(weight)))
+    return tuple(claims.values())
 
 
-def entities_in(given: object, key: str = ENTITIES) -> tuple[Entity, ...]:
+def entities_in(stored: object, key: str = ENTITIES) -> tuple[Entity, ...]:
     """Stored entities: names, objects with `name` and `aliases`, or one object of names with their aliases.
 
     Raises:
         ScoreError: Something else is stored.
     """
-    if isinstance(given, Mapping):
-        names = cast("Mapping[str, Any]", given)
-        given = [{"name": name, "aliases": aliases} for name, aliases in names.items()]
-    found: dict[str, Entity] = {}
-    for one in _list(given, key):
+    if isinstance(stored, Mapping):
+        names = cast("Mapping[str, Any]", stored)
+        stored = [{"name": name, "aliases": aliases} for name, aliases in names.items()]
+    entities: dict[str, Entity] = {}
+    for one in _list(stored, key):
         name, aliases = one, ()
         if isinstance(one, Mapping):
             name, aliases = one.get("name"), one.get("aliases") or ()
@@ -228,27 +228,27 @@ def entities_in(given: object, key: str = ENTITIES) -> tuple[Entity, ...]:
         if not isinstance(name, str) or not name.strip() or not usable:
             raise _unusable(key, one, '["…"], or [{"name": "…", "aliases": ["…"]}]')
         texts = tuple(str(alias).strip() for alias in aliases)
-        found.setdefault(name.strip(), Entity(name.strip(), tuple(filter(None, texts))))
-    return tuple(found.values())
+        entities.setdefault(name.strip(), Entity(name.strip(), tuple(filter(None, texts))))
+    return tuple(entities.values())
 
 
-def sub_questions_in(given: object, key: str = SUB_QUESTIONS) -> tuple[str, ...]:
+def sub_questions_in(stored: object, key: str = SUB_QUESTIONS) -> tuple[str, ...]:
     """Stored sub-questions: texts.
 
     Raises:
         ScoreError: Something else is stored.
     """
-    for one in _list(given, key):
+    for one in _list(stored, key):
         if not isinstance(one, str) or not one.strip():
             raise _unusable(key, one, '["…?", "…?"]')
-    return tuple(dict.fromkeys(str(one).strip() for one in _list(given, key)))
+    return tuple(dict.fromkeys(str(one).strip() for one in _list(stored, key)))
 
 
-def _list(given: object, key: str) -> Sequence[Any]:
-    if isinstance(given, (list, tuple)):
-        return cast("Sequence[Any]", given)
-    raise _unusable(key, given, 'a list, ["…", "…"]')
+def _list(stored: object, key: str) -> Sequence[Any]:
+    if isinstance(stored, (list, tuple)):
+        return cast("Sequence[Any]", stored)
+    raise _unusable(key, stored, 'a list, ["…", "…"]')
 
 
-def _unusable(key: str, given: object, write: str) -> ScoreError:
-    return ScoreError(f"{key} has {str(given)[:100]!r} in it", hint=f"Write {write}.")
+def _unusable(key: str, value: object, write: str) -> ScoreError:
+    return ScoreError(f"{key} has {str(value)[:100]!r} in it", hint=f"Write {write}.")

@@ -11,10 +11,8 @@ from evenhand.core.score import SHARES, Score
 from evenhand.core.traits import Traits
 from evenhand.scorers.judging import AsksJudge, Judge, check_judge
 from evenhand.scorers.rag.analysis import Analysis
-from evenhand.scorers.rag.bearing import bearing_of, retrieved
-from evenhand.scorers.rag.counted import asked_by, nothing, proportion
+from evenhand.scorers.rag.context_support import bearing_of, retrieved
 from evenhand.scorers.rag.definitions import definitions_for, need_definitions
-from evenhand.scorers.rag.known import Claims
 from evenhand.scorers.rag.material import (
     Contexts,
     answer_in,
@@ -23,6 +21,8 @@ from evenhand.scorers.rag.material import (
     need_optional_text,
     question_of,
 )
+from evenhand.scorers.rag.proportions import asked_by, nothing, proportion
+from evenhand.scorers.rag.reference_facts import Claims
 from evenhand.scorers.rag.verdicts import Group
 
 
@@ -66,10 +66,10 @@ class ContextPrecision(AsksJudge):
         need_optional_text("ContextPrecision", "reference", self.reference)
         need_optional_text("ContextPrecision", "question", self.question)
         need_definitions("ContextPrecision", self.metric, self.definitions)
-        for name, given in (("k", self.k), ("relevant", self.relevant)):
-            whole = isinstance(given, int) and not isinstance(given, bool)
-            if given is not None and (not whole or given < 1):
-                raise UsageError(f"ContextPrecision: {name} is {given!r}, not a number from 1")
+        for name, count in (("k", self.k), ("relevant", self.relevant)):
+            whole = isinstance(count, int) and not isinstance(count, bool)
+            if count is not None and (not whole or count < 1):
+                raise UsageError(f"ContextPrecision: {name} is {count!r}, not a number from 1")
 
     async def score(self, output: Any, trial: Trial) -> Score:
         passages = retrieved(self, output)
@@ -91,7 +91,7 @@ class ContextPrecision(AsksJudge):
         hits = [rank in useful for rank in range(1, k + 1)]
         precision, average = sum(hits) / k, average_precision(hits, self.relevant)
         how = "support the reference" if by_claims else "bear on the question"
-        said = f"{sum(hits)} of the first {k} passages {how}; average precision {average:.2f}"
+        reason = f"{sum(hits)} of the first {k} passages {how}; average precision {average:.2f}"
         kept = {
             "precision": precision,
             "average_precision": average,
@@ -100,8 +100,8 @@ class ContextPrecision(AsksJudge):
             **asked_by(bearing.found_by, bearing.support.asked, definitions=whose),
         }
         if self.ranked or whose in ("ragas", "deepeval"):
-            return Score(average, None, said, {"n": k, **kept})
-        return proportion(sum(hits), k, said, **kept)
+            return Score(average, None, reason, {"n": k, **kept})
+        return proportion(sum(hits), k, reason, **kept)
 
     def __str__(self) -> str:
         name = "context_average_precision" if self.ranked else self.metric
@@ -149,12 +149,12 @@ class ContextUtilization(AsksJudge):
         support = await analysis.support(Group(statements.claims, passages))
         hits = [rank in support.useful for rank in range(1, len(passages) + 1)]
         average = average_precision(hits)
-        said = f"{sum(hits)} of {len(hits)} passages used; average precision {average:.2f}"
+        reason = f"{sum(hits)} of {len(hits)} passages used; average precision {average:.2f}"
         asked = asked_by(statements.asked, support.asked)
         return proportion(
             sum(hits),
             len(hits),
-            said,
+            reason,
             average_precision=average,
             used=sorted(support.useful),
             **asked,
@@ -175,10 +175,10 @@ def average_precision(hits: list[bool], relevant: int | None = None) -> float:
     >>> round(average_precision([True, False, True]), 4)
     0.8333
     """
-    found, total = 0, 0.0
+    useful, total = 0, 0.0
     for rank, hit in enumerate(hits, 1):
         if hit:
-            found += 1
-            total += found / rank
-    below = found if relevant is None else max(found, min(relevant, len(hits)))
+            useful += 1
+            total += useful / rank
+    below = useful if relevant is None else max(useful, min(relevant, len(hits)))
     return total / below if below else 0.0

@@ -10,15 +10,15 @@ from evenhand.core.score import SHARES, Score
 from evenhand.core.traits import Traits
 from evenhand.scorers.judging import AsksJudge, Judge, check_judge
 from evenhand.scorers.rag.analysis import Analysis
-from evenhand.scorers.rag.bearing import bearing_of, retrieved
-from evenhand.scorers.rag.counted import asked_by, checked_total, nothing, proportion, these
+from evenhand.scorers.rag.context_support import bearing_of, retrieved
 from evenhand.scorers.rag.definitions import definitions_for, need_definitions
-from evenhand.scorers.rag.known import Claims
+from evenhand.scorers.rag.judge_ratings import USE, rated
 from evenhand.scorers.rag.material import (
     need_optional_text,
     question_of,
 )
-from evenhand.scorers.rag.rated import USE, rated
+from evenhand.scorers.rag.proportions import asked_by, checked_total, nothing, proportion, these
+from evenhand.scorers.rag.reference_facts import Claims
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,13 +66,13 @@ class ContextRecall(AsksJudge):
             return nothing(bearing.why_nothing)
         support = bearing.support
         yes, n = support.count("supported"), len(support.claims)
-        said = f"{yes} of {n} claims of the reference supported"
+        reason = f"{yes} of {n} claims of the reference supported"
         missing = these(support, "not_found")
-        said += f"; not found: {missing}" if missing else ""
+        reason += f"; not found: {missing}" if missing else ""
         against = these(support, "contradicted")
-        said += f"; contradicted: {against}" if against else ""
+        reason += f"; contradicted: {against}" if against else ""
         asked = asked_by(bearing.found_by, support.asked, definitions=whose)
-        return proportion(yes, n, said, claims=support.rows(), **checked_total(support), **asked)
+        return proportion(yes, n, reason, claims=support.rows(), **checked_total(support), **asked)
 
     def __str__(self) -> str:
         return self.metric
@@ -133,11 +133,11 @@ class ContextRelevance(AsksJudge):
             "best_passage": max(each),
             **asked_by(bearing.found_by, bearing.support.asked, definitions=whose),
         }
-        said = f"{yes} of {n} sentences bear on the question"
+        reason = f"{yes} of {n} sentences bear on the question"
         if whose in ("deepeval", "promptfoo"):
-            return proportion(yes, n, said, **kept)
+            return proportion(yes, n, reason, **kept)
         text = sum(one.relevant_letters for one in shares) / sum(one.letters for one in shares)
-        return Score(text, None, said, {"n": n, **kept})
+        return Score(text, None, reason, {"n": n, **kept})
 
     async def _ragas(self, question: str, passages: tuple[str, ...], trial: Trial) -> Score:
         text = "\n".join(passages)

@@ -8,20 +8,20 @@ from typing import Any, ClassVar
 from evenhand.core.expect import Trial
 from evenhand.core.score import SHARES, Score
 from evenhand.core.traits import Traits
-from evenhand.scorers.given import need_number
+from evenhand.scorers.argument_checks import need_number
 from evenhand.scorers.judging import AsksJudge, Judge, check_judge
 from evenhand.scorers.rag.agreement import Agreement, agreement, f_score
 from evenhand.scorers.rag.analysis import Analysis
-from evenhand.scorers.rag.counted import asked_by, nothing, these
 from evenhand.scorers.rag.definitions import definitions_for, need_definitions
-from evenhand.scorers.rag.known import Claims, known_claims
+from evenhand.scorers.rag.judge_ratings import CORRECTNESS, rated
 from evenhand.scorers.rag.material import (
     answer_in,
     need_optional_text,
     question_of,
     reference_of,
 )
-from evenhand.scorers.rag.rated import CORRECTNESS, rated
+from evenhand.scorers.rag.proportions import asked_by, nothing, these
+from evenhand.scorers.rag.reference_facts import Claims, known_claims
 from evenhand.scorers.rag.similarity import Embedder, cosine, embeddings
 
 
@@ -95,11 +95,13 @@ class Correctness(AsksJudge):
         if whose == "ragas":
             return await self._ragas(answer, reference, agreed, kept, trial)
         value = f_score(precision or 0.0, recall, self.beta)
-        said = f"recall {recall:.2f}, precision {'–' if precision is None else f'{precision:.2f}'}"
+        reason = (
+            f"recall {recall:.2f}, precision {'–' if precision is None else f'{precision:.2f}'}"
+        )
         wrong = these(agreed.of_answer, "contradicted")
-        said += f"; contradicts the reference: {wrong}" if wrong else ""
+        reason += f"; contradicts the reference: {wrong}" if wrong else ""
         vetoed = self.veto and agreed.contradicted > 0
-        return Score(value, False if vetoed else None, said, kept)
+        return Score(value, False if vetoed else None, reason, kept)
 
     async def _ragas(
         self, answer: str, reference: str, agreed: Agreement, kept: dict[str, Any], trial: Trial
@@ -112,8 +114,8 @@ class Correctness(AsksJudge):
             f1 = 1.0
         name, (one, other) = await embeddings(self.embedder, trial, [answer, reference])
         near = cosine(one, other)
-        said = f"0.75 · F1 {f1:.2f} + 0.25 · cosine {near:.2f}"
-        return Score(0.75 * f1 + 0.25 * near, None, said, {**kept, "f1": f1, "embedder": name})
+        reason = f"0.75 · F1 {f1:.2f} + 0.25 · cosine {near:.2f}"
+        return Score(0.75 * f1 + 0.25 * near, None, reason, {**kept, "f1": f1, "embedder": name})
 
     def __str__(self) -> str:
         return self.metric if self.beta == 1 else f"{self.metric}:F{self.beta:g}"

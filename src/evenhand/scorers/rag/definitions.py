@@ -73,38 +73,38 @@ VARIANTS: Mapping[str, Mapping[str, str]] = {
 _run_wide: ContextVar[str] = ContextVar("evenhand_definitions", default=OURS)
 
 
-def need_definitions(who: str, metric: str, given: object) -> None:
+def need_definitions(who: str, metric: str, name: object) -> None:
     """Refuses definitions that there are none of, where they are asked for.
 
     Raises:
         UsageError: Nobody knows the tool, or it has nothing of this name.
     """
-    if given in ("", OURS):
+    if name in ("", OURS):
         return
-    check_system(who, given)
+    check_system(who, name)
     there = VARIANTS.get(metric, {})
-    if given not in there:
+    if name not in there:
         others = ", ".join([OURS, *there])
         raise UsageError(
-            f"{who}: {given} has no definition of {metric}", hint=f"There are: {others}."
+            f"{who}: {name} has no definition of {metric}", hint=f"There are: {others}."
         )
 
 
-def check_system(who: str, given: object) -> None:
+def check_system(who: str, name: object) -> None:
     """Refuses the name of a tool that nobody knows.
 
     Raises:
         UsageError: It isn't one.
     """
-    if given not in SYSTEMS:
-        hint = did_you_mean(str(given), SYSTEMS, f"There are: {', '.join(SYSTEMS)}.")
-        raise UsageError(f"{who}: no definitions are called {given!r}", hint=hint)
+    if name not in SYSTEMS:
+        hint = did_you_mean(str(name), SYSTEMS, f"There are: {', '.join(SYSTEMS)}.")
+        raise UsageError(f"{who}: no definitions are called {name!r}", hint=hint)
 
 
-def definitions_for(metric: str, given: str) -> str:
+def definitions_for(metric: str, own: str) -> str:
     """Whose definition counts: the scorer's own, else the run's where it has one of this metric, else ours."""
-    if given:
-        return given
+    if own:
+        return own
     wide = _run_wide.get()
     return wide if wide in VARIANTS.get(metric, {}) else OURS
 

@@ -12,12 +12,12 @@ from evenhand.core.score import SHARES, Score
 from evenhand.core.traits import Traits
 from evenhand.scorers.judging import AsksJudge, Judge, check_judge
 from evenhand.scorers.rag.analysis import Analysis
-from evenhand.scorers.rag.bearing import retrieved
 from evenhand.scorers.rag.claims import Entity
-from evenhand.scorers.rag.counted import asked_by, nothing, proportion
+from evenhand.scorers.rag.context_support import retrieved
 from evenhand.scorers.rag.definitions import definitions_for, need_definitions
-from evenhand.scorers.rag.known import known_entities
 from evenhand.scorers.rag.material import need_optional_text, question_of, reference_of
+from evenhand.scorers.rag.proportions import asked_by, nothing, proportion
+from evenhand.scorers.rag.reference_facts import known_entities
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +81,9 @@ class EntityRecall(AsksJudge):
             folded = [folded_text(passage) for passage in passages]
             missing = [e.name for e in entities if not any(stands_in(e, text) for text in folded)]
         n = len(entities)
-        said = f"{n - len(missing)} of {n} entities of the reference stand in the contexts"
-        said += f"; not: {', '.join(missing[:5])}" if missing else ""
-        return proportion(n - len(missing), n, said, missing=missing, **kept)
+        reason = f"{n - len(missing)} of {n} entities of the reference stand in the contexts"
+        reason += f"; not: {', '.join(missing[:5])}" if missing else ""
+        return proportion(n - len(missing), n, reason, missing=missing, **kept)
 
     def __str__(self) -> str:
         return self.metric

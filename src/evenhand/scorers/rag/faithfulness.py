@@ -11,7 +11,6 @@ from evenhand.core.traits import Traits
 from evenhand.scorers.judging import AsksJudge, Judge, check_judge
 from evenhand.scorers.rag.analysis import Analysis
 from evenhand.scorers.rag.claims import Statements, Support
-from evenhand.scorers.rag.counted import asked_by, checked_total, nothing, proportion, these
 from evenhand.scorers.rag.definitions import definitions_for, need_definitions
 from evenhand.scorers.rag.material import (
     Contexts,
@@ -21,6 +20,7 @@ from evenhand.scorers.rag.material import (
     need_optional_text,
     question_of,
 )
+from evenhand.scorers.rag.proportions import asked_by, checked_total, nothing, proportion, these
 from evenhand.scorers.rag.verdicts import Group
 
 
@@ -79,10 +79,10 @@ class Faithfulness(_OfClaims):
     metric: ClassVar[str] = "faithfulness"
 
     async def score(self, output: Any, trial: Trial) -> Score:
-        found = await self.checked(output, trial)
-        if isinstance(found, str):
-            return nothing(found)
-        statements, support = found
+        checked = await self.checked(output, trial)
+        if isinstance(checked, str):
+            return nothing(checked)
+        statements, support = checked
         whose = definitions_for(self.metric, self.definitions)
         n = len(support.claims)
         if not n and whose == "deepeval":
@@ -117,10 +117,10 @@ class Hallucination(_OfClaims):
     metric: ClassVar[str] = "hallucination"
 
     async def score(self, output: Any, trial: Trial) -> Score:
-        found = await self.checked(output, trial)
-        if isinstance(found, str):
-            return nothing(found)
-        statements, support = found
+        checked = await self.checked(output, trial)
+        if isinstance(checked, str):
+            return nothing(checked)
+        statements, support = checked
         if not support.claims:
             return _claims_nothing(statements)
         whose = definitions_for(self.metric, self.definitions)
@@ -131,20 +131,20 @@ class Hallucination(_OfClaims):
                 if verdict.stand == "contradicted"
                 for evidence in verdict.evidence
             }
-            said = f"{len(against)} of {support.passages} passages are contradicted"
+            reason = f"{len(against)} of {support.passages} passages are contradicted"
             kept = asked_by(statements.asked, support.asked, definitions=whose)
-            return proportion(len(against), support.passages, said, claims=support.rows(), **kept)
+            return proportion(len(against), support.passages, reason, claims=support.rows(), **kept)
         n = len(support.claims)
         return _scored(n - support.count("supported"), n, statements, support, whose)
 
 
 def _scored(yes: int, n: int, statements: Statements, support: Support, whose: str) -> Score:
     contradicted, missing = support.count("contradicted"), support.count("not_found")
-    said = f"{support.count('supported')} of {n} claims supported"
+    reason = f"{support.count('supported')} of {n} claims supported"
     if contradicted:
-        said += f", {contradicted} contradicted: {these(support, 'contradicted')}"
+        reason += f", {contradicted} contradicted: {these(support, 'contradicted')}"
     if missing:
-        said += f", {missing} not found: {these(support, 'not_found')}"
+        reason += f", {missing} not found: {these(support, 'not_found')}"
     kept = {
         "contradiction_rate": contradicted / n,
         "unsupported_rate": missing / n,
@@ -152,9 +152,9 @@ def _scored(yes: int, n: int, statements: Statements, support: Support, whose: s
         **checked_total(support),
         **asked_by(statements.asked, support.asked, definitions=whose),
     }
-    return proportion(yes, n, said, **kept)
+    return proportion(yes, n, reason, **kept)
 
 
 def _claims_nothing(statements: Statements) -> Score:
-    said = "the answer declines to answer" if statements.refusal else "the answer claims nothing"
-    return nothing(said, refusal=statements.refusal, **asked_by(statements.asked))
+    reason = "the answer declines to answer" if statements.refusal else "the answer claims nothing"
+    return nothing(reason, refusal=statements.refusal, **asked_by(statements.asked))

@@ -26,27 +26,27 @@ def text_in(value: object) -> str:
     return (value if isinstance(value, str) else text_of(value)).strip()
 
 
-def passages_in(given: object) -> tuple[str, ...]:
+def passages_in(contexts: object) -> tuple[str, ...]:
     """The texts of passages, in the order given; one without a letter is empty, and keeps its place.
 
     Raises:
         ScoreError: One of them is no passage, or they are too much for any judge.
     """
-    if isinstance(given, (str, Mapping)) or hasattr(given, "page_content"):
-        given = [given]
-    if given is None or isinstance(given, float):
+    if isinstance(contexts, (str, Mapping)) or hasattr(contexts, "page_content"):
+        contexts = [contexts]
+    if contexts is None or isinstance(contexts, float):
         return ()
-    if not isinstance(given, Sequence):
+    if not isinstance(contexts, Sequence):
         raise ScoreError(
-            f"contexts are a list of texts, and this is a {type(given).__name__}",
+            f"contexts are a list of texts, and this is a {type(contexts).__name__}",
             hint="Give the retrieved passages, best first.",
         )
-    texts = [_passage(one, rank) for rank, one in enumerate(cast("Sequence[Any]", given), 1)]
-    found = tuple(text if any(map(str.isalnum, text)) else "" for text in texts)
-    if not any(found):
+    texts = [_passage(one, rank) for rank, one in enumerate(cast("Sequence[Any]", contexts), 1)]
+    passages = tuple(text if any(map(str.isalnum, text)) else "" for text in texts)
+    if not any(passages):
         return ()
-    checked_length("the contexts", *found)
-    return found
+    checked_length("the contexts", *passages)
+    return passages
 
 
 def _passage(one: Any, rank: int) -> str:
@@ -89,17 +89,17 @@ def answer_in(output: object) -> str:
     return text
 
 
-def question_of(given: str | None, trial: Trial) -> str:
+def question_of(question: str | None, trial: Trial) -> str:
     """The question: as given, else the case's input; empty where there is none."""
-    if given is None:
+    if question is None:
         case = trial.case
-        given = case.vars.get("question") if case.input is None else case.input
-    return text_in(given)
+        question = case.vars.get("question") if case.input is None else case.input
+    return text_in(question)
 
 
-def reference_of(given: str | None, trial: Trial) -> str:
+def reference_of(reference: str | None, trial: Trial) -> str:
     """What a right answer is: as given, else what the case expects; empty where there is none."""
-    text = reference_in(trial.case.expected if given is None else given)
+    text = reference_in(trial.case.expected if reference is None else reference)
     checked_length("the reference", text)
     return text
 
@@ -111,9 +111,9 @@ def reference_in(expected: object) -> str:
     return text_in(expected)
 
 
-def contexts_of(given: Contexts, trial: Trial) -> tuple[str, ...]:
+def contexts_of(contexts: Contexts, trial: Trial) -> tuple[str, ...]:
     """The passages: as given, else the case's."""
-    return passages_in(trial.case.context if given is None else given)
+    return passages_in(trial.case.context if contexts is None else contexts)
 
 
 def stored(trial: Trial, key: str) -> object:
@@ -122,26 +122,26 @@ def stored(trial: Trial, key: str) -> object:
     return None if isinstance(value, float) and math.isnan(value) else value
 
 
-def need_contexts(who: str, given: object) -> None:
+def need_contexts(who: str, value: object) -> None:
     """Refuses what can be no passages, where it is written.
 
     Raises:
         UsageError: It isn't one.
     """
-    if given is None or isinstance(given, (str, Sequence, float)):
+    if value is None or isinstance(value, (str, Sequence, float)):
         return
     raise UsageError(
-        f"{who}: contexts is {given!r}, not a list of texts",
+        f"{who}: contexts is {value!r}, not a list of texts",
         hint=f"Write {who}(pages): the retrieved passages, best first.",
     )
 
 
-def need_optional_text(who: str, what: str, given: object) -> None:
+def need_optional_text(who: str, what: str, value: object) -> None:
     """Refuses what is neither a text nor nothing. NaN is nothing: so tables say it.
 
     Raises:
         UsageError: It is something else.
     """
-    if given is None or isinstance(given, str) or (isinstance(given, float) and math.isnan(given)):
+    if value is None or isinstance(value, str) or (isinstance(value, float) and math.isnan(value)):
         return
-    raise UsageError(f"{who}: {what} is {given!r}, not a text")
+    raise UsageError(f"{who}: {what} is {value!r}, not a text")

@@ -12,9 +12,7 @@ from evenhand.core.traits import Traits
 from evenhand.scorers.judging import AsksJudge, Judge, check_judge
 from evenhand.scorers.rag.agreement import agreement
 from evenhand.scorers.rag.analysis import Analysis
-from evenhand.scorers.rag.counted import asked_by, nothing, proportion
 from evenhand.scorers.rag.definitions import definitions_for, need_definitions
-from evenhand.scorers.rag.known import Claims, known_claims
 from evenhand.scorers.rag.material import (
     Contexts,
     answer_in,
@@ -24,6 +22,8 @@ from evenhand.scorers.rag.material import (
     question_of,
     reference_of,
 )
+from evenhand.scorers.rag.proportions import asked_by, nothing, proportion
+from evenhand.scorers.rag.reference_facts import Claims, known_claims
 from evenhand.scorers.rag.verdicts import Group
 
 
@@ -97,15 +97,15 @@ class NoiseSensitivity(AsksJudge):
             if agreed.verdicts[i].stand != "supported" and behind and from_useful:
                 wrong.append(claim)
         n = len(agreed.verdicts)
-        said = f"{len(wrong)} of {n} claims are wrong and come from {self.passages} passages"
-        said += f": {'; '.join(f'“{claim[:120]}”' for claim in wrong[:3])}" if wrong else ""
+        reason = f"{len(wrong)} of {n} claims are wrong and come from {self.passages} passages"
+        reason += f": {'; '.join(f'“{claim[:120]}”' for claim in wrong[:3])}" if wrong else ""
         asked = asked_by(
             found_by,
             agreed.statements.asked,
             agreed.support.asked,
             definitions=definitions_for(self.metric, self.definitions),
         )
-        return proportion(len(wrong), n, said, wrong=wrong, useful=sorted(useful), **asked)
+        return proportion(len(wrong), n, reason, wrong=wrong, useful=sorted(useful), **asked)
 
     def __str__(self) -> str:
         return self.metric if self.passages == "relevant" else f"{self.metric}:{self.passages}"

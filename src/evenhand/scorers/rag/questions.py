@@ -25,7 +25,8 @@ from evenhand.scorers.rag.claims import (
     entities_in,
     sub_questions_in,
 )
-from evenhand.scorers.rag.itemised import (
+from evenhand.scorers.rag.sentences import letters, sentences
+from evenhand.scorers.rag.verdict_lists import (
     Itemised,
     Section,
     itemised,
@@ -33,7 +34,6 @@ from evenhand.scorers.rag.itemised import (
     said_in,
     strict_object,
 )
-from evenhand.scorers.rag.sentences import letters, sentences
 from evenhand.scorers.rag.verdicts import Group, listed, material, number, verdict_section
 
 _TOPICS = ("on", "off", "unsure")
@@ -51,30 +51,30 @@ async def find_statements(model: Model, question: str, numbered: Sequence[str]) 
     """
 
     def read(item: Mapping[str, object]) -> tuple[Statement, ...]:
-        given = item.get("statements")
-        if not isinstance(given, (list, tuple)) or not given:
+        statements = item.get("statements")
+        if not isinstance(statements, (list, tuple)) or not statements:
             raise JudgeError("it has no statements")
         sentence = cast("int", item["id"])
-        return tuple(_statement(one, sentence, question) for one in given)
+        return tuple(_statement(one, sentence, question) for one in statements)
 
     topic = {"topic": {"type": "string", "enum": list(_TOPICS)}} if question else {}
     one = strict_object(statement={"type": "string"}, claim={"type": "boolean"}, **topic)
     items = {"statements": {"type": "array", "items": one}}
     ids = tuple(range(1, len(numbered) + 1))
     section = Section("sentences", "sentence", ids, read, items)
-    said: Mapping[str, str] = {"question": question, "answer": number(numbered, 1)}
+    values: Mapping[str, str] = {"question": question, "answer": number(numbered, 1)}
 
     def ask(wanted: Mapping[str, Sequence[int]]) -> Prompt:
         ids = wanted["sentences"]
-        return judge_prompt("rag/statements", {**said, "ids": listed(ids)})[1]
+        return judge_prompt("rag/statements", {**values, "ids": listed(ids)})[1]
 
-    found = await itemised(model, [section], ask, {"refusal": {"type": "boolean"}})
-    said_all = found.found["sentences"]
-    refusal = found.more.get("refusal")
+    result = await itemised(model, [section], ask, {"refusal": {"type": "boolean"}})
+    by_sentence = result.verdicts["sentences"]
+    refusal = result.more.get("refusal")
     return Statements(
-        tuple(one for i in ids for one in said_all[i]),
+        tuple(one for i in ids for one in by_sentence[i]),
         refusal=refusal is not None and yes_or_no(refusal),
-        asked=_by(found, "rag/statements", *numbered),
+        asked=_by(result, "rag/statements", *numbered),
     )
 
 
@@ -178,27 +178,27 @@ async def find_support(model: Model, question: str, groups: tuple[Group, ...]) -
             },
         )[1]
 
-    found = await itemised(model, sections, ask)
-    verdicts = found.found.get("verdicts", {})
-    said = found.more.get("score", found.more.get("total"))
+    result = await itemised(model, sections, ask)
+    verdicts = result.verdicts.get("verdicts", {})
+    total = result.more.get("score", result.more.get("total"))
     return Support(
         claims,
         tuple(verdicts.get(i, ClaimVerdict("not_found")) for i in range(1, len(claims) + 1)),
         len(passages),
-        _by(found, "rag/support", *passages),
-        _relevant(split, firsts, found.found.get("passages", {})),
-        float(said) if isinstance(said, (int, float)) and not isinstance(said, bool) else None,
+        _by(result, "rag/support", *passages),
+        _relevant(split, firsts, result.verdicts.get("passages", {})),
+        float(total) if isinstance(total, (int, float)) and not isinstance(total, bool) else None,
     )
 
 
 def _sentence_section(split: Sequence[Sequence[str]], firsts: Sequence[int]) -> Section:
     def read(item: Mapping[str, object]) -> frozenset[int]:
-        given = item.get("sentences")
-        if not isinstance(given, (list, tuple)):
+        listed = item.get("sentences")
+        if not isinstance(listed, (list, tuple)):
             raise JudgeError("it has no list of sentences")
         rank = cast("int", item["id"]) - 1
         own = range(firsts[rank], firsts[rank] + len(split[rank]))
-        named = _flat_numbers(given)
+        named = _flat_numbers(listed)
         if any(n not in own for n in named):
             raise JudgeError("it names sentences that the passage does not have")
         return frozenset(named)
@@ -211,28 +211,28 @@ def _sentence_section(split: Sequence[Sequence[str]], firsts: Sequence[int]) -> 
     return Section("passages", "passage", ids, read, items)
 
 
-def _flat_numbers(given: Sequence[Any]) -> list[int]:
-    found: list[int] = []
-    for one in given:
+def _flat_numbers(nested: Sequence[Any]) -> list[int]:
+    numbers: list[int] = []
+    for one in nested:
         if isinstance(one, (list, tuple)):
-            found += _flat_numbers(one)
+            numbers += _flat_numbers(one)
             continue
         try:
-            found.append(int(one))
+            numbers.append(int(one))
         except (TypeError, ValueError, OverflowError):
             raise JudgeError("not a sentence number") from None
-    return found
+    return numbers
 
 
 def _relevant(
-    split: Sequence[Sequence[str]], firsts: Sequence[int], found: Mapping[int, frozenset[int]]
+    split: Sequence[Sequence[str]], firsts: Sequence[int], relevant: Mapping[int, frozenset[int]]
 ) -> tuple[RelevantSentences, ...]:
     return tuple(
         RelevantSentences(
             len(own),
-            len(found.get(rank + 1, ())),
+            len(relevant.get(rank + 1, ())),
             sum(map(letters, own)),
-            sum(letters(own[n - firsts[rank]]) for n in found.get(rank + 1, ())),
+            sum(letters(own[n - firsts[rank]]) for n in relevant.get(rank + 1, ())),
         )
         for rank, own in enumerate(split)
     )
@@ -251,18 +251,18 @@ async def find_answered(model: Model, question: str, parts: tuple[str, ...], ans
     items = {"reasoning": {"type": "string"}, "answered": {"type": "boolean"}}
     ids = tuple(range(1, len(parts) + 1))
     section = Section("parts", "part", ids, read, items)
-    said = {"question": question, "parts": number(parts, 1), "answer": answer}
+    values = {"question": question, "parts": number(parts, 1), "answer": answer}
 
     def ask(wanted: Mapping[str, Sequence[int]]) -> Prompt:
-        return judge_prompt("rag/sub_questions", {**said, "ids": listed(wanted["parts"])})[1]
+        return judge_prompt("rag/sub_questions", {**values, "ids": listed(wanted["parts"])})[1]
 
-    found = await itemised(model, [section], ask)
-    verdicts: dict[int, _Part] = found.found["parts"]
+    result = await itemised(model, [section], ask)
+    verdicts: dict[int, _Part] = result.verdicts["parts"]
     return Parts(
         tuple(
             (part, verdicts[i].answered, verdicts[i].reasoning) for i, part in enumerate(parts, 1)
         ),
-        _by(found, "rag/sub_questions", answer),
+        _by(result, "rag/sub_questions", answer),
     )
 
 
@@ -272,5 +272,5 @@ class _Part:
     reasoning: str = field(default="", compare=False)
 
 
-def _by(found: Itemised, name: str, *texts: str) -> Provenance:
-    return Provenance(found.model, template(name)[0], suspect_in(*texts))
+def _by(result: Itemised, name: str, *texts: str) -> Provenance:
+    return Provenance(result.model, template(name)[0], suspect_in(*texts))

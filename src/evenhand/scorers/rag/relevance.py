@@ -12,9 +12,8 @@ from evenhand.core.traits import Traits
 from evenhand.scorers.judging import AsksJudge, Judge, check_judge
 from evenhand.scorers.rag.analysis import Analysis
 from evenhand.scorers.rag.claims import SUB_QUESTIONS, sub_questions_in
-from evenhand.scorers.rag.counted import asked_by, nothing, proportion
 from evenhand.scorers.rag.definitions import definitions_for, need_definitions
-from evenhand.scorers.rag.guessed import guessed_relevance
+from evenhand.scorers.rag.judge_ratings import RELEVANCE, rated
 from evenhand.scorers.rag.material import (
     answer_in,
     need_optional_text,
@@ -22,7 +21,8 @@ from evenhand.scorers.rag.material import (
     reference_of,
     stored,
 )
-from evenhand.scorers.rag.rated import RELEVANCE, rated
+from evenhand.scorers.rag.proportions import asked_by, nothing, proportion
+from evenhand.scorers.rag.question_guesses import guessed_relevance
 from evenhand.scorers.rag.similarity import Embedder
 
 
@@ -75,15 +75,15 @@ class AnswerRelevance(AsksJudge):
         topics = [one.topic for one in statements.all]
         off, on = topics.count("off"), topics.count("on")
         yes = n - off if whose == "deepeval" else on
-        said = f"{on} of {n} statements are about the question"
+        reason = f"{on} of {n} statements are about the question"
         if statements.refusal:
-            said += "; the answer declines to answer"
+            reason += "; the answer declines to answer"
         kept = {
             "refusal": statements.refusal,
             "statements": [{"statement": one.text, "topic": one.topic} for one in statements.all],
             **asked_by(statements.asked, definitions=whose),
         }
-        return proportion(yes, n, said, **kept)
+        return proportion(yes, n, reason, **kept)
 
     def __str__(self) -> str:
         return self.metric
@@ -127,10 +127,12 @@ class Completeness(AsksJudge):
         if not answer:
             return nothing("the answer is empty")
         analysis = Analysis(trial, self.judge)
-        given = stored(trial, SUB_QUESTIONS) if self.sub_questions is None else self.sub_questions
+        stored_parts = (
+            stored(trial, SUB_QUESTIONS) if self.sub_questions is None else self.sub_questions
+        )
         asked = None
-        if given is not None:
-            parts = sub_questions_in(given)
+        if stored_parts is not None:
+            parts = sub_questions_in(stored_parts)
         elif question:
             facts = await analysis.facts(question, reference_of(self.reference, trial))
             parts, asked = facts.sub_questions or (), facts.asked
@@ -140,14 +142,14 @@ class Completeness(AsksJudge):
             return nothing("the question has no parts")
         answered = await analysis.answered(question, parts, answer)
         missing = [part for part, yes, _ in answered.parts if not yes]
-        said = f"{len(parts) - len(missing)} of {len(parts)} parts of the question answered"
+        reason = f"{len(parts) - len(missing)} of {len(parts)} parts of the question answered"
         if missing:
-            said += "; not: " + "; ".join(f"“{part[:120]}”" for part in missing[:3])
+            reason += "; not: " + "; ".join(f"“{part[:120]}”" for part in missing[:3])
         rows = [{"part": p, "answered": yes, "reasoning": why} for p, yes, why in answered.parts]
         return proportion(
             len(parts) - len(missing),
             len(parts),
-            said,
+            reason,
             parts=rows,
             **asked_by(asked, answered.asked),
         )

@@ -14,9 +14,9 @@ from evenhand.core.expect import Trial
 from evenhand.core.provider import Provider
 from evenhand.core.score import Score
 from evenhand.core.traits import Traits
-from evenhand.scorers.rag.counted import asked_by, nothing
 from evenhand.scorers.rag.definitions import definitions_for, need_definitions
 from evenhand.scorers.rag.material import answer_in, need_optional_text, reference_of
+from evenhand.scorers.rag.proportions import asked_by, nothing
 
 Vectors = Sequence[Sequence[float]]
 
@@ -76,9 +76,9 @@ class SemanticSimilarity:
             return nothing("there is no reference")
         name, (one, other) = await embeddings(self.embedder, trial, [answer, reference])
         whose = definitions_for(self.metric, self.definitions)
-        found = cosine(one, other)
+        similarity = cosine(one, other)
         kept = {"embedder": name, "dimension": len(one), **asked_by(definitions=whose)}
-        return Score(found, None, f"cosine {found:.3f}", kept)
+        return Score(similarity, None, f"cosine {similarity:.3f}", kept)
 
     def __str__(self) -> str:
         return self.metric
@@ -95,27 +95,27 @@ async def embeddings(
     """
     if embedder is None:
         raise UsageError("no model is named to make embeddings", hint=_NAME_ONE)
-    given: Any = trial.provider(embedder) if isinstance(embedder, str) else embedder
-    if not hasattr(given, "embed") and hasattr(given, "request"):
-        given = trial.model(cast("Provider", given), "judge")
+    source: Any = trial.provider(embedder) if isinstance(embedder, str) else embedder
+    if not hasattr(source, "embed") and hasattr(source, "request"):
+        source = trial.model(cast("Provider", source), "judge")
     name = next(
-        (str(n) for n in (getattr(given, k, None) for k in ("id", "name", "model")) if n),
-        type(given).__name__,
+        (str(n) for n in (getattr(source, k, None) for k in ("id", "name", "model")) if n),
+        type(source).__name__,
     )
-    embed = getattr(given, "embed", None)
+    embed = getattr(source, "embed", None)
     if not callable(embed):
         raise UsageError(f"{name} makes no embeddings: it has no embed(texts)", hint=_NAME_ONE)
-    found: object
+    vectors: object
     if inspect.iscoroutinefunction(embed):
-        found = await embed(list(texts))
+        vectors = await embed(list(texts))
     else:
-        found = await trial.call(embed, list(texts), name=f"{name}.embed")
-    return name, _vectors(found, len(texts), name)
+        vectors = await trial.call(embed, list(texts), name=f"{name}.embed")
+    return name, _vectors(vectors, len(texts), name)
 
 
-def _vectors(found: Any, count: int, name: str) -> list[list[float]]:
+def _vectors(returned: Any, count: int, name: str) -> list[list[float]]:
     try:
-        vectors = [list(vector) for vector in found]
+        vectors = [list(vector) for vector in returned]
     except TypeError:
         raise ScoreError(f"{name} gave no list of vectors") from None
     if len(vectors) != count:

@@ -11,11 +11,11 @@ from evenhand.core.score import SHARES, Score
 from evenhand.core.traits import Traits
 from evenhand.scorers.judging import AsksJudge, Judge, check_judge
 from evenhand.scorers.rag.analysis import Analysis
-from evenhand.scorers.rag.counted import asked_by, nothing, proportion, these
 from evenhand.scorers.rag.definitions import definitions_for, need_definitions
 from evenhand.scorers.rag.faithfulness import Faithfulness
-from evenhand.scorers.rag.known import Claims, known_claims
 from evenhand.scorers.rag.material import Contexts, answer_in, contexts_of, need_contexts
+from evenhand.scorers.rag.proportions import asked_by, nothing, proportion, these
+from evenhand.scorers.rag.reference_facts import Claims, known_claims
 from evenhand.scorers.rag.sentences import letters
 from evenhand.scorers.rag.verdicts import Group
 
@@ -82,14 +82,14 @@ class Summarisation(AsksJudge):
         kept = {**covered.metadata, "coverage": covered.value, "definitions": whose}
         if whose == "ragas":
             concise = 1 - min(letters(summary), length) / length
-            said = f"(coverage {covered.value:.2f} + conciseness {concise:.2f}) / 2"
-            return Score((covered.value + concise) / 2, None, said, kept)
+            reason = f"(coverage {covered.value:.2f} + conciseness {concise:.2f}) / 2"
+            return Score((covered.value + concise) / 2, None, reason, kept)
         kept_to = await faithful.score(summary, trial)
         if kept_to.value is None:
             return kept_to
-        said = f"the lower of faithfulness {kept_to.value:.2f} and coverage {covered.value:.2f}"
+        reason = f"the lower of faithfulness {kept_to.value:.2f} and coverage {covered.value:.2f}"
         kept["faithfulness"] = kept_to.value
-        return Score(min(kept_to.value, covered.value), None, said, kept)
+        return Score(min(kept_to.value, covered.value), None, reason, kept)
 
     async def _coverage(self, summary: str, source: tuple[str, ...], trial: Trial) -> Score:
         analysis = Analysis(trial, self.judge)
@@ -104,13 +104,13 @@ class Summarisation(AsksJudge):
             if verdict.stand == "supported"
         )
         yes, n = support.count("supported"), len(claims)
-        said = f"{yes} of {n} key claims kept"
+        reason = f"{yes} of {n} key claims kept"
         missing = these(support, "not_found")
-        said += f"; not: {missing}" if missing else ""
+        reason += f"; not: {missing}" if missing else ""
         kept = {"claims": support.rows(), **asked_by(found_by, support.asked)}
         if len({claim.weight for claim in claims}) == 1:
-            return proportion(yes, n, said, **kept)
-        return Score(got / total, None, said, {"n": n, **kept})
+            return proportion(yes, n, reason, **kept)
+        return Score(got / total, None, reason, {"n": n, **kept})
 
     def __str__(self) -> str:
         return f"{self.metric}:{self.of}"

@@ -9,8 +9,8 @@ from typing import cast
 from evenhand.core.errors import JudgeError
 from evenhand.scorers.judge_prompt import fenced
 from evenhand.scorers.rag.claims import ClaimVerdict, RankedPassage, Stand
-from evenhand.scorers.rag.itemised import Section, one_of, said_in, strict_object
 from evenhand.scorers.rag.quotes import found_in, plain
+from evenhand.scorers.rag.verdict_lists import Section, one_of, said_in, strict_object
 
 _STANDS: tuple[Stand, ...] = ("supported", "contradicted", "not_found")
 _EVIDENCE = strict_object(passage={"type": "integer"}, quote={"type": "string"})
@@ -100,18 +100,18 @@ def verdict_section(groups: Sequence[Group]) -> Section:
         if stand == "not_found":
             return ClaimVerdict(stand, (), reasoning)
         own = against[cast("int", item["id"])]
-        found = _looked_up(item.get("evidence"), own, plain_passages)
-        if not found:
+        evidence = _looked_up(item.get("evidence"), own, plain_passages)
+        if not evidence:
             return ClaimVerdict("not_found", (), reasoning, unverified=True)
-        return ClaimVerdict(stand, found, reasoning)
+        return ClaimVerdict(stand, evidence, reasoning)
 
     return Section("verdicts", "claim", tuple(against), read, _ITEMS)
 
 
-def _looked_up(given: object, own: range, passages: Sequence[str]) -> tuple[RankedPassage, ...]:
+def _looked_up(evidence: object, own: range, passages: Sequence[str]) -> tuple[RankedPassage, ...]:
     """The quotes that stand in a passage: the one that was named, or else another one."""
-    found: dict[int, RankedPassage] = {}
-    for one in given if isinstance(given, (list, tuple)) else [given]:
+    ranked: dict[int, RankedPassage] = {}
+    for one in evidence if isinstance(evidence, (list, tuple)) else [evidence]:
         if not isinstance(one, Mapping):
             continue
         item = cast("Mapping[str, object]", one)
@@ -119,5 +119,5 @@ def _looked_up(given: object, own: range, passages: Sequence[str]) -> tuple[Rank
         ranks = sorted(own, key=lambda rank: str(rank + 1) != str(named))
         rank = next((rank for rank in ranks if found_in(quote, passages[rank])), None)
         if rank is not None:
-            found.setdefault(rank, RankedPassage(rank - own.start + 1, quote[:KEPT]))
-    return tuple(found[rank] for rank in sorted(found))
+            ranked.setdefault(rank, RankedPassage(rank - own.start + 1, quote[:KEPT]))
+    return tuple(ranked[rank] for rank in sorted(ranked))

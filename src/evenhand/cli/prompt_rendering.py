@@ -1,0 +1,154 @@
+"""The verbs of `evenhand prompt` that fill a prompt in: render and send."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+import click
+
+from evenhand.cli.completing import complete_prompts
+from evenhand.cli.exits import FAILED, NO_VERDICT, PASSED
+from evenhand.cli.numbers import Number
+from evenhand.cli.prompt_lookup import in_json, plain, prompt_named, say
+from evenhand.cli.streams import tell
+from evenhand.core.ranges import SECONDS
+
+if TYPE_CHECKING:
+    from evenhand.registry.sending import Rendered
+
+F = TypeVar("F", bound=Callable[..., object])
+
+
+def _filling(command: F) -> F:
+    """The options that say what a prompt is filled in with."""
+    for option in reversed(
+        (
+            click.argument("id_", metavar="ID", shell_complete=complete_prompts),
+            click.option("--case", default="", metavar="NAME", help="Use the inputs of this case."),
+            click.option(
+                "--var",
+                "pairs",
+                multiple=True,
+                metavar="NAME=VALUE",
+                help="Override an input of the case; guard.sh overrides both.",
+            ),
+            click.option(
+                "--var-file",
+                type=click.Path(path_type=Path),
+                metavar="FILE",
+                help="Pass the text of FILE as the variable file_contents.",
+            ),
+        )
+    ):
+        command = option(command)
+    return command
+
+
+@click.command(short_help="Render a prompt and print it.")
+@_filling
+@click.option("--send", "and_send", is_flag=True, help="Send it as well, like `prompt send`.")
+@click.pass_context
+def render(
+    context: click.Context,
+    id_: str,
+    case: str,
+    pairs: tuple[str, ...],
+    var_file: Path | None,
+    *,
+    and_send: bool,
+) -> int:
+    """Fill a prompt in and print it. guard.sh has its say; nothing is sent. It is kept as a dry row of usage.
+
+    The shell's verbs do this; with --send they send.
+    """
+    from evenhand.registry.sending import log_dry
+
+    if and_send:
+        return context.invoke(send, id_=id_, case=case, pairs=pairs, var_file=var_file)
+    prompt = _rendered(id_, case, pairs, var_file)
+    say(prompt.text)
+    log_dry(prompt)
+    return PASSED
+
+
+@click.command(short_help="Render a prompt, send it, and record its use.")
+@_filling
+@click.option(
+    "--model", default="", metavar="ID", help="Ask this model instead of the prompt's own."
+)
+@click.option(
+    "--time-limit",
+    type=Number(SECONDS),
+    metavar="SECONDS",
+    help="Time limit for the model's reply.",
+)
+@click.option(
+    "--offline", is_flag=True, help="Take the reply from offline.jsonl. Gates don't count it."
+)
+@in_json
+def send(
+    id_: str,
+    case: str,
+    pairs: tuple[str, ...],
+    var_file: Path | None,
+    model: str,
+    time_limit: float | None,
+    *,
+    offline: bool,
+    as_json: bool,
+) -> int:
+    """Fill a prompt in, send it, print the answer, let verify.sh look at it, and keep a row of usage.
+
+    Where guard.sh says no, nothing is sent and nothing is kept. Exits with 1 where verify.sh found something wrong, and
+    with 3 where there was no answer.
+    """
+    import contextlib
+
+    from evenhand.cli.offline import offline_answers
+    from evenhand.core.errors import UsageError
+    from evenhand.providers.roster import model_id
+    from evenhand.registry.gates import sent_to
+    from evenhand.registry.sending import as_json as document
+    from evenhand.registry.sending import send as send_it
+
+    rendering = _rendered(id_, case, pairs, var_file)
+    chosen = model_id(model) if model else sent_to(rendering.prompt)
+    if not chosen:
+        raise UsageError(f"{id_} names no model", hint="Write model: in meta.yml, or use --model.")
+    folder = rendering.prompt.path
+    if not (folder / "offline.jsonl").is_file():
+        folder = rendering.prompt.library.root
+    with offline_answers(folder) if offline else contextlib.nullcontext():
+        sent = send_it(
+            rendering,
+            chosen,
+            env=os.environ,
+            timeout_s=time_limit,
+            tell=None if as_json else say,
+            offline=offline,
+        )
+    if as_json:
+        say(document(sent))
+    if sent.error:
+        tell(plain(f"{id_}: {sent.error}"))
+        return NO_VERDICT
+    if sent.verified is False:
+        tell(plain(f"{id_}: verify.sh says no: {sent.complaint}"))
+    return FAILED if sent.verified is False else PASSED
+
+
+def _rendered(id_: str, case: str, pairs: tuple[str, ...], var_file: Path | None) -> Rendered:
+    from evenhand.documents.findings import Findings
+    from evenhand.registry.sending import rendered, variables
+
+    prompt, findings = prompt_named(id_), Findings()
+    inputs = prompt.example(case, findings) if case else {}
+    if findings.problems:
+        raise findings.error()
+    rendering = rendered(prompt, case, inputs, variables(pairs, var_file))
+    for note in rendering.notes:
+        tell(plain(note))
+    return rendering

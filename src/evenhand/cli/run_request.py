@@ -1,0 +1,275 @@
+"""What a run is asked to run. It is kept in the run's file, so that `resume` asks for the same.
+
+Versions of what is kept:
+0  without a version: before there was one.
+1  `version`.
+
+A new option needs no new version: where it is missing, its default holds, and an older Evenhand refuses it by name. An
+option that is renamed or means something else needs one, and `Asked.again` has to translate what was kept before.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from evenhand import __version__
+from evenhand.cli.option_checks import CONFIGS, EVALS, PROMPTS, refuse
+from evenhand.core.errors import ConfigError, UsageError
+from evenhand.core.plan import Selection
+from evenhand.promptfoo.overrides import Chosen, Overrides
+
+if TYPE_CHECKING:
+    from evenhand.core.plan import Plan
+    from evenhand.registry.library import Library
+
+
+@dataclass(frozen=True, slots=True)
+class Failing:
+    """The tests that came to some of these outcomes in an earlier run.
+
+    Attributes:
+        path: The run's file, or a JSON file of promptfoo's results.
+    """
+
+    path: str
+    outcomes: tuple[str, ...]
+
+    def cases(self) -> frozenset[str]:
+        """The ids of their cases.
+
+        Raises:
+            UsageError: The file holds no results.
+        """
+        from evenhand.cli.failed_cases import failed_cases
+
+        return failed_cases(Path(self.path), self.outcomes)
+
+
+VERSION = 1
+"""Of what `Asked.record` returns."""
+
+LONGEST_NAME = 255
+"""Bytes in the name of a file, on all systems that we run on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The paths, which part of what they hold, and what goes over it.
+
+    Attributes:
+        paths: Absolute. Promptfoo configs and folders; or eval files, with a line or without, and folders of them.
+        selection: Which cases and variants.
+        over: What goes over a promptfoo config; its variables go over prompt directories, too.
+        failing: Only cases that failed in an earlier run.
+        names: Of eval sets, only evals with this text in their name.
+        tag: Of eval sets, only evals with this tag.
+        case: Of prompt directories, only the case with this name.
+        strict_prompts: Call prompt functions as promptfoo does.
+        offline: Answer from offline.jsonl.
+        strict: What would be warned of is an error.
+        at_least: The share of trials that has to pass in each variant; None for what the files say.
+        model: Of eval sets, take this one instead of all models that they name; empty for those.
+        definitions: Whose definitions of RAG metrics; empty for ours.
+    """
+
+    paths: tuple[str, ...]
+    selection: Selection
+    over: Overrides
+    failing: Failing | None = None
+    names: str = ""
+    tag: str = ""
+    case: str = ""
+    strict_prompts: bool = False
+    offline: bool = False
+    strict: bool = False
+    definitions: str = ""
+    at_least: float | None = None
+    model: str = ""
+
+    @staticmethod
+    def again(record: Mapping[str, Any], written_by: str) -> Asked:
+        """What an earlier session was asked.
+
+        Args:
+            record: What `record` returned then, as JSON has it.
+            written_by: The version of Evenhand that kept it.
+
+        Raises:
+            UsageError: It has options that this version does not know, or is damaged.
+        """
+        kept = {key: value for key, value in record.items() if key != "version"}
+        version, unknown = record.get("version", 0), _unknown(kept)
+        if unknown or version not in range(VERSION + 1):
+            named = f": {', '.join(unknown)}" if unknown else ""
+            raise UsageError(
+                f"this run cannot be resumed: Evenhand {written_by} started it with options that this version"
+                f" ({__version__}) does not know{named}",
+                hint=f"Resume it with Evenhand {written_by}, or run it again: {_NOT_PAID_TWICE}",
+            )
+        try:
+            return msgspec.convert(kept, Asked)
+        except msgspec.ValidationError as error:
+            raise UsageError(
+                f"this run cannot be resumed: the options that it was started with are damaged: {error}",
+                hint=f"Run it again: {_NOT_PAID_TWICE}",
+            ) from error
+
+    def record(self) -> dict[str, Any]:
+        """For the run's file: the attributes, and the version of their shape."""
+        return {"version": VERSION, **asdict(self)}
+
+    @property
+    def folder(self) -> Path:
+        """The first path's, or, for eval files in `evals`, the one above: it keeps the runs, and has offline.jsonl."""
+        from evenhand.authoring.discovery import split_line
+
+        path = Path(split_line(self.paths[0])[0])
+        folder = path if path.is_dir() else path.parent
+        prompts = self._prompts()
+        if prompts is not None and not (folder / "offline.jsonl").is_file():
+            return prompts[0].root
+        if not self._is_evals(self.paths[0]):
+            return folder
+        return next((f.parent for f in (folder, *folder.parents) if f.name == "evals"), folder)
+
+    def plan(self, *, prepare: bool = True) -> Plan:
+        """The plan; `broken` has what is wrong with files that it goes on without.
+
+        Raises:
+            UsageError: The paths do not go together, or the plan comes to more trials than can be run.
+            ConfigError: All that is wrong with what they hold.
+            NothingSelected: Nothing is left to run.
+        """
+        from evenhand.cli.slow_notice import patience
+        from evenhand.core.plan import look_at_size
+
+        for path in self.paths:
+            if any(len(os.fsencode(part)) > LONGEST_NAME for part in Path(path).parts):
+                raise UsageError(f"{path[:60]}…: no file has a name as long as this one")
+        with patience(" ".join(Path(path).name for path in self.paths[:3])):
+            plan = self._plan(prepare=prepare)
+        look_at_size(plan)
+        return plan
+
+    def _plan(self, *, prepare: bool) -> Plan:
+        selection = self.selection
+        if self.failing:
+            selection = replace(selection, only=self.failing.cases())
+        if any(self._is_evals(path) for path in self.paths):
+            return self._evals(selection)
+        prompts = self._prompts()
+        if prompts is not None:
+            return self._registry(*prompts, selection)
+        return self._configs(selection, prepare=prepare)
+
+    def _specific_options(self) -> dict[str, object]:
+        """The options that not all evaluations have a use for, as they were given."""
+        over = self.over
+        return {
+            "-k": self.names,
+            "--tag TAG": self.tag,
+            "--case": self.case,
+            "--prompts": over.prompts,
+            "--providers": over.providers,
+            "--tests": over.tests,
+            "--var": over.variables,
+            "--prompt-prefix": over.prefix,
+            "--prompt-suffix": over.suffix,
+            "--description": over.description,
+            "--tag NAME=VALUE": over.tags,
+            "--grader": over.grader,
+            "--model-outputs": over.model_outputs,
+            "--assertions": over.assertions,
+            "--delay": over.delay_ms,
+            "--env-file": over.env_files,
+            "--strict-prompts": self.strict_prompts,
+            "--model": self.model,
+            "--at-least": self.at_least is not None,
+        }
+
+    def _evals(self, selection: Selection) -> Plan:
+        from evenhand.authoring.discovery import find
+        from evenhand.authoring.plan import plan_of
+
+        refuse(self._specific_options(), EVALS)
+        discovered = find(self.paths)
+        return plan_of(
+            discovered.sets,
+            selection,
+            env=os.environ,
+            names=self.names,
+            tag=self.tag,
+            lines=discovered.lines,
+            source=str(self.folder),
+            strict=self.strict,
+            model=self.model,
+            broken=discovered.problems,
+        )
+
+    def _configs(self, selection: Selection, *, prepare: bool) -> Plan:
+        from evenhand.promptfoo.load import load
+
+        refuse(self._specific_options(), CONFIGS)
+        chosen = Chosen(selection, self.over, self.strict_prompts, prepare=prepare)
+        plan = load([Path(path) for path in self.paths], chosen)
+        if self.strict and plan.hints:
+            raise ConfigError(plan.hints)
+        return plan
+
+    def _prompts(self) -> tuple[Library, list[str]] | None:
+        """The prompt directories that are meant; None where something else is."""
+        from evenhand.cli.front_doors import prompts_meant
+
+        return prompts_meant(self.paths)
+
+    def _registry(self, library: Library, ids: list[str], selection: Selection) -> Plan:
+        from evenhand.registry.plan import load
+
+        refuse(self._specific_options(), PROMPTS)
+        plan = load(
+            library,
+            ids,
+            selection,
+            case=self.case,
+            variables=self.over.variables,
+            offline=self.offline,
+        )
+        if self.strict and plan.hints:
+            raise ConfigError(plan.hints)
+        return plan
+
+    @staticmethod
+    def _is_evals(path: str) -> bool:
+        if path.endswith((".yaml", ".yml", ".json")):
+            return False
+        from evenhand.authoring.discovery import is_evals
+
+        return is_evals(path)
+
+
+_NOT_PAID_TWICE = "answers that the cache has are not paid for twice."
+_PARTS: Mapping[str, type] = {"selection": Selection, "over": Overrides, "failing": Failing}
+"""The attributes of `Asked` that have attributes of their own."""
+
+
+def _unknown(kept: Mapping[str, Any]) -> list[str]:
+    """The names that no attribute has, those of a part after its name: `selection.shuffle`."""
+    known = {field.name for field in fields(Asked)}
+    unknown = [str(name) for name in kept if name not in known]
+    for part, kind in _PARTS.items():
+        inner = kept.get(part)
+        if isinstance(inner, Mapping):
+            known = {field.name for field in fields(kind)}
+            unknown += [f"{part}.{name}" for name in inner if name not in known]
+    return unknown
+
+
+def absolute(path: str) -> str:
+    """A path as it can be found again from anywhere, the line after it kept."""
+    return os.path.abspath(path)  # noqa: PTH100 (a path may have a line after it)
