@@ -19,6 +19,7 @@ from evenhand.report.ink import Ink
 from evenhand.report.rates import HEADS, rate_cells
 from evenhand.report.requirement_lines import requirement_lines
 from evenhand.report.requirements import verdict_of
+from evenhand.report.trust_lines import judged_lines
 from evenhand.report.verbose import Verbose
 from evenhand.report.words import count, money, passed_of, put, safe, seconds, short_id, tokens
 from evenhand.store.runfile import RunFile
@@ -53,7 +54,15 @@ def write_markdown(run: RunFile, out: TextIO) -> int:
         failed = [line.removeprefix("  ") for line in failure_lines(run, grid, WIDTH, Ink(False))]
         used = usage_line(run)
         required = [] if run.by_outcome else requirement_lines(run, grid.names)
-        for block in (required, failed, findings(run, grid), [used] if used else [], warnings(run)):
+        judged = [line.strip() for line in judged_lines(run, grid.names, 10 * WIDTH)]
+        for block in (
+            judged,
+            required,
+            failed,
+            findings(run, grid),
+            [used] if used else [],
+            warnings(run),
+        ):
             if block:
                 lines += ["", *_block(block)]
         lines += _in_full(run, totals)

@@ -2,18 +2,38 @@
 
 from __future__ import annotations
 
+import functools
 import io
+from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar
 
 from evenhand.core.remark import Remarks
 from evenhand.core.run import RunMeta, VerdictWord
 from evenhand.report.words import passed_of, short_id
+from evenhand.store.calls import JournaledCalls
+from evenhand.store.counts import Counts
 from evenhand.store.runfile import RunFile
+from evenhand.store.settled import SettledTrials
 
 if TYPE_CHECKING:
+    from evenhand.report.calibration import Calibration
     from evenhand.report.comparison_sides import Column
+
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def _of_file(method: Callable[Concatenate[Any, P], T]) -> Callable[Concatenate[Run, P], T]:
+    """A method of `Run` that is its file's method of this name."""
+
+    @functools.wraps(method)
+    def of_file(run: Run, *args: P.args, **kwargs: P.kwargs) -> T:
+        return getattr(run.file, method.__name__)(*args, **kwargs)
+
+    return of_file
 
 
 class Run:
@@ -23,18 +43,32 @@ class Run:
     of. It reads its file as it is asked; close it, or use it in a `with` block.
 
     Attributes:
-        file: The run file that it holds. What reads trials, counts and calls there has the same name here.
+        file: The run file that it holds.
     """
 
     def __init__(self, file: RunFile) -> None:
         self.file = file
-        self.trials, self.trial, self.at = file.trials, file.trial, file.at
-        self.matching, self.cases, self.labels = file.matching, file.cases, file.labels
-        self.settled, self.totals, self.by_variant = file.settled, file.totals, file.by_variant
-        self.outcomes, self.tallies, self.scales = file.outcomes, file.tallies, file.scales
-        self.calls, self.calls_of, self.call = file.calls, file.calls_of, file.call
-        self.usage, self.spend, self.in_doubt = file.usage, file.spend, file.in_doubt
-        self.judge_calls, self.empty_answers = file.judge_calls, file.empty_answers
+
+    trials = _of_file(SettledTrials.trials)
+    trial = _of_file(SettledTrials.trial)
+    at = _of_file(SettledTrials.at)
+    matching = _of_file(SettledTrials.matching)
+    cases = _of_file(SettledTrials.cases)
+    labels = _of_file(SettledTrials.labels)
+    settled = _of_file(Counts.settled)
+    totals = _of_file(Counts.totals)
+    by_variant = _of_file(Counts.by_variant)
+    outcomes = _of_file(Counts.outcomes)
+    tallies = _of_file(Counts.tallies)
+    scales = _of_file(Counts.scales)
+    judge_calls = _of_file(Counts.judge_calls)
+    calls = _of_file(JournaledCalls.calls)
+    calls_of = _of_file(JournaledCalls.calls_of)
+    call = _of_file(JournaledCalls.call)
+    usage = _of_file(JournaledCalls.usage)
+    spend = _of_file(JournaledCalls.spend)
+    in_doubt = _of_file(JournaledCalls.in_doubt)
+    empty_answers = _of_file(JournaledCalls.empty_answers)
 
     @classmethod
     def open(cls, path: Path) -> Self:
@@ -86,6 +120,12 @@ class Run:
         from evenhand.report.requirements import verdict_of  # noqa: PLC0415 (when it is asked for)
 
         return verdict_of(self.file)
+
+    def calibrate(self) -> Calibration:
+        """Whether its judges can be trusted, by the labels in it; `evenhand calibrate` prints the same."""
+        from evenhand.report.calibration import calibrate  # noqa: PLC0415 (when it is asked for)
+
+        return calibrate(self.file)
 
     def column(self, name: str) -> Column:
         """One of its columns, to be compared: `compare(run.column("plain"), run.column("strict"))`.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 import random
 from collections.abc import Callable
@@ -25,7 +26,9 @@ from evenhand.report.calibrated import (
 )
 from evenhand.report.calibration import calibrate
 from evenhand.report.labelling import draw, drawn_items, read_labels, write_items
+from evenhand.report.markdown import write_markdown
 from evenhand.report.requirements import verdict_of
+from evenhand.report.run import Run
 from evenhand.report.trust_lines import calibration_lines, judged_lines
 from evenhand.store.draws import add_metric_labels, set_rule
 from evenhand.store.runfile import RunFile
@@ -413,3 +416,17 @@ def _write(path: Path, rows: list[dict[str, str]]) -> None:
         table = csv.DictWriter(file, rows[0].keys())
         table.writeheader()
         table.writerows(rows)
+
+
+async def test_a_run_in_code_calibrates_its_judges_and_shows_its_methods(make_run: Make):
+    """The same as on the command line; help and completion know what reads trials, counts and calls."""
+    run = Run(label(await a_run(make_run), lambda i: i % 10 < 7))
+    (judge,) = run.calibrate().judges
+    assert judge.verdict == "usable"
+    assert run.totals().trials == len(list(run.trials(first=0))) == 200
+    assert {"trials", "totals", "usage", "calls", "labels"} <= set(dir(Run))
+    assert "in the plan's order" in (Run.trials.__doc__ or "")
+    out = io.StringIO()
+    write_markdown(run.file, out)
+    assert "prose:" in out.getvalue()
+    assert "corrected, 60 labels" in out.getvalue()
