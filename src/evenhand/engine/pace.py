@@ -25,6 +25,7 @@ from dataclasses import dataclass
 from evenhand.engine.closing import Closing
 from evenhand.engine.flow import Flow
 from evenhand.engine.refusals import Refusals
+from evenhand.engine.window import Window
 
 SLACK = 0.99
 """The share of a measured rate that is used: at all of it, the first jitter meets a refusal."""
@@ -63,12 +64,16 @@ class Permit:
         among: How many were in flight when it was given, itself included.
         epoch: Under which settings.
         sent_at: When it was sent.
+        window: In which window.
+        extra: One more than the window is known to hold.
     """
 
     tokens: int
     among: int
     epoch: int
     sent_at: float
+    window: int
+    extra: bool
 
 
 @dataclass(slots=True)
@@ -111,7 +116,9 @@ class Pace:
         self.closing = Closing()
         self._ceiling = float(ceiling)
         self._refusals = Refusals()
+        self._window = Window()
         self._held = False
+        self._held_at = 0.0
         self._round = 0
         self._round_trip_s = 0.0
         # An epoch is the time between two refusals that changed what is held.
@@ -139,6 +146,8 @@ class Pace:
         """Whether one more call, of so many tokens, may be sent now."""
         if in_flight >= (1 if self.closing.alone else int(self.width)):
             return False
+        if in_flight and self._window.used_up(now):
+            return False
         return now >= self.closing.until and self.flow.wait_s(tokens, now) == 0
 
     def wait_s(self, tokens: int, now: float) -> float:
@@ -149,7 +158,8 @@ class Pace:
         """The leave of a call that is sent; so many are in flight with it."""
         self.flow.take(tokens, now)
         self._refusals.sent()
-        return Permit(tokens, in_flight, self._epoch, now)
+        extra = self._window.sent(now, closed=self.closing.alone)
+        return Permit(tokens, in_flight, self._epoch, now, self._window.nth, extra)
 
     def accepted(self, permit: Permit, now: float, *, saturated: bool) -> None:
         """A call was answered.
@@ -159,7 +169,11 @@ class Pace:
             now: Seconds.
             saturated: As many are in flight as may be, or others wait: more would be used.
         """
-        self.closing.accepted(now)
+        if self.closing.closed_at is not None:
+            self._open(permit.sent_at, self.closing.closed_at)
+        self.closing.accepted(permit.sent_at)
+        if permit.extra:
+            self._window.holds_more()
         self.flow.accepted(permit.tokens)
         self._refusals.accepted()
         self._amount += self.flow.amount(permit.tokens)
@@ -186,11 +200,16 @@ class Pace:
             asked_s: The wait that the vendor asks for; None for none.
         """
         self._round = 0
+        self._window.refused(permit.window)
+        probe = self.closing.alone and permit.sent_at >= self.closing.until
+        if permit.extra or probe:  # the window is used up, or the next has not begun
+            self._close(now, asked_s)
+            return
         if permit.epoch < self._epoch:  # sent under settings that are gone
             if self._held and permit.epoch == self._epoch - 1 and self.flow.rate is None:
                 self.width = max(1.0, min(self.width, float(left)))
             if not left:
-                self.closing.close(now, asked_s)
+                self._close(now, asked_s)
             return
         if self.flow.refused(permit.tokens):  # what was measured was counted in calls
             self._best = self._no_rates_until = 0.0
@@ -199,11 +218,11 @@ class Pace:
             if self._refusals.exceed_shedding():
                 self._hold_back(left, now)
                 if not left:
-                    self.closing.close(now, asked_s)
+                    self._close(now, asked_s)
             return
         self._refusals.held(refused=True)
         if not left and not self._accepted:
-            self.closing.close(now, asked_s)
+            self._close(now, asked_s)
         elif self._refusals.as_many_as_before():
             self._refusals.free()
             self._free()
@@ -214,6 +233,21 @@ class Pace:
         """The vendor was too busy for a call: no sign of a limit."""
         self._round = 0
         self.closing.overloaded(now, asked_s)
+
+    # Windows
+
+    def _close(self, now: float, asked_s: float | None) -> None:
+        self.closing.close(now, self._window.ends_in_s(now) if asked_s is None else asked_s)
+
+    def _open(self, sent_at: float, closed_at: float) -> None:
+        """Learns what a window holds, where one has begun."""
+        if not self.closing.finds_window(sent_at):
+            return
+        self._window.opened(closed_at, self.closing.refused_at, sent_at)
+        if self._held and closed_at - self._held_at <= max(
+            SOON_S, ROUND_TRIPS * self._round_trip_s
+        ):
+            self._free()  # it was the end of a window that calls were held back for
 
     # Free
 
@@ -236,7 +270,7 @@ class Pace:
     # Held
 
     def _hold_back(self, left: int, now: float) -> None:
-        self._held = True
+        self._held, self._held_at = True, now
         self._refusals.begin_holding()
         self.width = max(1.0, float(left))
         self._mark, self._amount = now, 0.0

@@ -87,10 +87,22 @@ def test_most_of_a_limit_that_headers_tell_is_used(timeline, vendor, sizes, refu
 def test_a_window_is_used_up_and_its_end_waited_for(timeline, says):
     """600 a minute: all of them in each minute, and hardly one refused."""
     vendor = Windows(600, says=says)
-    bill = billed(timeline, vendor, even(2400))
+    bill = billed(timeline, vendor, even(3600))
     start, end = vendor.counted(bill.began, bill.ended)
     assert bill.taken(start, end) >= 0.98 * vendor.allowed(start, end)
-    assert bill.refusals < 0.08
+    assert bill.refusals < 0.03
+
+
+@pytest.mark.parametrize("limit", [50, 200, 600])
+@pytest.mark.parametrize("says", ["retry-after", ""])
+def test_the_end_of_a_window_that_is_known_costs_one_refusal(timeline, limit, says):
+    """Nor is a vendor that names no wait asked whether the next one has begun, once two have been seen."""
+    vendor = Windows(limit, says=says)
+    bill = billed(timeline, vendor, even(8 * limit))
+    assert bill.taken(*vendor.counted(bill.began, bill.ended)) == 6 * limit
+    windows = [int(at // 60) for at in bill.refused]
+    assert [windows.count(nth) for nth in sorted(set(windows))[2:]] == [1] * 5
+    assert max(bill.waits) < 200
 
 
 @pytest.mark.parametrize("seed", range(1, 9))
@@ -115,10 +127,20 @@ def test_a_limit_that_drops_and_comes_back_is_followed(timeline, says, seed):
 
 @pytest.mark.parametrize("says", ["retry-after", ""])
 def test_a_vendor_that_is_overloaded_now_and_then_is_used_in_between(timeline, says):
-    """5 s in each 20; no call is given up."""
+    """5 s in each 20; from the second overload on, next to nothing is sent until it has passed."""
     vendor = Shedding(0.0, says=says, overloaded=lambda now: now % 20 < 5)
-    bill = billed(timeline, vendor, even(10_000))
-    assert bill.ended - bill.began <= 10_000 / (50 / 0.11) * 20 / 15 * 1.35
+    bill = billed(timeline, vendor, even(20_000))
+    for cycle in (51, 52):
+        assert bill.taken(20 * cycle + 5, 20 * cycle + 20) >= 0.92 * 15 * 50 / 0.11
+        assert sum(at // 20 == cycle for at in bill.refused) < 50
+
+
+def test_no_call_is_given_up_in_an_overload_that_passes(timeline):
+    """One that lasts 40 s: the call that asks whether it is over asks for all of them."""
+    vendor = Shedding(0.0, overloaded=lambda now: 1005 <= now < 1045)
+    bill = billed(timeline, vendor, even(5000))
+    assert len(bill.waits) == 5000
+    assert bill.taken(1047, 1049) > 0.9 * 2 * 50 / 0.11
 
 
 @pytest.mark.parametrize("seed", SEEDS)
