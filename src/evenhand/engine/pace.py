@@ -41,6 +41,10 @@ MOST_CALLS = 400
 """Calls to accept before a raise, at most: one refused among so many is cheap."""
 LONGEST_HOLD_S = 20.0
 """Nor does it take longer to find that more is allowed again, where calls are few."""
+LEAST_CALLS = 80
+"""But for as many: one refused among them is 1 %, and all that a limit on what is in flight need cost."""
+BEYOND = 5
+"""Calls accepted among as many as others were refused among: so the width is not the limit."""
 LONGEST_WINDOW_S = 240.0
 """The same where a vendor hands out windows: it takes some of them to see what one holds."""
 SOON_S = 0.5
@@ -136,6 +140,7 @@ class Pace:
         # Which of width and rate is the limit.
         self._rates = _Rates(0.0)
         self._narrowed = 0
+        self._beyond = 0
         self._goodput = 0.0
         self._best = 0.0
         self._best_width = 1.0
@@ -298,9 +303,10 @@ class Pace:
         goodput = self._measured(now) or self._goodput
         self._mark, self._amount = now, 0.0
         self._narrowed += 1
+        self._beyond += self._at_width
         as_many = permit.among - 1.0
-        if goodput and now >= self._no_rates_until and (self._narrowed >= 2 or self._at_width >= 5):
-            self._narrowed = 0
+        if goodput and now >= self._no_rates_until and self._is_rate(as_many):
+            self._narrowed = self._beyond = 0
             self._best, self._best_width = goodput, max(1.0, as_many)
             self._rates = _Rates(before=goodput)
             self._step, self._hold = LARGEST_STEP, FEW_CALLS
@@ -308,6 +314,13 @@ class Pace:
             self.flow.begin(goodput * SLACK, now)
         else:
             self.width = max(1.0, min(self.width, as_many))
+
+    def _is_rate(self, as_many: float) -> bool:
+        """Whether calls are refused among as many as others were accepted among, so that the width is not the limit."""
+        if self._narrowed < 2:
+            return self._at_width >= BEYOND
+        # Two calls sent in the same moment are too many for a bucket that keeps none, too: a width of 1 proves nothing.
+        return self._beyond >= self._narrowed or as_many <= 1
 
     def _measured(self, now: float) -> float:
         """What was accepted a second since the last refusal; 0 where that is too short ago to tell."""
@@ -365,7 +378,8 @@ class Pace:
             return
         windowed = self.closing.windowed
         longest_s = LONGEST_WINDOW_S if windowed else LONGEST_HOLD_S
-        if not self._probed and self._accepted < self._hold and seconds < longest_s:
+        hold = self._hold if seconds < longest_s else min(self._hold, LEAST_CALLS)
+        if not self._probed and self._accepted < hold:
             return
         self._probed = True
         self._goodput = self._accepted / seconds
@@ -379,7 +393,7 @@ class Pace:
                 self._free()
                 return
             if self.width > self._kept + 1:
-                self._narrowed = 0
+                self._narrowed = self._beyond = 0
         self._step = min(LARGEST_STEP, 2 * self._step)
         self._quiet_since = now
         self._accepted = self._at_width = 0

@@ -42,8 +42,11 @@ def used(vendor: Vendor, bill: Bill) -> float:
         (lambda says: TokenBucket(40, 1, says=says), 0.88, 0.04),
         (lambda says: TokenBucket(5, 10, says=says, latency_s=2), 0.95, 0.05),
         (lambda says: InFlight(10, says=says), 0.95, 0.03),
+        (lambda says: InFlight(5, says=says), 0.94, 0.03),
+        (lambda says: InFlight(3, says=says, latency_s=2), 0.95, 0.03),
+        (lambda says: InFlight(2, says=says, latency_s=2), 0.95, 0.03),
     ],
-    ids=["a bucket", "no burst", "slow", "in flight"],
+    ids=["a bucket", "no burst", "slow", "10 in flight", "5 in flight", "3 slow", "2 slow"],
 )
 def test_a_limit_that_only_refusals_tell_is_found_and_used(
     timeline, vendor, says, seed, least, refused
