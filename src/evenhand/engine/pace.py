@@ -340,7 +340,7 @@ class Pace:
             if rates.steady >= 2 and by_calls:  # at a rate that so many at once had kept to
                 self._widen(now)
                 return
-        measured = self._measured(now) if self._amount >= FEW_CALLS else 0.0
+        measured = self._measured(now) if self._amount >= FEW_CALLS * self.flow.largest else 0.0
         if not measured:
             rates.soon += 1
             self.flow.begin(max(CUT * rate, rates.measured if rates.soon <= 2 else 0.0), now)

@@ -61,29 +61,31 @@ def test_a_limit_that_only_refusals_tell_is_found_and_used(
     assert bill.early == 0
 
 
+@pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("says", ["retry-after", ""])
-def test_a_limit_by_tokens_that_only_refusals_tell_is_found_and_used(timeline, says):
+def test_a_limit_by_tokens_that_only_refusals_tell_is_found_and_used(timeline, says, seed):
     """Sizes differ by a factor of a thousand, and large calls are not starved."""
     vendor = TokenBucket(40_000, 40_000, by_tokens=True, says=says)
-    bill = billed(timeline, vendor, uneven(3000))
-    assert used(vendor, bill) >= 0.93
-    assert bill.refusals <= 0.08
-    assert max(bill.waits) < 120
+    bill = billed(timeline, vendor, uneven(4000), seed)
+    assert used(vendor, bill) >= 0.94
+    assert bill.refusals <= 0.035
+    assert max(bill.waits) < 60
 
 
 @pytest.mark.parametrize(
-    ("vendor", "sizes", "refused"),
+    ("vendor", "sizes"),
     [
-        (TokenBucket(40, 400, says="headers"), even(2000), 0.01),
-        (TokenBucket(40_000, 400_000, by_tokens=True, says="headers"), uneven(2000), 0.06),
+        (TokenBucket(40, 400, says="headers"), even(2000)),
+        (TokenBucket(40_000, 400_000, by_tokens=True, says="headers"), uneven(2000)),
+        (TokenBucket(40_000, 40_000, by_tokens=True, says="headers"), uneven(2000)),
     ],
-    ids=["requests", "tokens"],
+    ids=["requests", "tokens", "tokens, small reserve"],
 )
-def test_most_of_a_limit_that_headers_tell_is_used(timeline, vendor, sizes, refused):
-    """By requests and by tokens; hardly a call is refused."""
+def test_most_of_a_limit_that_headers_tell_is_used(timeline, vendor, sizes):
+    """By requests and by tokens, of which a fifth are not known beforehand; hardly a call is refused."""
     bill = billed(timeline, vendor, sizes)
     assert used(vendor, bill) >= 0.95
-    assert bill.refusals <= refused
+    assert bill.refusals <= 0.01
 
 
 @pytest.mark.parametrize("says", ["headers", "retry-after", ""])

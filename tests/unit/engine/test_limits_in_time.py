@@ -261,6 +261,21 @@ def test_tokens_beyond_the_guess_are_debited_when_the_answer_is_there(timeline):
     timeline.run(scenario())
 
 
+def test_what_calls_use_beyond_what_is_known_is_debited_beforehand_once_it_has_been_seen(timeline):
+    """Five calls that used 900 tokens more than was known: the sixth waits for 1,000, although 100 are known."""
+
+    async def scenario():
+        account = account_on(timeline, 50, 50)
+        for _ in range(5):
+            await account.ask(0, 100)
+            account.answer(None, RateLimits(tokens_remaining=999, tokens_reset_s=10), 900)
+        assert timeline.now == 1000.0
+        await account.ask(0, 100)
+        assert timeline.now >= 1010.0
+
+    timeline.run(scenario())
+
+
 def test_a_reset_that_turns_out_to_be_sooner_wakes_those_who_wait_sooner(timeline):
     """A later header may say that the window ends earlier."""
 
