@@ -162,9 +162,10 @@ class Account:
 
     def retry_in(self, error: ProviderError, attempts: int, seconds: float) -> float | None:
         """Seconds to pause before trying again; None to give up."""
-        if isinstance(error, Overloaded) and self.pace.closing.closed_at is not None:
+        most = self._policy.attempts
+        if most > 1 and isinstance(error, Overloaded) and self.pace.closing.closed_at is not None:
             # It was sent to see whether the vendor has recovered, on behalf of all: that is no attempt of its own.
-            attempts = min(attempts, self._policy.attempts - 1)
+            attempts = min(attempts, most - 1)
         return self._policy.pause(error, attempts, seconds, self._draw)
 
     def waiting(self) -> str:
