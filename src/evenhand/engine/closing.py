@@ -1,7 +1,7 @@
 """When an account is closed: nothing that is sent is accepted, so nothing is sent for a while.
 
 How this works: it is closed for as long as the vendor says, or, where it says nothing, for pauses that double. Then one
-call at a time is sent until one is accepted: no herd meets a window that has just opened.
+call at a time is sent until one of these is accepted: no herd meets a window that has just opened.
 """
 
 from __future__ import annotations
@@ -32,7 +32,6 @@ class Closing:
 
     __slots__ = (
         "_limited",
-        "_overloaded_at",
         "_overloads",
         "_pauses",
         "alone",
@@ -51,7 +50,6 @@ class Closing:
         self._pauses = 0
         self._limited = False
         self._overloads = 0
-        self._overloaded_at = float("-inf")
 
     def close(self, now: float, asked_s: float | None, *, overload: bool = False) -> None:
         """Closes the account; where it is closed, it stays so for as long as was said first.
@@ -76,8 +74,6 @@ class Closing:
 
     def overloaded(self, now: float, asked_s: float | None) -> None:
         """The vendor was too busy for a call."""
-        if not self._overloads:
-            self._overloaded_at = now
         self._overloads += 1
         if self._overloads >= OVERLOADS:
             self.close(now, asked_s, overload=True)
@@ -93,9 +89,8 @@ class Closing:
 
     def accepted(self, sent_at: float) -> None:
         """A call was accepted that was sent at that time."""
-        # What was sent before a failure and is answered after it does not say that the vendor has recovered.
-        if sent_at >= self._overloaded_at:
-            self._overloads = 0
+        self._overloads = 0
+        # What was sent before it closed and is answered afterwards does not say that it is open.
         if self.closed_at is None or sent_at < self.until:
             return
         self.windowed = self.windowed or self.finds_window(sent_at)

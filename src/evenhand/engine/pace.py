@@ -8,14 +8,16 @@ to fit the reason: a client that halves its pace for a gateway that sheds one re
 the ceiling. Once more calls are refused than shedding explains, calls are *held*.
 
 *Held by width.* As many may be in flight as were and were not refused. A call refused among more than were accepted
-says that the width is the limit. Where calls are refused among as many as were accepted before, it is the rate.
+says that the width is the limit. Where calls are refused among as many as were accepted before, it is the rate. One
+refusal after another at the same width proves nothing, unless calls were accepted there too.
 
 *Held by rate.* The rate is what was accepted between two refusals: a bucket that is empty at both ends has let through
 just what came in. Where this accepts less than the width did, the width is taken up again.
 
 Both are raised a little after a while without refusals, faster as that succeeds, more seldom as it fails. Where calls
 are refused as often as before although ever fewer are sent, the vendor sheds, and all are free again (see `refusals`).
-Where nothing at all is accepted, the account is closed for a while (see `closing`).
+Where nothing at all is accepted, the account is closed for a while (see `closing`). If that takes long, the vendor
+hands out windows: what one holds, and when the next begins, is learned apart (see `window`).
 """
 
 from __future__ import annotations

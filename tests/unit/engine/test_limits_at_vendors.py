@@ -132,12 +132,12 @@ def test_a_limit_that_drops_and_comes_back_is_followed(timeline, says, seed):
 
 @pytest.mark.parametrize("says", ["retry-after", ""])
 def test_a_vendor_that_is_overloaded_now_and_then_is_used_in_between(timeline, says):
-    """5 s in each 20; from the second overload on, next to nothing is sent until it has passed."""
+    """5 s in each 20: refused are those that are in flight, and one call each half second until it has passed."""
     vendor = Shedding(0.0, says=says, overloaded=lambda now: now % 20 < 5)
     bill = billed(timeline, vendor, even(20_000))
     for cycle in (51, 52):
         assert bill.taken(20 * cycle + 5, 20 * cycle + 20) >= 0.92 * 15 * 50 / 0.11
-        assert sum(at // 20 == cycle for at in bill.refused) < 50
+        assert sum(at // 20 == cycle for at in bill.refused) <= 50 + 20
 
 
 def test_no_call_is_given_up_in_an_overload_that_passes(timeline):
