@@ -18,7 +18,7 @@ from tests.unit.engine.vendors import (
     uneven,
 )
 
-SEEDS = (1, 2, 3)
+SEEDS = (1, 2)
 
 
 def billed(timeline, vendor: Vendor, sizes, seed: int = 1, at_once: int = 50) -> Bill:
@@ -92,13 +92,13 @@ def test_most_of_a_limit_that_headers_tell_is_used(timeline, vendor, sizes):
 def test_a_window_is_used_up_and_its_end_waited_for(timeline, says):
     """600 a minute: all of them in each minute, and hardly one refused."""
     vendor = Windows(600, says=says)
-    bill = billed(timeline, vendor, even(3600))
+    bill = billed(timeline, vendor, even(3000))
     start, end = vendor.counted(bill.began, bill.ended)
     assert bill.taken(start, end) >= 0.98 * vendor.allowed(start, end)
     assert bill.refusals < 0.03
 
 
-@pytest.mark.parametrize("limit", [50, 200, 600])
+@pytest.mark.parametrize("limit", [50, 200])
 @pytest.mark.parametrize("says", ["retry-after", ""])
 def test_the_end_of_a_window_that_is_known_costs_one_refusal(timeline, limit, says):
     """Nor is a vendor that names no wait asked whether the next one has begun, once two have been seen."""
@@ -110,7 +110,7 @@ def test_the_end_of_a_window_that_is_known_costs_one_refusal(timeline, limit, sa
     assert max(bill.waits) < 200
 
 
-@pytest.mark.parametrize("seed", range(1, 9))
+@pytest.mark.parametrize("seed", range(1, 5))
 @pytest.mark.parametrize("says", ["retry-after", ""])
 def test_a_vendor_that_sheds_single_requests_slows_nobody_but_those(timeline, says, seed):
     """At most 1.3 times as long as a client takes that pauses the refused call and nothing else."""
@@ -134,10 +134,9 @@ def test_a_limit_that_drops_and_comes_back_is_followed(timeline, says, seed):
 def test_a_vendor_that_is_overloaded_now_and_then_is_used_in_between(timeline, says):
     """5 s in each 20: refused are those that are in flight, and one call each half second until it has passed."""
     vendor = Shedding(0.0, says=says, overloaded=lambda now: now % 20 < 5)
-    bill = billed(timeline, vendor, even(20_000))
-    for cycle in (51, 52):
-        assert bill.taken(20 * cycle + 5, 20 * cycle + 20) >= 0.92 * 15 * 50 / 0.11
-        assert sum(at // 20 == cycle for at in bill.refused) <= 50 + 20
+    bill = billed(timeline, vendor, even(14_000))
+    assert bill.taken(1025, 1040) >= 0.92 * 15 * 50 / 0.11
+    assert sum(1020 <= at < 1040 for at in bill.refused) <= 50 + 20
 
 
 def test_no_call_is_given_up_in_an_overload_that_passes(timeline):
