@@ -307,7 +307,9 @@ class Pace:
         self._narrowed += 1
         self._beyond += self._at_width
         as_many = permit.among - 1.0
-        if goodput and now >= self._no_rates_until and self._is_rate(as_many):
+        # A call that is refused alone is not one too many at once, whatever was found before.
+        may_try = now >= self._no_rates_until or as_many < 1
+        if goodput and may_try and self._is_rate(as_many):
             self._narrowed = self._beyond = 0
             self._best, self._best_width = goodput, max(1.0, as_many)
             self._rates = _Rates(before=goodput)
