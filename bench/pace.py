@@ -9,6 +9,7 @@ on average and at most; the longest that a call waited; and calls that were sent
 from __future__ import annotations
 
 import asyncio
+import random
 import statistics
 import sys
 from collections.abc import Callable
@@ -119,14 +120,19 @@ def shedding(says: str) -> Simulation:
 
 
 def overloaded(says: str) -> Simulation:
-    """A vendor that is overloaded for 5 s in each 20, beside one that is for none."""
+    """A vendor that is overloaded for 5 s in each 20: what was taken in between, of what so many callers can send."""
 
     def measured(seed: int) -> Measured:
-        bills = sent(
-            Shedding(0.0, says=says, overloaded=lambda now: now % 20 < 5), even(20_000), seed
-        )
-        least = 20_000 / (AT_ONCE / 0.11) * 20 / 15
-        return summed(bills, [least / (bills[0].ended - bills[0].began)])
+        phase = 20 * random.Random(seed).random()
+
+        def busy(now: float) -> bool:
+            return (now + phase) % 20 < 5
+
+        bills = sent(Shedding(0.0, says=says, overloaded=busy), even(20_000), seed)
+        last = bills[0].accepted[-1][0]
+        steps = int((last - bills[0].began) * 100)
+        open_s = sum(not busy(bills[0].began + step / 100) for step in range(steps)) / 100
+        return summed(bills, [20_000 / (AT_ONCE / 0.11) / open_s])
 
     return measured
 
@@ -206,4 +212,5 @@ def main(words: list[str]) -> None:
         )
 
 
-main(sys.argv[1:])
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -29,7 +29,7 @@ def test_a_wrong_key_costs_no_more_requests_than_are_in_flight_and_ends_the_run_
     evals.write(10_000)
     started = time.monotonic()
     ended = evals.run("run", "-j", "20", *QUIET, env={"OPENAI_API_KEY": "a-wrong-one"})
-    assert time.monotonic() - started < 5
+    assert time.monotonic() - started < 30  # on a slow machine: all rows would take minutes there
     assert ended.returncode == 3
     refused = next(i for i, seen in enumerate(fake.requests) if seen.status == 401)
     assert len(fake.requests) - refused <= 20

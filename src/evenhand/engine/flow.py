@@ -2,7 +2,8 @@
 
 How this works: credit comes in with time and a call takes 1 of it. Nearly none is kept for later, so that after a pause
 there is no burst. Where a vendor refuses large calls rather than small ones it counts tokens, and from then on a call
-takes as much as its tokens are of the usual ones. It may go as soon as there is 1; those after it wait for the rest.
+takes as much as its tokens are of the usual ones. It waits until all of that is there: a vendor that is at its limit
+refuses a large call for which it has not saved.
 """
 
 from __future__ import annotations
@@ -15,8 +16,12 @@ ENOUGH_REFUSED = 5
 """A mean of fewer refused calls says nothing of their size."""
 
 
-class _Mean:
-    """A mean of the latest numbers; older ones fade."""
+class Mean:
+    """A mean of the latest numbers; older ones fade.
+
+    Args:
+        most: Numbers that count as much as the latest one.
+    """
 
     __slots__ = ("_most", "count", "mean")
 
@@ -26,6 +31,7 @@ class _Mean:
         self.mean = 0.0
 
     def add(self, number: float) -> None:
+        """Takes one more."""
         self.count = min(self._most, self.count + 1)
         self.mean += (number - self.mean) / self.count
 
@@ -45,13 +51,23 @@ class Flow:
         self.usual = 0.0
         self._credit = 0.0
         self._credited_at = 0.0
-        self._accepted = _Mean(200)
-        self._refused = _Mean(30)
+        self._accepted = Mean(200)
+        self._refused = Mean(30)
 
     def begin(self, rate: float, now: float) -> None:
-        """Holds calls to this rate, from no credit on."""
+        """Holds calls to this rate, from no credit on.
+
+        Where calls count by their tokens, it saves first for one as large as those that are refused: the vendor has
+        nothing left, and would refuse the next large one too.
+        """
         self.rate = rate
-        self._credit, self._credited_at = 0.0, now
+        self._credit = -self.largest if self.usual else 0.0
+        self._credited_at = now
+
+    @property
+    def largest(self) -> float:
+        """What a call counts that is as large as those that are refused."""
+        return max(1.0, self._refused.mean / self.usual) if self.usual else 1.0
 
     def change(self, rate: float, now: float) -> None:
         """Goes on at this rate, with the credit that there is."""
@@ -67,13 +83,14 @@ class Flow:
         """Seconds until a call may be sent; 0 for now."""
         if self.rate is None:
             return 0.0
-        missing = min(1.0, self.amount(tokens)) - self._credits(self.rate, now)
-        return max(0.0, missing / self.rate)
+        amount = self.amount(tokens)
+        return max(0.0, (amount - self._credits(self.rate, now, amount)) / self.rate)
 
     def take(self, tokens: int, now: float) -> None:
         """A call is sent."""
         if self.rate is not None:
-            self._credit = self._credits(self.rate, now) - self.amount(tokens)
+            amount = self.amount(tokens)
+            self._credit = self._credits(self.rate, now, amount) - amount
             self._credited_at = now
 
     def accepted(self, tokens: int) -> None:
@@ -91,5 +108,7 @@ class Flow:
         self.usual = usual
         return True
 
-    def _credits(self, rate: float, now: float) -> float:
-        return min(max(1.0, rate * BURST_S), self._credit + (now - self._credited_at) * rate)
+    def _credits(self, rate: float, now: float, amount: float = 1.0) -> float:
+        return min(
+            max(1.0, amount, rate * BURST_S), self._credit + (now - self._credited_at) * rate
+        )

@@ -29,6 +29,7 @@ from evenhand.core.errors import (
     Unreachable,
 )
 from evenhand.core.provider import RateLimits
+from evenhand.engine.flow import Mean
 from evenhand.engine.header_bucket import HeaderBucket
 from evenhand.engine.pace import Pace, Permit
 from evenhand.engine.retry import RetryPolicy
@@ -37,6 +38,10 @@ SATURATED = 0.8
 """The share of the width that is as good as all of it: some calls are always between two attempts."""
 LATE_S = 0.0001
 """A timer that fires too early finds nothing to do, and is set again."""
+LATEST = 100
+"""Calls whose tokens are looked at for what the next one is likely to use."""
+ENOUGH = 5
+"""A mean of fewer of them says nothing."""
 FAILURES = 30
 PATIENCE_S = 5.0
 SILENCE_S = 60.0
@@ -73,6 +78,7 @@ class Account:
         self._draw = draw or random.Random()  # noqa: S311 (jitter, not a secret)
         self._requests = HeaderBucket()
         self._tokens = HeaderBucket()
+        self._unforeseen = Mean(LATEST)
         self._fatal: ProviderError | None = None
         self._waiters: list[tuple[int, int, int, asyncio.Future[Permit]]] = []
         self._arrivals = 0
@@ -91,6 +97,7 @@ class Account:
         """
         if self._fatal is not None:
             raise self._fatal
+        tokens += self._usually_more()
         now = self._clock()
         if not self._waiters and self._admits(tokens, now):
             return self._admit(tokens, now)
@@ -131,8 +138,8 @@ class Account:
             permit: What `acquire` gave.
             error: How the attempt failed; None for an answer.
             rates: What the answer's headers said.
-            tokens: What the call used beyond what was debited for it; 0 when it is not known. Where the headers
-                count tokens, they have counted these.
+            tokens: What the call used beyond what `acquire` was told; 0 when it is not known. Where the headers count
+                tokens, they have counted these. The next calls are debited as much more on average.
         """
         try:
             self._learn(permit, error, rates, tokens)
@@ -155,6 +162,10 @@ class Account:
 
     def retry_in(self, error: ProviderError, attempts: int, seconds: float) -> float | None:
         """Seconds to pause before trying again; None to give up."""
+        most = self._policy.attempts
+        if most > 1 and isinstance(error, Overloaded) and self.pace.closing.closed_at is not None:
+            # It was sent to see whether the vendor has recovered, on behalf of all: that is no attempt of its own.
+            attempts = min(attempts, most - 1)
         return self._policy.pause(error, attempts, seconds, self._draw)
 
     def waiting(self) -> str:
@@ -172,6 +183,10 @@ class Account:
             and self._requests.wait_s(1, now) == 0
             and self._tokens.wait_s(tokens, now) == 0
         )
+
+    def _usually_more(self) -> int:
+        """The tokens that a call uses beyond what is known beforehand."""
+        return int(self._unforeseen.mean) if self._unforeseen.count >= ENOUGH else 0
 
     def _admit(self, tokens: int, now: float) -> Permit:
         self.in_flight += 1
@@ -238,8 +253,10 @@ class Account:
                 rates.tokens_limit, rates.tokens_remaining, rates.tokens_reset_s, now
             )
         if rates is None or rates.tokens_remaining is None:
-            self._tokens.take(tokens, now)
+            self._tokens.take(tokens - self._usually_more() if tokens else 0, now)
         if error is None:
+            if tokens:
+                self._unforeseen.add(tokens)
             self._answered_at = now
             self._failures = 0
             self.pace.accepted(permit, now, saturated=self._is_saturated())

@@ -8,14 +8,16 @@ to fit the reason: a client that halves its pace for a gateway that sheds one re
 the ceiling. Once more calls are refused than shedding explains, calls are *held*.
 
 *Held by width.* As many may be in flight as were and were not refused. A call refused among more than were accepted
-says that the width is the limit. Where calls are refused among as many as were accepted before, it is the rate.
+says that the width is the limit. Where calls are refused among as many as were accepted before, it is the rate. One
+refusal after another at the same width proves nothing, unless calls were accepted there too.
 
 *Held by rate.* The rate is what was accepted between two refusals: a bucket that is empty at both ends has let through
 just what came in. Where this accepts less than the width did, the width is taken up again.
 
 Both are raised a little after a while without refusals, faster as that succeeds, more seldom as it fails. Where calls
 are refused as often as before although ever fewer are sent, the vendor sheds, and all are free again (see `refusals`).
-Where nothing at all is accepted, the account is closed for a while (see `closing`).
+Where nothing at all is accepted, the account is closed for a while (see `closing`). If that takes long, the vendor
+hands out windows: what one holds, and when the next begins, is learned apart (see `window`).
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ from dataclasses import dataclass
 from evenhand.engine.closing import Closing
 from evenhand.engine.flow import Flow
 from evenhand.engine.refusals import Refusals
+from evenhand.engine.window import Window
 
 SLACK = 0.99
 """The share of a measured rate that is used: at all of it, the first jitter meets a refusal."""
@@ -40,6 +43,10 @@ MOST_CALLS = 400
 """Calls to accept before a raise, at most: one refused among so many is cheap."""
 LONGEST_HOLD_S = 20.0
 """Nor does it take longer to find that more is allowed again, where calls are few."""
+LEAST_CALLS = 80
+"""But for as many: one refused among them is 1 %, and all that a limit on what is in flight need cost."""
+BEYOND = 5
+"""Calls accepted among as many as others were refused among: so the width is not the limit."""
 LONGEST_WINDOW_S = 240.0
 """The same where a vendor hands out windows: it takes some of them to see what one holds."""
 SOON_S = 0.5
@@ -63,12 +70,16 @@ class Permit:
         among: How many were in flight when it was given, itself included.
         epoch: Under which settings.
         sent_at: When it was sent.
+        window: In which window.
+        extra: One more than the window is known to hold.
     """
 
     tokens: int
     among: int
     epoch: int
     sent_at: float
+    window: int
+    extra: bool
 
 
 @dataclass(slots=True)
@@ -111,7 +122,9 @@ class Pace:
         self.closing = Closing()
         self._ceiling = float(ceiling)
         self._refusals = Refusals()
+        self._window = Window()
         self._held = False
+        self._held_at = 0.0
         self._round = 0
         self._round_trip_s = 0.0
         # An epoch is the time between two refusals that changed what is held.
@@ -129,6 +142,7 @@ class Pace:
         # Which of width and rate is the limit.
         self._rates = _Rates(0.0)
         self._narrowed = 0
+        self._beyond = 0
         self._goodput = 0.0
         self._best = 0.0
         self._best_width = 1.0
@@ -138,6 +152,8 @@ class Pace:
     def admits(self, tokens: int, in_flight: int, now: float) -> bool:
         """Whether one more call, of so many tokens, may be sent now."""
         if in_flight >= (1 if self.closing.alone else int(self.width)):
+            return False
+        if in_flight and self._window.used_up(now):
             return False
         return now >= self.closing.until and self.flow.wait_s(tokens, now) == 0
 
@@ -149,7 +165,8 @@ class Pace:
         """The leave of a call that is sent; so many are in flight with it."""
         self.flow.take(tokens, now)
         self._refusals.sent()
-        return Permit(tokens, in_flight, self._epoch, now)
+        extra = self._window.sent(now, closed=self.closing.alone)
+        return Permit(tokens, in_flight, self._epoch, now, self._window.nth, extra)
 
     def accepted(self, permit: Permit, now: float, *, saturated: bool) -> None:
         """A call was answered.
@@ -159,7 +176,11 @@ class Pace:
             now: Seconds.
             saturated: As many are in flight as may be, or others wait: more would be used.
         """
-        self.closing.accepted(now)
+        if self.closing.closed_at is not None:
+            self._open(permit.sent_at, self.closing.closed_at)
+        self.closing.accepted(permit.sent_at)
+        if permit.extra:
+            self._window.holds_more()
         self.flow.accepted(permit.tokens)
         self._refusals.accepted()
         self._amount += self.flow.amount(permit.tokens)
@@ -186,11 +207,16 @@ class Pace:
             asked_s: The wait that the vendor asks for; None for none.
         """
         self._round = 0
+        self._window.refused(permit.window)
+        probe = self.closing.alone and permit.sent_at >= self.closing.until
+        if permit.extra or probe:  # the window is used up, or the next has not begun
+            self._close(now, asked_s)
+            return
         if permit.epoch < self._epoch:  # sent under settings that are gone
             if self._held and permit.epoch == self._epoch - 1 and self.flow.rate is None:
                 self.width = max(1.0, min(self.width, float(left)))
             if not left:
-                self.closing.close(now, asked_s)
+                self._close(now, asked_s)
             return
         if self.flow.refused(permit.tokens):  # what was measured was counted in calls
             self._best = self._no_rates_until = 0.0
@@ -199,11 +225,11 @@ class Pace:
             if self._refusals.exceed_shedding():
                 self._hold_back(left, now)
                 if not left:
-                    self.closing.close(now, asked_s)
+                    self._close(now, asked_s)
             return
         self._refusals.held(refused=True)
         if not left and not self._accepted:
-            self.closing.close(now, asked_s)
+            self._close(now, asked_s)
         elif self._refusals.as_many_as_before():
             self._refusals.free()
             self._free()
@@ -214,6 +240,21 @@ class Pace:
         """The vendor was too busy for a call: no sign of a limit."""
         self._round = 0
         self.closing.overloaded(now, asked_s)
+
+    # Windows
+
+    def _close(self, now: float, asked_s: float | None) -> None:
+        self.closing.close(now, self._window.ends_in_s(now) if asked_s is None else asked_s)
+
+    def _open(self, sent_at: float, closed_at: float) -> None:
+        """Learns what a window holds, where one has begun."""
+        if not self.closing.finds_window(sent_at):
+            return
+        self._window.opened(closed_at, self.closing.refused_at, sent_at)
+        if self._held and closed_at - self._held_at <= max(
+            SOON_S, ROUND_TRIPS * self._round_trip_s
+        ):
+            self._free()  # it was the end of a window that calls were held back for
 
     # Free
 
@@ -236,7 +277,7 @@ class Pace:
     # Held
 
     def _hold_back(self, left: int, now: float) -> None:
-        self._held = True
+        self._held, self._held_at = True, now
         self._refusals.begin_holding()
         self.width = max(1.0, float(left))
         self._mark, self._amount = now, 0.0
@@ -264,9 +305,12 @@ class Pace:
         goodput = self._measured(now) or self._goodput
         self._mark, self._amount = now, 0.0
         self._narrowed += 1
+        self._beyond += self._at_width
         as_many = permit.among - 1.0
-        if goodput and now >= self._no_rates_until and (self._narrowed >= 2 or self._at_width >= 5):
-            self._narrowed = 0
+        # A call that is refused alone is not one too many at once, whatever was found before.
+        may_try = now >= self._no_rates_until or as_many < 1
+        if goodput and may_try and self._is_rate(as_many):
+            self._narrowed = self._beyond = 0
             self._best, self._best_width = goodput, max(1.0, as_many)
             self._rates = _Rates(before=goodput)
             self._step, self._hold = LARGEST_STEP, FEW_CALLS
@@ -274,6 +318,13 @@ class Pace:
             self.flow.begin(goodput * SLACK, now)
         else:
             self.width = max(1.0, min(self.width, as_many))
+
+    def _is_rate(self, as_many: float) -> bool:
+        """Whether calls are refused among as many as others were accepted among, so that the width is not the limit."""
+        if self._narrowed < 2:
+            return self._at_width >= BEYOND
+        # Two calls sent in the same moment are too many for a bucket that keeps none, too: a width of 1 proves nothing.
+        return self._beyond >= self._narrowed or as_many <= 1
 
     def _measured(self, now: float) -> float:
         """What was accepted a second since the last refusal; 0 where that is too short ago to tell."""
@@ -293,7 +344,7 @@ class Pace:
             if rates.steady >= 2 and by_calls:  # at a rate that so many at once had kept to
                 self._widen(now)
                 return
-        measured = self._measured(now) if self._amount >= FEW_CALLS else 0.0
+        measured = self._measured(now) if self._amount >= FEW_CALLS * self.flow.largest else 0.0
         if not measured:
             rates.soon += 1
             self.flow.begin(max(CUT * rate, rates.measured if rates.soon <= 2 else 0.0), now)
@@ -331,7 +382,8 @@ class Pace:
             return
         windowed = self.closing.windowed
         longest_s = LONGEST_WINDOW_S if windowed else LONGEST_HOLD_S
-        if not self._probed and self._accepted < self._hold and seconds < longest_s:
+        hold = self._hold if seconds < longest_s else min(self._hold, LEAST_CALLS)
+        if not self._probed and self._accepted < hold:
             return
         self._probed = True
         self._goodput = self._accepted / seconds
@@ -345,7 +397,7 @@ class Pace:
                 self._free()
                 return
             if self.width > self._kept + 1:
-                self._narrowed = 0
+                self._narrowed = self._beyond = 0
         self._step = min(LARGEST_STEP, 2 * self._step)
         self._quiet_since = now
         self._accepted = self._at_width = 0

@@ -18,7 +18,7 @@ from tests.unit.engine.vendors import (
     uneven,
 )
 
-SEEDS = (1, 2, 3)
+SEEDS = (1, 2)
 
 
 def billed(timeline, vendor: Vendor, sizes, seed: int = 1, at_once: int = 50) -> Bill:
@@ -42,8 +42,11 @@ def used(vendor: Vendor, bill: Bill) -> float:
         (lambda says: TokenBucket(40, 1, says=says), 0.88, 0.04),
         (lambda says: TokenBucket(5, 10, says=says, latency_s=2), 0.95, 0.05),
         (lambda says: InFlight(10, says=says), 0.95, 0.03),
+        (lambda says: InFlight(5, says=says), 0.94, 0.03),
+        (lambda says: InFlight(3, says=says, latency_s=2), 0.95, 0.03),
+        (lambda says: InFlight(2, says=says, latency_s=2), 0.95, 0.03),
     ],
-    ids=["a bucket", "no burst", "slow", "in flight"],
+    ids=["a bucket", "no burst", "slow", "10 in flight", "5 in flight", "3 slow", "2 slow"],
 )
 def test_a_limit_that_only_refusals_tell_is_found_and_used(
     timeline, vendor, says, seed, least, refused
@@ -58,42 +61,56 @@ def test_a_limit_that_only_refusals_tell_is_found_and_used(
     assert bill.early == 0
 
 
+@pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("says", ["retry-after", ""])
-def test_a_limit_by_tokens_that_only_refusals_tell_is_found_and_used(timeline, says):
+def test_a_limit_by_tokens_that_only_refusals_tell_is_found_and_used(timeline, says, seed):
     """Sizes differ by a factor of a thousand, and large calls are not starved."""
     vendor = TokenBucket(40_000, 40_000, by_tokens=True, says=says)
-    bill = billed(timeline, vendor, uneven(3000))
-    assert used(vendor, bill) >= 0.93
-    assert bill.refusals <= 0.08
-    assert max(bill.waits) < 120
+    bill = billed(timeline, vendor, uneven(4000), seed)
+    assert used(vendor, bill) >= 0.94
+    assert bill.refusals <= 0.035
+    assert max(bill.waits) < 60
 
 
 @pytest.mark.parametrize(
-    ("vendor", "sizes", "refused"),
+    ("vendor", "sizes"),
     [
-        (TokenBucket(40, 400, says="headers"), even(2000), 0.01),
-        (TokenBucket(40_000, 400_000, by_tokens=True, says="headers"), uneven(2000), 0.06),
+        (TokenBucket(40, 400, says="headers"), even(2000)),
+        (TokenBucket(40_000, 400_000, by_tokens=True, says="headers"), uneven(2000)),
+        (TokenBucket(40_000, 40_000, by_tokens=True, says="headers"), uneven(2000)),
     ],
-    ids=["requests", "tokens"],
+    ids=["requests", "tokens", "tokens, small reserve"],
 )
-def test_most_of_a_limit_that_headers_tell_is_used(timeline, vendor, sizes, refused):
-    """By requests and by tokens; hardly a call is refused."""
+def test_most_of_a_limit_that_headers_tell_is_used(timeline, vendor, sizes):
+    """By requests and by tokens, of which a fifth are not known beforehand; hardly a call is refused."""
     bill = billed(timeline, vendor, sizes)
     assert used(vendor, bill) >= 0.95
-    assert bill.refusals <= refused
+    assert bill.refusals <= 0.01
 
 
 @pytest.mark.parametrize("says", ["headers", "retry-after", ""])
 def test_a_window_is_used_up_and_its_end_waited_for(timeline, says):
     """600 a minute: all of them in each minute, and hardly one refused."""
     vendor = Windows(600, says=says)
-    bill = billed(timeline, vendor, even(2400))
+    bill = billed(timeline, vendor, even(3000))
     start, end = vendor.counted(bill.began, bill.ended)
     assert bill.taken(start, end) >= 0.98 * vendor.allowed(start, end)
-    assert bill.refusals < 0.08
+    assert bill.refusals < 0.03
 
 
-@pytest.mark.parametrize("seed", range(1, 9))
+@pytest.mark.parametrize("limit", [50, 200])
+@pytest.mark.parametrize("says", ["retry-after", ""])
+def test_the_end_of_a_window_that_is_known_costs_one_refusal(timeline, limit, says):
+    """Nor is a vendor that names no wait asked whether the next one has begun, once two have been seen."""
+    vendor = Windows(limit, says=says)
+    bill = billed(timeline, vendor, even(8 * limit))
+    assert bill.taken(*vendor.counted(bill.began, bill.ended)) == 6 * limit
+    windows = [int(at // 60) for at in bill.refused]
+    assert [windows.count(nth) for nth in sorted(set(windows))[2:]] == [1] * 5
+    assert max(bill.waits) < 200
+
+
+@pytest.mark.parametrize("seed", range(1, 5))
 @pytest.mark.parametrize("says", ["retry-after", ""])
 def test_a_vendor_that_sheds_single_requests_slows_nobody_but_those(timeline, says, seed):
     """At most 1.3 times as long as a client takes that pauses the refused call and nothing else."""
@@ -103,7 +120,7 @@ def test_a_vendor_that_sheds_single_requests_slows_nobody_but_those(timeline, sa
     assert bill.ended - bill.began <= 1.3 * (yardstick.ended - yardstick.began)
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("seed", [1, 7])
 @pytest.mark.parametrize("says", ["retry-after", ""])
 def test_a_limit_that_drops_and_comes_back_is_followed(timeline, says, seed):
     """40 a second, 4 for two minutes, 40 again: used but for half a minute after each change."""
@@ -111,14 +128,24 @@ def test_a_limit_that_drops_and_comes_back_is_followed(timeline, says, seed):
     bill = billed(timeline, vendor, even(2400 + 480 + 3000), seed)
     for part in ((1030, 1060), (1090, 1180), (1210, 1240)):
         assert bill.taken(*part) >= 0.9 * vendor.allowed(*part)
+    assert bill.refusals <= 0.05
 
 
 @pytest.mark.parametrize("says", ["retry-after", ""])
 def test_a_vendor_that_is_overloaded_now_and_then_is_used_in_between(timeline, says):
-    """5 s in each 20; no call is given up."""
+    """5 s in each 20: refused are those that are in flight, and one call each half second until it has passed."""
     vendor = Shedding(0.0, says=says, overloaded=lambda now: now % 20 < 5)
-    bill = billed(timeline, vendor, even(10_000))
-    assert bill.ended - bill.began <= 10_000 / (50 / 0.11) * 20 / 15 * 1.35
+    bill = billed(timeline, vendor, even(14_000))
+    assert bill.taken(1025, 1040) >= 0.92 * 15 * 50 / 0.11
+    assert sum(1020 <= at < 1040 for at in bill.refused) <= 50 + 20
+
+
+def test_no_call_is_given_up_in_an_overload_that_passes(timeline):
+    """One that lasts 40 s: the call that asks whether it is over asks for all of them."""
+    vendor = Shedding(0.0, overloaded=lambda now: 1005 <= now < 1045)
+    bill = billed(timeline, vendor, even(5000))
+    assert len(bill.waits) == 5000
+    assert bill.taken(1047, 1049) > 0.9 * 2 * 50 / 0.11
 
 
 @pytest.mark.parametrize("seed", SEEDS)

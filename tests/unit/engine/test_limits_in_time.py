@@ -203,6 +203,46 @@ def test_a_vendor_that_is_too_busy_for_several_calls_in_a_row_is_left_alone_for_
     timeline.run(scenario())
 
 
+def test_a_call_that_asks_whether_an_overload_is_over_uses_up_none_of_its_attempts(timeline):
+    """Only while the account is closed for it; with no retries at all, there are none then either."""
+
+    async def scenario():
+        busy = Overloaded("busy")
+        account = account_on(timeline, 50, 50)
+        assert account.retry_in(busy, 6, 1) is None
+        for _ in range(5):
+            await account.ask(0, 0)
+        for _ in range(5):
+            account.answer(busy, None, 0)
+        assert account.retry_in(busy, 6, 1) is not None
+        assert account.retry_in(ConnectionFailed("gone"), 6, 1) is None
+        assert account.retry_in(busy, 6, 901) is None
+        once = account_on(timeline, 50, 50, attempts=1)
+        once.pace.closing.close(timeline.now, None, overload=True)
+        assert once.retry_in(busy, 1, 1) is None
+
+    timeline.run(scenario())
+
+
+def test_an_answer_to_a_call_that_was_sent_before_does_not_open_a_closed_account(timeline):
+    """It says nothing of now: after the pause one call is sent, and not all that wait."""
+
+    async def scenario():
+        account = account_on(timeline, 50, 50)
+        for _ in range(6):
+            await account.ask(0, 0)
+        for _ in range(5):
+            account.answer(Overloaded("busy", retry_after_s=3), None, 0)
+        account.answer(None, None, 0)
+        waiting = [asyncio.create_task(account.ask(0, 0)) for _ in range(5)]
+        await asyncio.sleep(4)
+        assert sum(task.done() for task in waiting) == 1
+        account.answer(None, None, 0)
+        await asyncio.gather(*waiting)
+
+    timeline.run(scenario())
+
+
 def test_cancelling_one_who_waits_leaves_no_permit_behind(timeline):
     """Before it was let through, and in the very moment in which it was."""
 
@@ -256,6 +296,21 @@ def test_tokens_beyond_the_guess_are_debited_when_the_answer_is_there(timeline):
         await account.ask(0, 100)
         assert timeline.now == 1000.0
         await account.ask(0, 1)
+        assert timeline.now >= 1010.0
+
+    timeline.run(scenario())
+
+
+def test_what_calls_use_beyond_what_is_known_is_debited_beforehand_once_it_has_been_seen(timeline):
+    """Five calls that used 900 tokens more than was known: the sixth waits for 1,000, although 100 are known."""
+
+    async def scenario():
+        account = account_on(timeline, 50, 50)
+        for _ in range(5):
+            await account.ask(0, 100)
+            account.answer(None, RateLimits(tokens_remaining=999, tokens_reset_s=10), 900)
+        assert timeline.now == 1000.0
+        await account.ask(0, 100)
         assert timeline.now >= 1010.0
 
     timeline.run(scenario())
