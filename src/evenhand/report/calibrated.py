@@ -142,13 +142,11 @@ def judged_rates(run: RunFile) -> list[JudgedRate]:
     """
     if run.by_outcome or not (sum(run.judge_calls()) or "imported" in run.meta.settings):
         return []
-    judged = judgements(run)
+    kept, draws = read_calibration(place_of(run.meta)), run.draws()
+    judged = judgements(run, verdicts_only=not (kept or draws))
     own = (
-        {(judge.metric, judge.model): judge for judge in calibrations(run, judged)}
-        if run.draws()
-        else {}
+        {(judge.metric, judge.model): judge for judge in calibrations(run, judged)} if draws else {}
     )
-    kept = read_calibration(place_of(run.meta)) if judged.metrics else {}
     rules = run.rules()
     rates: list[JudgedRate] = []
     for key, metric in judged.metrics.items():

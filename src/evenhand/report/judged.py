@@ -100,10 +100,14 @@ def metric_of(outcome: Outcome) -> str:
     return outcome.metric or outcome.name
 
 
-def judgements(run: RunFile) -> Judgements:
+def judgements(run: RunFile, *, verdicts_only: bool = False) -> Judgements:
     """Reads what judges said. The whole run is read once; it is empty where no judge was asked.
 
     Of two expectations of one trial under the same metric, both must pass.
+
+    Args:
+        run: The run.
+        verdicts_only: Leaves out the digests, which take as long again.
     """
     metrics: dict[tuple[str, str], JudgedMetric] = {}
     prompts: set[str] = set()
@@ -127,12 +131,14 @@ def judgements(run: RunFile) -> Judgements:
                 verdicts[key] = verdicts.get(key, True) and outcome.outcome == "pass"
         for key, passed in verdicts.items():
             metrics[key].items.append(Item(trial.index, trial.variant, passed))
+        if verdicts_only:
+            continue
         prompts.add(_system(trial))
         cases.add(digest(encode([trial.case, trial.vars, trial.input, trial.expected])))
     for metric in in_error:
         if metric in by_metric:
             metrics[metric, by_metric[metric]].errors += 1
-    subject, judges = _settings(run)
+    subject, judges = (set[str](), {}) if verdicts_only else _settings(run)
     variants = [[variant.prompt, variant.model] for variant in run.meta.variants]
     return Judgements(
         metrics,

@@ -17,8 +17,8 @@ from evenhand.stats.interval import CONFIDENCE, wilson, z_of
 
 _PRIOR = 0.5
 _REACH = 9.0  # in standard deviations: nothing that would show lies beyond
-_NODES = 48
-_TABLE = 192
+_NODES = 24
+_TABLE = 128
 
 
 class Verdicts(NamedTuple):
@@ -272,16 +272,28 @@ class _Beta:
 
 
 def _mixture(verdicts: Verdicts) -> Callable[[float], float]:
-    """How likely the rate is to lie below a point."""
-    passed = _Beta(verdicts.passed + _PRIOR, verdicts.items - verdicts.passed + _PRIOR).nodes()
-    right = _Beta(verdicts.both_pass + _PRIOR, verdicts.excused + _PRIOR).share_below()
-    missed = _Beta(verdicts.missed + _PRIOR, verdicts.both_fail + _PRIOR).nodes()
+    """How likely the rate is to lie below a point.
+
+    For each share of passed outputs, the larger part is looked up, and the smaller one summed over: a part that hardly
+    counts would make too steep a step to be looked up.
+    """
+    shares = _Beta(verdicts.passed + _PRIOR, verdicts.items - verdicts.passed + _PRIOR).nodes()
+    of_passed = _Beta(verdicts.both_pass + _PRIOR, verdicts.excused + _PRIOR)
+    of_failed = _Beta(verdicts.missed + _PRIOR, verdicts.both_fail + _PRIOR)
+    passed_below, failed_below = of_passed.share_below(), of_failed.share_below()
+    passed_nodes, failed_nodes = of_passed.nodes(), of_failed.nodes()
+    parts = [
+        (weight, w, 1 - w, passed_below, failed_nodes)
+        if w >= 0.5
+        else (weight, 1 - w, w, failed_below, passed_nodes)
+        for w, weight in shares
+    ]
 
     def below(rate: float) -> float:
         return math.fsum(
-            weight * share * right((rate - (1 - w) * m) / w)
-            for w, weight in passed
-            for m, share in missed
+            weight * share * looked_up((rate - small * x) / large)
+            for weight, large, small, looked_up, nodes in parts
+            for x, share in nodes
         )
 
     return below

@@ -1,0 +1,56 @@
+"""The example of a judge that is too kind: from its labels to the corrected rate that the pages show."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "judge"
+PAGES = [EXAMPLE.parents[1] / name for name in ("README.md", "docs/judge-trust.md")]
+
+
+def test_the_example_comes_to_the_numbers_that_the_pages_show(tmp_path: Path):
+    """People find what the judge misses; the true rate, 80 %, is in the corrected interval and not in the judge's."""
+    folder = tmp_path / "judge"
+    shutil.copytree(EXAMPLE, folder, ignore=shutil.ignore_patterns(".evenhand", "calibration.json"))
+
+    def evenhand(*args: str) -> str:
+        done = subprocess.run(
+            [sys.executable, "-c", "from evenhand.cli import main; main()", *args],
+            cwd=folder,
+            env={**os.environ, "NO_COLOR": "1"},
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=120,
+        )
+        assert done.returncode in (0, 1), done.stdout + done.stderr
+        return done.stdout
+
+    before = evenhand("run", ".", "--offline", "--no-progress")
+    evenhand("label", "--draw", "60", "--seed", "1", "--to", "draw.csv")
+    drawn = (folder / "draw.csv").read_text("utf-8").replace("\r\n", "\n").splitlines()
+    labelled = (folder / "labels.csv").read_text("utf-8").splitlines()
+    assert [line.rpartition(",")[0] for line in drawn] == [
+        line.rpartition(",")[0] for line in labelled
+    ], "the labels are of the draw that this seed makes"
+    evenhand("label", "--from", "labels.csv", "--by", "ann")
+    shown = evenhand("calibrate")
+    (judge,) = json.loads(evenhand("calibrate", "--json", "--no-write"))["judges"]
+    after = evenhand("run", ".", "--offline", "--no-progress")
+    assert judge["raw"]["low"] > 0.8
+    assert judge["corrected"]["low"] <= 0.8 <= judge["corrected"]["high"]
+    for page in PAGES:
+        text = page.read_text("utf-8")
+        assert _rate(before) in text
+        assert _rate(after) in text
+    assert shown.strip() in PAGES[1].read_text("utf-8")
+
+
+def _rate(output: str) -> str:
+    """The line on the judged metric."""
+    return next(line.strip() for line in output.splitlines() if line.strip().startswith("policy:"))

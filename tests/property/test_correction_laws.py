@@ -1,0 +1,95 @@
+"""What corrected rates and the test for a random draw promise, over many draws; the seeds are in the tests."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from evenhand.stats.correction import Verdicts, corrected_rate, drawn_at_random
+from evenhand.stats.interval import wilson
+
+ARENA = {
+    "claude-qwen gpt-5.2": (78, 32, 116, 49),
+    "claude-qwen gpt-4o-mini": (28, 82, 34, 131),
+    "claude-gemini gpt-4o-mini": (11, 54, 33, 178),
+}
+"""Arena votes of 2025 (yiqunchen/debias-llm-as-a-judge, MIT): both pass, missed, excused, both fail."""
+
+
+def pairs(both: int, first: int, second: int, neither: int) -> list[tuple[float, float]]:
+    """A table of two verdicts, item by item."""
+    return [(1, 1)] * both + [(1, 0)] * first + [(0, 1)] * second + [(0, 0)] * neither
+
+
+@pytest.mark.parametrize("name", ARENA)
+def test_corrected_intervals_cover_what_people_say_and_are_never_wider_than_theirs(name):
+    """50 labels of a few hundred: of 120 draws at least 90 % cover, where the judge's own interval covers in none."""
+    table = ARENA[name]
+    items = pairs(*table)
+    truth = (table[0] + table[1]) / len(items)
+    judge_passes = table[0] + table[2]
+    low, high = wilson(judge_passes, len(items))
+    assert not low <= truth <= high
+    rng = random.Random(5)  # the seed
+    covered = 0
+    for _ in range(120):
+        counts = Counter(rng.sample(items, 50))
+        verdicts = Verdicts(
+            *(counts[pair] for pair in ((1, 1), (1, 0), (0, 1), (0, 0))), judge_passes, len(items)
+        )
+        found = corrected_rate(verdicts)
+        assert found is not None
+        covered += found.low <= truth <= found.high
+        alone = wilson(verdicts.both_pass + verdicts.missed, 50)
+        assert found.high - found.low <= alone[1] - alone[0] + 1e-9
+    assert covered >= 108
+
+
+def test_labels_that_lean_to_the_judges_passes_are_found_out_and_random_ones_are_not():
+    """Odds of 3 : 1 towards a pass: nine of ten are found at 100 labels; of random draws, one in a hundred at most."""
+    rng = random.Random(11)  # the seed
+    passes, total, n = 465, 1000, 100
+    leaning = chance = 0
+    for _ in range(300):
+        drawn = 0
+        left_pass, left_fail = passes, total - passes
+        for _ in range(n):
+            if rng.random() < 3 * left_pass / (3 * left_pass + left_fail):
+                drawn, left_pass = drawn + 1, left_pass - 1
+            else:
+                left_fail -= 1
+        leaning += drawn_at_random((drawn, n), (passes, total)) < 0.01
+        even = sum(i < passes for i in rng.sample(range(total), n))
+        chance += drawn_at_random((even, n), (passes, total)) < 0.01
+    assert leaning >= 270
+    assert chance <= 8
+    assert drawn_at_random((5, 10), (5, 10)) == 1.0
+
+
+@settings(max_examples=20)
+@given(
+    table=st.tuples(*[st.integers(0, 60)] * 4).filter(any),
+    more=st.tuples(st.integers(0, 100_000), st.integers(0, 100_000)),
+)
+@example((0, 0, 0, 5), (0, 100_000))
+@example((1, 0, 0, 0), (0, 0))
+@example((500, 10, 20, 400), (500_000, 400_000))
+def test_every_table_has_a_corrected_rate_within_its_interval_from_0_to_1(
+    table: tuple[int, int, int, int], more: tuple[int, int]
+):
+    """Whatever is 0 in it; and it is that of the other verdict, turned around, where all is turned around."""
+    both, missed, excused, fail = table
+    passed, failed = more[0] + both + excused, more[1] + missed + fail
+    found = corrected_rate(Verdicts(*table, passed, passed + failed))
+    turned = corrected_rate(Verdicts(fail, excused, missed, both, failed, passed + failed))
+    assert found is not None
+    assert turned is not None
+    assert 0 <= found.low <= found.value <= found.high <= 1
+    assert found.low < found.high
+    assert (1 - turned.value, 1 - turned.high, 1 - turned.low) == pytest.approx(
+        tuple(found), abs=0.01
+    )
