@@ -79,6 +79,12 @@ def label(
         if source is not None:
             labels = read_labels(run_file, source)
             add_metric_labels(run_file.path, _name(by), labels)
+            drawn = {(place, m) for d in run_file.draws() for place in d.places for m in d.metrics}
+            outside = sum((index, metric) not in drawn for index, metric, _ in labels)
+            if outside:
+                tell(
+                    f"{count(outside, 'label')} outside a draw: kept, and not used to correct anything"
+                )
             tell(
                 f"{count(len(labels), 'label')} by {_name(by)}; next: evenhand calibrate {run or 'latest'}"
             )

@@ -142,7 +142,7 @@ def write_items(run: RunFile, items: Sequence[DrawnItem], path: Path) -> None:
     """Writes items to a CSV file, with an empty column for people's verdicts.
 
     Raises:
-        UsageError: The file cannot be written.
+        UsageError: The file is there already, or cannot be written.
     """
     text = io.StringIO()
     table = csv.writer(text)
@@ -163,7 +163,13 @@ def write_items(run: RunFile, items: Sequence[DrawnItem], path: Path) -> None:
             ]
         )
     try:
-        path.write_text(text.getvalue(), "utf-8", newline="")
+        with path.open("x", encoding="utf-8", newline="") as file:
+            file.write(text.getvalue())
+    except FileExistsError:
+        raise UsageError(
+            f"{path} is there already, maybe with labels in it",
+            hint="Name another file, or delete it.",
+        ) from None
     except OSError as error:
         raise UsageError(f"{path} cannot be written: {error.strerror}") from error
 
