@@ -9,8 +9,10 @@ convenience: when it cannot be used, the run goes on without it and says so.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import queue
+import shutil
 import sqlite3
 import threading
 import time
@@ -23,6 +25,8 @@ from evenhand.core.secrets import known
 from evenhand.store.locks import turn
 from evenhand.store.schema import CACHE_ID, CACHE_MIGRATIONS, prepare
 
+LITTLE = 64 * 1024
+"""Bytes: with less than this free, a write that fails has failed for lack of room."""
 _Put = tuple[str, str, bytes, bytes, float | None, float]
 
 
@@ -230,8 +234,11 @@ class Cache:
     def _give_up(self, error: Exception) -> None:
         if not self._broken:
             self._broken = True
-            full = getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL
-            way = "free some space" if full else "`evenhand cache clear` makes a new one"
+            way = (
+                "free some space"
+                if _is_full(error, self.path.parent)
+                else "`evenhand cache clear` makes a new one"
+            )
             self._warn(f"going on without the cache: {self.path}: {error}; {way}")
         self._reader = None
 
@@ -244,3 +251,15 @@ class Cache:
                 f"{self.path} cannot be read: {error}",
                 hint="`evenhand cache clear` makes a new one.",
             ) from error
+
+
+def _is_full(error: Exception, folder: Path) -> bool:
+    """Whether there is no room on the disk. SQLite has other words for it while it makes the files beside its own."""
+    if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL:
+        return True
+    if getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT):
+        return True
+    try:
+        return shutil.disk_usage(folder).free < LITTLE
+    except OSError:
+        return False

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import resource
+import shutil
+import sqlite3
 import subprocess
 import sys
 import time
@@ -14,6 +17,7 @@ import pytest
 from evenhand.core.errors import StoreError, UsageError
 from evenhand.core.run import RunMeta
 from evenhand.core.variant import Variant
+from evenhand.store import cache as cache_module
 from evenhand.store import catalogue
 from evenhand.store.cache import Cache
 from evenhand.store.catalogue import id_at, newest_first
@@ -281,3 +285,21 @@ def test_too_few_open_files_are_said_with_the_right_remedy(tmp_path: Path) -> No
         resource.setrlimit(resource.RLIMIT_NOFILE, before)
     assert "allow more with `ulimit -n 1024`" in caught.value.hint
     assert "Free some space" not in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("error", "full"),
+    [
+        (OSError(errno.ENOSPC, "No space left on device"), True),
+        (OSError(errno.EACCES, "Permission denied"), False),
+        (sqlite3.OperationalError("disk I/O error"), False),
+    ],
+)
+def test_a_cache_that_finds_no_room_says_so_whatever_the_system_calls_it(
+    error: Exception, full: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """An I/O error on a disk with next to nothing free is a lack of room, too; elsewhere it is damage."""
+    assert cache_module._is_full(error, tmp_path) is full
+    usage = shutil.disk_usage(tmp_path)._replace(free=1000)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: usage)
+    assert cache_module._is_full(error, tmp_path)
