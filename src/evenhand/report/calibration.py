@@ -185,6 +185,7 @@ def calibrations(run: RunFile, judged: Judgements) -> list[JudgeCalibration]:
     return [
         _calibrated(metric, judged, draws, labels, rules.get(metric.metric, ""))
         for metric in judged.metrics.values()
+        if metric.items
     ]
 
 

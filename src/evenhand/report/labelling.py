@@ -186,7 +186,18 @@ def read_labels(run: RunFile, path: Path) -> list[tuple[int, str, LabelledVerdic
             text = file.read()
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"{path} cannot be read: {error}") from error
-    table = csv.DictReader(io.StringIO(text))
+    longest = csv.field_size_limit(2**31 - 1)  # an output may be as long as a document
+    try:
+        return _labels_in(run, path, csv.DictReader(io.StringIO(text, newline="")))
+    except csv.Error as error:
+        raise UsageError(f"{path} is not a CSV file: {error}") from error
+    finally:
+        csv.field_size_limit(longest)
+
+
+def _labels_in(
+    run: RunFile, path: Path, table: csv.DictReader[str]
+) -> list[tuple[int, str, LabelledVerdict]]:
     missing = [
         name for name in ("item", "metric", "verdict") if name not in (table.fieldnames or ())
     ]

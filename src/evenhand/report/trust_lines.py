@@ -53,7 +53,7 @@ def judged_lines(run: RunFile, names: Sequence[str], width: int) -> list[str]:
         return []
     several = len({one.variant for one in rates}) > 1
     wanted = run.meta.settings.get("calibrated")
-    left = sum(one.corrected is None for one in rates)
+    left = sum(not one.trusted for one in rates)
     lines = ["  judged metrics"]
     if left and wanted == "required":
         lines = ["  judged metrics: calibration is required, so there is no verdict without it"]
@@ -76,6 +76,7 @@ def _judged(one: JudgedRate) -> str:
         labels = f"{count(one.labels, 'label')}, {age(one.labelled_at)}"
         return (
             f"{rate(one.corrected)} corrected, {labels} · raw {rate(one.raw)} by {safe(one.model)}"
+            f"{_doubt(one)}"
         )
     raw = f"{rate(one.raw)} by {safe(one.model)}"
     if one.status == "stale":
@@ -85,6 +86,13 @@ def _judged(one: JudgedRate) -> str:
     if one.changed:
         return f"{raw} · {NOT_CHECKED}: the calibration is of another judge"
     return f"{raw} · {NOT_CHECKED}"
+
+
+def _doubt(one: JudgedRate) -> str:
+    """Why a corrected rate may not stand in a gate; empty where it may."""
+    if one.verdict == "do not use":
+        return " · do not use this judge: see `evenhand calibrate`"
+    return "" if one.trusted else " · too little to go by: see `evenhand calibrate`"
 
 
 def rate(estimate: Estimate) -> str:

@@ -6,14 +6,16 @@ import csv
 import io
 import json
 import random
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from tests.unit.report.conftest import Make, make_run, result
 
-from evenhand.core.errors import ConfigError, UsageError
+from evenhand.core.errors import ConfigError, StoreError, UsageError
 from evenhand.core.run import AnswerDetails, CallEnd, CallStart, TrialResult
 from evenhand.core.score import Outcome
 from evenhand.core.variant import Variant
@@ -391,6 +393,87 @@ async def test_where_calibration_is_required_a_pass_without_one_is_undecided(
     assert verdict_of(accepted) == "passed"
     assert "accepted without calibration" in judged_lines(accepted, ["p"], 200)[0]
     assert verdict_of(label(run, lambda i: i % 10 < 7)) == "passed"
+
+
+@pytest.mark.parametrize(
+    ("people", "size", "doubt"),
+    [
+        (lambda i: i % 10 < 7, 5, "too little to go by"),
+        (lambda i: i % 2 == 0, 100, "do not use this judge"),
+        (lambda _: True, 60, "too little to go by"),
+    ],
+    ids=["five labels", "a coin", "only passes"],
+)
+async def test_a_calibration_that_gives_no_leave_to_use_the_judge_opens_no_gate(
+    make_run: Make, tmp_path: Path, people: Verdict, size: int, doubt: str
+):
+    """In the labelled run and in the next one, which goes by the file."""
+    required = {
+        "source": str(tmp_path / "promptfooconfig.yaml"),
+        "settings": {"calibrated": "required"},
+        "pass_rate": 0.5,
+    }
+    run = label(await a_run(make_run, **required), people, size=size)
+    write_calibration(calibrate(run), place_of(run.meta))
+    for each in (run, await a_run(make_run, **required)):
+        assert verdict_of(each) == "undecided"
+        lines = judged_lines(each, ["p"], 300)
+        assert "calibration is required" in lines[0]
+        assert doubt in lines[1]
+
+
+async def test_a_calibration_with_impossible_counts_is_refused(make_run: Make, tmp_path: Path):
+    """Edited by hand: fewer than no labels, or a text for a number."""
+    source = {"source": str(tmp_path / "promptfooconfig.yaml")}
+    run = label(await a_run(make_run, **source), lambda i: i % 10 < 6)
+    document = calibrate(run).document()
+    for count in (-1, 10**12, "many"):
+        document["judges"][0]["variants"][0]["missed"] = count
+        place_of(run.meta).write_text(json.dumps(document))
+        with pytest.raises(UsageError, match="is not a calibration"):
+            judged_rates(await a_run(make_run, **source))
+
+
+async def test_a_metric_on_which_no_judge_reached_a_verdict_has_no_rate(make_run: Make):
+    """Its judge only failed: that is not a pass rate of 0."""
+    run = await a_run(
+        make_run,
+        change=lambda t: replace(
+            t, outcomes=(replace(t.outcomes[0], outcome="error", score=None),)
+        ),
+    )
+    assert calibrate(run).judges == ()
+    assert judged_rates(run) == []
+
+
+async def test_labels_of_very_long_outputs_are_read(make_run: Make, tmp_path: Path):
+    """The csv module stops at 131,072 characters by itself; its limit is as before afterwards."""
+    run = await a_run(make_run, 3, change=lambda trial: replace(trial, output="a" * 200_000))
+    path, limit = tmp_path / "draw.csv", csv.field_size_limit()
+    write_items(run, list(drawn_items(run, [draw(run, 3, seed=1)])), path)
+    path.write_text(path.read_text("utf-8").replace(",\r\n", ",pass\r\n").replace(",\n", ",pass\n"))
+    assert len(read_labels(run, path)) == 3
+    assert csv.field_size_limit() == limit
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "update draw set places = x'00'",
+        "update draw set metrics = x'5b315d'",
+        "update draw set population = 0",
+        "insert into metric_label (at, author, idx, metric, verdict) values (1, 'bo', 0, x'ff', 'pass')",
+        "update rule set rule = x'ff'",
+    ],
+)
+async def test_damaged_draws_labels_and_rules_are_named_as_such(make_run: Make, damage: str):
+    """Never a traceback, and never a number from them."""
+    run = label(await a_run(make_run), lambda i: i % 10 < 7)
+    set_rule(run.path, "prose", "no lists")
+    with closing(sqlite3.connect(run.path)) as db, db:
+        db.execute(damage)
+    with RunFile.open(run.path) as again, pytest.raises(StoreError, match="cannot be read"):
+        calibrate(again)
 
 
 @pytest.mark.parametrize(
