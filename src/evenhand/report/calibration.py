@@ -215,11 +215,7 @@ def _calibrated(
     labels: Mapping[tuple[int, str], Mapping[str, MetricLabel]],
     rule: str,
 ) -> JudgeCalibration:
-    of_items = {
-        item: labels[item.index, metric.metric]
-        for item in metric.items
-        if (item.index, metric.metric) in labels
-    }
+    of_items = _labels_of(metric, labels)
     counted = _counted(metric, draws, of_items)
     verdicts = verdicts_of(metric.items, counted)
     n = verdicts.labels
@@ -258,6 +254,21 @@ def _calibrated(
         bound_to(metric, judged, rule),
         _by_variant(metric, counted),
     )
+
+
+def peoples_verdicts(run: RunFile, metric: JudgedMetric) -> dict[Item, bool]:
+    """What most people say of each drawn item of a metric, without the items on which they are split."""
+    return _counted(metric, run.draws(), _labels_of(metric, standing_labels(run.metric_labels())))
+
+
+def _labels_of(
+    metric: JudgedMetric, labels: Mapping[tuple[int, str], Mapping[str, MetricLabel]]
+) -> dict[Item, Mapping[str, MetricLabel]]:
+    return {
+        item: labels[item.index, metric.metric]
+        for item in metric.items
+        if (item.index, metric.metric) in labels
+    }
 
 
 def _counted(

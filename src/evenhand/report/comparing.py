@@ -28,6 +28,7 @@ from evenhand.report.comparison_sides import (
     read,
     side_of,
 )
+from evenhand.report.judged_differences import JudgedRun, judged_differences
 from evenhand.report.means import known_scale
 from evenhand.report.words import safe, short_id
 from evenhand.stats.extremes import Extremes, certain
@@ -70,7 +71,8 @@ class Comparison(ComparedRuns):
     def of(self, metric: str) -> Comparison:
         """What it would be had this metric alone been asked for: p-values are corrected for its columns only."""
         kept = [result for result in self.results if result.metric == metric]
-        return replace(self, results=tuple(_judged(kept, self.margin)))
+        judged = tuple(each for each in self.judged if each.metric == metric)
+        return replace(self, results=tuple(_judged(kept, self.margin)), judged=judged)
 
     def document(self) -> dict[str, Any]:
         """All of it as plain values, `evenhand.compare/1`: what `evenhand compare --json` prints."""
@@ -124,6 +126,14 @@ def compare(
         mine = read(first.run, {i for i, _ in pairs}, wanted, cluster)
         theirs = read(second.run, {j for _, j in pairs}, wanted, cluster)
         names = column_names(first.run.meta.variants), column_names(second.run.meta.variants)
+        columns_of = [(names[0][i], names[1][j]) for i, j in pairs]
+        before = JudgedRun(first.run)
+        after = before if second.run is first.run else JudgedRun(second.run)
+        judged = [
+            each
+            for each in judged_differences(before, after, pairs, columns_of)
+            if not wanted or each.metric in wanted
+        ]
         notes = [*_unfinished(first), *_unfinished(second)]
     _check_cases(first, second, [(mine[i], theirs[j]) for i, j in pairs])
     _check_names([*mine.values(), *theirs.values()], wanted, less, cluster)
@@ -150,7 +160,13 @@ def compare(
                 hint=f"{margin:g} points are {margin / 100:g}.",
             )
     return Comparison(
-        str(first), str(second), tuple(_judged(made, margin)), margin, cluster, tuple(notes)
+        str(first),
+        str(second),
+        tuple(_judged(made, margin)),
+        margin,
+        cluster,
+        tuple(notes),
+        tuple(judged),
     )
 
 

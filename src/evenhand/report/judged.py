@@ -23,11 +23,13 @@ class Item:
 
     Attributes:
         index: The trial's place in the plan.
+        case: The case's id.
         variant: The variant's index.
         passed: Whether the judge passes it.
     """
 
     index: int
+    case: str
     variant: int
     passed: bool
 
@@ -130,7 +132,7 @@ def judgements(run: RunFile, *, verdicts_only: bool = False) -> Judgements:
             if outcome.outcome in ("pass", "fail"):
                 verdicts[key] = verdicts.get(key, True) and outcome.outcome == "pass"
         for key, passed in verdicts.items():
-            metrics[key].items.append(Item(trial.index, trial.variant, passed))
+            metrics[key].items.append(Item(trial.index, trial.case, trial.variant, passed))
         if verdicts_only:
             continue
         prompts.add(_system(trial))

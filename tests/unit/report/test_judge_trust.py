@@ -43,7 +43,13 @@ Verdict = Callable[[int], bool]
 
 
 def judged(
-    index: int, *, ok: bool, metric: str = "prose", variant: int = 0, instrument: str = "i"
+    index: int,
+    *,
+    ok: bool,
+    metric: str = "prose",
+    variant: int = 0,
+    instrument: str = "i",
+    case: str = "",
 ) -> TrialResult:
     """A trial with one verdict of a judge."""
     outcome = Outcome(
@@ -54,7 +60,7 @@ def judged(
         metadata={"judge": "judge-1", "prompt": "llm-rubric/1", "instrument": instrument},
     )
     return replace(
-        result(index, ok=ok, variant=variant, case=f"case {index}"),
+        result(index, ok=ok, variant=variant, case=case or f"case {index}"),
         outcomes=(outcome,),
         vars={"q": f"question {index}"},
         prompt=f"Q {index}",
