@@ -108,6 +108,21 @@ export interface Usage {
   readonly cost_usd: number | null;
 }
 
+/** The pass rate of a judged metric in one column. */
+export interface JudgedRate {
+  readonly metric: string;
+  readonly column: number;
+  /** As the judge has it; `n` counts its verdicts. */
+  readonly raw: Interval;
+  /** As people would have found it; `n` counts labels. */
+  readonly corrected: Interval | null;
+  readonly status: "fresh" | "stale" | "missing";
+  /** It is corrected, and the calibration says that the judge may be used. */
+  readonly trusted: boolean;
+  /** Where it stands, in words: corrected beside raw, or not checked against people. */
+  readonly words: string;
+}
+
 /** A run as a whole: enough for the first paint. */
 export interface Head extends RunSummary {
   /** Grows whenever the run file does. */
@@ -120,6 +135,8 @@ export interface Head extends RunSummary {
   /** What the run's data can say, in sentences. */
   readonly findings: readonly string[];
   readonly warnings: readonly string[];
+  /** The pass rates that judges gave; none while the run goes on. */
+  readonly judged: readonly JudgedRate[];
   /** The configuration as read, and how the run was started; secrets removed. */
   readonly config: unknown;
   readonly settings: unknown;
@@ -130,7 +147,7 @@ export interface Head extends RunSummary {
 }
 
 /** What takes a look at every trial of a run: to be put into a partial head, key by key, once it is painted. */
-export type Notes = Pick<Head, "rate" | "columns" | "usage" | "findings" | "warnings">;
+export type Notes = Pick<Head, "rate" | "columns" | "usage" | "findings" | "warnings" | "judged">;
 
 /**
  * A block of cells: parallel arrays, one entry for each settled trial, in the plan's order. Rows are cases; a block brings

@@ -62,7 +62,7 @@ def judged_lines(run: RunFile, names: Sequence[str], width: int) -> list[str]:
     for one in rates:
         of = f" · {safe(names[one.variant])}" if several else ""
         lines += textwrap.wrap(
-            f"{safe(one.metric)}{of}: {_judged(one)}",
+            f"{safe(one.metric)}{of}: {standing(one)}",
             width,
             initial_indent="    ",
             subsequent_indent="      ",
@@ -71,7 +71,8 @@ def judged_lines(run: RunFile, names: Sequence[str], width: int) -> list[str]:
     return lines
 
 
-def _judged(one: JudgedRate) -> str:
+def standing(one: JudgedRate) -> str:
+    """A judged rate in words: corrected beside raw, or that nobody has checked it."""
     if one.corrected is not None:
         labels = f"{count(one.labels, 'label')}, {age(one.labelled_at)}"
         return (

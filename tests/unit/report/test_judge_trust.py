@@ -27,6 +27,7 @@ from evenhand.report.calibrated import (
     write_calibration,
 )
 from evenhand.report.calibration import calibrate
+from evenhand.report.junit import write_junit
 from evenhand.report.labelling import draw, drawn_items, read_labels, write_items
 from evenhand.report.markdown import write_markdown
 from evenhand.report.requirements import verdict_of
@@ -34,6 +35,7 @@ from evenhand.report.run import Run
 from evenhand.report.trust_lines import calibration_lines, judged_lines
 from evenhand.store.draws import add_metric_labels, set_rule
 from evenhand.store.runfile import RunFile
+from evenhand.viewer.head import head
 
 __all__ = ["make_run"]
 
@@ -480,6 +482,35 @@ async def test_damaged_draws_labels_and_rules_are_named_as_such(make_run: Make, 
         db.execute(damage)
     with RunFile.open(run.path) as again, pytest.raises(StoreError, match="cannot be read"):
         calibrate(again)
+
+
+async def test_the_page_and_junit_carry_the_corrected_rate_beside_the_raw_one(
+    make_run: Make, tmp_path: Path
+):
+    """Both say so when nobody has checked the judge; a damaged calibration is a warning of the page."""
+    source = {"source": str(tmp_path / "promptfooconfig.yaml")}
+    run = await a_run(make_run, **source, status="finished")
+    (one,) = head(run).judged
+    assert (one.metric, one.corrected, one.trusted) == ("prose", None, False)
+    assert "not checked against people" in one.words
+    assert 'name="judged prose" value="70 % [63–76] by judge-1 · not checked' in _junit(run)
+    labelled = label(run, lambda i: i % 10 < 6)
+    (one,) = head(labelled).judged
+    assert one.trusted
+    assert one.corrected is not None
+    assert (one.corrected.n, one.raw.n, one.raw.value) == (60, 200, 0.7)
+    assert "corrected, 60 labels" in one.words
+    assert one.words in _junit(labelled)
+    place_of(run.meta).write_text("{")
+    damaged = head(await a_run(make_run, **source, status="finished"))
+    assert damaged.judged == []
+    assert "calibration.json" in damaged.warnings[-1]
+
+
+def _junit(run: RunFile) -> str:
+    out = io.StringIO()
+    write_junit(run, out)
+    return out.getvalue()
 
 
 @pytest.mark.parametrize(
