@@ -51,6 +51,9 @@ _TYPES = {
     "any": object,
 }
 
+RUBRIC = Outcome("rubric", "pass", 1.0, metadata={"judge": "echo", "prompt": "llm-rubric/1"})
+JUDGE_CALL = CallStart(0, "l", 0, "judge", "echo", b"{}", None)
+
 Shapes = Mapping[str, Mapping[str, tuple[str, str]]]
 
 
@@ -115,13 +118,12 @@ async def test_the_page_on_runs_has_every_key_of_the_document(make_run: Make):  
     preferred = Outcome(
         "kinder", "pass", 1.0, metadata={"winner": "output", "consistent": True, "orders": [{}, {}]}
     )
-    rubric = Outcome("rubric", "pass", 1.0, metadata={"judge": "echo", "prompt": "llm-rubric/1"})
     label = Outcome(
         "label", "fail", 0.0, metadata={"expected_label": "a", "answered_label": "zebra"}
     )
     trials = [
         result(
-            0, case="x", outcomes=(found, preferred, rubric), metadata={"tags": ["t"]}, expected="a"
+            0, case="x", outcomes=(found, preferred, RUBRIC), metadata={"tags": ["t"]}, expected="a"
         ),
         result(1, case="x", outcomes=(label,), repeat=1, ok=False, input="in", expected="a"),
         result(2, case="y", ok=None),
@@ -130,7 +132,7 @@ async def test_the_page_on_runs_has_every_key_of_the_document(make_run: Make):  
     call = CallStart(0, "k", 0, "subject", "echo", b"{}", None)
     calls = [
         (call, CallEnd(b"{}", "provider", 0.1, 1, 1, 0.1, "m")),
-        (CallStart(0, "l", 0, "judge", "echo", b"{}", None), None),
+        (JUDGE_CALL, None),
     ]
     run = await make_run(
         trials,
@@ -164,11 +166,17 @@ async def test_the_page_on_comparisons_has_every_key_of_the_document(make_run: M
          for v in (i % 2,)],
         SUMMARIES[:2],
     )  # fmt: skip
+    judged = await make_run(
+        [result(i, case="x", variant=i, outcomes=(RUBRIC,)) for i in (0, 1)],
+        SUMMARIES[::2],
+        calls=[(JUDGE_CALL, None)],
+    )  # fmt: skip
     agree(
         "compare-1.md",
         [
             compare(f"{run.path}:basic", f"{run.path}:best").document(),
             compare(f"{errors.path}:basic", f"{errors.path}:better").document(),
+            compare(f"{judged.path}:basic", f"{judged.path}:best").document(),
         ],
     )
 

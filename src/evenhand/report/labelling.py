@@ -5,13 +5,14 @@ from __future__ import annotations
 import csv
 import io
 import random
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import cast
 
-from evenhand.core.draw import Draw, LabelledVerdict
+from evenhand.core.draw import Draw, LabelledVerdict, MetricLabel
 from evenhand.core.errors import ConfigError, Problem, UsageError
+from evenhand.core.label import LabelField, NewLabel, checked
 from evenhand.core.names import did_you_mean
 from evenhand.core.run import TrialResult
 from evenhand.report.judged import judge_of, metric_of
@@ -31,7 +32,33 @@ COLUMNS = (
     "inclusion",
     "verdict",
 )
+OVERLAP = 20
+"""Per cent of what one person labelled that the next one labels again."""
+REMARKS: tuple[LabelField, ...] = ("score", "note", "code")
+"""Columns that people may add to a file of labels: what they say of the whole trial."""
 _VERDICTS: dict[str, LabelledVerdict] = {"pass": "pass", "fail": "fail"}
+
+
+@dataclass(slots=True)
+class SheetLabels:
+    """What somebody filled in.
+
+    Attributes:
+        verdicts: By the trial's place in the plan and the metric.
+        remarks: Scores, notes and failure codes, by the trial's place and what they are.
+    """
+
+    verdicts: dict[tuple[int, str], LabelledVerdict] = field(
+        default_factory=dict[tuple[int, str], LabelledVerdict]
+    )
+    remarks: dict[tuple[int, LabelField], str | float] = field(
+        default_factory=dict["tuple[int, LabelField]", "str | float"]
+    )
+
+    @property
+    def labels(self) -> list[tuple[int, str, LabelledVerdict | None]]:
+        """The verdicts, each as (place in the plan, metric, verdict)."""
+        return [(index, metric, verdict) for (index, metric), verdict in self.verdicts.items()]
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +165,33 @@ def drawn_items(run: RunFile, draws: Sequence[Draw]) -> Iterator[DrawnItem]:
                     yield DrawnItem(trial, metric, sizes[metric] / each.population)
 
 
+def items_for(
+    author: str,
+    items: Sequence[DrawnItem],
+    labels: Mapping[tuple[int, str], Mapping[str, MetricLabel]],
+) -> list[DrawnItem]:
+    """What a person has to label: all that nobody else has, and the first fifth of the rest once more.
+
+    The fifth shows how far people agree with each other. It is the first of the draw, so it is a random one.
+
+    Args:
+        author: The person.
+        items: The items of the draws, in their order.
+        labels: The labels that count, by trial, metric and person.
+    """
+    by_others = [
+        item for item in items if labels.get((item.trial.index, item.metric), {}).keys() - {author}
+    ]
+    twice = {(i.trial.index, i.metric) for i in by_others[: -(-len(by_others) * OVERLAP // 100)]}
+    skipped = {(i.trial.index, i.metric) for i in by_others} - twice
+    return [
+        item
+        for item in items
+        if (item.trial.index, item.metric) not in skipped
+        or author in labels.get((item.trial.index, item.metric), {})
+    ]
+
+
 def write_items(run: RunFile, items: Sequence[DrawnItem], path: Path) -> None:
     """Writes items to a CSV file, with an empty column for people's verdicts.
 
@@ -174,8 +228,10 @@ def write_items(run: RunFile, items: Sequence[DrawnItem], path: Path) -> None:
         raise UsageError(f"{path} cannot be written: {error.strerror}") from error
 
 
-def read_labels(run: RunFile, path: Path) -> list[tuple[int, str, LabelledVerdict]]:
-    """The labels in a CSV file that `write_items` wrote and somebody filled in; rows without a verdict are left out.
+def read_labels(run: RunFile, path: Path) -> SheetLabels:
+    """The labels in a CSV file that `write_items` wrote and somebody filled in, with columns of REMARKS or without.
+
+    Rows without a verdict are left out, whatever else is in them.
 
     Raises:
         UsageError: The file cannot be read.
@@ -195,9 +251,7 @@ def read_labels(run: RunFile, path: Path) -> list[tuple[int, str, LabelledVerdic
         csv.field_size_limit(longest)
 
 
-def _labels_in(
-    run: RunFile, path: Path, table: csv.DictReader[str]
-) -> list[tuple[int, str, LabelledVerdict]]:
+def _labels_in(run: RunFile, path: Path, table: csv.DictReader[str]) -> SheetLabels:
     missing = [
         name for name in ("item", "metric", "verdict") if name not in (table.fieldnames or ())
     ]
@@ -207,7 +261,7 @@ def _labels_in(
             hint=f"The columns are {', '.join(COLUMNS)}, as `evenhand label RUN --draw N --to FILE` writes them.",
         )
     problems: list[Problem] = []
-    labels: dict[tuple[int, str], LabelledVerdict] = {}
+    labels = SheetLabels()
     for row in table:
         problem = _read_row(run, row, len(table.fieldnames or ()), labels)
         if problem is not None:
@@ -215,14 +269,14 @@ def _labels_in(
             problems.append(Problem(str(path), table.line_num, 0, what, remedy))
     if problems:
         raise ConfigError(problems)
-    return [(index, metric, verdict) for (index, metric), verdict in labels.items()]
+    return labels
 
 
 def _read_row(
     run: RunFile,
     row: dict[str, str],
     columns: int,
-    labels: dict[tuple[int, str], LabelledVerdict],
+    labels: SheetLabels,
 ) -> tuple[str, str] | None:
     """Adds a row's label; what is wrong with it, and what to do, where it is none."""
     text = (row.get("verdict") or "").strip().lower()
@@ -248,11 +302,32 @@ def _read_row(
         if row.get(column) not in (None, "", own):
             return f"item {item} has {column} {own}, not {row[column][:80]!r}", other_run
     key = trial.index, metrics[metric]
-    if key in labels:
-        how = "with one verdict" if labels[key] == verdict else "as pass and as fail"
+    if key in labels.verdicts:
+        how = "with one verdict" if labels.verdicts[key] == verdict else "as pass and as fail"
         return f"item {item}, {metric}, is there twice, {how}", "Leave one of them."
-    labels[key] = verdict
+    labels.verdicts[key] = verdict
+    return _read_remarks(trial.index, row, labels)
+
+
+def _read_remarks(index: int, row: dict[str, str], labels: SheetLabels) -> tuple[str, str] | None:
+    for name in REMARKS:
+        text = (row.get(name) or "").strip()
+        if not text:
+            continue
+        value = _number(text) if name == "score" else text
+        try:
+            checked(NewLabel(index, name, value))
+        except UsageError as error:
+            return f"the {name} is {text[:40]!r}", error.hint
+        labels.remarks[index, name] = value
     return None
+
+
+def _number(text: str) -> str | float:
+    try:
+        return float(text)
+    except ValueError:
+        return text
 
 
 def _judged(trial: TrialResult) -> list[str]:

@@ -16,6 +16,7 @@ import pytest
 from tests.unit.report.conftest import Make, make_run, result
 
 from evenhand.core.errors import ConfigError, StoreError, UsageError
+from evenhand.core.label import NewLabel
 from evenhand.core.run import AnswerDetails, CallEnd, CallStart, TrialResult
 from evenhand.core.score import Outcome
 from evenhand.core.variant import Variant
@@ -27,13 +28,15 @@ from evenhand.report.calibrated import (
     write_calibration,
 )
 from evenhand.report.calibration import calibrate
+from evenhand.report.failure_codes import code_lines, failure_codes, rename_code
 from evenhand.report.junit import write_junit
-from evenhand.report.labelling import draw, drawn_items, read_labels, write_items
+from evenhand.report.labelling import draw, drawn_items, items_for, read_labels, write_items
 from evenhand.report.markdown import write_markdown
 from evenhand.report.requirements import verdict_of
 from evenhand.report.run import Run
 from evenhand.report.trust_lines import calibration_lines, judged_lines
-from evenhand.store.draws import add_metric_labels, set_rule
+from evenhand.store.draws import add_metric_labels, set_rule, standing_labels
+from evenhand.store.labels import append_labels
 from evenhand.store.runfile import RunFile
 from evenhand.viewer.head import head
 
@@ -148,7 +151,7 @@ async def test_a_draw_goes_to_a_file_and_its_labels_come_back(make_run: Make, tm
     for row, verdict in zip(rows, ("pass", " FAIL ", "", "pass", "fail"), strict=True):
         row["verdict"] = verdict
     _write(path, rows)
-    labels = read_labels(run, path)
+    labels = read_labels(run, path).labels
     assert [verdict for *_, verdict in labels] == ["pass", "fail", "pass", "fail"]
     assert {index for index, *_ in labels} <= {int(row["item"]) for row in rows}
 
@@ -196,6 +199,81 @@ async def test_a_file_that_is_no_draw_is_refused(make_run: Make, tmp_path: Path)
     other.write_text("item,metric,verdict,more\n1,prose,pass\n")
     with pytest.raises(ConfigError, match="number of columns"):
         read_labels(run, other)
+
+
+async def test_a_file_of_labels_may_have_scores_notes_and_failure_codes(
+    make_run: Make, tmp_path: Path
+):
+    """In columns that somebody adds; rows without a verdict are left out, and what is wrong is said with its line."""
+    run = await a_run(make_run, 30)
+    path = tmp_path / "draw.csv"
+    write_items(run, list(drawn_items(run, [draw(run, 4, seed=1)])), path)
+    with path.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    added = [
+        {"verdict": "fail", "score": "2", "note": "too long", "code": " tone  of voice "},
+        {"verdict": "pass", "score": "", "note": "", "code": ""},
+        {"verdict": "", "score": "nine", "note": "", "code": "x"},
+        {"verdict": "fail", "score": "", "note": "", "code": "tone of voice"},
+    ]
+    _write(path, [row | more for row, more in zip(rows, added, strict=True)])
+    sheet = read_labels(run, path)
+    first, last = int(rows[0]["item"]), int(rows[3]["item"])
+    assert len(sheet.labels) == 3
+    assert sheet.remarks == {
+        (first, "score"): 2.0,
+        (first, "note"): "too long",
+        (first, "code"): "tone  of voice",
+        (last, "code"): "tone of voice",
+    }
+    wrong = {"verdict": "fail", "score": "nine", "note": "", "code": "x" * 101}
+    _write(path, [rows[0] | wrong, rows[1] | {**wrong, "score": "3"}])
+    with pytest.raises(ConfigError) as caught:
+        read_labels(run, path)
+    assert "the score is 'nine'" in str(caught.value)
+    assert "the code is" in str(caught.value)
+
+
+async def test_failure_codes_are_counted_with_intervals_renamed_and_merged(make_run: Make):
+    """Among the labelled outputs of the draw; what is outside is counted apart, what nobody gave is named."""
+    run = label(await a_run(make_run), lambda i: i % 10 < 7, size=20)
+    assert list(code_lines(run)) == [
+        "nobody has given a failure code yet: press c in `evenhand label`"
+    ]
+    places = run.draws()[0].places
+    outside = next(i for i in range(200) if i not in places)
+    given = [(places[0], "tone"), (places[1], "tone"), (places[2], "Tone"), (outside, "facts")]
+    append_labels(run.path, [NewLabel(i, "code", name, "ann") for i, name in given])
+    append_labels(run.path, [NewLabel(places[0], "code", "tone", "bo")])
+    with RunFile.open(run.path) as again:
+        assert [(c.name, c.drawn, c.labelled) for c in failure_codes(again)] == [
+            ("tone", 2, 20),
+            ("Tone", 1, 20),
+            ("facts", 0, 20),
+        ]
+        assert rename_code(again, "Tone", "tone") == 1
+        with pytest.raises(UsageError, match="no output has the failure code 'fact'") as caught:
+            rename_code(again, "fact", "x")
+    assert "facts" in caught.value.hint
+    with RunFile.open(run.path) as again:
+        lines = list(code_lines(again))
+    assert lines[0] == "failure codes of 20 labelled outputs of the draw"
+    assert "15 % [5–36]" in lines[1]
+    assert lines[1].lstrip().startswith("tone")
+    assert "1 outside the draw" in lines[2]
+
+
+async def test_a_second_person_gets_what_nobody_labelled_and_a_fifth_of_the_rest(make_run: Make):
+    """So that people can be compared; the fifth is the first of the draw, whatever was said of it."""
+    run = await a_run(make_run, 40)
+    items = list(drawn_items(run, [draw(run, 20, seed=1)]))
+    by_ann = [(i.trial.index, i.metric, "pass") for i in items[:10]]
+    add_metric_labels(run.path, "ann", by_ann)  # type: ignore[arg-type]
+    with RunFile.open(run.path) as again:
+        labels = standing_labels(again.metric_labels())
+    assert items_for("ann", items, labels) == items
+    assert items_for("bo", items, labels) == items[:2] + items[10:]
+    assert items_for("bo", items, {}) == items
 
 
 async def test_a_good_judge_is_usable_and_its_rate_is_corrected(make_run: Make):
@@ -460,7 +538,7 @@ async def test_labels_of_very_long_outputs_are_read(make_run: Make, tmp_path: Pa
     path, limit = tmp_path / "draw.csv", csv.field_size_limit()
     write_items(run, list(drawn_items(run, [draw(run, 3, seed=1)])), path)
     path.write_text(path.read_text("utf-8").replace(",\r\n", ",pass\r\n").replace(",\n", ",pass\n"))
-    assert len(read_labels(run, path)) == 3
+    assert len(read_labels(run, path).labels) == 3
     assert csv.field_size_limit() == limit
 
 
