@@ -289,7 +289,7 @@ export interface Label {
   readonly at: number;
   readonly author: string;
   readonly index: number;
-  readonly field: "verdict" | "score" | "note" | "star";
+  readonly field: "verdict" | "score" | "note" | "star" | "code";
   /** verdict: pass or fail; score: 1 to 5; note: text; star: true. null takes back what was said. */
   readonly value: string | number | boolean | null;
   /** Whether the variant and the verdicts were hidden while it was given. */
@@ -440,6 +440,32 @@ export interface MeasuredColumn {
   readonly partial: boolean;
 }
 
+/** One drawn output under one metric, and what this person said of it; nothing of what the judge said. */
+export interface DrawnItem {
+  readonly index: number;
+  readonly metric: string;
+  /** What it is an answer to. */
+  readonly material: string;
+  readonly output: string;
+  readonly verdict: "pass" | "fail" | null;
+  readonly code: string;
+  readonly note: string;
+}
+
+/** What a person has to label, in the order of the draw; no items before something is drawn. */
+export interface Draw {
+  /** Outputs that a judge judged. */
+  readonly judged: number;
+  readonly metrics: readonly string[];
+  /** What makes an output pass, by metric. */
+  readonly rules: Readonly<Record<string, string>>;
+  readonly items: readonly DrawnItem[];
+  /** Failure codes that were given, the most frequent first. */
+  readonly codes: readonly string[];
+  /** What the labels are worth so far, a line for each judge. */
+  readonly worth: readonly string[];
+}
+
 /** What is said of a run: an empty title gives it back its own. */
 export interface Remarks {
   readonly title?: string;
@@ -476,6 +502,12 @@ export interface DataSource {
   summary(run: string): Promise<Summary>;
   /** The run's cells, block by block, in the plan's order. */
   blocks(run: string): AsyncIterable<Block>;
+  /** What this person has to label. Over HTTP: GET /api/runs/{id}/draw. */
+  drawn?(run: string, author: string): Promise<Draw>;
+  /** Draws more; keeps a rule; keeps a verdict, null takes it back. */
+  drawMore?(run: string, size: number): Promise<void>;
+  keepRule?(run: string, metric: string, rule: string): Promise<void>;
+  keepVerdict?(run: string, said: { index: number; metric: string; verdict: "pass" | "fail" | null; author: string }): Promise<void>;
   /** `signal` calls it off when the cells are no longer in sight. */
   previews(run: string, cells: readonly number[], signal?: AbortSignal): Promise<readonly Preview[]>;
   cell(run: string, index: number): Promise<Cell>;

@@ -16,7 +16,7 @@ from evenhand.core.label import LabelField, NewLabel, checked
 from evenhand.core.names import did_you_mean
 from evenhand.core.run import TrialResult
 from evenhand.report.judged import judge_of, metric_of
-from evenhand.report.spreadsheet import cell
+from evenhand.report.spreadsheet import as_text, cell
 from evenhand.report.words import count
 from evenhand.store.draws import add_draw
 from evenhand.store.runfile import RunFile
@@ -80,15 +80,15 @@ class DrawnItem:
         """What the output is an answer to: the case's input, its variables, or the prompt."""
         trial = self.trial
         if trial.input is not None:
-            return str(cell(trial.input))
+            return as_text(trial.input)
         if trial.vars:
-            return "\n".join(f"{name}: {cell(value)}" for name, value in trial.vars.items())
+            return "\n".join(f"{name}: {as_text(value)}" for name, value in trial.vars.items())
         return trial.prompt or trial.description
 
     @property
     def output(self) -> str:
         """The output, as text."""
-        return str(cell(self.trial.output))
+        return as_text(self.trial.output)
 
 
 def judged_places(run: RunFile, metrics: Sequence[str] = ()) -> tuple[list[int], list[str]]:
@@ -103,7 +103,7 @@ def judged_places(run: RunFile, metrics: Sequence[str] = ()) -> tuple[list[int],
     places: list[int] = []
     names: dict[str, None] = {}
     for trial in run.trials():
-        judged = _judged(trial)
+        judged = judged_metrics(trial)
         names.update(dict.fromkeys(judged))
         if any(not metrics or metric in metrics for metric in judged):
             places.append(trial.index)
@@ -160,7 +160,7 @@ def drawn_items(run: RunFile, draws: Sequence[Draw]) -> Iterator[DrawnItem]:
             sizes[metric] = sizes.get(metric, 0) + len(each.places)
     for each in draws:
         for trial in run.at(each.places):
-            for metric in _judged(trial):
+            for metric in judged_metrics(trial):
                 if metric in each.metrics:
                     yield DrawnItem(trial, metric, sizes[metric] / each.population)
 
@@ -295,7 +295,7 @@ def _read_row(
     trial = run.trial(int(item)) if item.isdecimal() and len(item) < 10 else None
     if trial is None:
         return f"the run has no item {item[:40]!r}", other_run
-    metrics = {str(cell(name)): name for name in _judged(trial)}
+    metrics = {str(cell(name)): name for name in judged_metrics(trial)}
     if metric not in metrics:
         return f"item {item} has no judged metric {metric[:80]!r}", other_run
     for column, own in (("case", cell(trial.case)), ("repeat", str(trial.repeat))):
@@ -330,7 +330,7 @@ def _number(text: str) -> str | float:
         return text
 
 
-def _judged(trial: TrialResult) -> list[str]:
+def judged_metrics(trial: TrialResult) -> list[str]:
     """The metrics under which a judge has a verdict on a trial."""
     return list(
         dict.fromkeys(

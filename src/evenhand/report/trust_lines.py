@@ -107,7 +107,10 @@ def worth_line(judge: JudgeCalibration) -> str:
     if not v.labels:
         return f"{safe(judge.metric)}: no labels yet"
     now, later = half_width(judge, v.labels), half_width(judge, v.labels + MORE)
-    return f"{safe(judge.metric)}: {v.labels} labels give ±{percent(now)}; {MORE} more would bring ±{percent(later)}"
+    labels = "1 label gives" if v.labels == 1 else f"{v.labels:,} labels give"
+    return (
+        f"{safe(judge.metric)}: {labels} ±{percent(now)}; {MORE} more would bring ±{percent(later)}"
+    )
 
 
 def half_width(judge: JudgeCalibration, labels: int) -> float:
