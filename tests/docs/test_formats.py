@@ -32,6 +32,7 @@ from evenhand.report.calibration import calibrate
 from evenhand.report.comparing import compare
 from evenhand.report.console import estimate_row
 from evenhand.report.document import trial_row, write_document
+from evenhand.report.power import JudgeWorth, Pilot, Power
 from evenhand.report.precedent import Precedent
 from evenhand.store import schema
 from evenhand.store.draws import add_draw, add_metric_labels
@@ -181,6 +182,13 @@ async def test_the_page_on_comparisons_has_every_key_of_the_document(make_run: M
     )
 
 
+async def test_the_page_on_power_has_every_key_of_the_document():
+    """From numbers, with repeats and a judge, and without."""
+    judges = [JudgeWorth("a", 0.8, 0.5, 100), JudgeWorth("", 0.8, None, None)]
+    pilots = Pilot(0.8, 0.2, 0.1, 50, judges), Pilot(0.8)
+    agree("power-1.md", [Power(pilot, 0.05, 0.05).document() for pilot in pilots])
+
+
 async def test_the_page_on_checks_has_every_key_of_the_document():
     """Calls counted from the plan, calls that go by an earlier run, and hints."""
 
@@ -203,7 +211,9 @@ def _hinted(plan: Any) -> Any:
     return replace(plan, hints=[Problem("a.yaml", 1, 2, "odd", "Mend it.")])
 
 
-@pytest.mark.parametrize("page", ["run-1.md", "compare-1.md", "check-1.md", "calibration-1.md"])
+@pytest.mark.parametrize(
+    "page", ["run-1.md", "compare-1.md", "check-1.md", "calibration-1.md", "power-1.md"]
+)
 def test_the_example_of_each_format_is_as_its_table_says(page: str):
     """It may leave keys out; it has none that there are not."""
     example_ = re.search(r"```json\n(.*?)```", (FORMATS / page).read_text("utf-8"), re.DOTALL)
