@@ -34,6 +34,7 @@ from evenhand.report.console import estimate_row
 from evenhand.report.document import trial_row, write_document
 from evenhand.report.power import JudgeWorth, Pilot, Power
 from evenhand.report.precedent import Precedent
+from evenhand.report.selective import selective_verdicts
 from evenhand.store import schema
 from evenhand.store.draws import add_draw, add_metric_labels
 from evenhand.store.labels import append_labels
@@ -146,7 +147,8 @@ async def test_the_page_on_runs_has_every_key_of_the_document(make_run: Make):  
     add_draw(run.path, 1, ["rubric"], 1, [0])
     add_metric_labels(run.path, "ann", [(0, "rubric", "pass")])
     add_metric_labels(run.path, "bo", [(0, "rubric", "pass")])
-    agree("calibration-1.md", [calibrate(run).document()])
+    decided = {key: one.document() for key, one in selective_verdicts(run, 0.1).items()}
+    agree("calibration-1.md", [calibrate(run).document(), calibrate(run).document(decided)])
     batch = await make_run(
         [result(0, case="x", named_scores={"RR": 1.0}, metadata={"tags": ["t"]})],
         config={"metrics": [{"name": "RR", "best": 1, "counted": True}]},

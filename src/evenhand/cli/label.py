@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 DRAW = Range(1, 1_000_000, whole=True)
 SEED = Range(0, 2**53, whole=True)
+RISK = Range(0.001, 0.999)
 
 
 @click.command(short_help="Label a random draw of what judges judged.")
@@ -46,6 +47,12 @@ SEED = Range(0, 2**53, whole=True)
 )
 @click.option("--by", metavar="NAME", help="Who labels.  [default: your user name]")
 @click.option("--rule", metavar="TEXT", help="The written rule for a pass; needs one --metric.")
+@click.option(
+    "--unsure",
+    type=Number(RISK),
+    metavar="R",
+    help="Label outputs that the judge can't decide at this risk, the least sure first.",
+)
 @click.option("--codes", is_flag=True, help="Count the failure codes that people gave.")
 @click.option(
     "--rename",
@@ -62,6 +69,7 @@ def label(
     source: Path | None,
     by: str | None,
     rule: str | None,
+    unsure: float | None,
     codes: bool,
     rename: tuple[str, ...],
 ) -> int:
@@ -73,6 +81,7 @@ def label(
     from evenhand.core.errors import UsageError
     from evenhand.core.label import NewLabel
     from evenhand.report.labelling import draw, drawn_items, items_for, read_labels, write_items
+    from evenhand.report.selective import items_for_people
     from evenhand.report.words import count
     from evenhand.store.catalogue import find
     from evenhand.store.draws import add_metric_labels, set_rule, standing_labels
@@ -83,6 +92,11 @@ def label(
         raise UsageError(
             "--from goes with neither --draw nor --to",
             hint="Draw first, fill in the file, then read it: three commands.",
+        )
+    if unsure is not None and (size is not None or source is not None):
+        raise UsageError(
+            "--unsure goes with neither --draw nor --from",
+            hint="What is picked is no draw: its labels correct nothing.",
         )
     if codes or rename:
         return _codes(find(Path.cwd(), run), rename)
@@ -110,13 +124,14 @@ def label(
                 f"{count(len(labels), 'label')} by {_name(by)}; next: evenhand calibrate {run or 'latest'}"
             )
             return 0
+        picked = None if unsure is None else items_for_people(run_file, unsure, metrics)
         draws = [d for d in run_file.draws() if not metrics or set(metrics) & set(d.metrics)]
         if size is not None:
             draws = [draw(run_file, size, _seed(seed), metrics)]
-        elif to is not None and not draws:
+        elif to is not None and picked is None and not draws:
             raise UsageError("nothing is drawn yet", hint="Say how many: --draw 60.")
         if to is not None:
-            items = list(drawn_items(run_file, draws))
+            items = list(drawn_items(run_file, draws)) if picked is None else picked
             if by:
                 items = items_for(by, items, standing_labels(run_file.metric_labels()))
             write_items(run_file, items, to)
@@ -129,7 +144,7 @@ def label(
             return 0
     from evenhand.cli.labelling import label_in_terminal
 
-    return label_in_terminal(find(Path.cwd(), run), metrics, _name(by), size)
+    return label_in_terminal(find(Path.cwd(), run), metrics, _name(by), size, picked)
 
 
 def _codes(path: Path, rename: tuple[str, ...]) -> int:

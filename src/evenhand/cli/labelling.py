@@ -27,8 +27,14 @@ _HELP = "p pass · f fail · c failure code · n note · 1–5 score · s skip �
 _QUIT = ("q", "\x03", "\x04")
 
 
-def label_in_terminal(path: Path, metrics: tuple[str, ...], author: str, size: int | None) -> int:
-    """Asks for a verdict on each drawn item that this person has to label. Each is kept at once.
+def label_in_terminal(
+    path: Path,
+    metrics: tuple[str, ...],
+    author: str,
+    size: int | None,
+    picked: list[DrawnItem] | None = None,
+) -> int:
+    """Asks for a verdict on each drawn item that this person has to label, or on picked ones. Each is kept at once.
 
     Raises:
         UsageError: There is no terminal.
@@ -40,12 +46,13 @@ def label_in_terminal(path: Path, metrics: tuple[str, ...], author: str, size: i
         )
     with RunFile.open(path) as run:
         draws = [d for d in run.draws() if not metrics or set(metrics) & set(d.metrics)]
-        if not draws and size is None:
+        if not draws and size is None and picked is None:
             import secrets
 
             draws = [draw(run, FIRST_DRAW, secrets.randbelow(2**31), metrics)]
         labels = standing_labels(run.metric_labels())
-        items = items_for(author, list(drawn_items(run, draws)), labels)
+        of_draws = list(drawn_items(run, draws)) if picked is None else picked
+        items = items_for(author, of_draws, labels)
         session = _Session(path, author, run.rules(), [code.name for code in failure_codes(run)])
         remarks = standing(run.labels())
     for index, each in remarks.items():

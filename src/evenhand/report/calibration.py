@@ -152,14 +152,19 @@ class Calibration:
     judges: tuple[JudgeCalibration, ...]
     made_at: float
 
-    def document(self) -> dict[str, Any]:
-        """It as `evenhand.calibration/1`."""
-        return {
-            "schema": SCHEMA,
-            "run": self.run,
-            "made_at": self.made_at,
-            "judges": [judge.row(self.variants) for judge in self.judges],
-        }
+    def document(
+        self, selective: Mapping[tuple[str, str], Mapping[str, Any]] | None = None
+    ) -> dict[str, Any]:
+        """It as `evenhand.calibration/1`.
+
+        Args:
+            selective: What each judge may decide, by metric and judge, for a document that is printed; None for a file.
+        """
+        rows = [judge.row(self.variants) for judge in self.judges]
+        if selective is not None:
+            for row in rows:
+                row["selective"] = selective.get((row["metric"], row["model"]))
+        return {"schema": SCHEMA, "run": self.run, "made_at": self.made_at, "judges": rows}
 
 
 def calibrate(run: RunFile) -> Calibration:

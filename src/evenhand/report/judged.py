@@ -26,12 +26,14 @@ class Item:
         case: The case's id.
         variant: The variant's index.
         passed: Whether the judge passes it.
+        certainty: How sure the judge seems, from 0 to 1; see `certainty_of`.
     """
 
     index: int
     case: str
     variant: int
     passed: bool
+    certainty: float = 1.0
 
 
 @dataclass(slots=True)
@@ -102,6 +104,36 @@ def metric_of(outcome: Outcome) -> str:
     return outcome.metric or outcome.name
 
 
+def certainty_of(outcome: Outcome) -> float:
+    """How sure a judge seems of its verdict, from 0 to 1: the mean of what there is to go by; 1 where there is nothing.
+
+    That is its stated confidence, how far a jury agrees (0 for an even split), whether both orders of a preference name
+    the same text, and how far a score from 0 to 1 is from the middle.
+    """
+    members = outcome.metadata.get("jury")
+    answers: list[Mapping[str, object]] = [outcome.metadata]
+    if isinstance(members, list):
+        answers += [
+            cast("Mapping[str, object]", member)
+            for member in cast("list[object]", members)
+            if isinstance(member, Mapping)
+        ]
+    signals = [
+        float(confidence)
+        for answer in answers
+        if isinstance(confidence := answer.get("confidence"), int | float)
+    ]
+    agreement = outcome.metadata.get("agreement")
+    if isinstance(agreement, int | float):
+        signals.append(2 * agreement - 1)
+    consistent = outcome.metadata.get("consistent")
+    if isinstance(consistent, bool):
+        signals.append(float(consistent))
+    if outcome.score is not None and 0 < outcome.score < 1:
+        signals.append(abs(2 * outcome.score - 1))
+    return min(1.0, max(0.0, sum(signals) / len(signals))) if signals else 1.0
+
+
 def judgements(run: RunFile, *, verdicts_only: bool = False) -> Judgements:
     """Reads what judges said. The whole run is read once; it is empty where no judge was asked.
 
@@ -117,7 +149,7 @@ def judgements(run: RunFile, *, verdicts_only: bool = False) -> Judgements:
     by_metric: dict[str, str] = {}
     in_error: list[str] = []
     for trial in run.trials():
-        verdicts: dict[tuple[str, str], bool] = {}
+        verdicts: dict[tuple[str, str], tuple[bool, float]] = {}
         for outcome in trial.outcomes:
             model = judge_of(outcome)
             if not model:
@@ -130,9 +162,13 @@ def judgements(run: RunFile, *, verdicts_only: bool = False) -> Judgements:
             judge.instruments.add(_instrument(outcome))
             judge.criteria.add(digest(encode([outcome.name, outcome.at_least, outcome.at_most])))
             if outcome.outcome in ("pass", "fail"):
-                verdicts[key] = verdicts.get(key, True) and outcome.outcome == "pass"
-        for key, passed in verdicts.items():
-            metrics[key].items.append(Item(trial.index, trial.case, trial.variant, passed))
+                passed, certainty = verdicts.get(key, (True, 1.0))
+                verdicts[key] = (
+                    passed and outcome.outcome == "pass",
+                    min(certainty, certainty_of(outcome)),
+                )
+        for key, verdict in verdicts.items():
+            metrics[key].items.append(Item(trial.index, trial.case, trial.variant, *verdict))
         if verdicts_only:
             continue
         prompts.add(_system(trial))

@@ -68,7 +68,7 @@ class DrawnItem:
     Attributes:
         trial: The trial.
         metric: What to label.
-        inclusion: How likely the trial was to be drawn, from 0 to 1.
+        inclusion: How likely the trial was to be drawn, from 0 to 1; 0 for one that was picked.
     """
 
     trial: TrialResult

@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 import textwrap
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 
 from evenhand.report.calibrated import JudgedRate, judged_rates
 from evenhand.report.calibration import Calibration, JudgeCalibration
+from evenhand.report.selective import SelectiveVerdicts, lines_of
 from evenhand.report.words import count, interval, percent, percents, safe
 from evenhand.stats.correction import Estimate
 from evenhand.stats.interval import z_of
@@ -18,8 +20,11 @@ MORE = 40
 NOT_CHECKED = "not checked against people"
 
 
-def calibration_lines(calibration: Calibration) -> Iterator[str]:
-    """A block of lines for each judge."""
+def calibration_lines(
+    calibration: Calibration,
+    selective: Mapping[tuple[str, str], SelectiveVerdicts] = MappingProxyType({}),
+) -> Iterator[str]:
+    """A block of lines for each judge, with what it may decide where that was asked."""
     if not calibration.judges:
         yield "no judge gave a verdict in this run"
     for judge in calibration.judges:
@@ -41,6 +46,9 @@ def calibration_lines(calibration: Calibration) -> Iterator[str]:
             yield f"  worth      replaces {percent(judge.rho2)} of your labels (ρ²)"
         if v.labels:
             yield f"  {worth_line(judge)}"
+        decides = selective.get((judge.metric, judge.model))
+        if decides is not None:
+            yield from lines_of(decides)
         for warning in judge.warnings:
             yield f"  note: {warning}"
         yield ""
