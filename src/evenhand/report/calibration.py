@@ -22,6 +22,7 @@ from evenhand.core.variant import Variant
 from evenhand.report.judged import Item, JudgedMetric, Judgements, judgements
 from evenhand.report.words import percent
 from evenhand.stats.agreement import ac1, alpha, kappa
+from evenhand.stats.alternative import Alternative, alternative_annotator
 from evenhand.stats.correction import (
     Estimate,
     Verdicts,
@@ -71,6 +72,8 @@ class JudgeCalibration:
         labelled_at: When the last label was given, seconds since 1970; None without labels.
         bound: What it holds for.
         by_variant: The counts of each variant alone: error rates of one system say nothing of another's.
+        alternative: Whether it can stand in for a person; None unless two or more labelled the same outputs.
+        orders: How its preferences depend on the order of the texts; see `JudgedMetric`.
     """
 
     metric: str
@@ -91,6 +94,24 @@ class JudgeCalibration:
     labelled_at: float | None
     bound: Bound
     by_variant: Mapping[int, Verdicts]
+    alternative: Alternative | None
+    orders: Mapping[str, int]
+
+    @property
+    def pairs(self) -> int:
+        """How many preferences were asked in both orders."""
+        return sum(self.orders.values())
+
+    @property
+    def consistent(self) -> Estimate | None:
+        """The share of preferences that the order did not change; None without preferences."""
+        return _rate(self.orders.get("consistent", 0), self.pairs)
+
+    @property
+    def first_place(self) -> Estimate | None:
+        """Of the preferences that went by the place, the share that went to the first one; None for none."""
+        first, second = self.orders.get("first", 0), self.orders.get("second", 0)
+        return _rate(first, first + second)
 
     @property
     def warnings(self) -> list[str]:
@@ -122,6 +143,14 @@ class JudgeCalibration:
             if self.random_p is None
             else {"p": self.random_p, "ok": self.random_p >= UNLIKELY},
             "people": self.people,
+            "alternative": self.alternative and self.alternative._asdict(),
+            "orders": {
+                "pairs": self.pairs,
+                "consistent": estimate_row(self.consistent),
+                "first_place": estimate_row(self.first_place),
+            }
+            if self.pairs
+            else None,
             "warnings": self.warnings,
             "variants": [
                 {
@@ -258,7 +287,17 @@ def _calibrated(
         max((label.at for item in counted for label in of_items[item].values()), default=None),
         bound_to(metric, judged, rule),
         _by_variant(metric, counted),
+        _alternative(of_items),
+        dict(metric.orders),
     )
+
+
+def _alternative(of_items: Mapping[Item, Mapping[str, MetricLabel]]) -> Alternative | None:
+    people: dict[str, dict[int, bool]] = {}
+    for item, labels in of_items.items():
+        for author, label in labels.items():
+            people.setdefault(author, {})[item.index] = label.verdict == "pass"
+    return alternative_annotator({item.index: item.passed for item in of_items}, people)
 
 
 def peoples_verdicts(run: RunFile, metric: JudgedMetric) -> dict[Item, bool]:

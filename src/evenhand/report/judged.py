@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
@@ -47,6 +48,8 @@ class JudgedMetric:
         errors: How many outputs it gave no verdict on.
         instruments: Digests of what it was asked, apart from what it was to judge.
         criteria: Digests of the expectations: their names and bounds.
+        orders: Of preferences asked in both orders: how many were `consistent`, how many went to the `first` or to the
+            `second` text in both orders, and in how many only one order named a text (`half`).
     """
 
     metric: str
@@ -55,6 +58,7 @@ class JudgedMetric:
     errors: int = 0
     instruments: set[str] = field(default_factory=set[str])
     criteria: set[str] = field(default_factory=set[str])
+    orders: Counter[str] = field(default_factory=Counter[str])
 
     @property
     def passed(self) -> int:
@@ -161,6 +165,8 @@ def judgements(run: RunFile, *, verdicts_only: bool = False) -> Judgements:
             judge = metrics.setdefault(key, JudgedMetric(*key))
             judge.instruments.add(_instrument(outcome))
             judge.criteria.add(digest(encode([outcome.name, outcome.at_least, outcome.at_most])))
+            if (order := _order_effect(outcome)) is not None:
+                judge.orders[order] += 1
             if outcome.outcome in ("pass", "fail"):
                 passed, certainty = verdicts.get(key, (True, 1.0))
                 verdicts[key] = (
@@ -184,6 +190,22 @@ def judgements(run: RunFile, *, verdicts_only: bool = False) -> Judgements:
         _digest_of(cases),
         {model: _digest_of(settings) for model, settings in judges.items()},
     )
+
+
+def _order_effect(outcome: Outcome) -> str | None:
+    """How a preference depends on the order in which two texts were shown; None for what is none."""
+    orders = outcome.metadata.get("orders")
+    if not isinstance(orders, list) or not isinstance(outcome.metadata.get("consistent"), bool):
+        return None
+    if outcome.metadata["consistent"]:
+        return "consistent"
+    places = [
+        "first" if order.get("winner") == order.get("first") else "second"
+        for order in cast("list[object]", orders)
+        if isinstance(order, Mapping)
+        and cast("Mapping[str, object]", order).get("winner") in ("output", "other")
+    ]
+    return places[0] if len(places) == 2 and places[0] == places[1] else "half"
 
 
 def _instrument(outcome: Outcome) -> str:

@@ -12,6 +12,7 @@ from evenhand.report.calibrated import JudgedRate, judged_rates
 from evenhand.report.calibration import Calibration, JudgeCalibration
 from evenhand.report.selective import SelectiveVerdicts, lines_of
 from evenhand.report.words import count, interval, percent, percents, safe
+from evenhand.stats.alternative import Alternative
 from evenhand.stats.correction import Estimate
 from evenhand.stats.interval import z_of
 from evenhand.store.runfile import RunFile
@@ -42,6 +43,10 @@ def calibration_lines(
             if judge.people is not None
             else ""
         )
+        if judge.alternative is not None:
+            yield f"  people     {_alternative_words(judge.alternative)}"
+        if judge.consistent is not None:
+            yield f"  order      {_order_words(judge, judge.consistent)}"
         if judge.rho2 is not None:
             yield f"  worth      replaces {percent(judge.rho2)} of your labels (ρ²)"
         if v.labels:
@@ -137,6 +142,30 @@ def age(at: float | None) -> str:
     """How long ago, in days: `today`, `12 days old`."""
     days = 0 if at is None else int((time.time() - at) // 86_400)
     return "today" if days < 1 else f"{count(days, 'day')} old"
+
+
+def _alternative_words(one: Alternative) -> str:
+    word = "can" if one.passed else "can't"
+    return (
+        f"the judge {word} stand in for a person: for {one.replaced} of {one.people}; "
+        f"it agrees with the others at least as much as they do on {percent(one.advantage)} of outputs"
+    )
+
+
+def _order_words(judge: JudgeCalibration, consistent: Estimate) -> str:
+    words = (
+        f"the same preference in both orders for {rate(consistent)} of {count(judge.pairs, 'pair')}"
+    )
+    first = judge.first_place
+    if first is None:
+        return words
+    biased = not first.low <= 0.5 <= first.high
+    place = "first" if first.value > 0.5 else "second"
+    return f"{words}; " + (
+        f"otherwise it likes the {place} text: {rate(first)} go to the first"
+        if biased
+        else f"otherwise it likes neither place more: {rate(first)} go to the first"
+    )
 
 
 def _or_dash(estimate: Estimate | None) -> str:

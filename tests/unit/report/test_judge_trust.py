@@ -276,6 +276,50 @@ async def test_a_second_person_gets_what_nobody_labelled_and_a_fifth_of_the_rest
     assert items_for("bo", items, {}) == items
 
 
+async def test_two_people_are_the_measure_of_whether_a_judge_can_stand_in_for_one(make_run: Make):
+    """It says how many of them; with one person there is no such line."""
+    run = label(await a_run(make_run), lambda i: i % 10 < 7)
+    (one,) = calibrate(run).judges
+    assert one.alternative is None
+    run = label(run, lambda i: i % 10 < 7 and i % 9 > 0, author="bo")
+    (one,) = calibrate(run).judges
+    assert one.alternative is not None
+    assert (one.alternative.people, one.alternative.replaced) == (2, 2)
+    assert "the judge can stand in for a person: for 2 of 2" in "\n".join(
+        calibration_lines(calibrate(run))
+    )
+
+
+async def test_a_judge_of_preferences_is_shown_to_go_by_the_place(make_run: Make):
+    """Where the two orders disagree, the first text wins nine times in ten; a tie in one order is neither."""
+
+    def preference(trial: TrialResult) -> TrialResult:
+        i = trial.index
+        orders = [{"first": "output", "winner": "output"}, {"first": "other", "winner": "output"}]
+        if i % 4 == 0:
+            place = "second" if i % 40 == 0 else "first"
+            winners = ("output", "other") if place == "first" else ("other", "output")
+            orders = [
+                {"first": first, "winner": winner}
+                for first, winner in zip(("output", "other"), winners, strict=True)
+            ]
+        if i == 1:
+            orders[0]["winner"] = "tie"
+        consistent = orders[0]["winner"] == orders[1]["winner"]
+        metadata = {"judge": "judge-1", "orders": orders, "consistent": consistent}
+        outcome = replace(trial.outcomes[0], metadata=metadata)
+        return replace(trial, outcomes=(outcome,))
+
+    (judge,) = calibrate(await a_run(make_run, change=preference)).judges
+    assert judge.orders == {"consistent": 149, "half": 1, "first": 45, "second": 5}
+    assert judge.pairs == 200
+    assert judge.first_place is not None
+    assert judge.first_place.value == 0.9
+    lines = "\n".join(calibration_lines(calibrate(await a_run(make_run, change=preference))))
+    assert "the same preference in both orders for 74 % [68–80] of 200 pairs" in lines
+    assert "otherwise it likes the first text: 90 % [78–97] go to the first" in lines
+
+
 async def test_a_good_judge_is_usable_and_its_rate_is_corrected(make_run: Make):
     """It errs on one output in twelve: the numbers are those of the table, and the true rate is in the interval."""
 
