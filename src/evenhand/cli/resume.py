@@ -67,7 +67,7 @@ def redone(run: str | None, session: Session) -> int:
 
 def gone_on(run: str | None, session: Session, *, anew: bool = False) -> int:
     """Goes on with an earlier run, as it was started but for what is said now."""
-    from evenhand.cli.run_request import Asked
+    from evenhand.cli.probe_request import request_again
     from evenhand.engine.door import Settings
     from evenhand.store.catalogue import find
     from evenhand.store.runfile import RunFile
@@ -91,4 +91,4 @@ def gone_on(run: str | None, session: Session, *, anew: bool = False) -> int:
         anew=anew,
         record=record,
     )
-    return run_asked(Asked.again(record["asked"], meta.version), settings, file, session)
+    return run_asked(request_again(meta, file), settings, file, session)

@@ -37,6 +37,7 @@ _COMMANDS = {
     ),
     "label": ("evenhand.cli.label", "Label a random draw of what judges judged."),
     "calibrate": ("evenhand.cli.calibrate", "Compare a run's judges with people's labels."),
+    "probe": ("evenhand.cli.probe", "Attack a run's judges, and say what fools them."),
     "rename": ("evenhand.cli.runs", "Rename a run."),
     "tag": ("evenhand.cli.runs", "Add tags to a run, or remove them."),
     "note": ("evenhand.cli.runs", "Add a note to a run."),

@@ -60,7 +60,8 @@ def _after(words: tuple[tuple[str, ...], tuple[str, ...]]) -> Make:
 def _length(answer: str, _criteria: str, turn: int) -> str:
     sentences = wordings.PADDING
     start = turn % len(sentences)
-    turned = " ".join(sentences[start:] + sentences[:start])
+    ordered = (*sentences[start:], *sentences[:start])
+    turned = " ".join(ordered if turn < len(sentences) else ordered[::-1])
     times = max(1, len(answer) * 4 // len(turned))
     return "\n\n".join([answer, *[turned] * times])
 
@@ -106,13 +107,14 @@ def _unchanged(answer: str, _criteria: str, _turn: int) -> str:
 
 
 def _whitespace(answer: str, _criteria: str, turn: int) -> str:
-    return f"{'\n' * (turn % 3)}{answer.strip()}{' ' * (turn % 4)}\n\n"
+    before, after = "\n" * (turn % 3), " " * (turn % 4)
+    return f"{before}{answer.strip()}{after}\n\n"
 
 
 def _lowered(sentence: str) -> str:
     """A sentence to be put behind others: its first letter small, where that is no name or abbreviation."""
     word = sentence.split(maxsplit=1)[0] if sentence.strip() else ""
-    plain = word.isalpha() and word[1:].islower()
+    plain = word == "A" or (word.isalpha() and word[1:].islower())
     return sentence[0].lower() + sentence[1:] if plain else sentence
 
 
@@ -135,7 +137,7 @@ ATTACKS: Mapping[str, Attack] = {
 }
 """The twelve kinds, by name."""
 
-UNCHANGED = Attack("unchanged", "bad", _unchanged)
+NO_ATTACK = Attack("none", "bad", _unchanged)
 """A bad answer as it is: what the attacks on it are compared with."""
 
 CONTROLS = (Attack("unchanged", "good", _unchanged), Attack("whitespace", "good", _whitespace))
