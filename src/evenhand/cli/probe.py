@@ -243,7 +243,7 @@ def _report(file: Path, at_most: float, *, as_json: bool) -> int:
             from evenhand.store.catalogue import called
 
             tell(
-                f"{count(result.calls, 'call')}, {money(result.cost_usd)};"
+                f"{count(result.calls, 'call')}, cost {money(result.cost_usd)};"
                 f" next: evenhand view {called(Path.cwd(), file)}"
             )
     return {"fooled": FAILED, "held": PASSED, "undecided": NO_VERDICT}[result.verdict]

@@ -32,6 +32,7 @@ from evenhand.probing.attacks import Attack
 from evenhand.probing.items import ProbeItem
 from evenhand.providers.app_call import AppCall
 from evenhand.report.judged import metric_of
+from evenhand.report.probe import SWAPPED
 from evenhand.scorers.text import text_of
 from evenhand.store.runfile import RunFile
 
@@ -71,6 +72,7 @@ class ProbeBody:
         if self.rests_on is not None and trial.kept(self.rests_on) != "fail":
             return None
         live = cast("LiveTrial", trial)
+        live.mark({SWAPPED: self.item.answer is not None})
         with RunFile.open(self.run) as run_file:
             before = run_file.trial(self.step.index)
         if before is None:
@@ -265,7 +267,9 @@ class _WatchedModel:
             self._requests.append(prompt)
         else:
             contents = [message.content for message in prompt.messages]
-            texts = [c if isinstance(c, str) else json.dumps(c, ensure_ascii=False) for c in contents]
+            texts = [
+                c if isinstance(c, str) else json.dumps(c, ensure_ascii=False) for c in contents
+            ]
             self._requests.append("\n".join([*texts, prompt.text]))
         return await self._model.generate(prompt)
 

@@ -1,4 +1,4 @@
-"""The plan of a probe: for each judged metric and judge of a run a sheet, with items for cases and attacks for columns."""
+"""The plan of a probe: a sheet for each judged metric and judge of a run, items for cases and attacks for columns."""
 
 from __future__ import annotations
 
@@ -254,7 +254,7 @@ def _sheet(sheet: _JudgeSheet, providers: Sequence[Any]) -> Sheet:
     return Sheet(
         tuple(sheet.variants.values()),
         walk,
-        len(sheet.rows),
+        len({cell.item.index for cells in sheet.rows for cell in cells}),
         sheet.size,
         providers=lambda: providers,
     )

@@ -22,6 +22,8 @@ ATTACK = "attack"
 CONTROL = "control"
 NONE = "none"
 """The kind that is no attack: bad answers as they are."""
+SWAPPED = "probe: an answer to another case"
+"""In the metadata of a trial, whether its answer is a right one of another case."""
 AT_MOST = 0.05
 
 ProbeVerdict = Literal["fooled", "held", "undecided"]
@@ -107,7 +109,9 @@ class ProbedKind:
                 return
             self._asked.add(asked)
         outcome = _reversed(trial.outcome) if not self.control else trial.outcome
-        if outcome == "pass":
+        if outcome == "pass" and self.kind == NONE and trial.metadata.get(SWAPPED):
+            self.left_out += 1  # under this metric, another case's answer is a good one
+        elif outcome == "pass":
             self.passed += 1
         elif outcome == "fail":
             self.failed += 1
@@ -245,9 +249,13 @@ def _planned(
         by_variant[variant.index] = kind
         (judge.controls if kind.control else judge.kinds).append(kind)
     for row in cast("list[dict[str, Any]]", _record(meta).get("judges") or []):
-        judge = judges.setdefault((row["metric"], row["model"]), ProbedJudge(row["metric"], row["model"]))
+        judge = judges.setdefault(
+            (row["metric"], row["model"]), ProbedJudge(row["metric"], row["model"])
+        )
         there = {kind.kind for kind in judge.kinds}
-        judge.kinds += [ProbedKind(kind, control=False) for kind in row["kinds"] if kind not in there]
+        judge.kinds += [
+            ProbedKind(kind, control=False) for kind in row["kinds"] if kind not in there
+        ]
         judge.kinds.sort(key=lambda kind: [NONE, *WORDS].index(kind.kind))
     return judges, by_variant
 
