@@ -96,10 +96,12 @@ def _paraphrase(answer: str, _criteria: str, turn: int) -> str:
     return " ".join([first + _lowered(begin), *more, last])
 
 
-def _truncated(answer: str, _criteria: str, _turn: int) -> str:
-    """The first words, an eighth of them and three at least."""
+def _truncated(answer: str, _criteria: str, turn: int) -> str:
+    """The first words: three at least, between an eighth and a quarter of them."""
     words = answer.split()
-    return " ".join(words[: max(3, len(words) // 8)])
+    fewest = max(3, len(words) // 8)
+    most = max(fewest, len(words) // 4)
+    return " ".join(words[: fewest + turn % (most - fewest + 1)])
 
 
 def _unchanged(answer: str, _criteria: str, _turn: int) -> str:

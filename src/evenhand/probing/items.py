@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from evenhand.core.draw import MetricLabel
 from evenhand.core.encoding import digest
 from evenhand.core.run import TrialResult
+from evenhand.core.score import Outcome
 from evenhand.probing.attacks import FEWEST_WORDS
 from evenhand.report.judged import Item, JudgedMetric, judge_of, metric_of
 from evenhand.scorers.text import text_of
@@ -22,6 +23,9 @@ from evenhand.store.runfile import RunFile
 
 LOOKED_AT = 10
 """For each item that is wanted, so many trials are read at most to find one with an answer of its own."""
+
+QUERY = "decision"
+"""What trigger tests keep beside their verdict, and no other expectation of ours does."""
 
 Labels = Mapping[tuple[int, str], Mapping[str, MetricLabel]]
 
@@ -98,7 +102,9 @@ class _Chooser:
         others: list[TrialResult] = []
         answers: set[str] = set()
         for trial in self._read(order[: self._count * LOOKED_AT]):
-            if trial.output is None or (fits is not None and not fits(trial)):
+            if trial.output is None or not self._of_answers(trial):
+                continue
+            if fits is not None and not fits(trial):
                 continue
             text = _text(trial)
             (others if text in answers else own).append(trial)
@@ -115,12 +121,16 @@ class _Chooser:
 
     def item(self, trial: TrialResult, answer: str | None = None) -> ProbeItem:
         """An item of this trial."""
-        names = frozenset(
-            outcome.name
-            for outcome in trial.outcomes
-            if (metric_of(outcome), judge_of(outcome)) == (self._judge.metric, self._judge.model)
-        )
+        names = frozenset(outcome.name for outcome in self._judged(trial))
         return ProbeItem(trial.index, names, answer)
+
+    def _judged(self, trial: TrialResult) -> list[Outcome]:
+        key = self._judge.metric, self._judge.model
+        return [o for o in trial.outcomes if (metric_of(o), judge_of(o)) == key]
+
+    def _of_answers(self, trial: TrialResult) -> bool:
+        """Whether an answer was judged: of a query, a judge decides whether a prompt is meant, and there is none."""
+        return not any(QUERY in outcome.metadata for outcome in self._judged(trial))
 
     def _read(self, order: Sequence[Item]) -> Iterator[TrialResult]:
         return self._run.at(item.index for item in order)

@@ -131,25 +131,30 @@ def probe_plan(plan: Plan, run: RunFile, probing: Probing) -> Plan:
             f"run {meta.id} cannot be probed: what it was made from has changed since",
             hint="`evenhand run` it again, which pays for nothing twice that is unchanged; then probe the new run.",
         )
-    judges = _judges(run, probing.metrics)
-    chosen = [items_of(run, judge, probing.items, probing.seed) for judge in judges]
-    wanted = set[int]().union(*(items.places() for items in chosen))
+    chosen = [
+        (judge, items_of(run, judge, probing.items, probing.seed))
+        for judge in _judges(run, probing.metrics)
+    ]
+    chosen = [(judge, items) for judge, items in chosen if items.any]
+    if not chosen:
+        raise UsageError(
+            f"run {meta.id}: what its judges judged is not an answer that could be attacked",
+            hint="Trigger tests judge queries. A probe is of llm-rubric, Passes, Rating with a bound, and so on.",
+        )
+    wanted = set[int]().union(*(items.places() for _, items in chosen))
     steps = {step.index: step for step in plan.steps() if step.index in wanted}
     sheets: list[_JudgeSheet] = []
-    for judge, items in zip(judges, chosen, strict=True):
+    for judge, items in chosen:
         first = sum(len(sheet.variants) for sheet in sheets)
         rows = list(_rows(items, attacks))
-        variants = _variants(judge, rows, first, several=len(judges) > 1)
+        variants = _variants(judge, rows, first, several=len(chosen) > 1)
         sheets.append(_JudgeSheet(run.path, judge, steps, variants, rows))
-    places = [
-        [sorted(items.places()), judge.metric, judge.model]
-        for judge, items in zip(judges, chosen, strict=True)
-    ]
+    places = [[sorted(items.places()), judge.metric, judge.model] for judge, items in chosen]
     about = {
         "run": meta.id,
         "items": probing.items,
         "seed": probing.seed,
-        "judges": [_about(*pair, attacks) for pair in zip(judges, chosen, strict=True)],
+        "judges": [_about(judge, items, attacks) for judge, items in chosen],
     }
     settings: list[Any] = [VERSION, probing.items, probing.seed, probing.kinds, places]
     return Plan(
