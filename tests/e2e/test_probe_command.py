@@ -23,7 +23,7 @@ CONFIG = {
     "prompts": ["Tell me of {{q}}"],
     "providers": ["openai:chat:gpt-5-mini"],
     "defaultTest": {
-        "options": {"provider": "openai:chat:gpt-5"},
+        "options": {"provider": {"id": "openai:chat:gpt-5", "config": {"max_tokens": 100}}},
         "assert": [
             {"type": "llm-rubric", "value": "Says how often the tide comes", "metric": "tides"},
             {"type": "contains", "value": "answer", "metric": "tides"},
@@ -35,6 +35,7 @@ Evenhand = Callable[..., str]
 
 
 def says(passes: bool) -> str:
+    """A judge's answer."""
     return json.dumps({"reason": "so", "pass": passes, "score": float(passes)})
 
 
@@ -72,7 +73,7 @@ def start(tmp_path: Path) -> Iterator[Callable[[Sequence[Rule]], tuple[FakeProvi
             )
             assert done.returncode == code, done.stdout + done.stderr
             assert "Traceback" not in done.stderr
-            return done.stdout if done.stdout else done.stderr
+            return done.stdout or done.stderr
 
         return fake, evenhand
 
@@ -82,6 +83,7 @@ def start(tmp_path: Path) -> Iterator[Callable[[Sequence[Rule]], tuple[FakeProvi
 
 
 def kinds_of(document: dict[str, Any], metric: str = "tides") -> dict[str, dict[str, Any]]:
+    """The rows of a metric by kind."""
     (judge,) = [judge for judge in document["judges"] if judge["metric"] == metric]
     return {row["kind"]: row for row in judge["kinds"]}
 
@@ -149,9 +151,9 @@ def test_a_probe_out_of_budget_is_resumed_and_pays_for_nothing_twice(start):
     fake, evenhand = start(STRICT)
     evenhand("run", ".", "--no-progress", "--no-table", code=1)
     before = fake.ledger.total
-    evenhand("probe", "--no-progress", "-j", "1", "--max-cost", "0.2", code=4)
+    evenhand("probe", "--no-progress", "-j", "1", "--max-cost", "0.02", code=4)
     part = fake.ledger.total
-    evenhand("resume", "latest", "--no-progress", "-j", "1", "--max-cost", "0.25", code=4)
+    evenhand("resume", "latest", "--no-progress", "-j", "1", "--max-cost", "0.05", code=4)
     more = fake.ledger.total
     document = json.loads(evenhand("probe", "latest", "--json", "--no-progress", "--max-cost", "9"))
     assert document["verdict"] == "held"
