@@ -33,6 +33,7 @@ from evenhand.report.comparing import compare
 from evenhand.report.console import estimate_row
 from evenhand.report.document import trial_row, write_document
 from evenhand.report.precedent import Precedent
+from evenhand.report.probe import ATTACK, CONTROL, probe_of, probed_axes
 from evenhand.store import schema
 from evenhand.store.draws import add_draw, add_metric_labels
 from evenhand.store.labels import append_labels
@@ -173,6 +174,19 @@ async def test_the_page_on_comparisons_has_every_key_of_the_document(make_run: M
     )
 
 
+async def test_the_page_on_probes_has_every_key_of_the_document(make_run: Make):  # noqa: F811
+    """Attacks that fool, kinds without items, and controls."""
+    columns = [("none", ATTACK), ("praise", ATTACK), ("unchanged", CONTROL)]
+    variants = tuple(
+        Variant(i, kind, "j", axes=probed_axes("m", "j", kind, role))
+        for i, (kind, role) in enumerate(columns)
+    )
+    trials = [result(i, variant=i % 3, case=f"c{i}") for i in range(6)]
+    about = {"run": "01K", "judges": [{"metric": "m", "model": "j", "kinds": ["praise", "echo"]}]}
+    run = await make_run(trials, variants, config={"probe": about})
+    agree("probe-1.md", [probe_of(run).document()])
+
+
 async def test_the_page_on_checks_has_every_key_of_the_document():
     """Calls counted from the plan, calls that go by an earlier run, and hints."""
 
@@ -195,7 +209,9 @@ def _hinted(plan: Any) -> Any:
     return replace(plan, hints=[Problem("a.yaml", 1, 2, "odd", "Mend it.")])
 
 
-@pytest.mark.parametrize("page", ["run-1.md", "compare-1.md", "check-1.md", "calibration-1.md"])
+@pytest.mark.parametrize(
+    "page", ["run-1.md", "compare-1.md", "check-1.md", "calibration-1.md", "probe-1.md"]
+)
 def test_the_example_of_each_format_is_as_its_table_says(page: str):
     """It may leave keys out; it has none that there are not."""
     example_ = re.search(r"```json\n(.*?)```", (FORMATS / page).read_text("utf-8"), re.DOTALL)
