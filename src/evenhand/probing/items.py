@@ -27,6 +27,9 @@ LOOKED_AT = 10
 QUERY = "decision"
 """What trigger tests keep beside their verdict, and no other expectation of ours does."""
 
+COMPARED = ("select-best", "max-score")
+"""What the names of outcomes begin with that compare the outputs of several trials."""
+
 Labels = Mapping[tuple[int, str], Mapping[str, MetricLabel]]
 
 
@@ -129,8 +132,11 @@ class _Chooser:
         return [o for o in trial.outcomes if (metric_of(o), judge_of(o)) == key]
 
     def _of_answers(self, trial: TrialResult) -> bool:
-        """Whether an answer was judged: of a query, a judge decides whether a prompt is meant, and there is none."""
-        return not any(QUERY in outcome.metadata for outcome in self._judged(trial))
+        """Whether an answer was judged by itself: not a query, and not beside those of other trials."""
+        return not any(
+            QUERY in outcome.metadata or outcome.name.startswith(COMPARED)
+            for outcome in self._judged(trial)
+        )
 
     def _read(self, order: Sequence[Item]) -> Iterator[TrialResult]:
         return self._run.at(item.index for item in order)
