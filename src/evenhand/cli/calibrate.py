@@ -28,12 +28,14 @@ def calibrate(run: str | None, as_json: bool, to: Path | None, no_write: bool) -
     """
     from evenhand.report.calibrated import place_of, write_calibration
     from evenhand.report.calibration import calibrate as calibrated
+    from evenhand.report.probe import refuse_probe
     from evenhand.report.trust_lines import calibration_lines
     from evenhand.report.words import put
     from evenhand.store.catalogue import find
     from evenhand.store.runfile import RunFile
 
     with RunFile.open(find(Path.cwd(), run)) as run_file:
+        refuse_probe(run_file.meta)
         calibration = calibrated(run_file)
         path = None if no_write else to or place_of(run_file.meta)
     labelled = any(judge.verdicts.labels for judge in calibration.judges)

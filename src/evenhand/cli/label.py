@@ -63,6 +63,7 @@ def label(
     """
     from evenhand.core.errors import UsageError
     from evenhand.report.labelling import draw, drawn_items, read_labels, write_items
+    from evenhand.report.probe import refuse_probe
     from evenhand.report.words import count
     from evenhand.store.catalogue import find
     from evenhand.store.draws import add_metric_labels, set_rule
@@ -74,6 +75,7 @@ def label(
             hint="Draw first, fill in the file, then read it: three commands.",
         )
     with RunFile.open(find(Path.cwd(), run)) as run_file:
+        refuse_probe(run_file.meta)
         if rule is not None:
             set_rule(run_file.path, _one_metric(run_file, metrics), rule)
         if source is not None:

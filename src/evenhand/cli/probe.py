@@ -88,12 +88,13 @@ def probe(
 
     The answers are those of RUN, under twelve kinds of attack: instructions to the judge, invented references,
     padding and so on. The judges are asked with the same prompts, criteria and settings. PATH is a folder: its latest
-    run is probed. Default: the latest run. Of a probe, it continues that probe and prints what it came to.
+    run is probed. Default: the latest run. With the id of a probe, it continues that probe and prints what it came to.
     """
     from evenhand.cli.probe_request import ProbeRequest
     from evenhand.core.errors import UsageError
     from evenhand.engine.door import Settings
-    from evenhand.probing.plan import Probing, is_probe
+    from evenhand.probing.plan import Probing
+    from evenhand.report.probe import is_probe
     from evenhand.store.runfile import RunFile
 
     if dry_run and as_json:
@@ -119,6 +120,11 @@ def probe(
         retries=session.retries,
     )
     if is_probe(meta):
+        if kinds or metrics or dry_run:
+            raise UsageError(
+                f"run {meta.id} is a probe, whose kinds and metrics are settled",
+                hint="Name the run that it probes to start another probe.",
+            )
         if meta.status == "finished":
             return _report(file, at_most, as_json=as_json)
         request = replace(ProbeRequest.again(meta, file), at_most=at_most)
@@ -138,18 +144,19 @@ def probe(
 
 
 def _meant(run: str | None) -> Path:
-    """The run file: of a folder its latest run, and of nothing the latest, that is no probe.
+    """The run file. Of a folder, and of `latest` or nothing, it is the latest run that is no probe.
 
     Raises:
         UsageError: There is none.
     """
     from evenhand.core.errors import UsageError
-    from evenhand.probing.plan import is_probe
+    from evenhand.report.probe import is_probe
     from evenhand.store.catalogue import files, find, newest_first
     from evenhand.store.runfile import RunFile
 
-    folder = Path(run) if run else Path.cwd()
-    if run and not folder.is_dir():
+    named = bool(run) and run != "latest"
+    folder = Path(run or "") if named else Path.cwd()
+    if named and not folder.is_dir():
         return find(Path.cwd(), run)
     newest = find(folder, None)
     for path in newest_first(files(folder)):

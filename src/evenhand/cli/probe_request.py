@@ -11,7 +11,8 @@ import msgspec
 
 from evenhand.cli.run_request import Asked
 from evenhand.core.errors import UsageError
-from evenhand.probing.plan import Probing, is_probe
+from evenhand.probing.plan import Probing
+from evenhand.report.probe import is_probe
 
 if TYPE_CHECKING:
     from evenhand.core.plan import Plan

@@ -14,7 +14,6 @@ from evenhand.core.errors import UsageError
 from evenhand.core.expect import VerdictRule, all_pass
 from evenhand.core.names import did_you_mean
 from evenhand.core.plan import Plan, Row, RunOptions, Sheet, Slot, Step
-from evenhand.core.run import RunMeta
 from evenhand.core.variant import Variant
 from evenhand.probing.asking import ProbeBody, judge_holds
 from evenhand.probing.attacks import ATTACKS, CONTROLS, NO_ATTACK, VERSION, Attack
@@ -182,11 +181,6 @@ def estimated_cost(run: RunFile, plan: Plan) -> tuple[int, float | None]:
     if not costs or len(known) < len(costs):
         return calls, None
     return calls, sum(known) / len(known) * calls
-
-
-def is_probe(meta: RunMeta) -> bool:
-    """Whether a run is a probe of another one."""
-    return "probe" in meta.settings
 
 
 def _judges(run: RunFile, metrics: Sequence[str]) -> list[JudgedMetric]:
