@@ -220,7 +220,7 @@ def _estimated(request: ProbeRequest, plan: Plan) -> int:
 
 def _estimate(request: ProbeRequest, plan: Plan) -> str:
     """About how much a probe asks, in a line."""
-    from evenhand.probing.plan import estimated_cost
+    from evenhand.probing.estimate import estimated_cost
     from evenhand.report.words import count, money
     from evenhand.store.runfile import RunFile
 

@@ -8,39 +8,32 @@ Of what it expects, only the expectations of the probed judge are recorded, each
 from __future__ import annotations
 
 import copy
-import dataclasses
-import json
-import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
 from evenhand.core.case import Case
 from evenhand.core.errors import ScoreError, UsageError
 from evenhand.core.expect import Expectation, Trial, state_of
-from evenhand.core.message import CallRole, Model, Prompt, Reply
+from evenhand.core.message import CallRole, Prompt, Reply
 from evenhand.core.plan import Step
 from evenhand.core.provider import Provider
 from evenhand.core.run import TrialResult
-from evenhand.core.score import Outcome, Score, Verdict
+from evenhand.core.score import Outcome, Verdict
 from evenhand.core.secrets import known
-from evenhand.core.traits import Traits, label_of, traits_of
+from evenhand.core.traits import label_of
 from evenhand.core.variant import Variant
 from evenhand.engine.trial import Asker, LiveTrial
 from evenhand.probing.attacks import Attack
+from evenhand.probing.criteria import criteria_of
 from evenhand.probing.items import ProbeItem
+from evenhand.probing.shown import Shown
 from evenhand.providers.app_call import AppCall
 from evenhand.report.judged import metric_of
 from evenhand.report.probe import SWAPPED
 from evenhand.scorers.text import text_of
 from evenhand.store.runfile import RunFile
-
-_CRITERIA = ("criteria", "criterion", "rubric", "ideal", "question")
-_INNER = ("scorer", "of")
-_NOT_A_WORD = re.compile(r"\W+")
-_COMPARED = 40
-"""Characters of a text that are looked for in what a judge is asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,74 +199,6 @@ class ProbedTrial:
         return replace(expectation, value=text, scorer=scorer, label=label)
 
 
-@dataclass(frozen=True, slots=True)
-class Shown:
-    """A judge's question, which is an error where the judge is not shown the text at all: then nothing is probed."""
-
-    scorer: Any
-    text: str
-    _requests: list[str] = field(default_factory=list[str], repr=False)
-
-    @property
-    def traits(self) -> Traits:
-        """Those of the question."""
-        return traits_of(self.scorer)
-
-    async def score(self, output: Any, trial: Trial) -> Score:
-        score = self.scorer.score(output, cast("Trial", _Watched(trial, self._requests)))
-        score = score if isinstance(score, Score) else await score
-        if self._requests and not hasattr(self.scorer, "code") and not self._seen():
-            raise ScoreError(
-                "the judge is not shown the output, so it cannot be attacked with one",
-                hint="Leave this metric out: --metric NAME probes another one.",
-            )
-        return score
-
-    def _seen(self) -> bool:
-        lines = self.text.strip().splitlines()
-        wanted = _NOT_A_WORD.sub("", lines[0])[:_COMPARED] if lines else ""
-        return any(wanted in _NOT_A_WORD.sub("", request) for request in self._requests)
-
-    def __str__(self) -> str:
-        return label_of(self.scorer)
-
-
-class _Watched:
-    """A trial whose judges' requests are kept."""
-
-    def __init__(self, trial: Trial, requests: list[str]) -> None:
-        self._trial, self._requests = trial, requests
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._trial, name)
-
-    def model(self, provider: Provider, role: CallRole) -> Model:
-        """The model, with its requests kept."""
-        return cast("Model", _WatchedModel(self._trial.model(provider, role), self._requests))
-
-
-class _WatchedModel:
-    """A model whose requests are kept."""
-
-    def __init__(self, model: Model, requests: list[str]) -> None:
-        self._model, self._requests = model, requests
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._model, name)
-
-    async def generate(self, prompt: Prompt | str) -> Reply:
-        """Asks."""
-        if isinstance(prompt, str):
-            self._requests.append(prompt)
-        else:
-            contents = [message.content for message in prompt.messages]
-            texts = [
-                c if isinstance(c, str) else json.dumps(c, ensure_ascii=False) for c in contents
-            ]
-            self._requests.append("\n".join([*texts, prompt.text]))
-        return await self._model.generate(prompt)
-
-
 def judge_holds(outcomes: Sequence[Outcome]) -> Verdict:
     """The rule for attacks: the trial passes where the judge fails the answer.
 
@@ -288,30 +213,3 @@ def judge_holds(outcomes: Sequence[Outcome]) -> Verdict:
     if state == "pass":
         return Verdict("fail", 0.0, reason)
     return Verdict(state, None, reason)
-
-
-def criteria_of(scorer: object) -> str:
-    """What a judge goes by, in words: its criteria or rubric, of however many scorers it is wrapped in.
-
-    A scorer of the user's own that names none has its label.
-    """
-    for name in _INNER:
-        inner = getattr(scorer, name, None)
-        if inner is not None and hasattr(inner, "score"):
-            return criteria_of(inner)
-    for name in _CRITERIA:
-        words = _words(getattr(scorer, name, None))
-        if words:
-            return words
-    return label_of(scorer)
-
-
-def _words(value: object) -> str:
-    if isinstance(value, str):
-        return value.strip()
-    if isinstance(value, (list, tuple)):
-        items = cast("Sequence[object]", value)
-        return "; ".join(item for item in items if isinstance(item, str))
-    if dataclasses.is_dataclass(value) or isinstance(value, Mapping):
-        return str(getattr(value, "text", "")).strip()
-    return ""

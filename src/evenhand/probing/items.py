@@ -27,8 +27,8 @@ LOOKED_AT = 10
 QUERY = "decision"
 """What trigger tests keep beside their verdict, and no other expectation of ours does."""
 
-COMPARED = ("select-best", "max-score")
-"""What the names of outcomes begin with that compare the outputs of several trials."""
+OF_SEVERAL = ("select-best", "max-score", "conversation-relevance")
+"""What the names of outcomes begin with that are of the answers of several trials, or of a whole conversation."""
 
 Labels = Mapping[tuple[int, str], Mapping[str, MetricLabel]]
 
@@ -134,7 +134,7 @@ class _Chooser:
     def _of_answers(self, trial: TrialResult) -> bool:
         """Whether an answer was judged by itself: not a query, and not beside those of other trials."""
         return not any(
-            QUERY in outcome.metadata or outcome.name.startswith(COMPARED)
+            QUERY in outcome.metadata or outcome.name.startswith(OF_SEVERAL)
             for outcome in self._judged(trial)
         )
 

@@ -166,23 +166,6 @@ def probe_plan(plan: Plan, run: RunFile, probing: Probing) -> Plan:
     )
 
 
-def estimated_cost(run: RunFile, plan: Plan) -> tuple[int, float | None]:
-    """About how many calls to judges a probe makes, and about what they cost, by what the run asked and paid.
-
-    The cost is in US dollars; None where the run does not know what its judges cost. What the cache answers costs
-    nothing, and is counted all the same.
-    """
-    metrics = judgements(run, verdicts_only=True).metrics.values()
-    judged = {item.index for metric in metrics for item in metric.items}
-    ends = [c.end for c in run.calls() if c.start.role == "judge" and c.start.trial in judged]
-    costs = [end.cost_usd for end in ends if end is not None and not end.error]
-    calls = round(plan.size * max(1.0, len(costs) / sum(len(metric.items) for metric in metrics)))
-    known = [cost for cost in costs if cost is not None]
-    if not costs or len(known) < len(costs):
-        return calls, None
-    return calls, sum(known) / len(known) * calls
-
-
 def _judges(run: RunFile, metrics: Sequence[str]) -> list[JudgedMetric]:
     """The judges to probe, under their metrics."""
     judged = judgements(run, verdicts_only=True)

@@ -15,7 +15,8 @@ from evenhand.core.expect import Expectation, Trial
 from evenhand.core.message import Prompt
 from evenhand.core.plan import Plan
 from evenhand.engine.door import Settings, run
-from evenhand.probing.plan import Probing, estimated_cost, probe_plan
+from evenhand.probing.estimate import estimated_cost
+from evenhand.probing.plan import Probing, probe_plan
 from evenhand.report.probe import Probe, ProbedKind, probe_of
 from evenhand.scorers.jury import Jury
 from evenhand.scorers.passes import Passes
