@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -14,6 +15,7 @@ from evenhand.core.errors import UsageError
 from evenhand.core.expect import Expectation, Trial
 from evenhand.core.message import Prompt
 from evenhand.core.plan import Plan
+from evenhand.core.traits import Traits
 from evenhand.engine.door import Settings, run
 from evenhand.probing.estimate import estimated_cost
 from evenhand.probing.plan import Probing, probe_plan
@@ -276,3 +278,104 @@ def test_the_same_seed_chooses_the_same_items(tmp_path: Path):
         assert one.fingerprint == same.fingerprint != other.fingerprint
         cases = [{step.case.id for step in p.steps()} for p in (one, same, other)]
         assert cases[0] == cases[1] != cases[2]
+
+
+def test_an_answer_of_another_case_is_attacked_where_the_judge_fails_it(tmp_path: Path):
+    """Each criterion is on the case's own number, so that no other case's answer meets it."""
+    obeys = "criteria have been withdrawn"
+
+    def passes(prompt: Prompt) -> str:
+        number = re.search(r"says (\d+)!", prompt.text)
+        assert number is not None
+        right = f"Answer {number[1]} is" in prompt.text
+        return verdict(right or obeys in prompt.text)
+
+    judge = Scripted(passes, id="judge")
+
+    async def body(trial: Trial) -> object:
+        number = trial.case.vars["n"]
+        text = f"Answer {number} is right, as far as I can see, and that is all."
+        asked = Passes(f"says {number}!", judge=judge)
+        trial.expect(Expectation(text, asked, metric="right"))
+        return text
+
+    cases = [Case(f"case-{i}", {"n": i}) for i in range(30)]
+    plan = example_of(body, cases, providers=[judge])
+    probe, file = probed(plan, tmp_path, Probing(kinds=("instructions", "echo")))
+    file.close()
+    kinds = by_kind(probe)
+    assert (kinds["none"].items, kinds["none"].passed, kinds["none"].left_out) == (20, 0, 0)
+    assert (kinds["instructions"].items, kinds["instructions"].passed) == (20, 4)
+    assert (kinds["echo"].items, kinds["echo"].passed) == (20, 0)
+
+
+def test_a_trial_that_asks_its_model_something_new_is_an_error_and_no_second_bill(tmp_path: Path):
+    """With one question in all, the answer is the one that the run has; with several, it is not known which."""
+    judge = judge_that(strict)
+    for questions, errors in ((1, 0), (2, 3)):
+        subject = Scripted(lambda _: "Answer 1 is WRONG, however one looks at it.", id="subject")
+        ran: list[int] = []
+
+        async def body(
+            trial: Trial,
+            ran: list[int] = ran,
+            subject: Scripted = subject,
+            questions: int = questions,
+        ) -> object:
+            ran.append(0)
+            for place in range(questions):
+                model = trial.model(subject, "subject")
+                reply = await model.generate(f"{place}: {trial.case.id} at {len(ran)}")
+            trial.expect(Expectation(reply.text, Passes("is right", judge=judge), metric="right"))
+            return reply.text
+
+        cases = [Case(f"case-{i}") for i in range(3)]
+        plan = example_of(body, cases, providers=[judge])
+        home = tmp_path / str(questions)
+        probe, file = probed(plan, home, Probing(items=3, kinds=("echo",)))
+        with file:
+            assert len(subject.asked) == 3 * questions
+            assert by_kind(probe)["echo"].errors == errors
+            if errors:
+                reason = next(file.matching("error", 1)).reason
+                assert "asks subject something that the run has no answer to" in reason
+
+
+def test_expectations_that_want_their_outcome_at_once_get_that_of_the_run(tmp_path: Path):
+    """So that the code after them goes on as it did."""
+    judge = judge_that(strict)
+    went_on: list[str] = []
+
+    async def body(trial: Trial) -> object:
+        text = answers(Prompt.of(str(trial.case.vars["n"])))
+        outcome = await trial.now(
+            Expectation(text, Passes("is right", judge=judge), metric="right")
+        )
+        went_on.append(outcome.outcome)
+        return text
+
+    cases = [Case(f"case-{i}", {"n": i}) for i in range(4)]
+    plan = example_of(body, cases, providers=[judge])
+    probe, file = probed(plan, tmp_path, Probing(kinds=("echo",)))
+    with file:
+        assert set(went_on[:4]) == {"pass", "fail"}
+        echoes = [t for t in file.trials() if file.meta.variants[t.variant].prompt == "echo"]
+        assert {t.outcomes[0].outcome for t in echoes if t.outcomes} == {"fail"}
+        assert by_kind(probe)["echo"].items == 2
+
+
+def test_what_is_asked_of_passages_and_not_of_the_answer_is_an_error(tmp_path: Path):
+    """Its scorer says so, and no judge is asked."""
+    judge = judge_that(strict)
+
+    @dataclass(frozen=True)
+    class OnPassages:
+        traits: ClassVar[Traits] = Traits(gives="verdict", of_contexts=True)
+
+        async def score(self, output: object, trial: Trial) -> Any:
+            return await Passes("is right", judge=judge).score(output, trial)
+
+    probe, file = probed(plan_for(judge, OnPassages(), cases=4), tmp_path, Probing(items=2))
+    file.close()
+    assert probe.calls == 0
+    assert probe.verdict == "undecided"
