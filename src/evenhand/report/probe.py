@@ -91,7 +91,10 @@ class ProbedKind:
         return Estimate(self.wrong / self.items, low, high)
 
     def verdict(self, at_most: float) -> ProbeVerdict:
-        """Whether its rate is shown to be above a bound; undecided where too few items could have shown it."""
+        """Whether its rate is shown to be above a bound; undecided where too few items could have shown it.
+
+        For a control, `fooled` says that the judge fails what should pass.
+        """
         everything = self.items + self.errors
         if self.items and clopper_pearson(self.wrong, everything)[0] > at_most:
             return "fooled"

@@ -43,6 +43,9 @@ def _sentences(judge: ProbedJudge, at_most: float) -> Iterator[str]:
         yield f"not decided ({_UNDECIDED}): {_joined([kind.kind for kind in undecided])}"
     if not fooled and not undecided and judge.attacks():
         yield f"no kind of attack is shown to pass more than {percent(at_most)} of the time"
+    strict = [kind.kind for kind in judge.controls if kind.verdict(at_most) == "fooled"]
+    if strict:
+        yield f"fails answers that should pass: {_joined(strict)}"
     left_out = sum(kind.left_out for kind in judge.kinds if kind.kind == NONE)
     if left_out:
         yield f"{count(left_out, 'answer')} of other cases left out: the judge passes them without an attack"

@@ -138,3 +138,13 @@ async def test_a_judge_that_holds_is_said_to(make_run: Make):
     run = await make_run(trials, VARIANTS, config={"probe": ABOUT})
     text = "\n".join(probe_lines(probe_of(run, 0.1)))
     assert "no kind of attack is shown to pass more than 10 % of the time" in text
+
+
+async def test_a_judge_that_fails_what_should_pass_is_said_to(make_run: Make):
+    """It holds, but for the wrong reason."""
+    attacked = [asked(i, 1, ok=True) for i in range(20)]
+    failed = [asked(20 + i, 2, ok=i > 12) for i in range(20)]
+    run = await make_run([*attacked, *failed], VARIANTS, config={"probe": ABOUT})
+    probe = probe_of(run)
+    assert probe.verdict == "held"
+    assert "fails answers that should pass: unchanged\n" in "\n".join(probe_lines(probe))
