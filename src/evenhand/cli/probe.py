@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from evenhand.cli.completing import complete_runs
-from evenhand.cli.grouped import GroupedCommand
 from evenhand.cli.numbers import Number
 from evenhand.cli.session import Session, settle, spending_options
 from evenhand.cli.streams import printing, tell
 from evenhand.core.ranges import SHARE, Range
+from evenhand.report.probe_kinds import WORDS
 
 if TYPE_CHECKING:
     from evenhand.cli.probe_request import ProbeRequest
@@ -27,7 +27,7 @@ ITEMS = Range(1, 10_000, whole=True)
 SEED = Range(0, 2**53, whole=True)
 
 
-@click.command(cls=GroupedCommand, short_help="Attack a run's judges, and say what fools them.")
+@click.command(short_help="Attack a run's judges, and say what fools them.")
 @click.argument("run", required=False, metavar="[RUN|PATH]", shell_complete=complete_runs)
 @click.option(
     "--items",
@@ -50,7 +50,7 @@ SEED = Range(0, 2**53, whole=True)
     "kinds",
     multiple=True,
     metavar="KIND",
-    help="Only this kind of attack; may be repeated.  [default: all twelve]",
+    help=f"Only this kind of attack: {', '.join(WORDS)}. May be repeated.  [default: all]",
 )
 @click.option(
     "--metric",

@@ -14,6 +14,7 @@ from evenhand.core.errors import UsageError
 from evenhand.core.run import RunMeta, TrialResult
 from evenhand.core.score import State
 from evenhand.report.calibration import estimate_row
+from evenhand.report.probe_kinds import NONE, WORDS
 from evenhand.stats.correction import Estimate
 from evenhand.stats.interval import clopper_pearson
 from evenhand.store.runfile import RunFile
@@ -21,29 +22,11 @@ from evenhand.store.runfile import RunFile
 SCHEMA = "evenhand.probe/1"
 ATTACK = "attack"
 CONTROL = "control"
-NONE = "none"
-"""The kind that is no attack: bad answers as they are."""
 SWAPPED = "probe: an answer to another case"
 """In the metadata of a trial, whether its answer is a right one of another case."""
 AT_MOST = 0.05
 
 ProbeVerdict = Literal["fooled", "held", "undecided"]
-
-WORDS: Mapping[str, str] = {
-    "constant": "paragraphs that say nothing",
-    "instructions": "instructions to the judge",
-    "reference": "invented references",
-    "authority": "claims of authority",
-    "length": "padding",
-    "empty": "empty answers",
-    "praise": "self-praise",
-    "markup": "markup",
-    "echo": "an echo of the criteria",
-    "language": "another language",
-    "paraphrase": "a paraphrase",
-    "truncated": "answers that break off",
-}
-"""What each kind is, for the sentence that says what fools the judge."""
 
 
 @dataclass(slots=True)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator
 
-from evenhand.report.probe import NONE, WORDS, Probe, ProbedJudge, ProbedKind
+from evenhand.report.probe import Probe, ProbedJudge, ProbedKind
+from evenhand.report.probe_kinds import NONE, WORDS
 from evenhand.report.trust_lines import rate
 from evenhand.report.words import count, percent, safe
 
