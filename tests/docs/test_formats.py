@@ -28,7 +28,9 @@ from evenhand.core.requirement import PASSED, Bound, Requirement
 from evenhand.core.run import CallEnd, CallStart
 from evenhand.core.score import Outcome
 from evenhand.core.variant import Variant
+from evenhand.probing.canaries import kept_canaries
 from evenhand.report.calibration import calibrate
+from evenhand.report.canaries import canary_report
 from evenhand.report.comparing import compare
 from evenhand.report.console import estimate_row
 from evenhand.report.document import trial_row, write_document
@@ -185,6 +187,28 @@ async def test_the_page_on_probes_has_every_key_of_the_document(make_run: Make):
     about = {"run": "01K", "judges": [{"metric": "m", "model": "j", "kinds": ["praise", "echo"]}]}
     run = await make_run(trials, variants, config={"probe": about})
     agree("probe-1.md", [probe_of(run).document()])
+
+
+async def test_the_pages_on_canaries_have_every_key_of_their_documents(make_run: Make):  # noqa: F811
+    """The file as it is kept, and two checks of the same canaries."""
+    judged = Outcome("r", "pass", 1.0, metric="m", metadata={"judge": "j"})
+    run = await make_run([result(0, case="x", outcomes=(judged,))], (Variant(0, "p", "m"),))
+    add_metric_labels(run.path, "ann", [(0, "m", "pass")])
+    with RunFile.open(run.path) as labelled:
+        agree("canaries-1.md", [kept_canaries(labelled, 2).document()])
+    row = {"metric": "m", "model": "j", "left_out": 0, "passed": 1, "judged": 2}
+    about = {"run": "01K", "digest": "d", "judges": [row]}
+    columns = (Variant(0, "p", "j", axes={"metric": "m", "judge": "j", "verdict": "pass"}),)
+    checks = [
+        await make_run(
+            [result(i, case=f"c{i}") for i in range(2)],
+            columns,
+            config={"canaries": about},
+            settings={"canaries": {}},
+        )
+        for _ in range(2)
+    ]
+    agree("canary-1.md", [canary_report(checks[1], [one.path for one in checks]).document()])
 
 
 async def test_the_page_on_checks_has_every_key_of_the_document():

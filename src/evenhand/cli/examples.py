@@ -33,6 +33,11 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "evenhand probe latest --max-cost 2",
         "evenhand probe --kind instructions --kind empty",
     ),
+    "canaries": (
+        "evenhand canaries --keep 40",
+        "evenhand canaries latest",
+        "evenhand canaries --file judge/canaries.json --json",
+    ),
     "rename": (
         "evenhand rename 01M7YPHZRR 'shorter prompt'",
         "evenhand rename 01M7YPHZRR ''",

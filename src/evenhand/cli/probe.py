@@ -108,7 +108,7 @@ def probe(
         promptfoo_exit_codes=False,
         **options,
     )
-    file = _meant(run)
+    file = latest_but_asked_again(run)
     with RunFile.open(file) as run_file:
         meta = run_file.meta
     settings = Settings(
@@ -143,13 +143,14 @@ def probe(
     return _probed(request, replace(settings, record=record), None, session, dry_run=dry_run)
 
 
-def _meant(run: str | None) -> Path:
-    """The run file. Of a folder, and of `latest` or nothing, it is the latest run that is no probe.
+def latest_but_asked_again(run: str | None) -> Path:
+    """The run file. Of a folder, `latest` or nothing it is the latest run that didn't ask the judges of another one.
 
     Raises:
         UsageError: There is none.
     """
     from evenhand.core.errors import UsageError
+    from evenhand.report.canaries import is_canary_check
     from evenhand.report.probe import is_probe
     from evenhand.store.catalogue import files, find, newest_first
     from evenhand.store.runfile import RunFile
@@ -161,9 +162,12 @@ def _meant(run: str | None) -> Path:
     newest = find(folder, None)
     for path in newest_first(files(folder)):
         with RunFile.open(path) as run_file:
-            if not is_probe(run_file.meta):
+            if not (is_probe(run_file.meta) or is_canary_check(run_file.meta)):
                 return path
-    raise UsageError(f"there are only probes in {newest.parent}", hint="Run the evals first.")
+    raise UsageError(
+        f"there are only probes and checks of canaries in {newest.parent}",
+        hint="Run the evals first.",
+    )
 
 
 def _probed(

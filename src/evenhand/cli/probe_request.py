@@ -12,7 +12,6 @@ import msgspec
 from evenhand.cli.run_request import Asked
 from evenhand.core.errors import UsageError
 from evenhand.probing.plan import Probing
-from evenhand.report.probe import is_probe
 
 if TYPE_CHECKING:
     from evenhand.core.plan import Plan
@@ -48,14 +47,7 @@ class ProbeRequest:
         Raises:
             UsageError: It isn't known what the run was made from.
         """
-        record = meta.settings
-        if "asked" not in record:
-            raise UsageError(
-                f"run {meta.id} cannot be probed: what it was made from is not known",
-                hint="A probe is of runs that `evenhand run` made: imported ones, and those that a program or a"
-                " notebook made, don't say what their judges were asked.",
-            )
-        asked = Asked.again(record["asked"], meta.version)
+        asked = asked_of(meta)
         return ProbeRequest(asked, run, probing, at_most, offline or asked.offline)
 
     @staticmethod
@@ -77,12 +69,7 @@ class ProbeRequest:
                 f"probe {meta.id} cannot be resumed: what it was asked is damaged: {error}",
                 hint=AGAIN,
             ) from error
-        run = file.parent / f"{kept.run}{file.suffix}"
-        if not run.is_file():
-            raise UsageError(
-                f"probe {meta.id} cannot be resumed: there is no run {kept.run} beside it any more",
-                hint="Restore that run, or run the evals again and probe the new run.",
-            )
+        run = run_beside(file, kept.run)
         asked = Asked.again(record["asked"], meta.version)
         return ProbeRequest(asked, run, kept.probing, kept.at_most, kept.offline)
 
@@ -115,20 +102,39 @@ class ProbeRequest:
             return probe_plan(self.asked.plan(), run_file, self.probing)
 
 
+def asked_of(meta: RunMeta) -> Asked:
+    """What a run was asked to run.
+
+    Raises:
+        UsageError: It isn't known.
+    """
+    if "asked" not in meta.settings:
+        raise UsageError(
+            f"the judges of run {meta.id} cannot be asked again: what it was made from is not known",
+            hint="Only `evenhand run` keeps it: imported runs, and those that a program or a notebook made, don't say"
+            " what their judges were asked.",
+        )
+    return Asked.again(meta.settings["asked"], meta.version)
+
+
+def run_beside(file: Path, run: str) -> Path:
+    """The file of the run whose judges a run asked again: it is kept beside it.
+
+    Raises:
+        UsageError: It is gone.
+    """
+    path = file.parent / f"{run}{file.suffix}"
+    if not path.is_file():
+        raise UsageError(
+            f"{file.stem} cannot be resumed: there is no run {run} beside it any more",
+            hint="Restore that run, or run the evals again and start anew.",
+        )
+    return path
+
+
 @dataclass(frozen=True, slots=True)
 class _Kept:
     run: str
     probing: Probing
     at_most: float
     offline: bool
-
-
-def request_again(meta: RunMeta, file: Path) -> Asked | ProbeRequest:
-    """What the earlier session of a run was asked, whichever sort of run it is.
-
-    Raises:
-        UsageError: The record is damaged, or of another version.
-    """
-    if is_probe(meta):
-        return ProbeRequest.again(meta, file)
-    return Asked.again(meta.settings["asked"], meta.version)

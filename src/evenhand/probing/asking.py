@@ -65,7 +65,8 @@ class ProbeBody:
         if self.rests_on is not None and trial.kept(self.rests_on) != "fail":
             return None
         live = cast("LiveTrial", trial)
-        live.mark({SWAPPED: self.item.answer is not None})
+        if self.tells or self.rests_on is not None:
+            live.mark({SWAPPED: True})
         with RunFile.open(self.run) as run_file:
             before = run_file.trial(self.step.index)
         if before is None:

@@ -125,11 +125,7 @@ def probe_plan(plan: Plan, run: RunFile, probing: Probing) -> Plan:
     """
     meta = run.meta
     attacks = probing.attacks()
-    if plan.fingerprint != meta.fingerprint:
-        raise UsageError(
-            f"run {meta.id} cannot be probed: what it was made from has changed since",
-            hint="`evenhand run` it again, which pays for nothing twice that is unchanged; then probe the new run.",
-        )
+    refuse_changed(plan, run)
     chosen = [
         (judge, items_of(run, judge, probing.items, probing.seed))
         for judge in _judges(run, probing.metrics)
@@ -162,7 +158,33 @@ def probe_plan(plan: Plan, run: RunFile, probing: Probing) -> Plan:
         lambda: digest("probe", plan.fingerprint, meta.id, encode(settings)),
         lambda: {"probe": about},
         plan.source,
-        _options(plan.options),
+        options_of(plan.options),
+    )
+
+
+def refuse_changed(plan: Plan, run: RunFile) -> None:
+    """Lets a plan pass whose files are as they were for the run.
+
+    Raises:
+        UsageError: They have changed.
+    """
+    if plan.fingerprint != run.meta.fingerprint:
+        raise UsageError(
+            f"the judges of run {run.meta.id} cannot be asked again: what it was made from has changed since",
+            hint="`evenhand run` it again, which pays for nothing twice that is unchanged; then name the new run.",
+        )
+
+
+def options_of(options: RunOptions) -> RunOptions:
+    """Those of the run, without what it had to reach and what was to be done with its results."""
+    return RunOptions(
+        concurrency=options.concurrency,
+        cache=options.cache,
+        max_cost_usd=options.max_cost_usd,
+        time_limit_s=options.time_limit_s,
+        retries=options.retries,
+        trial_limit_s=options.trial_limit_s,
+        delay_s=options.delay_s,
     )
 
 
@@ -239,17 +261,4 @@ def _sheet(sheet: _JudgeSheet, providers: Sequence[Any]) -> Sheet:
         len({cell.item.index for cells in sheet.rows for cell in cells}),
         sheet.size,
         providers=lambda: providers,
-    )
-
-
-def _options(options: RunOptions) -> RunOptions:
-    """Those of the run, without what it had to reach and what was to be done with its results."""
-    return RunOptions(
-        concurrency=options.concurrency,
-        cache=options.cache,
-        max_cost_usd=options.max_cost_usd,
-        time_limit_s=options.time_limit_s,
-        retries=options.retries,
-        trial_limit_s=options.trial_limit_s,
-        delay_s=options.delay_s,
     )

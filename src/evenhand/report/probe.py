@@ -257,11 +257,13 @@ def is_probe(meta: RunMeta) -> bool:
 
 
 def refuse_probe(meta: RunMeta) -> None:
-    """Lets runs pass that are no probes: nothing of what is in a probe is what a system answered.
+    """Lets runs pass that are no probes and no checks of canaries: nothing in these is what a system answered.
 
     Raises:
-        UsageError: It is a probe.
+        UsageError: It is one.
     """
+    if "canaries" in meta.settings:
+        raise UsageError(f"run {meta.id} asked judges about canaries", hint="Name a run of evals.")
     if is_probe(meta):
         probed = _record(meta).get("run")
         raise UsageError(
