@@ -234,7 +234,16 @@ def _hinted(plan: Any) -> Any:
 
 
 @pytest.mark.parametrize(
-    "page", ["run-1.md", "compare-1.md", "check-1.md", "calibration-1.md", "probe-1.md"]
+    "page",
+    [
+        "run-1.md",
+        "compare-1.md",
+        "check-1.md",
+        "calibration-1.md",
+        "probe-1.md",
+        "canary-1.md",
+        "canaries-1.md",
+    ],
 )
 def test_the_example_of_each_format_is_as_its_table_says(page: str):
     """It may leave keys out; it has none that there are not."""
