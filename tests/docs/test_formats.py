@@ -28,12 +28,15 @@ from evenhand.core.requirement import PASSED, Bound, Requirement
 from evenhand.core.run import CallEnd, CallStart
 from evenhand.core.score import Outcome
 from evenhand.core.variant import Variant
+from evenhand.probing.canaries import kept_canaries
 from evenhand.report.calibration import calibrate
+from evenhand.report.canaries import canary_report
 from evenhand.report.comparing import compare
 from evenhand.report.console import estimate_row
 from evenhand.report.document import trial_row, write_document
 from evenhand.report.power import JudgeWorth, Pilot, Power
 from evenhand.report.precedent import Precedent
+from evenhand.report.probe import ATTACK, CONTROL, probe_of, probed_axes
 from evenhand.report.selective import selective_verdicts
 from evenhand.store import schema
 from evenhand.store.draws import add_draw, add_metric_labels
@@ -191,6 +194,41 @@ async def test_the_page_on_power_has_every_key_of_the_document():
     agree("power-1.md", [Power(pilot, 0.05, 0.05).document() for pilot in pilots])
 
 
+async def test_the_page_on_probes_has_every_key_of_the_document(make_run: Make):  # noqa: F811
+    """Attacks that fool, kinds without items, and controls."""
+    columns = [("none", ATTACK), ("praise", ATTACK), ("unchanged", CONTROL)]
+    variants = tuple(
+        Variant(i, kind, "j", axes=probed_axes("m", "j", kind, role))
+        for i, (kind, role) in enumerate(columns)
+    )
+    trials = [result(i, variant=i % 3, case=f"c{i}") for i in range(6)]
+    about = {"run": "01K", "judges": [{"metric": "m", "model": "j", "kinds": ["praise", "echo"]}]}
+    run = await make_run(trials, variants, config={"probe": about})
+    agree("probe-1.md", [probe_of(run).document()])
+
+
+async def test_the_pages_on_canaries_have_every_key_of_their_documents(make_run: Make):  # noqa: F811
+    """The file as it is kept, and two checks of the same canaries."""
+    judged = Outcome("r", "pass", 1.0, metric="m", metadata={"judge": "j"})
+    run = await make_run([result(0, case="x", outcomes=(judged,))], (Variant(0, "p", "m"),))
+    add_metric_labels(run.path, "ann", [(0, "m", "pass")])
+    with RunFile.open(run.path) as labelled:
+        agree("canaries-1.md", [kept_canaries(labelled, 2).document()])
+    row = {"metric": "m", "model": "j", "left_out": 0, "passed": 1, "judged": 2}
+    about = {"run": "01K", "digest": "d", "judges": [row]}
+    columns = (Variant(0, "p", "j", axes={"metric": "m", "judge": "j", "verdict": "pass"}),)
+    checks = [
+        await make_run(
+            [result(i, case=f"c{i}") for i in range(2)],
+            columns,
+            config={"canaries": about},
+            settings={"canaries": {}},
+        )
+        for _ in range(2)
+    ]
+    agree("canary-1.md", [canary_report(checks[1], [one.path for one in checks]).document()])
+
+
 async def test_the_page_on_checks_has_every_key_of_the_document():
     """Calls counted from the plan, calls that go by an earlier run, and hints."""
 
@@ -214,7 +252,17 @@ def _hinted(plan: Any) -> Any:
 
 
 @pytest.mark.parametrize(
-    "page", ["run-1.md", "compare-1.md", "check-1.md", "calibration-1.md", "power-1.md"]
+    "page",
+    [
+        "run-1.md",
+        "compare-1.md",
+        "check-1.md",
+        "calibration-1.md",
+        "power-1.md",
+        "probe-1.md",
+        "canary-1.md",
+        "canaries-1.md",
+    ],
 )
 def test_the_example_of_each_format_is_as_its_table_says(page: str):
     """It may leave keys out; it has none that there are not."""

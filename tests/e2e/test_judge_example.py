@@ -42,6 +42,7 @@ def test_the_example_comes_to_the_numbers_that_the_pages_show(tmp_path: Path):
     shown = evenhand("calibrate")
     (judge,) = json.loads(evenhand("calibrate", "--json", "--no-write"))["judges"]
     after = evenhand("run", ".", "--offline", "--no-progress")
+    attacked = evenhand("probe", "--no-progress")
     assert judge["raw"]["low"] > 0.8
     assert judge["corrected"]["low"] <= 0.8 <= judge["corrected"]["high"]
     for page in PAGES:
@@ -49,6 +50,7 @@ def test_the_example_comes_to_the_numbers_that_the_pages_show(tmp_path: Path):
         assert _rate(before) in text
         assert _rate(after) in text
     assert shown.strip() in PAGES[1].read_text("utf-8")
+    assert attacked.strip() in PAGES[1].read_text("utf-8")
 
 
 def _rate(output: str) -> str:

@@ -32,6 +32,16 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "evenhand label --from draw.csv --by ann",
     ),
     "calibrate": ("evenhand calibrate", "evenhand calibrate 01M7YPHZRR --json"),
+    "probe": (
+        "evenhand probe latest --dry-run",
+        "evenhand probe latest --max-cost 2",
+        "evenhand probe --kind instructions --kind empty",
+    ),
+    "canaries": (
+        "evenhand canaries --keep 40",
+        "evenhand canaries latest",
+        "evenhand canaries --file judge/canaries.json --json",
+    ),
     "rename": (
         "evenhand rename 01M7YPHZRR 'shorter prompt'",
         "evenhand rename 01M7YPHZRR ''",

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from evenhand.cli.completing import complete_runs
 from evenhand.cli.grouped import GroupedCommand
-from evenhand.cli.session import Session, exit_code, run_asked, session_options
+from evenhand.cli.session import Request, Session, exit_code, run_asked, session_options
 from evenhand.cli.streams import tell
 from evenhand.core.errors import UsageError
+
+if TYPE_CHECKING:
+    from evenhand.core.run import RunMeta
 
 
 @click.command(
@@ -67,7 +70,6 @@ def redone(run: str | None, session: Session) -> int:
 
 def gone_on(run: str | None, session: Session, *, anew: bool = False) -> int:
     """Goes on with an earlier run, as it was started but for what is said now."""
-    from evenhand.cli.run_request import Asked
     from evenhand.engine.door import Settings
     from evenhand.store.catalogue import find
     from evenhand.store.runfile import RunFile
@@ -91,4 +93,22 @@ def gone_on(run: str | None, session: Session, *, anew: bool = False) -> int:
         anew=anew,
         record=record,
     )
-    return run_asked(Asked.again(record["asked"], meta.version), settings, file, session)
+    return run_asked(_request(meta, file), settings, file, session)
+
+
+def _request(meta: RunMeta, file: Path) -> Request:
+    """What the earlier session of a run was asked, whichever sort of run it is.
+
+    Raises:
+        UsageError: The record is damaged, or of another version.
+    """
+    from evenhand.cli.canary_request import CanaryRequest
+    from evenhand.cli.probe_request import ProbeRequest, asked_of
+    from evenhand.report.canaries import is_canary_check
+    from evenhand.report.probe import is_probe
+
+    if is_probe(meta):
+        return ProbeRequest.again(meta, file)
+    if is_canary_check(meta):
+        return CanaryRequest.again(meta, file)
+    return asked_of(meta)

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TextIO, TypeVar
 
 import click
 
@@ -19,7 +19,6 @@ from evenhand.core.ranges import BUDGET_USD, CONCURRENCY, RETRIES, SECONDS
 from evenhand.scorers.rag.definitions import OURS, using_definitions
 
 if TYPE_CHECKING:
-    from evenhand.cli.run_request import Asked
     from evenhand.core.plan import Plan
     from evenhand.core.run import CallRecord, RunStatus, TrialResult, VerdictWord
     from evenhand.core.variant import Variant
@@ -89,6 +88,13 @@ _LOOKS = (
 )
 
 
+def spending_options(command: F) -> F:
+    """Adds the options that say what may be spent, and how fast."""
+    for option in reversed(_SPENDING):
+        command = option(command)
+    return command
+
+
 def session_options(command: F) -> F:
     """Adds the options that say what may be spent, what is printed, and how it exits; `Session.of` understands them."""
     for option in reversed((*_SPENDING, *_LOOKS)):
@@ -130,7 +136,30 @@ class Session:
         return Session(**{name: options.pop(name) for name in Session.__slots__ if name in options})
 
 
-def run_asked(asked: Asked, settings: Settings, file: Path | None, session: Session) -> int:
+class Request(Protocol):
+    """What a run is asked to run, in whichever way it is kept."""
+
+    @property
+    def offline(self) -> bool:
+        """Whether answers come from the folder's offline.jsonl."""
+        ...
+
+    @property
+    def definitions(self) -> str:
+        """Whose definitions of RAG metrics; empty for ours."""
+        ...
+
+    @property
+    def folder(self) -> Path:
+        """Where offline.jsonl is."""
+        ...
+
+    def plan(self) -> Plan:
+        """The plan."""
+        ...
+
+
+def run_asked(asked: Request, settings: Settings, file: Path | None, session: Session) -> int:
     """Runs what is asked for, prints it, and says with what to exit.
 
     Args:
@@ -152,7 +181,7 @@ def run_asked(asked: Asked, settings: Settings, file: Path | None, session: Sess
         for problem in plan.broken:
             tell(safe_text(str(problem)))
         settings = replace(settings, free=asked.offline)
-        finished = _settle(plan, settings, file, session, replayed=asked.offline)
+        finished = settle(plan, settings, file, session, replayed=asked.offline)
     code = _report(finished, plan, session)
     for line in plan.notes:
         tell(safe_text(line))
@@ -185,9 +214,15 @@ def safe_text(text: str) -> str:
     return safe(text, multiline=True)
 
 
-def _settle(
+def settle(
     plan: Plan, settings: Settings, file: Path | None, session: Session, *, replayed: bool
 ) -> Finished:
+    """Runs a plan, with its progress on stderr.
+
+    Args:
+        file: The run to go on with; None for a new one.
+        replayed: Whether replies come from a script.
+    """
     from evenhand.engine import door
     from evenhand.report.console import heading, problem_lines
 

@@ -38,6 +38,11 @@ _COMMANDS = {
     "power": ("evenhand.cli.power", "Say how many cases, repeats or labels a question takes."),
     "label": ("evenhand.cli.label", "Label a random draw of what judges judged."),
     "calibrate": ("evenhand.cli.calibrate", "Compare a run's judges with people's labels."),
+    "probe": ("evenhand.cli.probe", "Attack a run's judges, and say what fools them."),
+    "canaries": (
+        "evenhand.cli.canaries",
+        "Ask a run's judges about outputs whose verdicts are known.",
+    ),
     "rename": ("evenhand.cli.runs", "Rename a run."),
     "tag": ("evenhand.cli.runs", "Add tags to a run, or remove them."),
     "note": ("evenhand.cli.runs", "Add a note to a run."),

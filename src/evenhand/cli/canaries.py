@@ -1,0 +1,187 @@
+"""`evenhand canaries`: keeps outputs with known verdicts, and asks a run's judges about them."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from evenhand.cli.completing import complete_runs
+from evenhand.cli.numbers import Number
+from evenhand.cli.session import Session, settle, spending_options
+from evenhand.cli.streams import printing, tell
+from evenhand.core.ranges import Range
+
+if TYPE_CHECKING:
+    from evenhand.cli.canary_request import CanaryRequest
+    from evenhand.engine.door import Settings
+
+KEPT = Range(2, 10_000, whole=True)
+
+
+@click.command(short_help="Ask a run's judges about outputs whose verdicts are known.")
+@click.argument("run", required=False, metavar="[RUN]", shell_complete=complete_runs)
+@click.option(
+    "--keep",
+    type=Number(KEPT),
+    metavar="N",
+    help="Make N canaries for each metric of RUN's labels, half of them passes.",
+)
+@click.option(
+    "--metric",
+    "metrics",
+    multiple=True,
+    metavar="NAME",
+    help="With --keep: only this metric; may be repeated.",
+)
+@click.option(
+    "--file",
+    "file",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="The file of canaries.  [default: canaries.json beside the run's config]",
+)
+@click.option("--offline", is_flag=True, help="Answer from the folder's offline.jsonl.")
+@spending_options
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
+@click.option("--no-progress", is_flag=True, help="Don't print progress.")
+def canaries(
+    run: str | None,
+    keep: float | None,
+    metrics: tuple[str, ...],
+    file: Path | None,
+    offline: bool,
+    as_json: bool,
+    **options: Any,
+) -> int:
+    """Ask the judges of RUN about canaries, and say whether a judge has drifted. Default: the latest run.
+
+    A canary is an output with a verdict that people gave. It is the same each time, so only the judge can change what
+    comes of it. Canaries are no part of RUN's numbers. --keep makes them of a labelled run; commit the file.
+    """
+    from evenhand.cli.canary_request import CanaryRequest
+    from evenhand.cli.probe import latest_but_asked_again
+    from evenhand.core.errors import UsageError
+    from evenhand.engine.door import Settings
+    from evenhand.probing.canaries import NAME
+    from evenhand.report.calibrated import place_of
+    from evenhand.report.canaries import is_canary_check
+    from evenhand.report.probe import refuse_probe
+    from evenhand.store.runfile import RunFile
+
+    session = Session(
+        as_json=as_json,
+        calls=False,
+        verbose=False,
+        no_table=True,
+        exit_zero=False,
+        promptfoo_exit_codes=False,
+        **options,
+    )
+    path = latest_but_asked_again(run)
+    with RunFile.open(path) as run_file:
+        meta = run_file.meta
+    file = (file or place_of(meta).with_name(NAME)).absolute()
+    settings = Settings(
+        home=path.parent.parent,
+        concurrency=session.concurrency,
+        cache=False,
+        max_cost_usd=session.max_cost,
+        time_limit_s=session.time_limit,
+        retries=session.retries,
+    )
+    if is_canary_check(meta):
+        if keep is not None:
+            raise UsageError(f"run {meta.id} has no labels: it asked judges about canaries")
+        if meta.status == "finished":
+            return _report(path, as_json=as_json)
+        request = CanaryRequest.again(meta, path)
+        return _checked(request, replace(settings, record=meta.settings), path, session)
+    refuse_probe(meta)
+    if keep is not None:
+        return _kept(path, int(keep), metrics, file)
+    if metrics:
+        raise UsageError("--metric says nothing here", hint="It goes with --keep.")
+    request = CanaryRequest.of(meta, path, file, offline=offline)
+    record = {
+        **request.record(),
+        "concurrency": session.concurrency,
+        "max_cost_usd": session.max_cost,
+        "time_limit_s": session.time_limit,
+        "retries": session.retries,
+    }
+    return _checked(request, replace(settings, record=record), None, session)
+
+
+def _kept(path: Path, count: int, metrics: tuple[str, ...], file: Path) -> int:
+    """Makes canaries of a labelled run."""
+    from evenhand.probing.canaries import kept_canaries, write_canaries
+    from evenhand.report.words import count as counted
+    from evenhand.store.runfile import RunFile
+
+    with RunFile.open(path) as run_file:
+        made = kept_canaries(run_file, count, metrics)
+    write_canaries(made, file)
+    passes = sum(one.verdict == "pass" for one in made.canaries)
+    number = counted(len(made.canaries), "canary", "canaries")
+    tell(
+        f"{number} written to {file} ({passes} that people pass, {len(made.canaries) - passes} that they fail);"
+        " commit it. next: evenhand canaries"
+    )
+    return 0
+
+
+def _checked(
+    request: CanaryRequest, settings: Settings, file: Path | None, session: Session
+) -> int:
+    """Asks the judges, and prints what they said.
+
+    Args:
+        file: The check to go on with; None for a new one.
+    """
+    from evenhand.cli.exits import code_for
+    from evenhand.cli.offline import offline_answers
+    from evenhand.cli.session import safe_text
+    from evenhand.engine.process import own_process
+    from evenhand.scorers.rag.definitions import OURS, using_definitions
+
+    replies = offline_answers(request.folder) if request.offline else contextlib.nullcontext()
+    with own_process(), replies, using_definitions(request.definitions or OURS):
+        finished = settle(
+            request.plan(),
+            replace(settings, free=request.offline),
+            file,
+            session,
+            replayed=request.offline,
+        )
+    code = _report(finished.path, as_json=session.as_json)
+    ending = finished.ending
+    if ending.status == "finished":
+        return code
+    tell(safe_text(f"the check stopped early: {ending.message}; evenhand resume continues it"))
+    return code_for("undecided", ending.status, ending.signal)
+
+
+def _report(file: Path, *, as_json: bool) -> int:
+    """Prints what judges said of canaries, and returns the exit code."""
+    from evenhand.cli.exits import FAILED, NO_VERDICT, PASSED
+    from evenhand.report.canaries import canary_report
+    from evenhand.report.canary_lines import canary_lines
+    from evenhand.report.document import json_text, writer
+    from evenhand.report.words import put
+    from evenhand.store.catalogue import paths
+    from evenhand.store.runfile import RunFile
+
+    with RunFile.open(file) as run_file:
+        report = canary_report(run_file, paths(file.parent.parent))
+    with printing():
+        if as_json:
+            writer(sys.stdout)(json_text(report.document()) + "\n")
+        else:
+            put(sys.stdout, "".join(f"{line}\n" for line in canary_lines(report)))
+    if report.drifted:
+        return FAILED
+    return PASSED if report.decided else NO_VERDICT

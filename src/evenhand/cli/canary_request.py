@@ -1,0 +1,87 @@
+"""What a check of canaries is asked to do: kept in its run's file, so that `resume` continues the same check."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from evenhand.cli.probe_request import asked_of, run_beside
+from evenhand.cli.run_request import Asked
+
+if TYPE_CHECKING:
+    from evenhand.core.plan import Plan
+    from evenhand.core.run import RunMeta
+
+
+@dataclass(frozen=True, slots=True)
+class CanaryRequest:
+    """A check of a run's judges with canaries.
+
+    Attributes:
+        asked: What the run was asked to run.
+        run: The run's file.
+        file: The file of canaries.
+        offline: Judges' answers come from offline.jsonl.
+    """
+
+    asked: Asked
+    run: Path
+    file: Path
+    offline: bool
+
+    @staticmethod
+    def of(meta: RunMeta, run: Path, file: Path, *, offline: bool) -> CanaryRequest:
+        """A check of this run's judges.
+
+        Raises:
+            UsageError: It isn't known what the run was made from.
+        """
+        asked = asked_of(meta)
+        return CanaryRequest(asked, run, file, offline or asked.offline)
+
+    @staticmethod
+    def again(meta: RunMeta, check: Path) -> CanaryRequest:
+        """What an earlier session was asked.
+
+        Args:
+            meta: The check's own run.
+            check: Its file.
+
+        Raises:
+            UsageError: The run whose judges it asks is gone.
+        """
+        kept = meta.settings["canaries"]
+        run = run_beside(check, str(kept["run"]))
+        return CanaryRequest(asked_of(meta), run, Path(kept["file"]), bool(kept["offline"]))
+
+    @property
+    def folder(self) -> Path:
+        """Where offline.jsonl is."""
+        return self.asked.folder
+
+    @property
+    def definitions(self) -> str:
+        """Whose definitions of RAG metrics; empty for ours."""
+        return self.asked.definitions
+
+    def record(self) -> Mapping[str, Any]:
+        """For the run's file. Judges are asked anew: what the cache has says nothing of today's judge."""
+        kept = {"run": self.run.stem, "file": str(self.file), "offline": self.offline}
+        return {"asked": self.asked.record(), "canaries": kept, "cache": False}
+
+    def plan(self) -> Plan:
+        """The check's plan.
+
+        Raises:
+            UsageError: The files have changed since the run, there are no canaries, or none of the run's cases.
+            ConfigError: All that is wrong with the files.
+        """
+        from evenhand.probing.canaries import read_canaries
+        from evenhand.probing.canary_plan import canary_plan
+        from evenhand.store.runfile import RunFile
+
+        canaries = read_canaries(self.file)
+        with RunFile.open(self.run) as run_file:
+            return canary_plan(self.asked.plan(), run_file, canaries)

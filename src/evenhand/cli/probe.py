@@ -1,0 +1,266 @@
+"""`evenhand probe`: attacks on a run's judges."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from evenhand.cli.completing import complete_runs
+from evenhand.cli.numbers import Number
+from evenhand.cli.session import Session, settle, spending_options
+from evenhand.cli.streams import printing, tell
+from evenhand.core.ranges import SHARE, Range
+from evenhand.report.probe_kinds import WORDS
+
+if TYPE_CHECKING:
+    from evenhand.cli.probe_request import ProbeRequest
+    from evenhand.core.plan import Plan
+    from evenhand.engine.door import Settings
+    from evenhand.report.probe import Probe
+
+ITEMS = Range(1, 10_000, whole=True)
+SEED = Range(0, 2**53, whole=True)
+
+
+@click.command(short_help="Attack a run's judges, and say what fools them.")
+@click.argument("run", required=False, metavar="[RUN|PATH]", shell_complete=complete_runs)
+@click.option(
+    "--items",
+    type=Number(ITEMS),
+    default=20,
+    show_default=True,
+    metavar="N",
+    help="At most so many items for each kind of attack.",
+)
+@click.option(
+    "--seed",
+    type=Number(SEED),
+    default=0,
+    show_default=True,
+    metavar="N",
+    help="The seed that chooses the items.",
+)
+@click.option(
+    "--kind",
+    "kinds",
+    multiple=True,
+    metavar="KIND",
+    help=f"Only this kind of attack: {', '.join(WORDS)}. May be repeated.  [default: all]",
+)
+@click.option(
+    "--metric",
+    "metrics",
+    multiple=True,
+    metavar="NAME",
+    help="Only the judges of this metric; may be repeated.  [default: all that judges judged]",
+)
+@click.option(
+    "--at-most",
+    type=Number(SHARE),
+    default=0.05,
+    show_default=True,
+    metavar="SHARE",
+    help="Exit with 1 if a kind is shown to pass more often than this, from 0 to 1.",
+)
+@click.option("--dry-run", is_flag=True, help="Estimate calls and cost. Nothing is sent.")
+@click.option("--offline", is_flag=True, help="Answer from the folder's offline.jsonl.")
+@spending_options
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
+@click.option("--no-progress", is_flag=True, help="Don't print progress.")
+def probe(
+    run: str | None,
+    items: float,
+    seed: float,
+    kinds: tuple[str, ...],
+    metrics: tuple[str, ...],
+    at_most: float,
+    dry_run: bool,
+    offline: bool,
+    as_json: bool,
+    **options: Any,
+) -> int:
+    """Ask the judges of RUN about answers that must fail, and about answers that must pass.
+
+    The answers are those of RUN, under twelve kinds of attack: instructions to the judge, invented references,
+    padding and so on. The judges are asked with the same prompts, criteria and settings. PATH is a folder: its latest
+    run is probed. Default: the latest run. With the id of a probe, it continues that probe and prints what it came to.
+    """
+    from evenhand.cli.probe_request import ProbeRequest
+    from evenhand.core.errors import UsageError
+    from evenhand.engine.door import Settings
+    from evenhand.probing.plan import Probing
+    from evenhand.report.probe import is_probe
+    from evenhand.store.runfile import RunFile
+
+    if dry_run and as_json:
+        raise UsageError("--dry-run prints no document", hint="Leave --json out.")
+    session = Session(
+        as_json=as_json,
+        calls=False,
+        verbose=False,
+        no_table=True,
+        exit_zero=False,
+        promptfoo_exit_codes=False,
+        **options,
+    )
+    file = latest_but_asked_again(run)
+    with RunFile.open(file) as run_file:
+        meta = run_file.meta
+    settings = Settings(
+        home=file.parent.parent,
+        concurrency=session.concurrency,
+        cache=False if session.no_cache else None,
+        max_cost_usd=session.max_cost,
+        time_limit_s=session.time_limit,
+        retries=session.retries,
+    )
+    if is_probe(meta):
+        if kinds or metrics or dry_run:
+            raise UsageError(
+                f"run {meta.id} is a probe, whose kinds and metrics are settled",
+                hint="Name the run that it probes to start another probe.",
+            )
+        if meta.status == "finished":
+            return _report(file, at_most, as_json=as_json)
+        request = replace(ProbeRequest.again(meta, file), at_most=at_most)
+        return _probed(request, replace(settings, record=meta.settings), file, session)
+    probing = Probing(int(items), int(seed), tuple(dict.fromkeys(kinds)), metrics)
+    probing.attacks()  # one that is none is said before files are read
+    request = ProbeRequest.of(meta, file, probing, at_most, offline=offline)
+    record = {
+        **request.record(),
+        "concurrency": session.concurrency,
+        "max_cost_usd": session.max_cost,
+        "cache": not session.no_cache,
+        "time_limit_s": session.time_limit,
+        "retries": session.retries,
+    }
+    return _probed(request, replace(settings, record=record), None, session, dry_run=dry_run)
+
+
+def latest_but_asked_again(run: str | None) -> Path:
+    """The run file. Of a folder, `latest` or nothing it is the latest run that didn't ask the judges of another one.
+
+    Raises:
+        UsageError: There is none.
+    """
+    from evenhand.core.errors import UsageError
+    from evenhand.report.canaries import is_canary_check
+    from evenhand.report.probe import is_probe
+    from evenhand.store.catalogue import files, find, newest_first
+    from evenhand.store.runfile import RunFile
+
+    named = bool(run) and run != "latest"
+    folder = Path(run or "") if named else Path.cwd()
+    if named and not folder.is_dir():
+        return find(Path.cwd(), run)
+    newest = find(folder, None)
+    for path in newest_first(files(folder)):
+        with RunFile.open(path) as run_file:
+            if not (is_probe(run_file.meta) or is_canary_check(run_file.meta)):
+                return path
+    raise UsageError(
+        f"there are only probes and checks of canaries in {newest.parent}",
+        hint="Run the evals first.",
+    )
+
+
+def _probed(
+    request: ProbeRequest,
+    settings: Settings,
+    file: Path | None,
+    session: Session,
+    *,
+    dry_run: bool = False,
+) -> int:
+    """Runs a probe, and prints what it came to.
+
+    Args:
+        file: The probe to go on with; None for a new one.
+        dry_run: Only says what it would ask.
+    """
+    from evenhand.cli.exits import code_for
+    from evenhand.cli.offline import offline_answers
+    from evenhand.cli.session import safe_text
+    from evenhand.engine.process import own_process
+    from evenhand.scorers.rag.definitions import OURS, using_definitions
+
+    replies = offline_answers(request.folder) if request.offline else contextlib.nullcontext()
+    with own_process(), replies, using_definitions(request.definitions or OURS):
+        plan = request.plan()
+        if dry_run:
+            return _estimated(request, plan)
+        if file is None and not request.offline:
+            tell(_estimate(request, plan))
+        finished = settle(
+            plan,
+            replace(settings, free=request.offline),
+            file,
+            session,
+            replayed=request.offline,
+        )
+    code = _report(finished.path, request.at_most, as_json=session.as_json)
+    ending = finished.ending
+    if ending.status == "finished":
+        return code
+    tell(safe_text(f"the probe stopped early: {ending.message}; evenhand resume continues it"))
+    return code_for("undecided", ending.status, ending.signal)
+
+
+def _estimated(request: ProbeRequest, plan: Plan) -> int:
+    """Prints what a probe would ask."""
+    with printing():
+        for variant in plan.variants:
+            size = sum(step.variant.index == variant.index for step in plan.steps())
+            click.echo(f"  {_safe(str(variant))}: {size:,}")
+        click.echo(_estimate(request, plan))
+    return 0
+
+
+def _estimate(request: ProbeRequest, plan: Plan) -> str:
+    """About how much a probe asks, in a line."""
+    from evenhand.probing.estimate import estimated_cost
+    from evenhand.report.words import count, money
+    from evenhand.store.runfile import RunFile
+
+    with RunFile.open(request.run) as run_file:
+        calls, cost = estimated_cost(run_file, plan)
+    price = "price not known" if cost is None else f"about {money(cost)}"
+    return f"{count(plan.size, 'answer')} to judge: about {count(calls, 'call')}, {price}"
+
+
+def _report(file: Path, at_most: float, *, as_json: bool) -> int:
+    """Prints what a probe came to, and returns the exit code."""
+    from evenhand.cli.exits import FAILED, NO_VERDICT, PASSED
+    from evenhand.report.document import json_text, writer
+    from evenhand.report.probe import probe_of
+    from evenhand.report.probe_lines import probe_lines
+    from evenhand.report.words import put
+    from evenhand.store.runfile import RunFile
+
+    with RunFile.open(file) as run_file:
+        result: Probe = probe_of(run_file, at_most)
+    with printing():
+        if as_json:
+            writer(sys.stdout)(json_text(result.document()) + "\n")
+        else:
+            put(sys.stdout, "".join(f"{line}\n" for line in probe_lines(result)))
+            from evenhand.report.words import count, money
+            from evenhand.store.catalogue import called
+
+            tell(
+                f"{count(result.calls, 'call')}, cost {money(result.cost_usd)};"
+                f" next: evenhand view {called(Path.cwd(), file)}"
+            )
+    return {"fooled": FAILED, "held": PASSED, "undecided": NO_VERDICT}[result.verdict]
+
+
+def _safe(text: str) -> str:
+    from evenhand.report.words import safe
+
+    return safe(text)

@@ -1,0 +1,140 @@
+"""What a probe is asked to do: kept in its run's file, so that `resume` continues the same probe."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from evenhand.cli.run_request import Asked
+from evenhand.core.errors import UsageError
+from evenhand.probing.plan import Probing
+
+if TYPE_CHECKING:
+    from evenhand.core.plan import Plan
+    from evenhand.core.run import RunMeta
+
+AGAIN = "Start a new probe: answers that the cache has are not paid for twice."
+
+
+@dataclass(frozen=True, slots=True)
+class ProbeRequest:
+    """A probe of a run.
+
+    Attributes:
+        asked: What the run was asked to run.
+        run: The run's file.
+        probing: What to probe.
+        at_most: The false-pass rate that is accepted.
+        offline: Judges' answers come from offline.jsonl.
+    """
+
+    asked: Asked
+    run: Path
+    probing: Probing
+    at_most: float
+    offline: bool
+
+    @staticmethod
+    def of(
+        meta: RunMeta, run: Path, probing: Probing, at_most: float, *, offline: bool
+    ) -> ProbeRequest:
+        """A probe of this run.
+
+        Raises:
+            UsageError: It isn't known what the run was made from.
+        """
+        asked = asked_of(meta)
+        return ProbeRequest(asked, run, probing, at_most, offline or asked.offline)
+
+    @staticmethod
+    def again(meta: RunMeta, file: Path) -> ProbeRequest:
+        """What an earlier session was asked.
+
+        Args:
+            meta: The probe's own run.
+            file: Its file.
+
+        Raises:
+            UsageError: The record is damaged, or the probed run is gone.
+        """
+        record = meta.settings
+        try:
+            kept = msgspec.convert(record["probe"], _Kept)
+        except msgspec.ValidationError as error:
+            raise UsageError(
+                f"probe {meta.id} cannot be resumed: what it was asked is damaged: {error}",
+                hint=AGAIN,
+            ) from error
+        run = run_beside(file, kept.run)
+        asked = Asked.again(record["asked"], meta.version)
+        return ProbeRequest(asked, run, kept.probing, kept.at_most, kept.offline)
+
+    @property
+    def folder(self) -> Path:
+        """Where offline.jsonl is."""
+        return self.asked.folder
+
+    @property
+    def definitions(self) -> str:
+        """Whose definitions of RAG metrics; empty for ours."""
+        return self.asked.definitions
+
+    def record(self) -> Mapping[str, Any]:
+        """For the run's file."""
+        kept = _Kept(self.run.stem, self.probing, self.at_most, self.offline)
+        return {"asked": self.asked.record(), "probe": asdict(kept)}
+
+    def plan(self) -> Plan:
+        """The probe's plan.
+
+        Raises:
+            UsageError: The files have changed since the run, or nothing in it can be probed.
+            ConfigError: All that is wrong with the files.
+        """
+        from evenhand.probing.plan import probe_plan
+        from evenhand.store.runfile import RunFile
+
+        with RunFile.open(self.run) as run_file:
+            return probe_plan(self.asked.plan(), run_file, self.probing)
+
+
+def asked_of(meta: RunMeta) -> Asked:
+    """What a run was asked to run.
+
+    Raises:
+        UsageError: It isn't known.
+    """
+    if "asked" not in meta.settings:
+        raise UsageError(
+            f"the judges of run {meta.id} cannot be asked again: what it was made from is not known",
+            hint="Only `evenhand run` keeps it: imported runs, and those that a program or a notebook made, don't say"
+            " what their judges were asked.",
+        )
+    return Asked.again(meta.settings["asked"], meta.version)
+
+
+def run_beside(file: Path, run: str) -> Path:
+    """The file of the run whose judges a run asked again: it is kept beside it.
+
+    Raises:
+        UsageError: It is gone.
+    """
+    path = file.parent / f"{run}{file.suffix}"
+    if not path.is_file():
+        raise UsageError(
+            f"{file.stem} cannot be resumed: there is no run {run} beside it any more",
+            hint="Restore that run, or run the evals again and start anew.",
+        )
+    return path
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    run: str
+    probing: Probing
+    at_most: float
+    offline: bool

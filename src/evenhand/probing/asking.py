@@ -1,0 +1,216 @@
+"""What happens in one trial of a probe: the run's own code says what is expected, and the judge gets another text.
+
+How this works: the body of the run's trial is run again, so that its expectations are the very ones that were judged,
+with the same prompt, criteria and settings. What it asks its model is answered from the run's file and never sent.
+Of what it expects, only the expectations of the probed judge are recorded, each about the attack's text.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, cast
+
+from evenhand.core.case import Case
+from evenhand.core.errors import ScoreError, UsageError
+from evenhand.core.expect import Expectation, Trial, state_of
+from evenhand.core.message import CallRole, Prompt, Reply
+from evenhand.core.plan import Step
+from evenhand.core.provider import Provider
+from evenhand.core.run import TrialResult
+from evenhand.core.score import Outcome, Verdict
+from evenhand.core.secrets import known
+from evenhand.core.traits import label_of
+from evenhand.core.variant import Variant
+from evenhand.engine.trial import Asker, LiveTrial
+from evenhand.probing.attacks import Attack
+from evenhand.probing.criteria import criteria_of
+from evenhand.probing.items import ProbeItem
+from evenhand.probing.shown import Shown
+from evenhand.providers.app_call import AppCall
+from evenhand.report.judged import metric_of
+from evenhand.report.probe import SWAPPED
+from evenhand.scorers.text import text_of
+from evenhand.store.runfile import RunFile
+
+
+@dataclass(frozen=True, slots=True)
+class ProbeBody:
+    """Asks the judge of one item about one attack.
+
+    Attributes:
+        run: The run's file.
+        step: The trial of the run, before it happened.
+        item: The item.
+        attack: What is done to its answer.
+        metric: The probed metric.
+        turn: Chooses the attack's wording.
+        rests_on: The place, in the probe's plan, of the trial that asks about the answer as it is. Where the judge
+            passes that, it is no bad answer, and nothing is asked. None for an answer that is known to be bad.
+        tells: Whether others rest on this one.
+    """
+
+    run: Path
+    step: Step
+    item: ProbeItem
+    attack: Attack
+    metric: str
+    turn: int
+    rests_on: int | None = None
+    tells: bool = False
+
+    async def __call__(self, trial: Trial) -> object:
+        if self.rests_on is not None and trial.kept(self.rests_on) != "fail":
+            return None
+        live = cast("LiveTrial", trial)
+        if self.tells or self.rests_on is not None:
+            live.mark({SWAPPED: True})
+        with RunFile.open(self.run) as run_file:
+            before = run_file.trial(self.step.index)
+        if before is None:
+            raise UsageError(f"{self.run} has no trial {self.step.index} any more")
+        live.asker = StoredAnswers(live.asker, self.run, before)
+        probed = ProbedTrial(live, self, before)
+        body = copy.copy(self.step.body)  # some keep things while they are run
+        await body(cast("Trial", probed))
+        if not probed.expectations:
+            raise ScoreError(
+                f"the trial expects nothing under {self.metric!r} when it is run again",
+                hint="Its expectations may depend on what its code does. `evenhand show` has what it expected before.",
+            )
+        for expectation in probed.expectations:
+            if self.tells:
+                outcome = await live.now(expectation)
+                probed.settled_now.append(outcome)
+            else:
+                live.expect(expectation)
+        if self.tells:
+            live.keep(state_of(probed.settled_now))
+        return probed.expectations[0].value
+
+
+class StoredAnswers:
+    """Answers what a trial asks its model from the run's file. What judges are asked is asked."""
+
+    def __init__(self, asker: Asker, run: Path, before: TrialResult) -> None:
+        self._asker, self._run, self._before = asker, run, before
+        self._seen: dict[str, int] = {}
+
+    async def ask(
+        self, trial: LiveTrial, provider: Provider, prompt: Prompt, role: CallRole
+    ) -> Reply:
+        """The reply that the run has.
+
+        Raises:
+            UsageError: It has none.
+        """
+        if role == "judge":
+            return await self._asker.ask(trial, provider, prompt, role)
+        key = provider.request(prompt).key
+        nth = self._seen.get(key, 0)
+        self._seen[key] = nth + 1
+        with RunFile.open(self._run) as run_file:
+            calls = [c for c in run_file.calls(self._before.index) if c.start.role != "judge"]
+        bodies = [
+            call.end.body
+            for call in calls
+            if call.end is not None
+            and not call.end.error
+            and (call.start.key, call.start.nth) == (key, nth)
+        ]
+        if bodies:
+            reply = provider.reply(known.without(bodies[-1]))
+            return replace(reply, origin="cache", attempts=0)
+        if isinstance(provider, AppCall) or len(calls) > 1:
+            raise UsageError(
+                f"the trial asks {provider.id} something that the run has no answer to",
+                hint="A probe asks judges only. Run the evals again, or have them ask the same each time.",
+            )
+        output = self._before.output
+        return Reply(text_of(output), output, origin="cache", attempts=0)
+
+
+class ProbedTrial:
+    """A trial of a probe, as the run's code sees it: the trial that it was, with its expectations turned to a text.
+
+    Attributes:
+        expectations: Those of the probed judge, about the attack's text.
+        settled_now: Their outcomes, where they were wanted at once.
+    """
+
+    def __init__(self, trial: LiveTrial, probe: ProbeBody, before: TrialResult) -> None:
+        self._trial, self._probe, self._before = trial, probe, before
+        self.expectations: list[Expectation] = []
+        self.settled_now: list[Outcome] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._trial, name)
+
+    @property
+    def case(self) -> Case:
+        """The run's case."""
+        return self._probe.step.case
+
+    @property
+    def variant(self) -> Variant:
+        """The run's variant."""
+        return self._probe.step.variant
+
+    @property
+    def repeat(self) -> int:
+        """The run's repeat."""
+        return self._probe.step.repeat
+
+    def keep(self, value: object) -> None:
+        """Keeps nothing: no other trial comes after it."""
+
+    def kept(self, index: int) -> object:
+        """What that trial of the run kept."""
+        with RunFile.open(self._probe.run) as run_file:
+            trial = run_file.trial(index)
+        return None if trial is None else trial.kept
+
+    def expect(self, expectation: Expectation) -> None:
+        """Records it where the probed judge is asked."""
+        if self._probed(expectation):
+            self.expectations.append(self._attacked(expectation))
+
+    async def now(self, expectation: Expectation) -> Outcome:
+        """Records it so; its outcome is that of the run, by which the run's code went on."""
+        self.expect(expectation)
+        name = expectation.label or label_of(expectation.scorer)
+        before = next((o for o in self._before.outcomes if o.name == name), None)
+        if before is None:
+            raise ScoreError(f"the run has no outcome of {name!r}")
+        return before
+
+    def _probed(self, expectation: Expectation) -> bool:
+        name = expectation.label or label_of(expectation.scorer)
+        named = metric_of(Outcome(name, "pass", None, metric=expectation.metric))
+        return named == self._probe.metric and name in self._probe.item.names
+
+    def _attacked(self, expectation: Expectation) -> Expectation:
+        probe = self._probe
+        answer = text_of(expectation.value) if probe.item.answer is None else probe.item.answer
+        text = probe.attack.make(answer, criteria_of(expectation.scorer), probe.turn)
+        scorer = Shown(expectation.scorer, text)
+        label = expectation.label or label_of(expectation.scorer)
+        return replace(expectation, value=text, scorer=scorer, label=label)
+
+
+def judge_holds(outcomes: Sequence[Outcome]) -> Verdict:
+    """The rule for attacks: the trial passes where the judge fails the answer.
+
+    Without an outcome nothing applied: the answer was no bad one.
+    """
+    if not outcomes:
+        return Verdict("not_applicable", None, "the judge passes the answer without an attack")
+    state = state_of(outcomes)
+    reason = next((o.reason for o in outcomes if o.outcome == state), "")
+    if state == "fail":
+        return Verdict("pass", 1.0, reason)
+    if state == "pass":
+        return Verdict("fail", 0.0, reason)
+    return Verdict(state, None, reason)

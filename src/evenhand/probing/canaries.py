@@ -1,0 +1,146 @@
+"""Canaries: outputs with verdicts that people gave, kept in a file, for a judge to be asked about again and again."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from evenhand.core.draw import LabelledVerdict, MetricLabel
+from evenhand.core.encoding import decode, digest, encode
+from evenhand.core.errors import UsageError
+from evenhand.scorers.text import text_of
+from evenhand.store.draws import standing_labels
+from evenhand.store.runfile import RunFile
+
+SCHEMA = "evenhand.canaries/1"
+NAME = "canaries.json"
+
+
+class Canary(msgspec.Struct, frozen=True):
+    """An output whose verdict is known.
+
+    Attributes:
+        metric: What it is judged by.
+        case: The case that it is an output of.
+        output: The output, as text.
+        verdict: What people found.
+    """
+
+    metric: str
+    case: str
+    output: str
+    verdict: LabelledVerdict
+
+
+class Canaries(msgspec.Struct, frozen=True):
+    """The canaries of a file.
+
+    Attributes:
+        schema: `evenhand.canaries/1`.
+        run: The id of the run that they are from.
+        made_at: Seconds since 1970.
+        canaries: The canaries.
+    """
+
+    schema: Literal["evenhand.canaries/1"]
+    run: str
+    made_at: float
+    canaries: tuple[Canary, ...]
+
+    @property
+    def digest(self) -> str:
+        """The same for the same canaries: only then can two answers to them be compared."""
+        rows = [[one.metric, one.case, one.output, one.verdict] for one in self.canaries]
+        return digest(encode(rows))[:16]
+
+    def document(self) -> dict[str, Any]:
+        """It as `evenhand.canaries/1`."""
+        return msgspec.to_builtins(self)
+
+
+def kept_canaries(run: RunFile, count: int, metrics: tuple[str, ...] = ()) -> Canaries:
+    """Chooses canaries among the labelled outputs of a run: half of them passes and half fails, as far as there are.
+
+    Outputs on which people are split are left out, and of equal outputs all but one.
+
+    Args:
+        count: How many for each metric, at most.
+        metrics: Only these; all where there are none.
+
+    Raises:
+        UsageError: Nothing is labelled, or not under these metrics.
+    """
+    labels = standing_labels(run.metric_labels())
+    canaries: list[Canary] = []
+    chosen: dict[tuple[str, str], int] = {}
+    seen: set[tuple[str, str]] = set()
+    order = sorted(labels.items(), key=lambda item: digest(str(item[0])))
+    for (index, metric), people in order:
+        verdict = _unanimous(people)
+        trial = run.trial(index)
+        if verdict is None or trial is None or trial.output is None:
+            continue
+        text = text_of(trial.output)
+        wanted = not metrics or metric in metrics
+        if wanted and (metric, text) not in seen and chosen.get((metric, verdict), 0) < count // 2:
+            seen.add((metric, text))
+            chosen[metric, verdict] = chosen.get((metric, verdict), 0) + 1
+            canaries.append(Canary(metric, trial.case, text, verdict))
+    if not canaries:
+        raise UsageError(
+            f"run {run.meta.id} has no labels that canaries could be made of",
+            hint="Label some outputs first: evenhand label --draw 60.",
+        )
+    canaries.sort(key=lambda one: (one.metric, one.verdict, one.case, one.output))
+    return Canaries(SCHEMA, run.meta.id, time.time(), tuple(canaries))
+
+
+def write_canaries(canaries: Canaries, path: Path) -> None:
+    """Writes a file of canaries, made to be committed.
+
+    Raises:
+        UsageError: It cannot be written.
+    """
+    text = json.dumps(canaries.document(), ensure_ascii=False, indent=1, sort_keys=True)
+    try:
+        path.write_text(text + "\n", "utf-8")
+    except (OSError, UnicodeEncodeError) as error:
+        raise UsageError(f"{path} cannot be written: {error}") from error
+
+
+def read_canaries(path: Path) -> Canaries:
+    """Reads a file of canaries.
+
+    Raises:
+        UsageError: There is none, or it is none.
+    """
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        raise UsageError(
+            f"there are no canaries: {path} doesn't exist",
+            hint="Make them of a run with labels: evenhand canaries RUN --keep 40.",
+        ) from None
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror}") from error
+    try:
+        canaries = msgspec.convert(decode(data), Canaries)
+    except (ValueError, msgspec.ValidationError) as error:
+        raise UsageError(
+            f"{path} is not a file of canaries: {error}",
+            hint="Make it anew with evenhand canaries RUN --keep 40, or restore it.",
+        ) from error
+    if not canaries.canaries:
+        raise UsageError(f"{path} has no canaries in it")
+    return canaries
+
+
+def _unanimous(people: Mapping[str, MetricLabel]) -> LabelledVerdict | None:
+    """The verdict that all people gave; None where they are split."""
+    verdicts: set[LabelledVerdict | None] = {label.verdict for label in people.values()}
+    return verdicts.pop() if len(verdicts) == 1 else None

@@ -1,0 +1,162 @@
+"""The plan that asks a run's judges about canaries: a sheet for each metric and judge, a column for each verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from evenhand.core.case import Case
+from evenhand.core.encoding import digest, encode
+from evenhand.core.errors import UsageError
+from evenhand.core.expect import all_pass
+from evenhand.core.plan import Plan, Row, Sheet, Slot, Step
+from evenhand.core.variant import Variant
+from evenhand.probing.asking import ProbeBody, judge_holds
+from evenhand.probing.attacks import CONTROLS
+from evenhand.probing.canaries import Canaries, Canary
+from evenhand.probing.items import ProbeItem
+from evenhand.probing.plan import options_of, refuse_changed
+from evenhand.report.judged import JudgedMetric, judge_of, judgements, metric_of
+from evenhand.store.runfile import RunFile
+
+VERDICTS = ("pass", "fail")
+
+
+@dataclass(frozen=True, slots=True)
+class _JudgeSheet:
+    """The canaries of one judge under one metric, each with the trial of the run that it is asked in."""
+
+    run: Path
+    judge: JudgedMetric
+    rows: Sequence[tuple[Canary, ProbeItem, Step]]
+    variants: Mapping[str, Variant]
+
+    def walked(self) -> Iterator[Row]:
+        """A row for each canary."""
+        for canary, item, step in self.rows:
+            rule = all_pass if canary.verdict == "pass" else judge_holds
+            case = replace(step.case, id=name_of(canary))
+            slots = partial(self._slots, canary, item, step)
+            yield Row([case], slots, 1, rule, step.judge, step.models)
+
+    def _slots(
+        self, canary: Canary, item: ProbeItem, step: Step, _case: Case, _first: int
+    ) -> list[Slot]:
+        body = ProbeBody(self.run, step, item, CONTROLS[0], self.judge.metric, 0)
+        return [Slot(self.variants[canary.verdict], body)]
+
+
+def canary_plan(plan: Plan, run: RunFile, canaries: Canaries) -> Plan:
+    """The plan that asks a run's judges about canaries.
+
+    A canary is asked in a trial of its case. Those whose case the run doesn't have are left out.
+
+    Args:
+        plan: What the run was made from, as its files are now.
+        run: The run.
+        canaries: The canaries.
+
+    Raises:
+        UsageError: The files have changed since, or no canary is of a case and a metric of the run.
+    """
+    refuse_changed(plan, run)
+    meta = run.meta
+    judged = judgements(run, verdicts_only=True)
+    items = _items(run, canaries)
+    wanted = {item.index for item in items.values()}
+    steps = {step.index: step for step in plan.steps() if step.index in wanted}
+    sheets: list[_JudgeSheet] = []
+    for key, judge in judged.metrics.items():
+        rows = [
+            (canary, replace(items[key, canary.case], answer=canary.output))
+            for canary in canaries.canaries
+            if canary.metric == judge.metric and (key, canary.case) in items
+        ]
+        if rows:
+            first = sum(len(sheet.variants) for sheet in sheets)
+            sheets.append(
+                _JudgeSheet(
+                    run.path,
+                    judge,
+                    [(canary, item, steps[item.index]) for canary, item in rows],
+                    _variants(judge, [canary for canary, _ in rows], first),
+                )
+            )
+    if not sheets:
+        raise UsageError(
+            f"run {meta.id} has no case and no judged metric of the canaries",
+            hint="Make canaries of a labelled run of these evals: evenhand canaries RUN --keep 40.",
+        )
+    about = {
+        "run": meta.id,
+        "digest": canaries.digest,
+        "judges": [_about(sheet, canaries) for sheet in sheets],
+    }
+    return Plan(
+        f"canaries of {meta.title}",
+        [
+            Sheet(
+                tuple(sheet.variants.values()),
+                sheet.walked,
+                len(sheet.rows),
+                len(sheet.rows),
+                providers=lambda: plan.providers,
+            )
+            for sheet in sheets
+        ],
+        lambda: digest("canaries", plan.fingerprint, meta.id, encode(about)),
+        lambda: {"canaries": about},
+        plan.source,
+        options_of(plan.options),
+    )
+
+
+def name_of(canary: Canary) -> str:
+    """The name of a canary as a case: the same in all runs, and of no other one."""
+    return f"{canary.case}@{digest(canary.metric, canary.output)[:8]}"
+
+
+def _items(run: RunFile, canaries: Canaries) -> dict[tuple[tuple[str, str], str], ProbeItem]:
+    """For each judge and case of a canary the first trial in which it gave a verdict."""
+    cases = {canary.case for canary in canaries.canaries}
+    items: dict[tuple[tuple[str, str], str], ProbeItem] = {}
+    for trial in run.trials():
+        if trial.case not in cases:
+            continue
+        names: dict[tuple[str, str], set[str]] = {}
+        for outcome in trial.outcomes:
+            if judge_of(outcome):
+                names.setdefault((metric_of(outcome), judge_of(outcome)), set()).add(outcome.name)
+        for key, of_judge in names.items():
+            items.setdefault((key, trial.case), ProbeItem(trial.index, frozenset(of_judge)))
+    return items
+
+
+def _about(sheet: _JudgeSheet, canaries: Canaries) -> dict[str, Any]:
+    """What is kept of a judge: how many canaries it isn't asked about, and its own pass rate in the run."""
+    judge = sheet.judge
+    of_metric = sum(canary.metric == judge.metric for canary in canaries.canaries)
+    return {
+        "metric": judge.metric,
+        "model": judge.model,
+        "left_out": of_metric - len(sheet.rows),
+        "passed": judge.passed,
+        "judged": len(judge.items),
+    }
+
+
+def _variants(judge: JudgedMetric, canaries: Sequence[Canary], first: int) -> dict[str, Variant]:
+    """A column for those that people pass, and one for those that they fail."""
+    verdicts = [verdict for verdict in VERDICTS if any(c.verdict == verdict for c in canaries)]
+    return {
+        verdict: Variant(
+            first + place,
+            f"{judge.metric}: people {verdict} it",
+            judge.model,
+            axes={"metric": judge.metric, "judge": judge.model, "verdict": verdict},
+        )
+        for place, verdict in enumerate(verdicts)
+    }

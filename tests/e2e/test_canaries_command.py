@@ -1,0 +1,162 @@
+"""Canaries on the command line: kept from labels, asked run after run, and a judge that drifts."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from evenhand.testing import FakeProvider, Rule, Script
+
+CONFIG = {
+    "prompts": ["Tell me of {{q}}"],
+    "providers": ["openai:chat:gpt-5-mini"],
+    "defaultTest": {
+        "options": {"provider": {"id": "openai:chat:gpt-5", "config": {"temperature": 0}}},
+        "assert": [{"type": "llm-rubric", "value": "is right", "metric": "right"}],
+    },
+    "tests": [{"vars": {"q": f"thing {i:02d}"}} for i in range(40)],
+}
+Evenhand = Callable[..., str]
+Start = Callable[[Sequence[Rule]], tuple[FakeProvider, Evenhand]]
+
+
+def says(passes: bool) -> str:
+    """A judge's answer."""
+    return json.dumps({"reason": "so", "pass": passes, "score": float(passes)})
+
+
+ANSWERS = [
+    Rule(
+        (f"Tell me of thing {i:02d}",),
+        f"Thing {i:02d}: {'WRONG' if i % 2 else 'fine'}",
+        model="gpt-5-mini",
+    )
+    for i in range(40)
+]
+SOUND = (
+    Rule(("WRONG",), says(False), model="gpt-5"),
+    Rule(reply=says(True), model="gpt-5"),
+)
+LENIENT = (Rule(reply=says(True), model="gpt-5"),)
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Start]:
+    """A provider with these rules for the judge, and a command line beside it."""
+    fakes: list[FakeProvider] = []
+
+    def started(judge: Sequence[Rule]) -> tuple[FakeProvider, Evenhand]:
+        (tmp_path / "promptfooconfig.json").write_text(json.dumps(CONFIG))
+        fake = FakeProvider(Script([*judge, *ANSWERS])).start()
+        fakes.append(fake)
+
+        def evenhand(*args: str, code: int = 0) -> str:
+            done = subprocess.run(
+                [sys.executable, "-c", "from evenhand.cli import main; main()", *args],
+                cwd=tmp_path,
+                env={**os.environ, **fake.env()},
+                capture_output=True,
+                text=True,
+                check=False,
+                timeout=120,
+            )
+            assert done.returncode == code, done.stdout + done.stderr
+            assert "Traceback" not in done.stderr
+            return done.stdout or done.stderr
+
+        return fake, evenhand
+
+    yield started
+    for fake in fakes:
+        fake.stop()
+
+
+def labelled(evenhand: Evenhand, folder: Path) -> None:
+    """A run, labelled as it should be."""
+    evenhand("run", ".", "--no-progress", "--no-table", code=1)
+    evenhand("label", "--draw", "40", "--seed", "1", "--to", "draw.csv")
+    with (folder / "draw.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    for row in rows:
+        row["verdict"] = "fail" if "WRONG" in row["output"] else "pass"
+    with (folder / "draw.csv").open("w", encoding="utf-8", newline="") as file:
+        table = csv.DictWriter(file, rows[0].keys())
+        table.writeheader()
+        table.writerows(rows)
+    evenhand("label", "--from", "draw.csv", "--by", "ann")
+
+
+def test_a_judge_that_drifts_is_told_from_a_system_that_does(start: Start, tmp_path: Path):
+    """Asked anew each time; the first check is what later ones are compared with; only a drift exits with 1."""
+    fake, evenhand = start(SOUND)
+    assert "there are no runs" in evenhand("canaries", code=2)
+    evenhand("run", ".", "--no-progress", "--no-table", code=1)
+    assert "canaries.json doesn't exist" in evenhand("canaries", code=2)
+    assert "has no labels" in evenhand("canaries", "--keep", "20", code=2)
+    labelled(evenhand, tmp_path)
+    assert "20 canaries written" in evenhand("canaries", "--keep", "20")
+    file = json.loads((tmp_path / "canaries.json").read_text("utf-8"))
+    assert [one["verdict"] for one in file["canaries"]].count("fail") == 10
+    before = fake.ledger.total
+    first = evenhand("canaries", "--no-progress")
+    assert "the first check of these canaries" in first
+    assert "right on 20 of 20 canaries, 100 % [83–100]" in first
+    assert fake.ledger.total == before + 20
+    second = json.loads(evenhand("canaries", "--no-progress", "--json"))
+    assert fake.ledger.total == before + 40, "the cache says nothing of today's judge"
+    (judge,) = second["judges"]
+    assert (judge["items"], judge["right"], judge["left_out"], judge["raw"]) == (20, 20, 0, 0.5)
+    assert judge["since"] == {
+        **judge["since"], "newly_wrong": 0, "newly_right": 0, "pairs": 20, "p": 1.0, "drifted": False,
+    }  # fmt: skip
+    evenhand("run", ".", "--no-progress", "--no-table", code=1)
+    assert "canaries of" in evenhand("show", "--list")
+
+    _, evenhand = start(LENIENT)
+    shown = evenhand("canaries", "--no-progress", code=1)
+    assert "the judge drifted since" in shown
+    assert "10 newly wrong, 0 newly right (p = 0.002)" in shown
+    assert "━━━━━━━━━━╌╌╌╌╌╌╌╌╌╌ 10/20" in shown
+    check = json.loads(evenhand("canaries", "--no-progress", "--json", code=1))
+    assert len(check["judges"][0]["history"]) == 4
+    assert json.loads(evenhand("canaries", check["check"], "--json", code=1)) == check
+    assert "asked judges about canaries" in evenhand("calibrate", check["check"], code=2)
+
+
+def test_canaries_of_cases_that_are_gone_are_left_out(start: Start, tmp_path: Path):
+    """Too few of them decide nothing; none at all, and a file that is none, are one message."""
+    _, evenhand = start(SOUND)
+    labelled(evenhand, tmp_path)
+    evenhand("canaries", "--keep", "8")
+    evenhand("canaries", "--no-progress")
+    cases = json.loads((tmp_path / "canaries.json").read_text("utf-8"))["canaries"]
+    kept = {one["output"].split()[1].removesuffix(":") for one in cases[:5]}
+    fewer = [test for test in CONFIG["tests"] if test["vars"]["q"].split()[1] in kept]  # type: ignore[index]
+    config = tmp_path / "promptfooconfig.json"
+    config.write_text(json.dumps({**CONFIG, "tests": fewer}))
+    assert "has changed since" in evenhand("canaries", code=2)
+    evenhand("run", ".", "--no-progress", "--no-table", code=1)
+    shown = evenhand("canaries", "--no-progress", code=3)
+    assert "not decided: 5 canaries can't show a drift, 6 or more can" in shown
+    assert "3 left out: the run has no such case" in shown
+    (tmp_path / "canaries.json").write_text('{"schema": "evenhand.canaries/2"}')
+    assert "is not a file of canaries" in evenhand("canaries", code=2)
+
+
+def test_a_check_of_canaries_out_of_budget_is_resumed(start: Start, tmp_path: Path):
+    """What was answered is not paid for again."""
+    fake, evenhand = start(SOUND)
+    labelled(evenhand, tmp_path)
+    evenhand("canaries", "--keep", "20")
+    before = fake.ledger.total
+    evenhand("canaries", "--no-progress", "--max-cost", "0.000001", code=4)
+    evenhand("resume", "--no-progress", "--max-cost", "100")
+    assert fake.ledger.total == before + 20
+    assert "the latest" not in evenhand("canaries", "--no-progress")

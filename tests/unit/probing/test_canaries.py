@@ -1,0 +1,102 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.unit.report.conftest import Make, make_run, result
+
+from evenhand.core.errors import UsageError
+from evenhand.core.score import Outcome
+from evenhand.probing.canaries import Canary, kept_canaries, read_canaries, write_canaries
+from evenhand.store.draws import add_metric_labels
+from evenhand.store.runfile import RunFile
+
+__all__ = ["make_run"]
+
+JUDGED = Outcome("rubric", "pass", 1.0, metric="right", metadata={"judge": "j"})
+
+
+async def labelled(make: Make, labels: dict[int, str], people: int = 1) -> RunFile:
+    """A run with an output for each label; outputs of cases 0 and 1 are equal."""
+    trials = [
+        result(i, case=f"c{i}", output=f"answer {max(i, 1)}", outcomes=(JUDGED,))
+        for i in range(max(labels) + 1)
+    ]
+    run = await make(trials)
+    for person in range(people):
+        add_metric_labels(run.path, f"p{person}", [(i, "right", v) for i, v in labels.items()])  # type: ignore[misc]
+    return RunFile.open(run.path)
+
+
+async def test_canaries_are_half_passes_and_half_fails_of_different_outputs(make_run: Make):
+    """As far as there are."""
+    with await labelled(make_run, {i: "pass" if i < 10 else "fail" for i in range(14)}) as run:
+        canaries = kept_canaries(run, 12)
+    verdicts = [one.verdict for one in canaries.canaries]
+    assert (verdicts.count("pass"), verdicts.count("fail")) == (6, 4)
+    assert len({one.output for one in canaries.canaries}) == 10
+
+
+async def test_what_people_are_split_on_is_no_canary(make_run: Make):
+    """Its verdict is not known."""
+    with await labelled(make_run, {1: "pass", 2: "fail"}, people=2) as run:
+        add_metric_labels(run.path, "p1", [(1, "right", "fail")])
+        with RunFile.open(run.path) as again:
+            canaries = kept_canaries(again, 10)
+    assert [(one.case, one.verdict) for one in canaries.canaries] == [("c2", "fail")]
+
+
+async def test_without_labels_there_are_none(make_run: Make):
+    """That is one message, and so is a metric that has none."""
+    run = await make_run([result(0, outcomes=(JUDGED,))])
+    with pytest.raises(UsageError, match="has no labels"):
+        kept_canaries(run, 10)
+    with await labelled(make_run, {0: "pass"}) as other, pytest.raises(UsageError):
+        kept_canaries(other, 10, ("colour",))
+
+
+async def test_a_file_of_canaries_is_read_as_it_was_written(make_run: Make, tmp_path: Path):
+    """The digest is of the canaries alone, whenever and of whatever run they were made."""
+    path = tmp_path / "canaries.json"
+    with await labelled(make_run, {1: "pass", 2: "fail"}) as run:
+        canaries = kept_canaries(run, 4)
+    write_canaries(canaries, path)
+    assert read_canaries(path) == canaries
+    path.write_text(path.read_text("utf-8").replace(canaries.run, "01KOTHER"), "utf-8")
+    assert read_canaries(path).digest == canaries.digest
+    path.write_text(path.read_text("utf-8").replace("answer 2", "answer 3"), "utf-8")
+    assert read_canaries(path).digest != canaries.digest
+    assert isinstance(canaries.canaries[0], Canary)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("no json", "is not a file of canaries"),
+        ('{"schema": "evenhand.canaries/2"}', "is not a file of canaries"),
+        ("[]", "is not a file of canaries"),
+        (
+            '{"schema": "evenhand.canaries/1", "run": "", "made_at": 0, "canaries": [{"metric": 1}]}',
+            "is not a file of canaries",
+        ),
+        (
+            '{"schema": "evenhand.canaries/1", "run": "", "made_at": 0, "canaries": []}',
+            "has no canaries in it",
+        ),
+    ],
+)
+def test_a_file_that_is_none_is_one_message(text: str, message: str, tmp_path: Path):
+    """Whatever is in it."""
+    path = tmp_path / "canaries.json"
+    path.write_text(text)
+    with pytest.raises(UsageError, match=message):
+        read_canaries(path)
+
+
+def test_a_file_that_is_not_there_or_cannot_be_written_is_one_message(tmp_path: Path):
+    """With what to do."""
+    with pytest.raises(UsageError, match="doesn't exist") as error:
+        read_canaries(tmp_path / "canaries.json")
+    assert "--keep" in error.value.hint
+    with pytest.raises(UsageError, match="cannot be read"):
+        read_canaries(tmp_path)
