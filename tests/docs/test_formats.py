@@ -28,6 +28,7 @@ from evenhand.core.requirement import PASSED, Bound, Requirement
 from evenhand.core.run import CallEnd, CallStart
 from evenhand.core.score import Outcome
 from evenhand.core.variant import Variant
+from evenhand.report.baseline_making import baseline_of
 from evenhand.report.calibration import calibrate
 from evenhand.report.comparing import compare
 from evenhand.report.console import estimate_row
@@ -193,6 +194,39 @@ async def test_the_page_on_checks_has_every_key_of_the_document():
 
 def _hinted(plan: Any) -> Any:
     return replace(plan, hints=[Problem("a.yaml", 1, 2, "odd", "Mend it.")])
+
+
+async def test_the_page_on_baselines_has_every_key_of_the_file(make_run: Make):  # noqa: F811
+    """Variants, scales, judges, numbers, and all that may be left out."""
+    judged = Outcome(
+        "kind", "pass", 0.8, metric="kindness", weight=2.0, named={"warmth": 0.5}, at_least=0.5,
+        at_most=0.9, metadata={"judge": "j", "prompt": "p/1"}, scale=(0, 1),
+    )  # fmt: skip
+    one = result(
+        0, case="x", outcomes=(judged,), named_scores={"kindness": 0.8}, description="a case"
+    )
+    run = await make_run(
+        [replace(one, cost_usd=0.1, scale=(0, 1)), result(1, case="y", ok=None)],
+        (Variant(0, "p", "m", eval="set.eval", axes={"model": "m"}),),
+        calls=[
+            (CallStart(0, "k", 0, "subject", "m", b"{}", None), CallEnd(b"{}", "provider")),
+            (CallStart(0, "l", 0, "judge", "m", b"{}", None), CallEnd(b"{}", "provider")),
+        ],
+        settings={"asked": {"offline": True}, "script": "abc"},
+    )
+    tables, seen = shapes("baseline-1.md"), set[str]()
+    head, *trials = (json.loads(line) for line in baseline_of(run, outputs=True).splitlines())
+    wrong = list(differences(head, "The header", tables, seen, "header"))
+    for trial in ({**trials[0], "checks": "c"}, *trials[1:]):
+        wrong += differences(trial, "trial", tables, seen, "trial")
+    assert wrong == []
+    every = {f"{heading}: {key}" for heading, rows in tables.items() for key in rows}
+    assert sorted(every - seen) == []
+    examples = re.findall(
+        r"```json\n(.*?)```", (FORMATS / "baseline-1.md").read_text("utf-8"), re.DOTALL
+    )
+    for text, heading in zip(examples, ("The header", "trial"), strict=True):
+        assert list(differences(json.loads(text), heading, tables, set(), "example")) == []
 
 
 @pytest.mark.parametrize("page", ["run-1.md", "compare-1.md", "check-1.md", "calibration-1.md"])

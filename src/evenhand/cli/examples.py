@@ -47,6 +47,10 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "evenhand compare :first :second --metric passed",
         "evenhand compare 01M7YPHZRR latest --margin 0.05",
     ),
+    "baseline": (
+        "evenhand baseline latest --to evals/baseline.evn",
+        "evenhand baseline 01M7YPHZRR --to baseline.evn --outputs",
+    ),
     "init": (
         "evenhand init my-evals",
         "evenhand init my-evals --python",

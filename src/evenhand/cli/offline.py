@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from evenhand.core.encoding import digest
 from evenhand.core.errors import UsageError
 
 
@@ -29,6 +30,12 @@ def offline_answers(folder: Path) -> Iterator[None]:
             yield
         finally:
             _restore(before)
+
+
+def script_digest(folder: Path) -> str:
+    """A digest of what the folder's offline.jsonl would answer; empty where there is none."""
+    script = folder / "offline.jsonl"
+    return digest(script.read_bytes()) if script.is_file() else ""
 
 
 def _restore(before: Mapping[str, str]) -> None:

@@ -112,6 +112,7 @@ def run(
     Every reply is saved as soon as it arrives. After Ctrl-C or a crash, `evenhand resume` continues the run without
     paying again for replies that it has.
     """
+    from evenhand.cli.offline import script_digest
     from evenhand.core.errors import NothingSelected
     from evenhand.documents.project import project_for
     from evenhand.engine.door import Settings
@@ -137,6 +138,8 @@ def run(
         "time_limit_s": session.time_limit,
         "retries": session.retries,
     }
+    if offline:
+        record["script"] = script_digest(asked.folder)
     calibrated = calibrated or project_for(asked.folder).calibrated
     if calibrated:
         record["calibrated"] = calibrated

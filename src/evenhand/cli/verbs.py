@@ -35,6 +35,7 @@ _COMMANDS = {
         "evenhand.cli.compare",
         "Compare two runs case by case.",
     ),
+    "baseline": ("evenhand.cli.baseline", "Write a run as a baseline that `gate` compares with."),
     "label": ("evenhand.cli.label", "Label a random draw of what judges judged."),
     "calibrate": ("evenhand.cli.calibrate", "Compare a run's judges with people's labels."),
     "rename": ("evenhand.cli.runs", "Rename a run."),
