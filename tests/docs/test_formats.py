@@ -28,11 +28,15 @@ from evenhand.core.requirement import PASSED, Bound, Requirement
 from evenhand.core.run import CallEnd, CallStart
 from evenhand.core.score import Outcome
 from evenhand.core.variant import Variant
+from evenhand.report.baseline_file import read_baseline, write_baseline
 from evenhand.report.baseline_making import baseline_of
 from evenhand.report.calibration import calibrate
 from evenhand.report.comparing import compare
 from evenhand.report.console import estimate_row
 from evenhand.report.document import trial_row, write_document
+from evenhand.report.gate_results import nothing
+from evenhand.report.gate_text import document as gate_document
+from evenhand.report.gating import gate
 from evenhand.report.precedent import Precedent
 from evenhand.store import schema
 from evenhand.store.draws import add_draw, add_metric_labels
@@ -229,7 +233,24 @@ async def test_the_page_on_baselines_has_every_key_of_the_file(make_run: Make): 
         assert list(differences(json.loads(text), heading, tables, set(), "example")) == []
 
 
-@pytest.mark.parametrize("page", ["run-1.md", "compare-1.md", "check-1.md", "calibration-1.md"])
+async def test_the_page_on_gates_has_every_key_of_the_document(
+    make_run: Make,  # noqa: F811
+    tmp_path: Path,
+):
+    """Decided and undecided ones, and one that had nothing to compare."""
+    run = await make_run(
+        summaries(), SUMMARIES, calls=[(CallStart(0, "k", 0, "subject", "m", b"{}", None), None)]
+    )
+    write_baseline(baseline_of(run), tmp_path / "b.evn")
+    baseline = read_baseline(tmp_path / "b.evn")
+    documents = [gate_document(gate(baseline, run, 0.05)), gate_document(nothing("no case", 0.05))]
+    agree("gate-1.md", documents)
+    assert {"because", "more_cases"} <= documents[0]["results"][0].keys()
+
+
+@pytest.mark.parametrize(
+    "page", ["run-1.md", "compare-1.md", "check-1.md", "calibration-1.md", "gate-1.md"]
+)
 def test_the_example_of_each_format_is_as_its_table_says(page: str):
     """It may leave keys out; it has none that there are not."""
     example_ = re.search(r"```json\n(.*?)```", (FORMATS / page).read_text("utf-8"), re.DOTALL)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from evenhand.core.errors import (
     BudgetStop,
@@ -15,6 +16,9 @@ from evenhand.core.errors import (
 from evenhand.core.ranges import EXIT_CODE
 from evenhand.core.run import RunStatus, VerdictWord
 from evenhand.stats.paired import Word
+
+if TYPE_CHECKING:
+    from evenhand.report.gate_results import GateVerdict
 
 PASSED = 0
 FAILED = 1
@@ -77,6 +81,28 @@ def failed_code(env: Mapping[str, str]) -> int | None:
 def code_for_comparison(word: Word) -> int:
     """The exit code of a comparison: FAILED where something is worse, NO_VERDICT where that is left open."""
     return {"worse": FAILED, "undecided": NO_VERDICT}.get(word, PASSED)
+
+
+def code_for_gate(
+    verdict: GateVerdict, status: RunStatus, signal: int = 0, *, undecided: str = ""
+) -> int:
+    """The exit code of a gate.
+
+    Args:
+        verdict: What it came to.
+        status: How its run ended.
+        signal: The signal that stopped it; 0 for none.
+        undecided: `pass` or `fail`: what an undecided gate of a finished run counts as; empty for neither.
+    """
+    if signal:
+        return 128 + signal
+    if status == "out_of_budget":
+        return OUT_OF_BUDGET
+    if verdict == "nothing":
+        return NOTHING_SELECTED
+    if verdict == "undecided" and status == "finished":
+        return {"pass": PASSED, "fail": FAILED}.get(undecided, NO_VERDICT)
+    return {"worse": FAILED, "undecided": NO_VERDICT}.get(verdict, PASSED)
 
 
 def code_of(error: EvenhandError) -> int:

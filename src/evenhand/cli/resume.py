@@ -9,7 +9,8 @@ import click
 
 from evenhand.cli.completing import complete_runs
 from evenhand.cli.grouped import GroupedCommand
-from evenhand.cli.session import Session, exit_code, run_asked, session_options
+from evenhand.cli.session import Session, exit_code, session_options
+from evenhand.cli.settling import run_asked
 from evenhand.cli.streams import tell
 from evenhand.core.errors import UsageError
 

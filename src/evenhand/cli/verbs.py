@@ -36,6 +36,7 @@ _COMMANDS = {
         "Compare two runs case by case.",
     ),
     "baseline": ("evenhand.cli.baseline", "Write a run as a baseline that `gate` compares with."),
+    "gate": ("evenhand.cli.gate", "Run, and say whether it became worse than a baseline."),
     "label": ("evenhand.cli.label", "Label a random draw of what judges judged."),
     "calibrate": ("evenhand.cli.calibrate", "Compare a run's judges with people's labels."),
     "rename": ("evenhand.cli.runs", "Rename a run."),
