@@ -109,13 +109,19 @@ def test_what_did_not_change_is_not_worse(folder: Folder):
     """Exit code 0, in words and as JSON."""
     folder.write()
     folder.baseline()
-    same = folder.gate()
+    same = folder.gate("--all")
     assert (same.code, same.err) == (0, "")
     assert "✓ passed: not worse · 0 points [-6, +6] over 60 cases" in same.out
-    document = folder.gate("--json").document
+    document = folder.gate("--json", "--all").document
     assert list(document) == KEYS
     assert (document["schema"], document["verdict"]) == ("evenhand.gate/1", "not worse")
     assert (document["asked"], document["taken"], document["of"]) == (60, 0, 60)
+    taken = folder.gate()
+    assert taken.code == 0
+    assert (
+        "✓ passed: not worse · 60 cases (nothing that is asked or checked has changed)" in taken.out
+    )
+    assert "0 of 60 trials run · 60 taken from the baseline" in taken.out
     (result,) = document["results"]
     assert (result["metric"], result["verdict"], result["cases"]) == ("passed", "not worse", 60)
     assert result["difference"].keys() == {"value", "low", "high"}

@@ -63,6 +63,12 @@ if TYPE_CHECKING:
     metavar="NAME",
     help="A metric where lower is better; may be repeated.",
 )
+@click.option(
+    "--all",
+    "everything",
+    is_flag=True,
+    help="Run all trials, also those of which nothing has changed since the baseline.",
+)
 @selecting
 @answering
 @click.option(
@@ -93,6 +99,7 @@ def gate(
     metrics: tuple[str, ...],
     lower: tuple[str, ...],
     offline_in_ci: bool,
+    everything: bool,
     **options: Any,
 ) -> int:
     """Run evals as `evenhand run` does, compare them with a baseline case by case, and say whether they became worse.
@@ -107,6 +114,7 @@ def gate(
     from evenhand.report.baseline_file import read_baseline
     from evenhand.report.gate_results import nothing
     from evenhand.report.gating import gate as gated
+    from evenhand.report.taking import FromBaseline
     from evenhand.store.runfile import RunFile
 
     session = Session.of(options)
@@ -133,15 +141,18 @@ def gate(
         # What is only a part of a run, or is taken from another one, is no evidence, and nobody's results.
         plan.options = replace(plan.options, closing=None, outputs=())
 
+    settings = settings_for(asked, session)
+    taking = None if everything else FromBaseline(before, str(settings.record.get("script", "")))
+    settings = replace(settings, taking=taking)
     try:
-        finished, plan = settled(
-            asked, settings_for(asked, session), None, session, prepared=prepared
-        )
+        finished, plan = settled(asked, settings, None, session, prepared=prepared)
     except NothingSelected as error:
         tell(safe_text(str(error)))
         return _printed(nothing(error.message, margin), session, undecided)
     with RunFile.open(finished.path) as run_file:
         outcome = gated(before, run_file, margin, metrics=metrics, lower=lower)
+    if taking is not None:
+        outcome = replace(outcome, notes=(*taking.notes(outcome.asked), *outcome.notes))
     code = _printed(outcome, session, undecided, finished.ending.signal)
     return code or (USAGE if plan.broken else code)
 
@@ -189,7 +200,8 @@ def _look_at_plan(baseline: Baseline, plan: Plan, file: str) -> None:
         return
     raise NothingSelected(
         f"{file} is of something else: it has no {'case' if pairs else 'variant'} in common with {plan.title}",
-        hint=f"It was made of {baseline.header.title!r}. Nothing was sent.",
+        hint=f"It was made of {baseline.header.title!r}. Nothing was sent."
+        + ("" if pairs else " Give each prompt a label that stays: variants are matched by it."),
     )
 
 

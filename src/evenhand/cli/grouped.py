@@ -8,7 +8,7 @@ import click
 
 GROUPS: Mapping[str, str] = {
     "What to run": "filter_ filter_pattern filter_metadata filter_range first sample seed filter_prompts "
-    "filter_providers filter_failing filter_failing_only filter_errors_only names case tag repeat configs",
+    "filter_providers filter_failing filter_failing_only filter_errors_only names case tag repeat configs everything",
     "Models": "model grader offline offline_in_ci definitions delay env_files",
     "Spending and limits": "concurrency max_cost no_cache retries time_limit",
     "Output": "outputs as_json calls verbose no_table no_progress no_write description",

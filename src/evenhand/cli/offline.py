@@ -9,6 +9,7 @@ from pathlib import Path
 
 from evenhand.core.encoding import digest
 from evenhand.core.errors import UsageError
+from evenhand.core.scripted import scripted_at
 
 
 @contextlib.contextmanager
@@ -24,7 +25,11 @@ def offline_answers(folder: Path) -> Iterator[None]:
             hint="It holds what models would answer, one rule a line; `evenhand init` makes one to start from.",
         )
     before = dict(os.environ)
-    with FakeProvider(Script.read(script)) as fake, away_from_home_unpaid():
+    with (
+        FakeProvider(Script.read(script)) as fake,
+        away_from_home_unpaid(),
+        scripted_at(fake.url),
+    ):
         os.environ.update(fake.env())
         try:
             yield

@@ -24,6 +24,7 @@ from evenhand.promptfoo.prompts import TextPrompt
 from evenhand.promptfoo.reader import Tests
 from evenhand.promptfoo.sources import content_digest
 from evenhand.promptfoo.survey import Survey, estimate
+from evenhand.promptfoo.test_identity import checks_of, test_digest
 from evenhand.promptfoo.tests import Test, takes
 from evenhand.promptfoo.variants import Combination
 
@@ -200,12 +201,20 @@ class Folder:
             if taken:
                 yield Row(
                     cases,
-                    partial(self._slots, test, taking, lonely, links, needed),
+                    partial(
+                        self._slots, test, taking, lonely, links, needed, self._checks(test, links)
+                    ),
                     test.repeats or self.repeats,
                     verdict_rule(test.threshold, expected.binding, expected.excusing),
                     referees=referees,
                     alone=test.alone,
                 )
+
+    def _checks(self, test: Test, links: Links | None) -> str:
+        """What a test expects, as a digest; empty where that can't be known before it is run."""
+        alone = links is None and self.trial_hooks is None
+        filters = self.config.value.get("nunjucksFilters")
+        return test_digest(test, self.config.base) if alone and not filters else ""
 
     def _slots(
         self,
@@ -214,6 +223,7 @@ class Folder:
         lonely: Problem | None,
         links: Links | None,
         needed: frozenset[int] | None,
+        of_test: str,
         case: Case,
         first: int,
     ) -> list[Slot]:
@@ -239,7 +249,8 @@ class Folder:
                 if needed and answers:
                     body.problem, problem = problem, None
             shown = {**test.shown, "vars": case.vars} if test.files else test.shown
-            slots.append(Slot(pair.variant, body, review, after, shown, problem))
+            checks = checks_of(test, of_test, pair)
+            slots.append(Slot(pair.variant, body, review, after, shown, problem, checks))
         return slots
 
 

@@ -11,6 +11,7 @@ from evenhand.core.encoding import digest
 from evenhand.core.errors import UsageError
 from evenhand.core.run import RunMeta, TrialResult
 from evenhand.core.score import Outcome
+from evenhand.core.scripted import journaled_name
 from evenhand.report.baseline import (
     SCHEMA,
     BaselineExpectation,
@@ -48,6 +49,12 @@ def baseline_of(run: RunFile, *, outputs: bool = False) -> bytes:
         _trial(trial, by_index[trial.variant], requests.get(trial.index, {}), outputs=outputs)
         for trial in run.trials()
     ]
+    taken = sum(bool(trial.taken) for trial in run.trials())
+    if taken:
+        raise UsageError(
+            f"run {short_id(meta.id)} took {count(taken, 'trial')} from a baseline: it is no run of its own",
+            hint="Make the baseline of a run (`evenhand run`), or of a gate with --all.",
+        )
     if not any(trial.expectations for trial in trials):
         raise UsageError(
             f"run {short_id(meta.id)} expects nothing of its outputs: nothing can be compared with it",
@@ -136,12 +143,14 @@ def _look_at(run: RunFile) -> None:
 
 
 def _requests(run: RunFile) -> Mapping[int, Mapping[str, set[str]]]:
-    """The hashes of the requests that each trial sent, or was answered from a cache, by role."""
+    """The hashes of the requests that each trial sent, or that a cache answered, by role."""
     requests: dict[int, dict[str, set[str]]] = {}
+    scripted = is_offline(run.meta)
     for call in run.calls():
-        if call.end is not None and not call.end.error:
+        if call.end is not None:
             of_trial = requests.setdefault(call.start.trial, {})
-            of_trial.setdefault(call.start.role, set()).add(call.start.key)
+            name = journaled_name(call.start.key, call.start.identity, scripted=scripted)
+            of_trial.setdefault(call.start.role, set()).add(name)
     return requests
 
 
@@ -159,6 +168,7 @@ def _trial(
         [_expectation(outcome) for outcome in trial.outcomes],
         sorted(requests.get("subject", ())),
         sorted(requests.get("judge", ())),
+        trial.checks,
         cost_usd=trial.cost_usd,
         output=trial.output if outputs else UNSET,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -95,7 +96,8 @@ def matched(first: Side, second: Side) -> tuple[list[tuple[int, int]], list[str]
     """The columns that belong together, in the first's order, and the names of those that have no counterpart.
 
     Columns named by their user belong together. Of whole runs those do that agree in eval, prompt and model; what is
-    left, in eval and prompt, then in eval and model, then in the eval: where no other could be meant.
+    left, in eval and prompt, then in eval, the prompt's file and model, then in eval and model, then in the eval: where
+    no other could be meant.
     """
     if first.column is not None and second.column is not None:
         return [(first.column, second.column)], []
@@ -126,10 +128,20 @@ def matched_variants(
 _LIKENESS: tuple[Callable[[Variant], tuple[str, ...]], ...] = (
     lambda v: (v.eval, v.prompt, v.model),
     lambda v: (v.eval, v.prompt),
+    lambda v: (v.eval, _file_of(v.prompt), v.model),
     lambda v: (v.eval, v.model),
     lambda v: (v.eval,),
     lambda _: (),
 )
+
+
+def _file_of(prompt: str) -> str:
+    """The file of a prompt without a label, which is called after its file and its beginning: `a.txt: Summarise …`."""
+    file, colon, _ = prompt.partition(": ")
+    return file if colon and _FILE.fullmatch(file) else prompt
+
+
+_FILE = re.compile(r"\S+\.\w+")
 
 
 def _columns(side: Side) -> list[Variant]:

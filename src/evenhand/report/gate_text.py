@@ -6,12 +6,14 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from evenhand.report.comparison_results import Compared
 from evenhand.report.comparison_text import amount, below, difference, sized
 from evenhand.report.gate_results import Gate, GateResult, GateVerdict
 from evenhand.report.ink import Ink
 from evenhand.report.variant_comparison import could_turn
 from evenhand.report.words import count, money, safe
 from evenhand.stats.gating import ONE_SIDED
+from evenhand.stats.paired import FEWEST, FEWEST_UNSCALED
 
 SCHEMA = "evenhand.gate/1"
 MARKS: Mapping[GateVerdict, tuple[str, str]] = {
@@ -38,7 +40,7 @@ def lines(gate: Gate, ink: Ink | None = None) -> list[str]:
         text.append(f"{_mark(result.verdict, paint)} {name}: {result.verdict}{_because(result)}")
         if result.compared is not None and result.verdict in ("worse", "undecided"):
             text += [f"    {line}" for line in below(result.compared)]
-    tests = sum(result.compared is not None for result in gate.results)
+    tests = sum(result.compared is not None and not result.why for result in gate.results)
     if tests > 1:
         text.append(f"corrected for {tests} results (Holm)")
     text.append(_asked(gate))
@@ -69,6 +71,8 @@ def _because(result: GateResult) -> str:
     if compared is None or compared.difference_range is None or result.verdict == "nothing":
         return f" ({result.why})" if result.why else ""
     unit = " points" if compared.data.rates else ""
+    if result.why:
+        return f" · {count(compared.n, 'case')} ({result.why})"
     low, high = amount(compared, compared.low), amount(compared, compared.high)
     moved = f"{difference(compared, compared.difference_range)}{unit} [{low}, {high}]"
     return f" · {moved} over {count(compared.n, 'case')}{_reason(result)}"
@@ -87,13 +91,21 @@ def _reason(result: GateResult) -> str:
     if result.verdict == "not worse":
         most = "no worse at all" if least <= 0 else f"at most {sized(compared, least)} worse"
         return f" ({most})"
-    reach = f"it may be {sized(compared, least)} worse" if math.isfinite(least) else "too few cases"
+    if compared.n < _fewest(compared):
+        few = f"{count(compared.n, 'case')} are too few" if compared.n > 1 else "1 case is too few"
+        return f" ({few}: it takes {_fewest(compared)} and more)"
+    reach = f"it may be {sized(compared, least)} worse"
     more = (
         f"; about {rounded(result.more)} more cases would decide it"
         if result.more is not None
         else "; more cases would hardly decide it"
     )
     return f" ({reach}{more})"
+
+
+def _fewest(compared: Compared) -> int:
+    """Of fewer cases nothing is said."""
+    return FEWEST if compared.data.least.scaled else FEWEST_UNSCALED
 
 
 def rounded(number: int) -> str:
@@ -109,7 +121,9 @@ def rounded(number: int) -> str:
 def _asked(gate: Gate) -> str:
     parts = [f"{gate.asked:,} of {count(gate.of, 'trial')} run"]
     if gate.taken:
-        parts.append(f"{gate.taken:,} taken from the baseline")
+        parts.append(
+            f"{gate.taken:,} taken from the baseline (same request, expectations, judges and code)"
+        )
     spent = "cost not known" if gate.cost_usd is None else f"{money(gate.cost_usd)} spent"
     return " · ".join((*parts, spent))
 

@@ -27,6 +27,7 @@ from evenhand.stats.multiple import holm
 from evenhand.stats.paired import Word
 from evenhand.store.runfile import RunFile
 
+UNCHANGED = "nothing that is asked or checked has changed"
 _VERDICTS: dict[Word, GateVerdict] = {
     "better": "better",
     "worse": "worse",
@@ -69,21 +70,26 @@ def gate(
     notes += [f"not in the baseline: variant {safe(str(one))}" for one in added]
     notes += list(_case_notes([(mine[i], theirs[j]) for i, j in pairs]))
     notes += list(_changes(baseline, run))
+    run_anew = {(trial.variant, trial.case) for trial in run.trials() if not trial.taken}
+    taken = sum(bool(trial.taken) for trial in run.trials())
     results: list[GateResult] = []
     for i, j in pairs:
+        common = mine[i].names.keys() & theirs[j].names.keys()
+        unchanged = bool(common) and not any((j, case) in run_anew for case in common)
         results += [
-            _compared(metric, names[j], mine[i], theirs[j], metric in lower)
+            _compared(metric, names[j], mine[i], theirs[j], metric in lower, unchanged=unchanged)
             for metric in _metrics(mine[i], theirs[j], metrics)
         ]
     return Gate(
         tuple(_judged(results, margin)),
         margin,
-        asked=totals.trials,
+        asked=totals.trials - taken,
+        taken=taken,
         of=meta.planned,
         cost_usd=totals.cost_usd,
         status=meta.status,
         notes=tuple(notes),
-        because=_nothing_asked(run, [(mine[i], theirs[j]) for i, j in pairs]),
+        because=_nothing_asked(run, [(mine[i], theirs[j]) for i, j in pairs], taken),
     )
 
 
@@ -94,7 +100,7 @@ def _expecting(trial: TrialResult) -> TrialResult:
     return trial
 
 
-def _nothing_asked(run: RunFile, pairs: Sequence[tuple[Seen, Seen]]) -> str:
+def _nothing_asked(run: RunFile, pairs: Sequence[tuple[Seen, Seen]], taken: int) -> str:
     """Why nothing can be concluded from a run as a whole; empty where something can."""
     totals = run.totals()
     if not totals.trials:
@@ -106,7 +112,7 @@ def _nothing_asked(run: RunFile, pairs: Sequence[tuple[Seen, Seen]]) -> str:
     if totals.errors == totals.trials:
         return f"all {count(totals.trials, 'trial')} ended in an error"
     # `echo` and stored outputs have no record; an eval set may call an application that asks its models by itself.
-    if not run.last_call() and not any(variant.eval for variant in run.meta.variants):
+    if not run.last_call() and not taken and not any(variant.eval for variant in run.meta.variants):
         return "no model was asked"
     return ""
 
@@ -118,8 +124,14 @@ def _metrics(mine: Seen, theirs: Seen, wanted: Sequence[str]) -> list[str]:
     return [name for name in wanted if name in mine.metrics or name in theirs.metrics]
 
 
-def _compared(metric: str, variant: str, mine: Seen, theirs: Seen, less: bool) -> GateResult:
-    """A metric of two columns; nothing is judged yet, but where there is nothing to judge."""
+def _compared(
+    metric: str, variant: str, mine: Seen, theirs: Seen, less: bool, *, unchanged: bool
+) -> GateResult:
+    """A metric of two columns; nothing is judged yet, but where there is nothing to judge.
+
+    Args:
+        unchanged: All of its trials were taken from the baseline: there is no difference to look for.
+    """
     for seen, who in ((mine, "baseline"), (theirs, "run")):
         if metric not in seen.metrics:
             return GateResult(metric, variant, "nothing", why=f"the {who} does not measure it")
@@ -133,24 +145,27 @@ def _compared(metric: str, variant: str, mine: Seen, theirs: Seen, less: bool) -
         why = f"the run has no value: {count(compared.n, 'case')} in error"
     elif not any(mine.metrics[metric][case].values for case in known if case in mine.names):
         why = "the baseline has no value: its trials are in error"
+    if not why and unchanged:
+        same = replace(compared, low=0.0, high=0.0)  # by what is known, and not by what was drawn
+        return GateResult(metric, variant, "not worse", same, UNCHANGED)
     return GateResult(metric, variant, "nothing" if why else "undecided", compared, why)
 
 
 def _judged(results: Sequence[GateResult], margin: float) -> Iterator[GateResult]:
     """The results with their verdicts, each in the light of how many they are."""
-    tests = [r.compared for r in results if r.compared is not None and r.verdict != "nothing"]
+    tests = [r.compared for r in results if r.compared is not None and r.verdict == "undecided"]
     alone = [compared.p_alone for compared in tests]
     place = 0
     for result in results:
         compared = result.compared
-        if compared is None or result.verdict == "nothing":
-            yield result
-            continue
-        if compared.data.rates and margin > 1:
+        if compared is not None and compared.data.rates and margin > 1:
             raise UsageError(
                 f"the margin is {margin:g}, and {result.metric} is a rate between 0 and 1",
                 hint=f"{margin:g} points are {margin / 100:g}.",
             )
+        if compared is None or result.verdict != "undecided":
+            yield result
+            continue
 
         def corrected(own: float, i: int = place) -> float:
             return holm([*alone[:i], own, *alone[i + 1 :]])[i]
@@ -203,6 +218,8 @@ def _case_notes(pairs: Iterable[tuple[Seen, Seen]]) -> Iterator[str]:
 
 def _changes(baseline: Baseline, run: RunFile) -> Iterator[str]:
     """What the numbers depend on and is otherwise now, apart from what is compared: judges and their calibration."""
+    if not sum(run.judge_calls()):
+        return  # what was taken was judged as the baseline was
     before, now = baseline.header.bound, bound_to(run)
     changed = [
         name

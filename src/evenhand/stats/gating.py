@@ -42,7 +42,7 @@ def gate_rule(
 
 
 def more_cases(data: Extremes, margin: float, *, lower: bool = False) -> int | None:
-    """About how many more cases would decide it, if they came out as these did.
+    """About how many more cases would decide it, if they came out as these did; with very few, the least it takes.
 
     Args:
         data: What is undecided.
@@ -58,10 +58,10 @@ def more_cases(data: Extremes, margin: float, *, lower: bool = False) -> int | N
     differences = turned(data.least) if lower else data.least
     fewest = FEWEST if differences.scaled else FEWEST_UNSCALED
     n = differences.n
+    if differences.n < fewest:
+        return fewest - n
     times = _times(differences, margin)
-    if times is None or times > MOST:
-        return None
-    return max(1, math.ceil(n * times) - n, fewest - n)
+    return None if times is None or times > MOST else max(1, math.ceil(n * times) - n)
 
 
 def _times(differences: Differences, margin: float) -> float | None:
