@@ -62,6 +62,7 @@ def python_digest(text: str) -> str:
     return _of_python(text)
 
 
+@lru_cache(maxsize=1024)
 def _of_python(text: str) -> str:
     tree = _parsed(text) or _parsed("def f():\n" + textwrap.indent(text, "    "))
     if tree is None or _imports(tree) is None or _imports(tree):

@@ -197,7 +197,7 @@ class TrialResult:
         input: The case's input, where it has one.
         expected: What the case says a right answer is.
         scale: The lowest and the highest score there can be; None where some scorer does not say.
-        checks: A digest of what is expected of the answer; see `Step.checks`.
+        checks: A digest of what is expected of the answer; see `evenhand.core.plan.Step.checks`.
         taken: The id of the run that it was taken from, as nothing that it depends on has changed since; empty for a
             trial that was run.
     """

@@ -92,9 +92,7 @@ class CallDesk:
             raise _unable(provider, prompt.task)
         request = provider.request(prompt)
         if role == "subject" and trial.fresh:
-            trial.checks = checks_of(trial.step, trial.vars, trial.metadata)
-            if self._taking is not None:
-                self._take(self._taking, trial, provider, request)
+            self._look_back(trial, provider, request)
         self.counts.calls += 1
         if not provider.paid:
             return await self._free(provider, request)
@@ -128,14 +126,19 @@ class CallDesk:
             return (await self._pay(start, provider, request))[0]
         return await self._shared(self._cache, start, provider, request)
 
-    def _take(self, taking: Taking, trial: LiveTrial, provider: Provider, request: Request) -> None:
-        """Ends a trial whose result an earlier run knows.
+    def _look_back(self, trial: LiveTrial, provider: Provider, request: Request) -> None:
+        """Notes what is expected of an answer, and ends a trial whose result an earlier run knows.
 
         Raises:
             Taken: It does.
         """
         alone: bool = getattr(provider, "answers_by_request_alone", False)
-        result = taking(trial.step, request_name(request), trial.checks, by_request_alone=alone)
+        if alone:
+            trial.checks = checks_of(trial.step, trial.vars, trial.metadata)
+        if self._taking is None:
+            return
+        name = request_name(request)
+        result = self._taking(trial.step, name, trial.checks, by_request_alone=alone)
         if result is not None:
             raise Taken(result)
 

@@ -18,13 +18,13 @@ from evenhand.core.selecting import Selector
 from evenhand.promptfoo.body import CellBody, described
 from evenhand.promptfoo.config import Config
 from evenhand.promptfoo.hooks import TrialHooks, finished, said_once
+from evenhand.promptfoo.identity import TestIdentity
 from evenhand.promptfoo.memory import Links
 from evenhand.promptfoo.models import FolderModels, Subject
 from evenhand.promptfoo.prompts import TextPrompt
 from evenhand.promptfoo.reader import Tests
 from evenhand.promptfoo.sources import content_digest
 from evenhand.promptfoo.survey import Survey, estimate
-from evenhand.promptfoo.test_identity import checks_of, test_digest
 from evenhand.promptfoo.tests import Test, takes
 from evenhand.promptfoo.variants import Combination
 
@@ -202,7 +202,13 @@ class Folder:
                 yield Row(
                     cases,
                     partial(
-                        self._slots, test, taking, lonely, links, needed, self._checks(test, links)
+                        self._slots,
+                        test,
+                        taking,
+                        lonely,
+                        links,
+                        needed,
+                        self._identity(test, links),
                     ),
                     test.repeats or self.repeats,
                     verdict_rule(test.threshold, expected.binding, expected.excusing),
@@ -210,11 +216,11 @@ class Folder:
                     alone=test.alone,
                 )
 
-    def _checks(self, test: Test, links: Links | None) -> str:
-        """What a test expects, as a digest; empty where that can't be known before it is run."""
+    def _identity(self, test: Test, links: Links | None) -> TestIdentity | None:
+        """What a test expects; None where that can't be known before it is run."""
         alone = links is None and self.trial_hooks is None
         filters = self.config.value.get("nunjucksFilters")
-        return test_digest(test, self.config.base) if alone and not filters else ""
+        return TestIdentity(test, self.config.base) if alone and not filters else None
 
     def _slots(
         self,
@@ -223,7 +229,7 @@ class Folder:
         lonely: Problem | None,
         links: Links | None,
         needed: frozenset[int] | None,
-        of_test: str,
+        identity: TestIdentity | None,
         case: Case,
         first: int,
     ) -> list[Slot]:
@@ -249,7 +255,7 @@ class Folder:
                 if needed and answers:
                     body.problem, problem = problem, None
             shown = {**test.shown, "vars": case.vars} if test.files else test.shown
-            checks = checks_of(test, of_test, pair)
+            checks = None if identity is None else partial(identity.checks, pair)
             slots.append(Slot(pair.variant, body, review, after, shown, problem, checks))
         return slots
 

@@ -46,7 +46,6 @@ class CaseBody:
     guard: Path | None
     verify: Path | None
 
-    @property
     def checks(self) -> str:
         """A digest of what is expected of the answer; empty where that can't be known: a hook looks at it, say."""
         case = self.case
