@@ -149,7 +149,8 @@ def _check(
             hint="Restore it, or make it anew: evenhand baseline RUN --to FILE.",
         )
     names = {one.name for one in header.variants}
-    if len(names) < len(header.variants) or any(trial.variant not in names for trial in trials):
+    named = {trial.variant for trial in trials} | {scale.variant for scale in header.scales}
+    if len(names) < len(header.variants) or named - names:
         raise UsageError(f"{path}: its trials and its variants do not go together", hint=MAKE_ANEW)
 
 

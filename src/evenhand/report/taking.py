@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from evenhand import __version__
 from evenhand.report.baseline import Baseline, BaselineTrial, result_of
-from evenhand.report.words import count
+from evenhand.report.words import count, short_id
 
 if TYPE_CHECKING:
     from evenhand.core.plan import Step
@@ -56,7 +56,8 @@ class FromBaseline:
             self.asked[why] += 1
             return None
         result = result_of(trial, step.index, step.variant.index)
-        return replace(result, taken=self._run, cost_usd=0.0)
+        reason = f"taken from the baseline of run {short_id(self._run)}: nothing has changed"
+        return replace(result, taken=self._run, cost_usd=0.0, reason=reason)
 
     def _looked_up(
         self, step: Step, request: str, checks: str, by_request_alone: bool
