@@ -188,6 +188,23 @@ def test_each_metric_of_each_variant_has_a_verdict(folder: Folder):
     assert [one["metric"] for one in only.document["results"]] == ["agrees"]
 
 
+def test_a_part_of_the_cases_is_compared_by_what_they_measure(folder: Folder):
+    """A metric of other cases is not missed."""
+    yes = {"type": "contains", "value": "yes"}
+    tests = [
+        {"vars": {"q": f"q{i}"}, "assert": [{**yes, "metric": "late"} if i > 49 else yes]}
+        for i in range(CASES)
+    ]
+    folder.write(tests=tests)
+    folder.baseline()
+    names = [one["metric"] for one in folder.gate("--json").document["results"]]
+    assert names == ["passed", "late"]
+    part = folder.gate("--json", "--first", "50")
+    assert (part.code, part.document["of"]) == (0, 50)
+    assert [one["metric"] for one in part.document["results"]] == ["passed"]
+    assert "10 cases only in the baseline" in " ".join(part.document["notes"])
+
+
 def test_errors_may_have_come_out_either_way(folder: Folder):
     """A few of them leave it open; that is no pass."""
     folder.write()
@@ -197,6 +214,10 @@ def test_errors_may_have_come_out_either_way(folder: Folder):
     open_ = folder.gate()
     assert open_.code == 3
     assert "10 trials in error could turn it" in open_.out
+    passed = folder.gate("--undecided", "pass")
+    assert passed.code == 3
+    assert "undecided does not count as pass here: errors could turn it" in passed.err
+    assert folder.gate("--undecided", "fail").code == 1
 
 
 def test_a_baseline_lives_beside_the_evals_and_is_found_from_anywhere(folder: Folder):

@@ -262,6 +262,15 @@ def test_a_worse_prompt_is_seen_on_what_was_asked(folder: Path, gate: Gate):
     assert document["taken"] == CASES
 
 
+def test_a_gate_that_runs_out_of_its_budget_is_no_pass(folder: Path, gate: Gate):
+    """Whatever undecided counts as."""
+    del folder
+    ended = gate("--all", "--max-cost", "0.0000001", "--undecided", "pass")
+    assert ended["code"] == 4
+    assert ended["verdict"] in ("undecided", "nothing")
+    assert ended["calls"] == 0
+
+
 def test_a_run_of_taken_trials_is_no_baseline(
     folder: Path, gate: Gate, capsys: pytest.CaptureFixture[str]
 ):

@@ -18,7 +18,7 @@ from evenhand.core.run import RunStatus, VerdictWord
 from evenhand.stats.paired import Word
 
 if TYPE_CHECKING:
-    from evenhand.report.gate_results import GateVerdict
+    from evenhand.report.gate_results import Gate
 
 PASSED = 0
 FAILED = 1
@@ -83,26 +83,25 @@ def code_for_comparison(word: Word) -> int:
     return {"worse": FAILED, "undecided": NO_VERDICT}.get(word, PASSED)
 
 
-def code_for_gate(
-    verdict: GateVerdict, status: RunStatus, signal: int = 0, *, undecided: str = ""
-) -> int:
+def code_for_gate(gate: Gate, signal: int = 0, undecided: str = "") -> int:
     """The exit code of a gate.
 
     Args:
-        verdict: What it came to.
-        status: How its run ended.
-        signal: The signal that stopped it; 0 for none.
-        undecided: `pass` or `fail`: what an undecided gate of a finished run counts as; empty for neither.
+        gate: What it came to.
+        signal: The signal that stopped its run; 0 for none.
+        undecided: `pass` or `fail`: what a gate counts as that too few cases leave undecided; empty for neither.
     """
     if signal:
         return 128 + signal
-    if status == "out_of_budget":
+    if gate.status == "out_of_budget":
         return OUT_OF_BUDGET
-    if verdict == "nothing":
+    if gate.verdict == "nothing":
         return NOTHING_SELECTED
-    if verdict == "undecided" and status == "finished":
-        return {"pass": PASSED, "fail": FAILED}.get(undecided, NO_VERDICT)
-    return {"worse": FAILED, "undecided": NO_VERDICT}.get(verdict, PASSED)
+    if gate.verdict == "undecided" and gate.status == "finished":
+        if undecided == "fail":
+            return FAILED
+        return PASSED if undecided == "pass" and not gate.errors_decide else NO_VERDICT
+    return {"worse": FAILED, "undecided": NO_VERDICT}.get(gate.verdict, PASSED)
 
 
 def code_of(error: EvenhandError) -> int:

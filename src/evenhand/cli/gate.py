@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from evenhand.cli.completing import complete_paths
-from evenhand.cli.exits import USAGE, code_for_gate
+from evenhand.cli.exits import FAILED, PASSED, USAGE, code_for_gate
 from evenhand.cli.grouped import GroupedCommand
 from evenhand.cli.numbers import Number
 from evenhand.cli.selecting import answering, asked_for, selecting
@@ -211,7 +211,7 @@ def _printed(gate: Gate, session: Session, undecided: str | None, signal: int = 
     from evenhand.report.ink import Ink
     from evenhand.report.words import put
 
-    code = code_for_gate(gate.verdict, gate.status, signal, undecided=undecided or "")
+    code = code_for_gate(gate, signal, undecided or "")
     with printing():
         if session.as_json:
             from evenhand.report.document import json_text, writer
@@ -220,8 +220,9 @@ def _printed(gate: Gate, session: Session, undecided: str | None, signal: int = 
         else:
             coloured = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
             put(sys.stdout, "".join(f"{line}\n" for line in lines(gate, Ink(coloured))))
-    if gate.verdict == "undecided" and undecided and gate.status == "finished":
-        tell(
-            f"undecided counts as {undecided}, as you said (--undecided, or gate.undecided of the project)"
-        )
+    if gate.verdict == "undecided" and undecided and code in (PASSED, FAILED):
+        tell(f"undecided counts as {undecided}, by --undecided or the project's gate.undecided")
+    elif gate.verdict == "undecided" and undecided == "pass":
+        why = "the run did not finish" if gate.status != "finished" else "errors could turn it"
+        tell(f"undecided does not count as pass here: {why}")
     return code

@@ -71,6 +71,14 @@ class Gate:
             return "undecided"
         return next(word for word in GRAVEST if word in words)
 
+    @property
+    def errors_decide(self) -> bool:
+        """Whether something is undecided because of trials in error: such a gate never counts as a pass."""
+        return any(
+            result.verdict == "undecided" and result.compared is not None and result.compared.open
+            for result in self.results
+        )
+
 
 def nothing(why: str, margin: float, of: int = 0) -> Gate:
     """A gate that had nothing to compare."""

@@ -118,10 +118,14 @@ def _nothing_asked(run: RunFile, pairs: Sequence[tuple[Seen, Seen]], taken: int)
 
 
 def _metrics(mine: Seen, theirs: Seen, wanted: Sequence[str]) -> list[str]:
-    """What is compared: what is named, or else all that the baseline has."""
-    if not wanted:
-        return list(mine.metrics)
-    return [name for name in wanted if name in mine.metrics or name in theirs.metrics]
+    """What is compared: what is named, or else all that the baseline has of the cases of both."""
+    if wanted:
+        return [name for name in wanted if name in mine.metrics or name in theirs.metrics]
+    return [
+        name
+        for name, cases in mine.metrics.items()
+        if any(cases[case].n for case in cases if case in theirs.names)
+    ]
 
 
 def _compared(
