@@ -44,7 +44,9 @@ Gate = Callable[..., dict[str, Any]]
 def fake(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeProvider]:
     """Answers yes, and judges all as kind; what it was asked is in its ledger."""
     verdict = {"pass": True, "score": 1, "reason": "kind"}
+    rating = {"reasoning": "It is kind.", "score": 5, "confidence": 0.9}
     rules = [
+        Rule(system="You rate an output", reply=rating),
         Rule(model="gpt-5", reply=verdict),
         Rule(model="gpt-5.2", reply=verdict),
         Rule(match=("Refuse",), reply="no"),
@@ -302,3 +304,113 @@ def test_the_folder_may_be_moved(folder: Path, gate: Gate, monkeypatch: pytest.M
             path.rename(inside / path.name)
     monkeypatch.chdir(inside)
     assert gate()["asked"] == 0
+
+
+EVAL = """\
+defaults: {judge: {model: "openai:chat:gpt-5"}}
+cases:
+  - name: one
+    inputs: {q: May I return one shoe?}
+    assert: [{contains: "yes"}]
+  - name: two
+    inputs: {q: May I return two shoes?}
+    assert: [{max_words: 20}, {type: contains, value: "yes"}]
+  - name: three
+    inputs: {q: May I return three shoes?}
+    rubric: It is kind.
+"""
+META = """\
+id: refunds
+title: Refunds
+summary: Refunds.
+status: draft
+version: 0.1.0
+created: 2026-11-23
+updated: 2026-11-23
+tags: []
+model: openai:chat:gpt-5-mini
+inputs:
+  - {name: q, required: true}
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new", "asked"),
+    [
+        ("eval.yml", "cases:", "# ours\ncases:", 0),
+        ("eval.yml", '"yes"}]', '"ye"}]', 2),
+        ("eval.yml", "max_words: 20", "max_words: 21", 1),
+        ("eval.yml", "It is kind", "It is very kind", 1),
+        ("eval.yml", "gpt-5", "gpt-5.2", 1),
+        ("eval.yml", "two shoes", "2 shoes", 1),
+        ("eval.yml", "- name: two", "- tags: [size]\n    name: two", 0),
+        ("meta.yml", "summary: Refunds", "summary: All refunds", 0),
+        ("prompt.xml", "{{q}}", "Now: {{q}}", 3),
+        ("verify.sh", "", "#!/bin/sh\nexit 0\n", 3),
+    ],
+)
+def test_what_is_asked_of_a_prompt_directory_after_an_edit(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    fake: FakeProvider,
+    capsys: pytest.CaptureFixture[str],
+    name: str,
+    old: str,
+    new: str,
+    asked: int,
+):
+    """Its own operators, typed assertions and rubrics; a hook is run. No evidence is added."""
+    del fake
+    monkeypatch.chdir(tmp_path)
+    prompt = tmp_path / "prompts" / "refunds"
+    prompt.mkdir(parents=True)
+    texts = {"eval.yml": EVAL, "meta.yml": META, "prompt.xml": "<p>{{q}}</p>\n", "verify.sh": ""}
+    for file, text in texts.items():
+        (prompt / file).write_text(text)
+    run = command(capsys, "run", "prompts/refunds", "--no-progress")
+    assert run[0] == 0, run
+    assert command(capsys, "baseline", "--to", "b.evn")[0] == 0
+    evidence = (prompt / ".eval.jsonl").read_bytes()
+    (prompt / name).write_text(texts[name].replace(old, new) if old else new)
+    if name == "verify.sh":
+        (prompt / name).chmod(0o755)
+    words = ("gate", "prompts/refunds", "--baseline", "b.evn", "--margin", "0.9", "--json")
+    document = json.loads(command(capsys, *words, "--no-progress", "--no-cache")[1])
+    assert (document["asked"], document["of"]) == (asked, 3), document["notes"]
+    assert (prompt / ".eval.jsonl").read_bytes() == evidence
+
+
+SHOES = """\
+from evenhand import Dataset, EvalSet
+from evenhand.scorers import Contains
+
+rows = [{"id": str(i), "input": f"{i} shoes?"} for i in range(6)]
+evals = EvalSet("shoes", data=Dataset.of(*rows), over={"model": ["openai:chat:gpt-5-mini"]})
+
+
+@evals.eval
+async def agrees(case, model, expect):
+    reply = await model.generate(case.input)
+    expect(reply.text, Contains("yes"))
+"""
+
+
+def test_an_eval_set_is_run_whole(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    fake: FakeProvider,
+    capsys: pytest.CaptureFixture[str],
+):
+    """What its application asks can't be known before."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "evals").mkdir()
+    (tmp_path / "evals" / "shoes_evals.py").write_text(SHOES)
+    ran = command(capsys, "run", "evals", "--no-progress")
+    assert ran[0] == 0, ran
+    assert command(capsys, "baseline", "--to", "b.evn")[0] == 0
+    before = fake.ledger.total
+    words = ("gate", "evals", "--baseline", "b.evn", "--margin", "0.5", "--json")
+    code, out, _ = command(capsys, *words, "--no-progress", "--no-cache")
+    document = json.loads(out)
+    assert (document["asked"], document["taken"], code) == (6, 0, 0)
+    assert fake.ledger.total - before == 6

@@ -134,7 +134,7 @@ class CallDesk:
         """
         alone: bool = getattr(provider, "answers_by_request_alone", False)
         if alone:
-            trial.checks = checks_of(trial.step, trial.vars, trial.metadata)
+            trial.checks = checks_of(trial.step, trial.vars)
         if self._taking is None:
             return
         name = request_name(request)

@@ -32,7 +32,7 @@ class Taking(Protocol):
         ...
 
 
-def checks_of(step: Step, variables: Mapping[str, Any], metadata: Mapping[str, Any]) -> str:
+def checks_of(step: Step, variables: Mapping[str, Any]) -> str:
     """A digest of what is expected of a trial's answer, and of the data that it is held against.
 
     Empty where that can't be known, or has no form in JSON.
@@ -42,7 +42,7 @@ def checks_of(step: Step, variables: Mapping[str, Any], metadata: Mapping[str, A
         return ""
     case = step.case
     try:
-        data = encode([variables, metadata, case.input, case.expected, case.context])
+        data = encode([variables, case.input, case.expected, case.context])
     except (TypeError, ValueError):
         return ""
     return digest(checks, data)

@@ -56,9 +56,10 @@ class TestIdentity:
             return ""
         rule = [test.threshold, sorted(expected.binding), sorted(expected.excusing)]
         beside = {key: value for key, value in test.raw.items() if key not in _READ}
-        told = [test.description, redacted(beside)] if self._code else []
+        told = [test.description, redacted(beside), test.metadata] if self._code else []
+        trace = test.metadata.get("trace")
         try:
-            return digest(assertions, *known, encode([rule, told]))
+            return digest(assertions, *known, encode([rule, told, trace]))
         except (TypeError, ValueError):
             return ""
 
