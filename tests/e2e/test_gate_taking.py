@@ -273,6 +273,17 @@ def test_a_gate_that_runs_out_of_its_budget_is_no_pass(folder: Path, gate: Gate)
     assert ended["calls"] == 0
 
 
+def test_the_run_of_a_gate_is_not_resumed(
+    folder: Path, gate: Gate, capsys: pytest.CaptureFixture[str]
+):
+    """It would be a run then, and evidence of trials that were never asked."""
+    edit("prompts/kind.txt", "Answer", "Break: answer")(folder)
+    assert gate()["code"] == 5, "all trials of a variant are in error"
+    code, _, err = command(capsys, "retry")
+    assert code == 2
+    assert "is a gate's" in err
+
+
 def test_a_run_of_taken_trials_is_no_baseline(
     folder: Path, gate: Gate, capsys: pytest.CaptureFixture[str]
 ):

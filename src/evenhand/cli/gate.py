@@ -141,7 +141,7 @@ def gate(
         # What is only a part of a run, or is taken from another one, is no evidence, and nobody's results.
         plan.options = replace(plan.options, closing=None, outputs=())
 
-    settings = settings_for(asked, session)
+    settings = settings_for(asked, session, gate=True)
     taking = None if everything else FromBaseline(before, str(settings.record.get("script", "")))
     settings = replace(settings, taking=taking)
     try:

@@ -83,6 +83,11 @@ def gone_on(run: str | None, session: Session, *, anew: bool = False) -> int:
             hint="Run what made it again: `evenhand dataset` and score_batch(…, resume=True) continue from there, and"
             " evals get from the cache what was answered already.",
         )
+    if record.get("gate"):
+        raise UsageError(
+            f"run {meta.id} is a gate's, which is not resumed",
+            hint="Run the gate again: answers that the cache has are not paid for twice.",
+        )
     settings = Settings(
         concurrency=session.concurrency or record.get("concurrency"),
         cache=False if session.no_cache or not record.get("cache", True) else None,
