@@ -395,3 +395,16 @@ def test_nothing_is_said_in_json_too(folder: Folder):
     assert list(ended.document) == KEYS
     assert (ended.document["verdict"], ended.document["of"]) == ("nothing", 0)
     assert ended.document["because"]
+
+
+@pytest.mark.parametrize("more", [(), ("--all",)], ids=["what changed", "all"])
+def test_our_own_example_is_gated(folder: Folder, monkeypatch: pytest.MonkeyPatch, more: list[str]):
+    """By the baseline that lives beside it, in CI."""
+    example = Path(__file__).resolve().parents[2] / "examples" / "judge"
+    for name in ("promptfooconfig.yaml", "messages.csv", "offline.jsonl", "baseline.evn"):
+        (folder.path / name).write_bytes((example / name).read_bytes())
+    monkeypatch.setenv("CI", "true")
+    words = ("--baseline", "baseline.evn", "--margin", "0.05", "--offline", "--offline-in-ci")
+    ended = folder.run("gate", *words, "--no-progress", "--json", *more)
+    assert ended.code == 0, ended.out + ended.err
+    assert {one["cases"] for one in ended.document["results"]} == {100}
