@@ -425,3 +425,70 @@ def test_an_eval_set_is_run_whole(
     document = json.loads(out)
     assert (document["asked"], document["taken"], code) == (6, 0, 0)
     assert fake.ledger.total - before == 6
+
+
+FILES = {
+    "promptfooconfig.yaml": """\
+prompts: ["Answer: {{q}}"]
+providers: [openai:chat:gpt-5-mini]
+env: {WORD: "yes"}
+defaultTest:
+  options:
+    rubricPrompt: file://judge.txt
+    transform: output.trim()
+tests:
+  - vars: {q: one, policy: file://policy.txt}
+    assert: [{type: contains, value: "{{policy}}"}]
+  - vars: {q: two}
+    assert: [{type: contains, value: file://want.txt}]
+  - vars: {q: three}
+    assert: [{type: contains, value: "{{env.WORD}}"}]
+  - vars: {q: four}
+    assert: [{type: llm-rubric, value: nice, provider: {id: openai:chat:gpt-4o, config: {temperature: 0.1}}}]
+  - vars: {q: five, extra: file://extra.py}
+    assert: [{type: javascript, value: "output.includes(context.vars.extra)"}]
+""",
+    "policy.txt": "yes",
+    "want.txt": "yes",
+    "judge.txt": "Judge {{output}} by {{rubric}}",
+    "extra.py": 'def get_var(name, prompt, other_vars):\n    return {"output": "yes"}\n',
+    "offline.jsonl": '{"match": "Judge", "reply": {"pass": true, "score": 1, "reason": "r"}}\n{"reply": " yes"}\n',
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new", "asked"),
+    [
+        ("policy.txt", "yes", "ye", 1),
+        ("want.txt", "yes", "ye", 1),
+        ("judge.txt", "Judge", "Judge well:", 1),
+        ("extra.py", '"yes"', '"ye"', 1),
+        ("promptfooconfig.yaml", "0.1", "0.2", 1),
+        ("promptfooconfig.yaml", "nice", "kind", 1),
+        ("promptfooconfig.yaml", 'WORD: "yes"', 'WORD: "ye"', 1),
+        ("promptfooconfig.yaml", "output.trim()", "output.trim().trim()", 5),
+        ("promptfooconfig.yaml", "transform: output.trim()", "transform: Date.now() && output", 5),
+        ("offline.jsonl", " yes", "yes!", 5),
+    ],
+)
+def test_what_looks_at_an_answer_counts_wherever_it_is_written(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    name: str,
+    old: str,
+    new: str,
+    asked: int,
+):
+    """Files of variables, values and judge prompts; settings of judges; the environment; transforms; the script."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("CI", raising=False)
+    for file, text in FILES.items():
+        (tmp_path / file).write_text(text)
+    assert command(capsys, "run", "--offline", "--no-progress")[0] == 0
+    assert command(capsys, "baseline", "--to", "b.evn")[0] == 0
+    words = ("gate", "--offline", "--baseline", "b.evn", "--margin", "0.9", "--json")
+    assert json.loads(command(capsys, *words, "--no-progress")[1])["asked"] == 0
+    edit(name, old, new)(tmp_path)
+    document = json.loads(command(capsys, *words, "--no-progress")[1])
+    assert document["asked"] == asked, document["notes"]

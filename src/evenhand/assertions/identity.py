@@ -76,7 +76,7 @@ def _identity(assertion: Assertion | None) -> bytes:
         "threshold": assertion.threshold,
         "weight": assertion.weight,
         "metric": assertion.metric,
-        "rubric": assertion.rubric_prompt,
+        "rubric": assertion.rubric_prompt if kind.asks else "",
         "config": assertion.config,
         "transform": _code(assertion.transform, base, "get_transform"),
         "context": _code(assertion.context_transform, base, "get_transform"),
