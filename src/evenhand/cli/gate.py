@@ -114,6 +114,7 @@ def gate(
     from evenhand.report.baseline_file import read_baseline
     from evenhand.report.gate_results import nothing
     from evenhand.report.gating import gate as gated
+    from evenhand.report.gating import look_at
     from evenhand.report.taking import FromBaseline
     from evenhand.store.runfile import RunFile
 
@@ -134,6 +135,7 @@ def gate(
             hint="Say how much worse you accept: --margin 0.03 is 3 points of a pass rate.",
         )
     before = read_baseline(Path(file))
+    look_at(before, margin, metrics, lower)
     _look_at_script(before, asked, file, offline_in_ci=offline_in_ci, env=os.environ)
 
     def prepared(plan: Plan) -> None:

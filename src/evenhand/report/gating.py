@@ -14,9 +14,9 @@ from dataclasses import replace
 from evenhand.core.errors import UsageError
 from evenhand.core.names import did_you_mean
 from evenhand.core.run import TrialResult
-from evenhand.report.baseline import Baseline
+from evenhand.report.baseline import Baseline, BaselineTrial
 from evenhand.report.baseline_making import bound_to
-from evenhand.report.case_values import BUILT_IN, Seen, read_trials
+from evenhand.report.case_values import PASSED, Seen, read_trials
 from evenhand.report.column_names import column_names
 from evenhand.report.comparison_sides import LISTED, matched_variants
 from evenhand.report.gate_results import Gate, GateResult, GateVerdict
@@ -54,8 +54,9 @@ def gate(
         lower: The metrics of which less is better, where their bounds do not say so.
 
     Raises:
-        UsageError: A metric that is named is nowhere, or the margin of a rate is above 1.
+        UsageError: The baseline lacks a metric that is named, or the margin of a rate is above 1.
     """
+    look_at(baseline, margin, metrics, lower)
     meta, totals = run.meta, run.totals()
     pairs, gone, added = matched_variants(baseline.variants, meta.variants)
     mine = read_trials(
@@ -64,7 +65,6 @@ def gate(
     theirs = read_trials(
         map(_expecting, run.trials()), {j for _, j in pairs}, metrics, scales=run.scales()
     )
-    _look_at_names([*mine.values(), *theirs.values()], metrics, lower)
     names = column_names(meta.variants)
     notes = [f"not in the run: variant {safe(str(one))}" for one in gone]
     notes += [f"not in the baseline: variant {safe(str(one))}" for one in added]
@@ -163,10 +163,7 @@ def _judged(results: Sequence[GateResult], margin: float) -> Iterator[GateResult
     for result in results:
         compared = result.compared
         if compared is not None and compared.data.rates and margin > 1:
-            raise UsageError(
-                f"the margin is {margin:g}, and {result.metric} is a rate between 0 and 1",
-                hint=f"{margin:g} points are {margin / 100:g}.",
-            )
+            raise _of_a_rate(margin, result.metric)
         if compared is None or result.verdict != "undecided":
             yield result
             continue
@@ -189,21 +186,45 @@ def _judged(results: Sequence[GateResult], margin: float) -> Iterator[GateResult
         )
 
 
-def _look_at_names(seen: Sequence[Seen], metrics: Sequence[str], lower: Collection[str]) -> None:
-    """That what is named is there.
+def look_at(
+    baseline: Baseline, margin: float, metrics: Sequence[str] = (), lower: Collection[str] = ()
+) -> None:
+    """That a baseline has what is to be compared, before anything is paid for.
+
+    Args:
+        baseline: It.
+        margin: How much worse is accepted.
+        metrics: What is to be compared; with none, all that it has.
+        lower: The metrics of which less is better.
 
     Raises:
-        UsageError: Something is not.
+        UsageError: It lacks a metric that is named, or the margin of a pass rate is above 1.
     """
-    known = list(dict.fromkeys((*BUILT_IN, *(name for one in seen for name in one.labels))))
-    listed = f"There are: {', '.join(map(safe, known[:LISTED]))}."
+    names = {name: None for trial in baseline.trials for name in _names(trial)}
+    known = [PASSED, "score", "cost", *names]
+    listed = f"It has: {', '.join(map(safe, known[:LISTED]))}."
     wrong = [
-        f"there is no metric {name!r}\n  {did_you_mean(name, known, listed)}"
+        f"the baseline has no metric {name!r}\n  {did_you_mean(name, known, listed)}"
         for name in dict.fromkeys((*metrics, *lower))
         if name not in known
     ]
-    if wrong and seen:
+    if wrong:
         raise UsageError("\n".join(wrong))
+    if margin > 1 and (not metrics or PASSED in metrics):
+        raise _of_a_rate(margin, PASSED)
+
+
+def _names(trial: BaselineTrial) -> Iterator[str]:
+    yield from trial.metrics
+    for one in trial.expectations:
+        yield from filter(None, (one.metric, one.name))
+
+
+def _of_a_rate(margin: float, metric: str) -> UsageError:
+    return UsageError(
+        f"the margin is {margin:g}, and {metric} is a rate between 0 and 1",
+        hint=f"{margin:g} points are {margin / 100:g}.",
+    )
 
 
 def _case_notes(pairs: Iterable[tuple[Seen, Seen]]) -> Iterator[str]:
