@@ -116,6 +116,7 @@ def gate(
     from evenhand.report.gating import gate as gated
     from evenhand.report.gating import look_at
     from evenhand.report.taking import FromBaseline
+    from evenhand.report.words import short_id
     from evenhand.store.runfile import RunFile
 
     session = Session.of(options)
@@ -153,9 +154,12 @@ def gate(
         return _printed(nothing(error.message, margin), session, undecided)
     with RunFile.open(finished.path) as run_file:
         outcome = gated(before, run_file, margin, metrics=metrics, lower=lower)
+        name = short_id(run_file.meta.id)
     if taking is not None:
         outcome = replace(outcome, notes=(*taking.notes(outcome.asked), *outcome.notes))
     code = _printed(outcome, session, undecided, finished.ending.signal)
+    if outcome.verdict in ("worse", "undecided", "nothing"):
+        tell(f"next: evenhand show {name} --where status:fail,error")
     return code or (USAGE if plan.broken else code)
 
 

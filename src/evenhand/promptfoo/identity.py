@@ -56,10 +56,10 @@ class TestIdentity:
             return ""
         rule = [test.threshold, sorted(expected.binding), sorted(expected.excusing)]
         beside = {key: value for key, value in test.raw.items() if key not in _READ}
-        told = [test.description, redacted(beside), test.metadata] if self._code else []
+        context = [test.description, redacted(beside), test.metadata] if self._code else []
         trace = test.metadata.get("trace")
         try:
-            return digest(assertions, *known, encode([rule, told, trace]))
+            return digest(assertions, *known, encode([rule, context, trace]))
         except (TypeError, ValueError):
             return ""
 
@@ -67,10 +67,10 @@ class TestIdentity:
         subject = pair.subject
         transform, provider = subject.transform, subject.provider
         known = code_digest(transform, pair.base, "get_transform") if transform else "none"
-        told = [provider.id, provider.label] if self._code else []
-        told += [pair.prompt.label] if transform else []
+        context = [provider.id, provider.label] if self._code else []
+        context += [pair.prompt.label] if transform else []
         declared = {name: subject.config[name] for name in _TOOLS if name in subject.config}
         try:
-            return digest(known, encode([told, declared])) if known else ""
+            return digest(known, encode([context, declared])) if known else ""
         except (TypeError, ValueError):
             return ""
