@@ -17,7 +17,7 @@ from typing import cast
 
 from evenhand.report.case_values import PASSED, Seen, Values
 from evenhand.report.grid import Grid
-from evenhand.report.pairing import judged, paired
+from evenhand.report.pairing import paired, with_verdicts
 from evenhand.report.variant_comparison import sentences
 from evenhand.stats.tallies import Tally, rate_of
 
@@ -50,7 +50,7 @@ def seen(column: dict[str, Tally]) -> Seen:
 def alarms(first: dict[str, Tally], second: dict[str, Tally]) -> tuple[bool, bool]:
     """Whether `compare` and the sentences find a difference."""
     pair = paired(PASSED, ("a", "b"), seen(first), seen(second), False, several=False)
-    (result,) = judged([pair], None)
+    (result,) = with_verdicts([pair], None)
     grid = SimpleNamespace(
         names=["a", "b"], evals=["", ""], tallies=[first, second], meet=lambda *_: True
     )

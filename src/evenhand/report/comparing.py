@@ -16,7 +16,7 @@ from evenhand.report.case_values import BUILT_IN, Seen, read
 from evenhand.report.column_names import column_names
 from evenhand.report.comparison_results import Compared, ComparedRuns
 from evenhand.report.comparison_sides import LISTED, RunSource, Side, matched, side_of
-from evenhand.report.pairing import judged, paired
+from evenhand.report.pairing import paired, with_verdicts
 from evenhand.report.words import safe, short_id
 from evenhand.store.catalogue import called
 
@@ -53,7 +53,7 @@ class Comparison(ComparedRuns):
     def of(self, metric: str) -> Comparison:
         """What it would be had this metric alone been asked for: p-values are corrected for its columns only."""
         kept = [result for result in self.results if result.metric == metric]
-        return replace(self, results=tuple(judged(kept, self.margin)))
+        return replace(self, results=tuple(with_verdicts(kept, self.margin)))
 
     def document(self) -> dict[str, Any]:
         """All of it as plain values, `evenhand.compare/1`: what `evenhand compare --json` prints."""
@@ -133,7 +133,7 @@ def compare(
                 hint=f"{margin:g} points are {margin / 100:g}.",
             )
     return Comparison(
-        str(first), str(second), tuple(judged(made, margin)), margin, cluster, tuple(notes)
+        str(first), str(second), tuple(with_verdicts(made, margin)), margin, cluster, tuple(notes)
     )
 
 

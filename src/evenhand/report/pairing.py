@@ -151,7 +151,7 @@ def _worst(difference: OpenNumber, lower: bool) -> float:
     return -difference.most if lower else difference.least
 
 
-def judged(made: Sequence[Compared], margin: float | None) -> Iterator[Compared]:
+def with_verdicts(made: Sequence[Compared], margin: float | None) -> Iterator[Compared]:
     """The results with their verdicts, each in the light of how many they are."""
     alone = [result.p_alone for result in made]
     for i, (result, p) in enumerate(zip(made, holm(alone), strict=True)):
