@@ -37,7 +37,9 @@ from evenhand.report.document import trial_row, write_document
 from evenhand.report.gate_results import nothing
 from evenhand.report.gate_text import document as gate_document
 from evenhand.report.gating import gate
+from evenhand.report.power import JudgeWorth, Pilot, Power
 from evenhand.report.precedent import Precedent
+from evenhand.report.selective import selective_verdicts
 from evenhand.store import schema
 from evenhand.store.draws import add_draw, add_metric_labels
 from evenhand.store.labels import append_labels
@@ -55,6 +57,9 @@ _TYPES = {
     "object": dict,
     "any": object,
 }
+
+RUBRIC = Outcome("rubric", "pass", 1.0, metadata={"judge": "echo", "prompt": "llm-rubric/1"})
+JUDGE_CALL = CallStart(0, "l", 0, "judge", "echo", b"{}", None)
 
 Shapes = Mapping[str, Mapping[str, tuple[str, str]]]
 
@@ -120,13 +125,12 @@ async def test_the_page_on_runs_has_every_key_of_the_document(make_run: Make):  
     preferred = Outcome(
         "kinder", "pass", 1.0, metadata={"winner": "output", "consistent": True, "orders": [{}, {}]}
     )
-    rubric = Outcome("rubric", "pass", 1.0, metadata={"judge": "echo", "prompt": "llm-rubric/1"})
     label = Outcome(
         "label", "fail", 0.0, metadata={"expected_label": "a", "answered_label": "zebra"}
     )
     trials = [
         result(
-            0, case="x", outcomes=(found, preferred, rubric), metadata={"tags": ["t"]}, expected="a"
+            0, case="x", outcomes=(found, preferred, RUBRIC), metadata={"tags": ["t"]}, expected="a"
         ),
         result(1, case="x", outcomes=(label,), repeat=1, ok=False, input="in", expected="a"),
         result(2, case="y", ok=None),
@@ -135,7 +139,7 @@ async def test_the_page_on_runs_has_every_key_of_the_document(make_run: Make):  
     call = CallStart(0, "k", 0, "subject", "echo", b"{}", None)
     calls = [
         (call, CallEnd(b"{}", "provider", 0.1, 1, 1, 0.1, "m")),
-        (CallStart(0, "l", 0, "judge", "echo", b"{}", None), None),
+        (JUDGE_CALL, None),
     ]
     run = await make_run(
         trials,
@@ -148,7 +152,8 @@ async def test_the_page_on_runs_has_every_key_of_the_document(make_run: Make):  
     add_draw(run.path, 1, ["rubric"], 1, [0])
     add_metric_labels(run.path, "ann", [(0, "rubric", "pass")])
     add_metric_labels(run.path, "bo", [(0, "rubric", "pass")])
-    agree("calibration-1.md", [calibrate(run).document()])
+    decided = {key: one.document() for key, one in selective_verdicts(run, 0.1).items()}
+    agree("calibration-1.md", [calibrate(run).document(), calibrate(run).document(decided)])
     batch = await make_run(
         [result(0, case="x", named_scores={"RR": 1.0}, metadata={"tags": ["t"]})],
         config={"metrics": [{"name": "RR", "best": 1, "counted": True}]},
@@ -169,13 +174,26 @@ async def test_the_page_on_comparisons_has_every_key_of_the_document(make_run: M
          for v in (i % 2,)],
         SUMMARIES[:2],
     )  # fmt: skip
+    judged = await make_run(
+        [result(i, case="x", variant=i, outcomes=(RUBRIC,)) for i in (0, 1)],
+        SUMMARIES[::2],
+        calls=[(JUDGE_CALL, None)],
+    )  # fmt: skip
     agree(
         "compare-1.md",
         [
             compare(f"{run.path}:basic", f"{run.path}:best").document(),
             compare(f"{errors.path}:basic", f"{errors.path}:better").document(),
+            compare(f"{judged.path}:basic", f"{judged.path}:best").document(),
         ],
     )
+
+
+async def test_the_page_on_power_has_every_key_of_the_document():
+    """From numbers, with repeats and a judge, and without."""
+    judges = [JudgeWorth("a", 0.8, 0.5, 100), JudgeWorth("", 0.8, None, None)]
+    pilots = Pilot(0.8, 0.2, 0.1, 50, judges), Pilot(0.8)
+    agree("power-1.md", [Power(pilot, 0.05, 0.05).document() for pilot in pilots])
 
 
 async def test_the_page_on_checks_has_every_key_of_the_document():
@@ -249,7 +267,8 @@ async def test_the_page_on_gates_has_every_key_of_the_document(
 
 
 @pytest.mark.parametrize(
-    "page", ["run-1.md", "compare-1.md", "check-1.md", "calibration-1.md", "gate-1.md"]
+    "page",
+    ["run-1.md", "compare-1.md", "check-1.md", "calibration-1.md", "gate-1.md", "power-1.md"],
 )
 def test_the_example_of_each_format_is_as_its_table_says(page: str):
     """It may leave keys out; it has none that there are not."""

@@ -5,8 +5,11 @@ from __future__ import annotations
 import csv
 import json
 import os
+import pty
+import select
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -125,3 +128,90 @@ def test_labelling_without_a_terminal_says_how_to_do_it_in_a_file(
     done = evenhand("calibrate")
     assert (done.returncode, "no verdict" in done.stdout) == (0, True)
     assert not (tmp_path / "calibration.json").exists()
+
+
+def test_somebody_labels_in_a_terminal_key_by_key(provider: FakeProvider, tmp_path: Path):
+    """A rule first; then verdicts, a score, a note, a failure code, an undo; what was given is kept when they quit."""
+    (tmp_path / "promptfooconfig.json").write_text(json.dumps(CONFIG))
+    env = {**os.environ, **provider.env(), "TERM": "xterm"}
+    command = [sys.executable, "-c", "from evenhand.cli import main; main()"]
+    subprocess.run(
+        [*command, "run", ".", "--no-progress"], cwd=tmp_path, env=env, check=False, timeout=120,
+        capture_output=True,
+    )  # fmt: skip
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        [*command, "label", "--draw", "4", "--seed", "1", "--by", "ann"],
+        cwd=tmp_path, env=env, stdin=theirs, stdout=theirs, stderr=theirs, close_fds=True,
+    )  # fmt: skip
+    os.close(theirs)
+    screen = _Screen(ours)
+    screen.wait("rule")
+    screen.type("No scorn.\r")
+    screen.wait("q quit")
+    assert "1 of 4" in screen.text
+    assert "passes if: No scorn." in screen.text
+    assert "kindness" in screen.text
+    screen.type("c")
+    screen.wait("failure code")
+    screen.type("too cold\r")
+    screen.wait("q quit")
+    assert "your failure code: too cold" in screen.text
+    screen.type("2")
+    screen.wait("q quit")
+    screen.type("f")
+    screen.wait("2 of 4")
+    screen.wait("q quit")
+    screen.type("n")
+    screen.wait("note")
+    screen.type("fine\r")
+    screen.wait("your note: fine")
+    screen.wait("q quit")
+    screen.type("p")
+    screen.wait("3 of 4")
+    screen.wait("q quit")
+    screen.type("u")
+    screen.wait("2 of 4")
+    screen.wait("q quit")
+    screen.type("q")
+    screen.wait("evenhand calibrate")
+    assert process.wait(30) == 0
+    os.close(ours)
+    assert "1 label by ann" in screen.text
+
+    def evenhand(*args: str) -> str:
+        done = subprocess.run(
+            [*command, *args], cwd=tmp_path, env=env, capture_output=True, text=True, check=False, timeout=120
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    assert "too cold   100 % [21–100]" in evenhand("label", "--codes")
+    assert "tone   100 % [21–100]" in evenhand("label", "--rename", "too cold=tone")
+    (judge,) = json.loads(evenhand("calibrate", "--json", "--no-write"))["judges"]
+    assert judge["labels"] == 1
+
+
+class _Screen:
+    """What a program writes to a terminal since it was last typed at."""
+
+    def __init__(self, terminal: int) -> None:
+        self._terminal = terminal
+        self.text = ""
+
+    def wait(self, words: str, seconds: float = 60) -> None:
+        """Reads until these words are there, and the program waits for a key."""
+        until = time.monotonic() + seconds
+        while words not in self.text:
+            assert time.monotonic() < until, self.text
+            if select.select([self._terminal], [], [], 0.2)[0]:
+                try:
+                    self.text += os.read(self._terminal, 65536).decode("utf-8", "replace")
+                except OSError:  # the program is gone
+                    assert words in self.text, self.text
+        time.sleep(0.3)  # it empties its input once more before it reads a key
+
+    def type(self, keys: str) -> None:
+        """Presses keys."""
+        self.text = ""
+        os.write(self._terminal, keys.encode())

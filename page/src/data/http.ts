@@ -1,6 +1,6 @@
 /** The data of a page that `evenhand view` serves: its JSON API. */
 import { Problem } from "./problem";
-import type { Block, Call, Cell, Comparison, DataSource, Exported, Head, Label, MeasuredColumn, NewLabel, Notes, Preview, Remarks, RunSummary, Sought, Summary } from "./source";
+import type { Block, Call, Cell, Comparison, DataSource, Draw, Exported, Head, Label, MeasuredColumn, NewLabel, Notes, Preview, Remarks, RunSummary, Sought, Summary } from "./source";
 
 const AWAY = "`evenhand view` does not answer";
 const START_AGAIN = "It was stopped, or was started again: open the link that it prints.";
@@ -63,6 +63,22 @@ export class Http implements DataSource {
 
   label(run: string, label: NewLabel): Promise<Label> {
     return post(`${at(run)}/labels`, label);
+  }
+
+  drawn(run: string, author: string): Promise<Draw> {
+    return get(`${at(run)}/draw?author=${encodeURIComponent(author)}`);
+  }
+
+  async drawMore(run: string, size: number): Promise<void> {
+    await post(`${at(run)}/draw`, { size });
+  }
+
+  async keepRule(run: string, metric: string, rule: string): Promise<void> {
+    await post(`${at(run)}/rules`, { metric, rule });
+  }
+
+  async keepVerdict(run: string, said: { index: number; metric: string; verdict: "pass" | "fail" | null; author: string }): Promise<void> {
+    await post(`${at(run)}/verdicts`, said);
   }
 
   measures(run: string): Promise<readonly MeasuredColumn[]> {

@@ -108,6 +108,21 @@ export interface Usage {
   readonly cost_usd: number | null;
 }
 
+/** The pass rate of a judged metric in one column. */
+export interface JudgedRate {
+  readonly metric: string;
+  readonly column: number;
+  /** As the judge has it; `n` counts its verdicts. */
+  readonly raw: Interval;
+  /** As people would have found it; `n` counts labels. */
+  readonly corrected: Interval | null;
+  readonly status: "fresh" | "stale" | "missing";
+  /** It is corrected, and the calibration says that the judge may be used. */
+  readonly trusted: boolean;
+  /** Where it stands, in words: corrected beside raw, or not checked against people. */
+  readonly words: string;
+}
+
 /** A run as a whole: enough for the first paint. */
 export interface Head extends RunSummary {
   /** Grows whenever the run file does. */
@@ -120,6 +135,8 @@ export interface Head extends RunSummary {
   /** What the run's data can say, in sentences. */
   readonly findings: readonly string[];
   readonly warnings: readonly string[];
+  /** The pass rates that judges gave; none while the run goes on. */
+  readonly judged: readonly JudgedRate[];
   /** The configuration as read, and how the run was started; secrets removed. */
   readonly config: unknown;
   readonly settings: unknown;
@@ -130,7 +147,7 @@ export interface Head extends RunSummary {
 }
 
 /** What takes a look at every trial of a run: to be put into a partial head, key by key, once it is painted. */
-export type Notes = Pick<Head, "rate" | "columns" | "usage" | "findings" | "warnings">;
+export type Notes = Pick<Head, "rate" | "columns" | "usage" | "findings" | "warnings" | "judged">;
 
 /**
  * A block of cells: parallel arrays, one entry for each settled trial, in the plan's order. Rows are cases; a block brings
@@ -272,7 +289,7 @@ export interface Label {
   readonly at: number;
   readonly author: string;
   readonly index: number;
-  readonly field: "verdict" | "score" | "note" | "star";
+  readonly field: "verdict" | "score" | "note" | "star" | "code";
   /** verdict: pass or fail; score: 1 to 5; note: text; star: true. null takes back what was said. */
   readonly value: string | number | boolean | null;
   /** Whether the variant and the verdicts were hidden while it was given. */
@@ -423,6 +440,32 @@ export interface MeasuredColumn {
   readonly partial: boolean;
 }
 
+/** One drawn output under one metric, and what this person said of it; nothing of what the judge said. */
+export interface DrawnItem {
+  readonly index: number;
+  readonly metric: string;
+  /** What it is an answer to. */
+  readonly material: string;
+  readonly output: string;
+  readonly verdict: "pass" | "fail" | null;
+  readonly code: string;
+  readonly note: string;
+}
+
+/** What a person has to label, in the order of the draw; no items before something is drawn. */
+export interface Draw {
+  /** Outputs that a judge judged. */
+  readonly judged: number;
+  readonly metrics: readonly string[];
+  /** What makes an output pass, by metric. */
+  readonly rules: Readonly<Record<string, string>>;
+  readonly items: readonly DrawnItem[];
+  /** Failure codes that were given, the most frequent first. */
+  readonly codes: readonly string[];
+  /** What the labels are worth so far, a line for each judge. */
+  readonly worth: readonly string[];
+}
+
 /** What is said of a run: an empty title gives it back its own. */
 export interface Remarks {
   readonly title?: string;
@@ -459,6 +502,12 @@ export interface DataSource {
   summary(run: string): Promise<Summary>;
   /** The run's cells, block by block, in the plan's order. */
   blocks(run: string): AsyncIterable<Block>;
+  /** What this person has to label. Over HTTP: GET /api/runs/{id}/draw. */
+  drawn?(run: string, author: string): Promise<Draw>;
+  /** Draws more; keeps a rule; keeps a verdict, null takes it back. */
+  drawMore?(run: string, size: number): Promise<void>;
+  keepRule?(run: string, metric: string, rule: string): Promise<void>;
+  keepVerdict?(run: string, said: { index: number; metric: string; verdict: "pass" | "fail" | null; author: string }): Promise<void>;
   /** `signal` calls it off when the cells are no longer in sight. */
   previews(run: string, cells: readonly number[], signal?: AbortSignal): Promise<readonly Preview[]>;
   cell(run: string, index: number): Promise<Cell>;

@@ -13,6 +13,7 @@ export interface Said {
   readonly score?: number;
   readonly star?: boolean;
   readonly note?: string;
+  readonly code?: string;
   /** The verdict or the score was given while the variant and the verdicts were hidden. */
   readonly blind: boolean;
 }
@@ -26,19 +27,20 @@ export function standing(events: readonly Label[]): readonly Said[] {
     by.set(event.author, fields);
   }
   return Array.from(by, ([author, fields]) => said(author, fields)).filter(
-    (one) => one.verdict !== undefined || one.score !== undefined || one.star !== undefined || one.note !== undefined,
+    (one) => one.verdict !== undefined || one.score !== undefined || one.star !== undefined || one.note !== undefined || one.code !== undefined,
   );
 }
 
 function said(author: string, fields: ReadonlyMap<Field, Label>): Said {
   const value = (field: Field): Value => fields.get(field)?.value ?? null;
-  const [verdict, score, star, note] = [value("verdict"), value("score"), value("star"), value("note")];
+  const [verdict, score, star, note, code] = [value("verdict"), value("score"), value("star"), value("note"), value("code")];
   return {
     author,
     ...(verdict === "pass" || verdict === "fail" ? { verdict } : {}),
     ...(typeof score === "number" ? { score } : {}),
     ...(star === true ? { star } : {}),
     ...(typeof note === "string" && note !== "" ? { note } : {}),
+    ...(typeof code === "string" && code !== "" ? { code } : {}),
     blind: [fields.get("verdict"), fields.get("score")].some((event) => event?.blind === true && event.value !== null),
   };
 }

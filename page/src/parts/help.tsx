@@ -14,6 +14,7 @@ const KEYS: readonly Group[] = [
     ["Esc", "close"],
     ["g r", "list of runs"],
     ["g m", "matrix"],
+    ["g l", "label a random draw"],
     ["g s", "summary: requirements, tags, labels"],
     ["g c", "charts"],
     ["g v", "comparison"],
@@ -39,7 +40,7 @@ const KEYS: readonly Group[] = [
 
 /** What has a meaning there: a report in one file has no list of runs, and cannot be labelled. */
 function keysOf({ live, writable }: DataSource): readonly Group[] {
-  return KEYS.filter(([group]) => writable || group !== "Label").map(([group, keys]) => [group, keys.filter(([key]) => live || (key !== "g r" && key !== "g h"))]);
+  return KEYS.filter(([group]) => writable || group !== "Label").map(([group, keys]) => [group, keys.filter(([key]) => live || (key !== "g r" && key !== "g h" && key !== "g l"))]);
 }
 
 export function Help({ source, close }: { source: DataSource; close: () => void }) {

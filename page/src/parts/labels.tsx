@@ -83,7 +83,7 @@ function Note({ note, noting, noted, say }: { note: string; noting: boolean; not
   );
 }
 
-function Author({ author, name }: { author: string; name: (author: string) => void }) {
+export function Author({ author, name }: { author: string; name: (author: string) => void }) {
   const [text, setText] = useState(author); // what is being written outlives a drawing of the page
   return (
     <label class="author">
@@ -107,6 +107,7 @@ export function Standing({ said }: { said: readonly Said[] }) {
           {one.score !== undefined && <span>{one.score} of 5</span>}{" "}
           {one.star === true && <span><span aria-hidden="true">★</span><span class="unseen">starred</span></span>}{" "}
           {one.blind && <span class="chip" title="Variant and verdicts were hidden">blind</span>}
+          {one.code !== undefined && <span class="chip" title="Failure code">{shown(one.code)}</span>}
           {one.note !== undefined && <p class="standing-note" dir="auto">{shown(one.note)}</p>}
         </li>
       ))}

@@ -1,6 +1,7 @@
 /** What a run is and what it came to: title, verdict, totals, and what its data can say. */
 import type { Head } from "../data/source";
 import { rateFrom } from "../model/rate";
+import { JudgedNotice } from "./judged";
 import { Menu } from "./menu";
 import { count, grouped, money, passed, seconds, sentences, tokens, when } from "./marks";
 import { shown } from "./text";
@@ -34,6 +35,7 @@ export function RunTotals({ head, blind, live }: { head: Head; blind: boolean; l
     <div class="totals">
       {facts.filter((fact) => fact !== "").map((fact) => <span key={fact}>{fact}</span>)}
       <span>{when(head.created_at)}</span>
+      {!blind && <JudgedNotice head={head} />}
       {!blind && <Notices title="finding" of={head.findings} />}
       <Notices title="warning" of={head.warnings} />
       {head.message !== "" && <span class="totals-message">{shown(sentences(head.message))}</span>}

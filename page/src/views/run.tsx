@@ -25,6 +25,7 @@ import { Charts } from "./charts";
 import { ComparisonView } from "./comparison";
 import { Drawer } from "./drawer";
 import { History } from "./history";
+import { LabelView } from "./label";
 import { MatrixView } from "./matrixview";
 import { SummaryView } from "./summary";
 
@@ -47,6 +48,7 @@ export function RunPage({ source, state, go }: Props) {
     },
     "g r": () => (source.live ? go({ ...START }) : false),
     "g m": () => go({ view: "matrix" }),
+    "g l": () => (source.live ? go({ view: "label" }) : false),
     "g s": () => go({ view: "summary" }),
     "g c": () => go({ view: "charts" }),
     "g v": () => go({ view: "comparison" }),
@@ -62,7 +64,7 @@ export function RunPage({ source, state, go }: Props) {
   }, [head, state.view]);
   return (
     <div class={`run-page${tools.low ? " low" : ""}${tools.folded ? " folded" : ""}`}>
-      <TopBar source={source} help={() => setHelp(true)} tools={tools}>{head !== undefined && <RunTitle head={head} blind={state.blind} />}</TopBar>
+      <TopBar source={source} help={() => setHelp(true)} tools={tools}>{head !== undefined && <RunTitle head={head} blind={state.blind || state.view === "label"} />}</TopBar>
       {problem !== undefined && <Trouble problem={problem}><a href="#/">{source.live ? "Back to the list of runs" : "The run of this report"}</a></Trouble>}
       {head === undefined && problem === undefined && <Waiting>Reading the run…</Waiting>}
       {head !== undefined && table !== undefined && <Views source={source} state={state} go={go} head={head} table={table} progress={progress} missed={missed} />}
@@ -97,11 +99,11 @@ function Views({ source, state, go, head, table, progress, missed }: ViewsProps)
   const { rows, waiting, failure } = selection;
   const summaries = useLate(() => (table.size === 0 || waiting || failure !== undefined ? [] : summariesOf(table, head.columns, rows)), [table, head, rows, waiting, failure], []);
   const shownTrials = useMemo(() => trialsOf(table, rows, state.hide), [table, rows, state.hide.join()]);
-  const hidden = state.blind && state.view !== "matrix";
+  const hidden = state.blind && state.view !== "matrix" && state.view !== "label";
   return (
     <main class="run-main">
-      <RunTotals head={head} blind={state.blind} live={source.live} />
-      <Tabs state={state} live={source.live} />
+      <RunTotals head={head} blind={state.blind || state.view === "label"} live={source.live} />
+      <Tabs state={state} live={source.live} judged={head.judged.length > 0} />
       <TroubleLine problem={missed} />
       {!state.blind && (state.view === "matrix" || state.view === "comparison" || state.view === "history") && <TroubleLine problem={unlisted} />}
       {state.view === "matrix" && <TroubleLine problem={against.problem} />}
@@ -116,6 +118,7 @@ function Views({ source, state, go, head, table, progress, missed }: ViewsProps)
         {hidden && <Hidden state={state} />}
         {!hidden && state.view === "charts" && !progress.done && table.size === 0 && <Waiting>Reading the run…</Waiting>}
         {!hidden && state.view === "charts" && (progress.done || table.size > 0) && <Charts head={head} table={table} chosen={shownTrials} selection={selection} go={go} state={state} />}
+        {state.view === "label" && <LabelView source={source} run={head.id} author={author} name={name} />}
         {!hidden && state.view === "summary" && <SummaryView source={source} head={head} state={state} />}
         {!hidden && state.view === "comparison" && <ComparisonView head={head} table={table} against={against} state={state} go={go} runs={runs} listed={unlisted === undefined} />}
         {!hidden && state.view === "history" && <History source={source} head={head} runs={runs} state={state} go={go} />}
@@ -136,7 +139,7 @@ function Views({ source, state, go, head, table, progress, missed }: ViewsProps)
   );
 }
 
-const VIEWS: readonly (readonly [View, string])[] = [["matrix", "Matrix"], ["summary", "Summary"], ["charts", "Charts"], ["comparison", "Comparison"], ["history", "History"], ["about", "About"]];
+const VIEWS: readonly (readonly [View, string])[] = [["matrix", "Matrix"], ["label", "Label"], ["summary", "Summary"], ["charts", "Charts"], ["comparison", "Comparison"], ["history", "History"], ["about", "About"]];
 
 /** In place of a view that is about what is hidden. */
 function Hidden({ state }: { state: RunState }) {
@@ -149,8 +152,8 @@ function Hidden({ state }: { state: RunState }) {
 }
 
 /** Blind, only the matrix is told of. */
-function Tabs({ state, live }: { state: RunState; live: boolean }) {
-  const views = VIEWS.filter(([view]) => (live || view !== "history") && (!state.blind || view === "matrix" || view === state.view));
+function Tabs({ state, live, judged }: { state: RunState; live: boolean; judged: boolean }) {
+  const views = VIEWS.filter(([view]) => (live || view !== "history") && (view !== "label" || (live && judged)) && (!state.blind || view === "matrix" || view === state.view));
   return (
     <nav class="views" aria-label="Views of this run">
       {views.map(([view, words]) => (

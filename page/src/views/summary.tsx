@@ -1,6 +1,7 @@
 /** What a run had to reach, and what its tags and labels came to: of the whole run, as the command line says it. */
 import type { DataSource, Head } from "../data/source";
 import { Confusions } from "../parts/confusion";
+import { JudgedList } from "../parts/judged";
 import { Requirements } from "../parts/requirements";
 import { TagTable } from "../parts/tagtable";
 import { percentWritten } from "../parts/marks";
@@ -28,6 +29,12 @@ export function SummaryView({ source, head, state }: Props) {
           <p class="chart-said">{`None are set for its columns: the run passes if ${percentWritten(summary.pass_rate)} of its trials pass. An eval set requires more with `}<code>require=</code>{" and "}<code>pass_rate=</code>{", the command line with "}<code>--at-least</code>.</p>
         )}
       </section>
+      {head.judged.length > 0 && (
+        <section aria-labelledby="judged">
+          <h2 id="judged" class="chart-title">Judged metrics</h2>
+          <JudgedList head={head} />
+        </section>
+      )}
       <section aria-labelledby="tags">
         <h2 id="tags" class="chart-title">Pass rates by tag</h2>
         {summary.tags.length > 0 ? <TagTable of={summary} state={state} many={head.columns.length > 1} /> : <p class="chart-said">{summary.without || "There are no tags that only some of the cases have."}</p>}

@@ -8,12 +8,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from evenhand.assertions.assertion import Assertion, Cell
+from evenhand.core.encoding import digest
 from evenhand.core.errors import ScoreError
 from evenhand.core.expect import Trial
 from evenhand.core.message import Prompt, Reply
 from evenhand.core.provider import Provider
 from evenhand.scorers.judge_prompt import conversation, judge_prompt
-from evenhand.scorers.judging import asked, judged_text
+from evenhand.scorers.judging import asked, instrument_of, judged_text
 from evenhand.templates.chat import filled_messages
 from evenhand.templates.printing import printed
 from evenhand.templates.rendering import NO_CONFIG, Templates
@@ -105,7 +106,16 @@ class Grader:
             reply, answer = await asked(model, prompt, read, wish, form="")
         else:
             reply, answer = await asked(model, prompt, read, wish)
-        return answer, kept(reply, model.name, version)
+        return answer, {
+            **kept(reply, model.name, version),
+            "instrument": self._instrument(prompt, values),
+        }
+
+    def _instrument(self, prompt: Prompt, values: Mapping[str, object]) -> str:
+        """A digest of the prompt apart from what it is filled with."""
+        if self.template:
+            return digest(self.template)[:16]
+        return instrument_of(prompt, *(_text(value) for value in values.values()))
 
 
 def kept(reply: Reply, name: str, version: str) -> dict[str, Any]:

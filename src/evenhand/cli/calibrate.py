@@ -8,7 +8,11 @@ from pathlib import Path
 import click
 
 from evenhand.cli.completing import complete_runs
+from evenhand.cli.numbers import Number
 from evenhand.cli.streams import printing, tell
+from evenhand.core.ranges import Range
+
+RISK = Range(0.001, 0.999)
 
 
 @click.command(short_help="Compare a run's judges with people's labels.")
@@ -20,7 +24,15 @@ from evenhand.cli.streams import printing, tell
     help="Where to write calibration.json.  [default: beside the run's config]",
 )
 @click.option("--no-write", is_flag=True, help="Don't write calibration.json.")
-def calibrate(run: str | None, as_json: bool, to: Path | None, no_write: bool) -> int:
+@click.option(
+    "--accept-risk",
+    type=Number(RISK),
+    metavar="R",
+    help="Say which verdicts can stand if at most this share of them may be wrong; 0.1 is 10 %.",
+)
+def calibrate(
+    run: str | None, as_json: bool, to: Path | None, no_write: bool, accept_risk: float | None
+) -> int:
     """Say for each judge in RUN whether it can be trusted, and what its numbers come to once corrected.
 
     Needs labels of a random draw (`evenhand label`); with fewer than 30 there is no verdict. Writes calibration.json,
@@ -28,6 +40,7 @@ def calibrate(run: str | None, as_json: bool, to: Path | None, no_write: bool) -
     """
     from evenhand.report.calibrated import place_of, write_calibration
     from evenhand.report.calibration import calibrate as calibrated
+    from evenhand.report.selective import selective_verdicts
     from evenhand.report.trust_lines import calibration_lines
     from evenhand.report.words import put
     from evenhand.store.catalogue import find
@@ -36,6 +49,7 @@ def calibrate(run: str | None, as_json: bool, to: Path | None, no_write: bool) -
     with RunFile.open(find(Path.cwd(), run)) as run_file:
         calibration = calibrated(run_file)
         path = None if no_write else to or place_of(run_file.meta)
+        selective = {} if accept_risk is None else selective_verdicts(run_file, accept_risk)
     labelled = any(judge.verdicts.labels for judge in calibration.judges)
     if path is not None and labelled:
         write_calibration(calibration, path)
@@ -44,9 +58,13 @@ def calibrate(run: str | None, as_json: bool, to: Path | None, no_write: bool) -
         if as_json:
             from evenhand.report.document import json_text, writer
 
-            writer(sys.stdout)(json_text(calibration.document()) + "\n")
+            decided = {key: verdicts.document() for key, verdicts in selective.items()}
+            writer(sys.stdout)(json_text(calibration.document(decided or None)) + "\n")
         else:
-            put(sys.stdout, "".join(f"{line}\n" for line in calibration_lines(calibration)))
+            put(
+                sys.stdout,
+                "".join(f"{line}\n" for line in calibration_lines(calibration, selective)),
+            )
             if not labelled and calibration.judges:
                 tell("next: evenhand label --draw 60")
     return 0

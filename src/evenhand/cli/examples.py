@@ -22,6 +22,10 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "evenhand show better:3",
         "evenhand show 01M7YPHZRR --where 'status:fail'",
     ),
+    "power": (
+        "evenhand power --rate 0.8 --difference 0.05",
+        "evenhand power latest --half-width 0.04",
+    ),
     "label": (
         "evenhand label latest --draw 60",
         "evenhand label --draw 60 --seed 1 --to draw.csv",

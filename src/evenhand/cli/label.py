@@ -10,7 +10,7 @@ import click
 
 from evenhand.cli.completing import complete_runs
 from evenhand.cli.numbers import Number
-from evenhand.cli.streams import tell
+from evenhand.cli.streams import printing, tell
 from evenhand.core.ranges import Range
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 DRAW = Range(1, 1_000_000, whole=True)
 SEED = Range(0, 2**53, whole=True)
+RISK = Range(0.001, 0.999)
 
 
 @click.command(short_help="Label a random draw of what judges judged.")
@@ -46,6 +47,19 @@ SEED = Range(0, 2**53, whole=True)
 )
 @click.option("--by", metavar="NAME", help="Who labels.  [default: your user name]")
 @click.option("--rule", metavar="TEXT", help="The written rule for a pass; needs one --metric.")
+@click.option(
+    "--unsure",
+    type=Number(RISK),
+    metavar="R",
+    help="Label outputs that the judge can't decide at this risk, the least sure first.",
+)
+@click.option("--codes", is_flag=True, help="Count the failure codes that people gave.")
+@click.option(
+    "--rename",
+    multiple=True,
+    metavar="OLD=NEW",
+    help="Rename a failure code, or merge it into another; may be repeated.",
+)
 def label(
     run: str | None,
     size: int | None,
@@ -55,6 +69,9 @@ def label(
     source: Path | None,
     by: str | None,
     rule: str | None,
+    unsure: float | None,
+    codes: bool,
+    rename: tuple[str, ...],
 ) -> int:
     """Label outputs of RUN as pass or fail, with the judge's verdict hidden. Default: the latest run.
 
@@ -62,10 +79,13 @@ def label(
     and --from, they are labelled in a spreadsheet. `evenhand calibrate` then compares the judges with the labels.
     """
     from evenhand.core.errors import UsageError
-    from evenhand.report.labelling import draw, drawn_items, read_labels, write_items
+    from evenhand.core.label import NewLabel
+    from evenhand.report.labelling import draw, drawn_items, items_for, read_labels, write_items
+    from evenhand.report.selective import items_for_people
     from evenhand.report.words import count
     from evenhand.store.catalogue import find
-    from evenhand.store.draws import add_metric_labels, set_rule
+    from evenhand.store.draws import add_metric_labels, set_rule, standing_labels
+    from evenhand.store.labels import append_labels
     from evenhand.store.runfile import RunFile
 
     if source is not None and (size is not None or to is not None):
@@ -73,12 +93,27 @@ def label(
             "--from goes with neither --draw nor --to",
             hint="Draw first, fill in the file, then read it: three commands.",
         )
+    if unsure is not None and (size is not None or source is not None):
+        raise UsageError(
+            "--unsure goes with neither --draw nor --from",
+            hint="What is picked is no draw: its labels correct nothing.",
+        )
+    if codes or rename:
+        return _codes(find(Path.cwd(), run), rename)
     with RunFile.open(find(Path.cwd(), run)) as run_file:
         if rule is not None:
             set_rule(run_file.path, _one_metric(run_file, metrics), rule)
         if source is not None:
-            labels = read_labels(run_file, source)
+            sheet = read_labels(run_file, source)
+            labels = sheet.labels
             add_metric_labels(run_file.path, _name(by), labels)
+            append_labels(
+                run_file.path,
+                [
+                    NewLabel(index, field, value, _name(by), blind=True)
+                    for (index, field), value in sheet.remarks.items()
+                ],
+            )
             drawn = {(place, m) for d in run_file.draws() for place in d.places for m in d.metrics}
             outside = sum((index, metric) not in drawn for index, metric, _ in labels)
             if outside:
@@ -89,13 +124,16 @@ def label(
                 f"{count(len(labels), 'label')} by {_name(by)}; next: evenhand calibrate {run or 'latest'}"
             )
             return 0
+        picked = None if unsure is None else items_for_people(run_file, unsure, metrics)
         draws = [d for d in run_file.draws() if not metrics or set(metrics) & set(d.metrics)]
         if size is not None:
             draws = [draw(run_file, size, _seed(seed), metrics)]
-        elif to is not None and not draws:
+        elif to is not None and picked is None and not draws:
             raise UsageError("nothing is drawn yet", hint="Say how many: --draw 60.")
         if to is not None:
-            items = list(drawn_items(run_file, draws))
+            items = list(drawn_items(run_file, draws)) if picked is None else picked
+            if by:
+                items = items_for(by, items, standing_labels(run_file.metric_labels()))
             write_items(run_file, items, to)
             tell(
                 f"{count(len(items), 'item')} to label written to {to}; fill in `verdict` with pass or fail, then: "
@@ -106,7 +144,26 @@ def label(
             return 0
     from evenhand.cli.labelling import label_in_terminal
 
-    return label_in_terminal(find(Path.cwd(), run), metrics, _name(by), size)
+    return label_in_terminal(find(Path.cwd(), run), metrics, _name(by), size, picked)
+
+
+def _codes(path: Path, rename: tuple[str, ...]) -> int:
+    """Renames failure codes, and counts them."""
+    from evenhand.core.errors import UsageError
+    from evenhand.report.failure_codes import code_lines, rename_code
+    from evenhand.store.runfile import RunFile
+
+    pairs = [each.partition("=") for each in rename]
+    for each, (old, _, new) in zip(rename, pairs, strict=True):
+        if not old.strip() or not new.strip():
+            raise UsageError(f"--rename {each!r} is not OLD=NEW", hint="--rename 'tone=too cold'")
+    with RunFile.open(path) as run_file:
+        for old, _, new in pairs:
+            rename_code(run_file, old.strip(), new.strip())
+    with RunFile.open(path) as run_file, printing():
+        for line in code_lines(run_file):
+            click.echo(line)
+    return 0
 
 
 def _seed(seed: int | None) -> int:

@@ -8,14 +8,15 @@ from typing import Literal, cast
 
 from evenhand.core.errors import UsageError
 
-LabelField = Literal["verdict", "score", "note", "star"]
-"""verdict: pass or fail · score: 1 to 5 · note: text · star: true."""
+LabelField = Literal["verdict", "score", "note", "star", "code"]
+"""verdict: pass or fail · score: 1 to 5 · note: text · star: true · code: a short name for what is wrong."""
 
 LabelValue = str | float | bool | None
 
-FIELDS: tuple[LabelField, ...] = ("verdict", "score", "note", "star")
+FIELDS: tuple[LabelField, ...] = ("verdict", "score", "note", "star", "code")
 LONGEST_NOTE = 100_000
 LONGEST_AUTHOR = 200
+LONGEST_CODE = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,12 +67,14 @@ def checked(label: NewLabel) -> tuple[LabelField, LabelValue, str]:
         "score": isinstance(value, (int, float)) and value is not True and 1 <= value <= 5,
         "note": isinstance(value, str) and 0 < len(value) <= LONGEST_NOTE,
         "star": value is True,
+        "code": isinstance(value, str) and len(value.split()) > 0 and len(value) <= LONGEST_CODE,
     }
     wanted = {
         "verdict": "pass or fail",
         "score": "a number from 1 to 5",
         "note": f"text of at most {LONGEST_NOTE:,} characters",
         "star": "true",
+        "code": f"a name of at most {LONGEST_CODE} characters",
     }
     if value is not None and not good[field]:
         raise UsageError(
@@ -79,6 +82,8 @@ def checked(label: NewLabel) -> tuple[LabelField, LabelValue, str]:
         )
     if not isinstance(author, str) or len(author) > LONGEST_AUTHOR:
         raise UsageError(f"author: a name has at most {LONGEST_AUTHOR} characters")
+    if field == "code" and isinstance(value, str):
+        value = " ".join(value.split())
     return field, value, author  # pyright: ignore[reportReturnType] (looked at above)
 
 

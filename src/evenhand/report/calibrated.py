@@ -10,7 +10,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 
@@ -33,13 +33,16 @@ NAME = "calibration.json"
 Status = Literal["fresh", "stale", "missing"]
 
 
+_Count = Annotated[int, msgspec.Meta(ge=0, le=10**9)]
+
+
 class _Variant(msgspec.Struct):
     prompt: str
     model: str
-    both_pass: int
-    missed: int
-    excused: int
-    both_fail: int
+    both_pass: _Count
+    missed: _Count
+    excused: _Count
+    both_fail: _Count
 
 
 class _Judge(msgspec.Struct):
@@ -72,6 +75,7 @@ class JudgedRate:
         labelled_at: When the last of them was given, seconds since 1970.
         status: Whether there is a calibration, and whether it still holds.
         changed: What has changed since it was made.
+        verdict: What the calibration says of the judge; empty without one.
     """
 
     metric: str
@@ -84,6 +88,12 @@ class JudgedRate:
     labelled_at: float | None
     status: Status
     changed: tuple[str, ...] = ()
+    verdict: str = ""
+
+    @property
+    def trusted(self) -> bool:
+        """Whether it may stand in a gate: it is corrected, and its judge may be used."""
+        return self.corrected is not None and self.verdict in ("usable", "usable with labels")
 
 
 def place_of(meta: RunMeta) -> Path:
@@ -154,13 +164,18 @@ def judged_rates(run: RunFile) -> list[JudgedRate]:
         file = kept.get(key)
         if judge is not None and judge.verdicts.labels:
             counts = {} if judge.corrected is None else judge.by_variant
-            rates += _rates(metric, counts, judge.labelled_at, "fresh")
+            rates += _rates(metric, counts, judge.labelled_at, "fresh", verdict=judge.verdict)
         elif file is not None:
             bound = bound_to(metric, judged, rules.get(metric.metric, ""))
             changed = _changed(file.bound, bound, with_rule=metric.metric in rules)
             counts = {} if changed else _of_file(metric, file, run.meta)
             rates += _rates(
-                metric, counts, file.labelled_at, "stale" if changed else "fresh", changed
+                metric,
+                counts,
+                file.labelled_at,
+                "stale" if changed else "fresh",
+                changed,
+                file.verdict,
             )
         else:
             rates += _rates(metric, {}, None, "missing", _other_judge(metric, kept))
@@ -168,8 +183,8 @@ def judged_rates(run: RunFile) -> list[JudgedRate]:
 
 
 def unchecked(run: RunFile) -> list[JudgedRate]:
-    """The judged rates that no calibration corrects."""
-    return [rate for rate in judged_rates(run) if rate.corrected is None]
+    """The judged rates that are not trusted: no calibration holds, or it doesn't say that the judge may be used."""
+    return [rate for rate in judged_rates(run) if not rate.trusted]
 
 
 def judged_rows(run: RunFile) -> list[dict[str, Any]]:
@@ -232,6 +247,7 @@ def _rates(
     labelled_at: float | None,
     status: Status,
     changed: tuple[str, ...] = (),
+    verdict: str = "",
 ) -> list[JudgedRate]:
     rates: list[JudgedRate] = []
     for variant in sorted({item.variant for item in metric.items}):
@@ -250,6 +266,7 @@ def _rates(
                 labelled_at,
                 status,
                 changed,
+                verdict,
             )
         )
     return rates

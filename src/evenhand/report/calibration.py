@@ -22,6 +22,7 @@ from evenhand.core.variant import Variant
 from evenhand.report.judged import Item, JudgedMetric, Judgements, judgements
 from evenhand.report.words import percent
 from evenhand.stats.agreement import ac1, alpha, kappa
+from evenhand.stats.alternative import Alternative, alternative_annotator
 from evenhand.stats.correction import (
     Estimate,
     Verdicts,
@@ -71,6 +72,8 @@ class JudgeCalibration:
         labelled_at: When the last label was given, seconds since 1970; None without labels.
         bound: What it holds for.
         by_variant: The counts of each variant alone: error rates of one system say nothing of another's.
+        alternative: Whether it can stand in for a person; None unless two or more labelled the same outputs.
+        orders: How its preferences depend on the order of the texts; see `JudgedMetric`.
     """
 
     metric: str
@@ -91,6 +94,24 @@ class JudgeCalibration:
     labelled_at: float | None
     bound: Bound
     by_variant: Mapping[int, Verdicts]
+    alternative: Alternative | None
+    orders: Mapping[str, int]
+
+    @property
+    def pairs(self) -> int:
+        """How many preferences were asked in both orders."""
+        return sum(self.orders.values())
+
+    @property
+    def consistent(self) -> Estimate | None:
+        """The share of preferences that the order did not change; None without preferences."""
+        return _rate(self.orders.get("consistent", 0), self.pairs)
+
+    @property
+    def first_place(self) -> Estimate | None:
+        """Of the preferences that went by the place, the share that went to the first one; None for none."""
+        first, second = self.orders.get("first", 0), self.orders.get("second", 0)
+        return _rate(first, first + second)
 
     @property
     def warnings(self) -> list[str]:
@@ -122,6 +143,14 @@ class JudgeCalibration:
             if self.random_p is None
             else {"p": self.random_p, "ok": self.random_p >= UNLIKELY},
             "people": self.people,
+            "alternative": self.alternative and self.alternative._asdict(),
+            "orders": {
+                "pairs": self.pairs,
+                "consistent": estimate_row(self.consistent),
+                "first_place": estimate_row(self.first_place),
+            }
+            if self.pairs
+            else None,
             "warnings": self.warnings,
             "variants": [
                 {
@@ -152,14 +181,19 @@ class Calibration:
     judges: tuple[JudgeCalibration, ...]
     made_at: float
 
-    def document(self) -> dict[str, Any]:
-        """It as `evenhand.calibration/1`."""
-        return {
-            "schema": SCHEMA,
-            "run": self.run,
-            "made_at": self.made_at,
-            "judges": [judge.row(self.variants) for judge in self.judges],
-        }
+    def document(
+        self, selective: Mapping[tuple[str, str], Mapping[str, Any]] | None = None
+    ) -> dict[str, Any]:
+        """It as `evenhand.calibration/1`.
+
+        Args:
+            selective: What each judge may decide, by metric and judge, for a document that is printed; None for a file.
+        """
+        rows = [judge.row(self.variants) for judge in self.judges]
+        if selective is not None:
+            for row in rows:
+                row["selective"] = selective.get((row["metric"], row["model"]))
+        return {"schema": SCHEMA, "run": self.run, "made_at": self.made_at, "judges": rows}
 
 
 def calibrate(run: RunFile) -> Calibration:
@@ -185,6 +219,7 @@ def calibrations(run: RunFile, judged: Judgements) -> list[JudgeCalibration]:
     return [
         _calibrated(metric, judged, draws, labels, rules.get(metric.metric, ""))
         for metric in judged.metrics.values()
+        if metric.items
     ]
 
 
@@ -214,11 +249,7 @@ def _calibrated(
     labels: Mapping[tuple[int, str], Mapping[str, MetricLabel]],
     rule: str,
 ) -> JudgeCalibration:
-    of_items = {
-        item: labels[item.index, metric.metric]
-        for item in metric.items
-        if (item.index, metric.metric) in labels
-    }
+    of_items = _labels_of(metric, labels)
     counted = _counted(metric, draws, of_items)
     verdicts = verdicts_of(metric.items, counted)
     n = verdicts.labels
@@ -256,7 +287,32 @@ def _calibrated(
         max((label.at for item in counted for label in of_items[item].values()), default=None),
         bound_to(metric, judged, rule),
         _by_variant(metric, counted),
+        _alternative(of_items),
+        dict(metric.orders),
     )
+
+
+def _alternative(of_items: Mapping[Item, Mapping[str, MetricLabel]]) -> Alternative | None:
+    people: dict[str, dict[int, bool]] = {}
+    for item, labels in of_items.items():
+        for author, label in labels.items():
+            people.setdefault(author, {})[item.index] = label.verdict == "pass"
+    return alternative_annotator({item.index: item.passed for item in of_items}, people)
+
+
+def peoples_verdicts(run: RunFile, metric: JudgedMetric) -> dict[Item, bool]:
+    """What most people say of each drawn item of a metric, without the items on which they are split."""
+    return _counted(metric, run.draws(), _labels_of(metric, standing_labels(run.metric_labels())))
+
+
+def _labels_of(
+    metric: JudgedMetric, labels: Mapping[tuple[int, str], Mapping[str, MetricLabel]]
+) -> dict[Item, Mapping[str, MetricLabel]]:
+    return {
+        item: labels[item.index, metric.metric]
+        for item in metric.items
+        if (item.index, metric.metric) in labels
+    }
 
 
 def _counted(

@@ -16,6 +16,7 @@ from evenhand.report.case_values import BUILT_IN, Seen, read
 from evenhand.report.column_names import column_names
 from evenhand.report.comparison_results import Compared, ComparedRuns
 from evenhand.report.comparison_sides import LISTED, RunSource, Side, matched, side_of
+from evenhand.report.judged_differences import JudgedRun, judged_differences
 from evenhand.report.pairing import paired, with_verdicts
 from evenhand.report.words import safe, short_id
 from evenhand.store.catalogue import called
@@ -53,7 +54,8 @@ class Comparison(ComparedRuns):
     def of(self, metric: str) -> Comparison:
         """What it would be had this metric alone been asked for: p-values are corrected for its columns only."""
         kept = [result for result in self.results if result.metric == metric]
-        return replace(self, results=tuple(with_verdicts(kept, self.margin)))
+        judged = tuple(each for each in self.judged if each.metric == metric)
+        return replace(self, results=tuple(with_verdicts(kept, self.margin)), judged=judged)
 
     def document(self) -> dict[str, Any]:
         """All of it as plain values, `evenhand.compare/1`: what `evenhand compare --json` prints."""
@@ -107,6 +109,14 @@ def compare(
         mine = read(first.run, {i for i, _ in pairs}, wanted, cluster)
         theirs = read(second.run, {j for _, j in pairs}, wanted, cluster)
         names = column_names(first.run.meta.variants), column_names(second.run.meta.variants)
+        columns_of = [(names[0][i], names[1][j]) for i, j in pairs]
+        before = JudgedRun(first.run)
+        after = before if second.run is first.run else JudgedRun(second.run)
+        judged = [
+            each
+            for each in judged_differences(before, after, pairs, columns_of)
+            if not wanted or each.metric in wanted
+        ]
         notes = [*_unfinished(first), *_unfinished(second)]
     _check_cases(first, second, [(mine[i], theirs[j]) for i, j in pairs])
     _check_names([*mine.values(), *theirs.values()], wanted, less, cluster)
@@ -133,7 +143,13 @@ def compare(
                 hint=f"{margin:g} points are {margin / 100:g}.",
             )
     return Comparison(
-        str(first), str(second), tuple(with_verdicts(made, margin)), margin, cluster, tuple(notes)
+        str(first),
+        str(second),
+        tuple(with_verdicts(made, margin)),
+        margin,
+        cluster,
+        tuple(notes),
+        tuple(judged),
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from evenhand.report.judged_differences import JudgedDifference
 from evenhand.stats.extremes import Extremes
 from evenhand.stats.paired import Word
 from evenhand.stats.tallies import OpenNumber
@@ -156,6 +157,7 @@ class ComparedRuns:
         margin: How much worse is still accepted; None where that was not asked.
         cluster: The key of the metadata that says which cases belong together; empty for none.
         notes: What else there is to know: columns without a counterpart, metrics of one side, runs that did not finish.
+        judged: The judged metrics of each pair of columns, corrected where people labelled them.
     """
 
     first: str
@@ -164,6 +166,7 @@ class ComparedRuns:
     margin: float | None = None
     cluster: str = ""
     notes: tuple[str, ...] = ()
+    judged: tuple[JudgedDifference, ...] = ()
 
     @property
     def verdict(self) -> Word:

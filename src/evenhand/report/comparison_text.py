@@ -30,7 +30,18 @@ def lines(comparison: ComparedRuns) -> list[str]:
         text += [f"  {line}" for line in below(result)]
     if len(comparison.results) > 1:
         text.append(f"p-values are corrected for {len(comparison.results)} comparisons (Holm)")
-    return text + list(comparison.notes)
+    return [*text, *_judged_lines(comparison), *comparison.notes]
+
+
+def _judged_lines(comparison: ComparedRuns) -> Iterator[str]:
+    if comparison.judged:
+        yield "judged metrics"
+    for each in comparison.judged:
+        yield f"  {each.line()}"
+        shown = {r.verdict for r in comparison.results if (r.metric, r.columns) == each.place}
+        one = each.corrected
+        if one is not None and one.low <= 0 <= one.high and shown & {"better", "worse"}:
+            yield "  ! the judge's verdicts show a difference, and people's labels don't yet"
 
 
 def headline(result: Compared, comparison: ComparedRuns) -> str:
@@ -199,6 +210,7 @@ def document(comparison: ComparedRuns) -> dict[str, Any]:
         "margin": comparison.margin,
         "cluster": comparison.cluster or None,
         "results": [_row(result, comparison) for result in comparison.results],
+        "judged": [each.document() for each in comparison.judged],
         "notes": list(comparison.notes),
     }
 

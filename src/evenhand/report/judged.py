@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
@@ -23,13 +24,17 @@ class Item:
 
     Attributes:
         index: The trial's place in the plan.
+        case: The case's id.
         variant: The variant's index.
         passed: Whether the judge passes it.
+        certainty: How sure the judge seems, from 0 to 1; see `certainty_of`.
     """
 
     index: int
+    case: str
     variant: int
     passed: bool
+    certainty: float = 1.0
 
 
 @dataclass(slots=True)
@@ -43,6 +48,8 @@ class JudgedMetric:
         errors: How many outputs it gave no verdict on.
         instruments: Digests of what it was asked, apart from what it was to judge.
         criteria: Digests of the expectations: their names and bounds.
+        orders: Of preferences asked in both orders: how many were `consistent`, how many went to the `first` or to the
+            `second` text in both orders, and in how many only one order named a text (`half`).
     """
 
     metric: str
@@ -51,6 +58,7 @@ class JudgedMetric:
     errors: int = 0
     instruments: set[str] = field(default_factory=set[str])
     criteria: set[str] = field(default_factory=set[str])
+    orders: Counter[str] = field(default_factory=Counter[str])
 
     @property
     def passed(self) -> int:
@@ -100,6 +108,36 @@ def metric_of(outcome: Outcome) -> str:
     return outcome.metric or outcome.name
 
 
+def certainty_of(outcome: Outcome) -> float:
+    """How sure a judge seems of its verdict, from 0 to 1: the mean of what there is to go by; 1 where there is nothing.
+
+    That is its stated confidence, how far a jury agrees (0 for an even split), whether both orders of a preference name
+    the same text, and how far a score from 0 to 1 is from the middle.
+    """
+    members = outcome.metadata.get("jury")
+    answers: list[Mapping[str, object]] = [outcome.metadata]
+    if isinstance(members, list):
+        answers += [
+            cast("Mapping[str, object]", member)
+            for member in cast("list[object]", members)
+            if isinstance(member, Mapping)
+        ]
+    signals = [
+        float(confidence)
+        for answer in answers
+        if isinstance(confidence := answer.get("confidence"), int | float)
+    ]
+    agreement = outcome.metadata.get("agreement")
+    if isinstance(agreement, int | float):
+        signals.append(2 * agreement - 1)
+    consistent = outcome.metadata.get("consistent")
+    if isinstance(consistent, bool):
+        signals.append(float(consistent))
+    if outcome.score is not None and 0 < outcome.score < 1:
+        signals.append(abs(2 * outcome.score - 1))
+    return min(1.0, max(0.0, sum(signals) / len(signals))) if signals else 1.0
+
+
 def judgements(run: RunFile, *, verdicts_only: bool = False) -> Judgements:
     """Reads what judges said. The whole run is read once; it is empty where no judge was asked.
 
@@ -115,7 +153,7 @@ def judgements(run: RunFile, *, verdicts_only: bool = False) -> Judgements:
     by_metric: dict[str, str] = {}
     in_error: list[str] = []
     for trial in run.trials():
-        verdicts: dict[tuple[str, str], bool] = {}
+        verdicts: dict[tuple[str, str], tuple[bool, float]] = {}
         for outcome in trial.outcomes:
             model = judge_of(outcome)
             if not model:
@@ -127,10 +165,16 @@ def judgements(run: RunFile, *, verdicts_only: bool = False) -> Judgements:
             judge = metrics.setdefault(key, JudgedMetric(*key))
             judge.instruments.add(_instrument(outcome))
             judge.criteria.add(digest(encode([outcome.name, outcome.at_least, outcome.at_most])))
+            if (order := _order_effect(outcome)) is not None:
+                judge.orders[order] += 1
             if outcome.outcome in ("pass", "fail"):
-                verdicts[key] = verdicts.get(key, True) and outcome.outcome == "pass"
-        for key, passed in verdicts.items():
-            metrics[key].items.append(Item(trial.index, trial.variant, passed))
+                passed, certainty = verdicts.get(key, (True, 1.0))
+                verdicts[key] = (
+                    passed and outcome.outcome == "pass",
+                    min(certainty, certainty_of(outcome)),
+                )
+        for key, verdict in verdicts.items():
+            metrics[key].items.append(Item(trial.index, trial.case, trial.variant, *verdict))
         if verdicts_only:
             continue
         prompts.add(_system(trial))
@@ -146,6 +190,22 @@ def judgements(run: RunFile, *, verdicts_only: bool = False) -> Judgements:
         _digest_of(cases),
         {model: _digest_of(settings) for model, settings in judges.items()},
     )
+
+
+def _order_effect(outcome: Outcome) -> str | None:
+    """How a preference depends on the order in which two texts were shown; None for what is none."""
+    orders = outcome.metadata.get("orders")
+    if not isinstance(orders, list) or not isinstance(outcome.metadata.get("consistent"), bool):
+        return None
+    if outcome.metadata["consistent"]:
+        return "consistent"
+    places = [
+        "first" if order.get("winner") == order.get("first") else "second"
+        for order in cast("list[object]", orders)
+        if isinstance(order, Mapping)
+        and cast("Mapping[str, object]", order).get("winner") in ("output", "other")
+    ]
+    return places[0] if len(places) == 2 and places[0] == places[1] else "half"
 
 
 def _instrument(outcome: Outcome) -> str:

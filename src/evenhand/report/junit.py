@@ -8,16 +8,18 @@ error, so that half a run is never green.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from typing import TextIO
 from xml.sax.saxutils import escape, quoteattr
 
 from evenhand.core.run import TrialResult
 from evenhand.core.score import Outcome
+from evenhand.report.calibrated import judged_rates
 from evenhand.report.column_names import column_names
 from evenhand.report.document import writer
 from evenhand.report.requirements import verdict_of
+from evenhand.report.trust_lines import standing
 from evenhand.report.words import count, number, safe
 from evenhand.store.runfile import RunFile
 
@@ -46,15 +48,16 @@ def write_junit(run: RunFile, out: TextIO) -> int:
     line('<?xml version="1.0" encoding="UTF-8"?>\n')
     line(f"<testsuites name={title}{attributes}>\n")
     line(f'  <testsuite name={title}{attributes} timestamp="{started}">\n    <properties>\n')
+    names = column_names(meta.variants)
     properties = {
         "run": meta.id,
         "verdict": verdict_of(run, totals),
         "evenhand": meta.version,
+        **_judged(run, names),
     }
     for name, value in properties.items():
-        line(f'      <property name="{name}" value={_attribute(value)}/>\n')
+        line(f"      <property name={_attribute(name)} value={_attribute(value)}/>\n")
     line("    </properties>\n")
-    names = column_names(meta.variants)
     written = 0
     for trial in run.trials():
         line(_testcase(trial, names[trial.variant] or meta.title, repeated=meta.repeats > 1))
@@ -65,6 +68,16 @@ def write_junit(run: RunFile, out: TextIO) -> int:
         line(f'      <error type="unfinished" message={_attribute(what)}/>\n    </testcase>\n')
     line("  </testsuite>\n</testsuites>\n")
     return written
+
+
+def _judged(run: RunFile, names: Sequence[str]) -> dict[str, str]:
+    """The judged pass rates, in words."""
+    rates = judged_rates(run)
+    several = len({rate.variant for rate in rates}) > 1
+    return {
+        f"judged {rate.metric}" + (f" · {names[rate.variant]}" if several else ""): standing(rate)
+        for rate in rates
+    }
 
 
 def _testcase(trial: TrialResult, column: str, *, repeated: bool) -> str:

@@ -5,17 +5,18 @@ from __future__ import annotations
 import csv
 import io
 import random
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import cast
 
-from evenhand.core.draw import Draw, LabelledVerdict
+from evenhand.core.draw import Draw, LabelledVerdict, MetricLabel
 from evenhand.core.errors import ConfigError, Problem, UsageError
+from evenhand.core.label import LabelField, NewLabel, checked
 from evenhand.core.names import did_you_mean
 from evenhand.core.run import TrialResult
 from evenhand.report.judged import judge_of, metric_of
-from evenhand.report.spreadsheet import cell
+from evenhand.report.spreadsheet import as_text, cell
 from evenhand.report.words import count
 from evenhand.store.draws import add_draw
 from evenhand.store.runfile import RunFile
@@ -31,7 +32,33 @@ COLUMNS = (
     "inclusion",
     "verdict",
 )
+OVERLAP = 20
+"""Per cent of what one person labelled that the next one labels again."""
+REMARKS: tuple[LabelField, ...] = ("score", "note", "code")
+"""Columns that people may add to a file of labels: what they say of the whole trial."""
 _VERDICTS: dict[str, LabelledVerdict] = {"pass": "pass", "fail": "fail"}
+
+
+@dataclass(slots=True)
+class SheetLabels:
+    """What somebody filled in.
+
+    Attributes:
+        verdicts: By the trial's place in the plan and the metric.
+        remarks: Scores, notes and failure codes, by the trial's place and what they are.
+    """
+
+    verdicts: dict[tuple[int, str], LabelledVerdict] = field(
+        default_factory=dict[tuple[int, str], LabelledVerdict]
+    )
+    remarks: dict[tuple[int, LabelField], str | float] = field(
+        default_factory=dict["tuple[int, LabelField]", "str | float"]
+    )
+
+    @property
+    def labels(self) -> list[tuple[int, str, LabelledVerdict | None]]:
+        """The verdicts, each as (place in the plan, metric, verdict)."""
+        return [(index, metric, verdict) for (index, metric), verdict in self.verdicts.items()]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +68,7 @@ class DrawnItem:
     Attributes:
         trial: The trial.
         metric: What to label.
-        inclusion: How likely the trial was to be drawn, from 0 to 1.
+        inclusion: How likely the trial was to be drawn, from 0 to 1; 0 for one that was picked.
     """
 
     trial: TrialResult
@@ -53,15 +80,15 @@ class DrawnItem:
         """What the output is an answer to: the case's input, its variables, or the prompt."""
         trial = self.trial
         if trial.input is not None:
-            return str(cell(trial.input))
+            return as_text(trial.input)
         if trial.vars:
-            return "\n".join(f"{name}: {cell(value)}" for name, value in trial.vars.items())
+            return "\n".join(f"{name}: {as_text(value)}" for name, value in trial.vars.items())
         return trial.prompt or trial.description
 
     @property
     def output(self) -> str:
         """The output, as text."""
-        return str(cell(self.trial.output))
+        return as_text(self.trial.output)
 
 
 def judged_places(run: RunFile, metrics: Sequence[str] = ()) -> tuple[list[int], list[str]]:
@@ -76,7 +103,7 @@ def judged_places(run: RunFile, metrics: Sequence[str] = ()) -> tuple[list[int],
     places: list[int] = []
     names: dict[str, None] = {}
     for trial in run.trials():
-        judged = _judged(trial)
+        judged = judged_metrics(trial)
         names.update(dict.fromkeys(judged))
         if any(not metrics or metric in metrics for metric in judged):
             places.append(trial.index)
@@ -133,9 +160,36 @@ def drawn_items(run: RunFile, draws: Sequence[Draw]) -> Iterator[DrawnItem]:
             sizes[metric] = sizes.get(metric, 0) + len(each.places)
     for each in draws:
         for trial in run.at(each.places):
-            for metric in _judged(trial):
+            for metric in judged_metrics(trial):
                 if metric in each.metrics:
                     yield DrawnItem(trial, metric, sizes[metric] / each.population)
+
+
+def items_for(
+    author: str,
+    items: Sequence[DrawnItem],
+    labels: Mapping[tuple[int, str], Mapping[str, MetricLabel]],
+) -> list[DrawnItem]:
+    """What a person has to label: all that nobody else has, and the first fifth of the rest once more.
+
+    The fifth shows how far people agree with each other. It is the first of the draw, so it is a random one.
+
+    Args:
+        author: The person.
+        items: The items of the draws, in their order.
+        labels: The labels that count, by trial, metric and person.
+    """
+    by_others = [
+        item for item in items if labels.get((item.trial.index, item.metric), {}).keys() - {author}
+    ]
+    twice = {(i.trial.index, i.metric) for i in by_others[: -(-len(by_others) * OVERLAP // 100)]}
+    skipped = {(i.trial.index, i.metric) for i in by_others} - twice
+    return [
+        item
+        for item in items
+        if (item.trial.index, item.metric) not in skipped
+        or author in labels.get((item.trial.index, item.metric), {})
+    ]
 
 
 def write_items(run: RunFile, items: Sequence[DrawnItem], path: Path) -> None:
@@ -174,8 +228,10 @@ def write_items(run: RunFile, items: Sequence[DrawnItem], path: Path) -> None:
         raise UsageError(f"{path} cannot be written: {error.strerror}") from error
 
 
-def read_labels(run: RunFile, path: Path) -> list[tuple[int, str, LabelledVerdict]]:
-    """The labels in a CSV file that `write_items` wrote and somebody filled in; rows without a verdict are left out.
+def read_labels(run: RunFile, path: Path) -> SheetLabels:
+    """The labels in a CSV file that `write_items` wrote and somebody filled in, with columns of REMARKS or without.
+
+    Rows without a verdict are left out, whatever else is in them.
 
     Raises:
         UsageError: The file cannot be read.
@@ -186,7 +242,16 @@ def read_labels(run: RunFile, path: Path) -> list[tuple[int, str, LabelledVerdic
             text = file.read()
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"{path} cannot be read: {error}") from error
-    table = csv.DictReader(io.StringIO(text))
+    longest = csv.field_size_limit(2**31 - 1)  # an output may be as long as a document
+    try:
+        return _labels_in(run, path, csv.DictReader(io.StringIO(text, newline="")))
+    except csv.Error as error:
+        raise UsageError(f"{path} is not a CSV file: {error}") from error
+    finally:
+        csv.field_size_limit(longest)
+
+
+def _labels_in(run: RunFile, path: Path, table: csv.DictReader[str]) -> SheetLabels:
     missing = [
         name for name in ("item", "metric", "verdict") if name not in (table.fieldnames or ())
     ]
@@ -196,7 +261,7 @@ def read_labels(run: RunFile, path: Path) -> list[tuple[int, str, LabelledVerdic
             hint=f"The columns are {', '.join(COLUMNS)}, as `evenhand label RUN --draw N --to FILE` writes them.",
         )
     problems: list[Problem] = []
-    labels: dict[tuple[int, str], LabelledVerdict] = {}
+    labels = SheetLabels()
     for row in table:
         problem = _read_row(run, row, len(table.fieldnames or ()), labels)
         if problem is not None:
@@ -204,14 +269,14 @@ def read_labels(run: RunFile, path: Path) -> list[tuple[int, str, LabelledVerdic
             problems.append(Problem(str(path), table.line_num, 0, what, remedy))
     if problems:
         raise ConfigError(problems)
-    return [(index, metric, verdict) for (index, metric), verdict in labels.items()]
+    return labels
 
 
 def _read_row(
     run: RunFile,
     row: dict[str, str],
     columns: int,
-    labels: dict[tuple[int, str], LabelledVerdict],
+    labels: SheetLabels,
 ) -> tuple[str, str] | None:
     """Adds a row's label; what is wrong with it, and what to do, where it is none."""
     text = (row.get("verdict") or "").strip().lower()
@@ -230,21 +295,42 @@ def _read_row(
     trial = run.trial(int(item)) if item.isdecimal() and len(item) < 10 else None
     if trial is None:
         return f"the run has no item {item[:40]!r}", other_run
-    metrics = {str(cell(name)): name for name in _judged(trial)}
+    metrics = {str(cell(name)): name for name in judged_metrics(trial)}
     if metric not in metrics:
         return f"item {item} has no judged metric {metric[:80]!r}", other_run
     for column, own in (("case", cell(trial.case)), ("repeat", str(trial.repeat))):
         if row.get(column) not in (None, "", own):
             return f"item {item} has {column} {own}, not {row[column][:80]!r}", other_run
     key = trial.index, metrics[metric]
-    if key in labels:
-        how = "with one verdict" if labels[key] == verdict else "as pass and as fail"
+    if key in labels.verdicts:
+        how = "with one verdict" if labels.verdicts[key] == verdict else "as pass and as fail"
         return f"item {item}, {metric}, is there twice, {how}", "Leave one of them."
-    labels[key] = verdict
+    labels.verdicts[key] = verdict
+    return _read_remarks(trial.index, row, labels)
+
+
+def _read_remarks(index: int, row: dict[str, str], labels: SheetLabels) -> tuple[str, str] | None:
+    for name in REMARKS:
+        text = (row.get(name) or "").strip()
+        if not text:
+            continue
+        value = _number(text) if name == "score" else text
+        try:
+            checked(NewLabel(index, name, value))
+        except UsageError as error:
+            return f"the {name} is {text[:40]!r}", error.hint
+        labels.remarks[index, name] = value
     return None
 
 
-def _judged(trial: TrialResult) -> list[str]:
+def _number(text: str) -> str | float:
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+def judged_metrics(trial: TrialResult) -> list[str]:
     """The metrics under which a judge has a verdict on a trial."""
     return list(
         dict.fromkeys(

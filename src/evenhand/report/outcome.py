@@ -70,6 +70,7 @@ def label_lines(labels: Sequence[Label], width: int, indent: str) -> list[str]:
             "score": f"rated {value:g} of 5" if isinstance(value, float | int) else "",
             "note": f"note: {value}",
             "star": "starred",
+            "code": f"failure code: {value}",
         }[label.field]
         by = f" ({label.author})" if label.author else ""
         lines += wrapped(wording + by, width, indent, REASON_LINES)

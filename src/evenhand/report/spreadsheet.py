@@ -64,6 +64,13 @@ def cell(value: object) -> object:
     """A cell that no spreadsheet takes for a formula; lists and dicts as JSON, nothing as an empty cell."""
     if value is None or isinstance(value, (int, float)):
         return value
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    text = text.encode("utf-8", "backslashreplace").decode()
+    text = as_text(value)
     return "'" + text if text.startswith(_FORMULA) else text
+
+
+def as_text(value: object) -> str:
+    """A value as text: one that is none as JSON, nothing as an empty one."""
+    if value is None:
+        return ""
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return text.encode("utf-8", "backslashreplace").decode()

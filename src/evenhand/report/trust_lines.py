@@ -5,11 +5,14 @@ from __future__ import annotations
 import math
 import textwrap
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 
 from evenhand.report.calibrated import JudgedRate, judged_rates
 from evenhand.report.calibration import Calibration, JudgeCalibration
+from evenhand.report.selective import SelectiveVerdicts, lines_of
 from evenhand.report.words import count, interval, percent, percents, safe
+from evenhand.stats.alternative import Alternative
 from evenhand.stats.correction import Estimate
 from evenhand.stats.interval import z_of
 from evenhand.store.runfile import RunFile
@@ -18,8 +21,11 @@ MORE = 40
 NOT_CHECKED = "not checked against people"
 
 
-def calibration_lines(calibration: Calibration) -> Iterator[str]:
-    """A block of lines for each judge."""
+def calibration_lines(
+    calibration: Calibration,
+    selective: Mapping[tuple[str, str], SelectiveVerdicts] = MappingProxyType({}),
+) -> Iterator[str]:
+    """A block of lines for each judge, with what it may decide where that was asked."""
     if not calibration.judges:
         yield "no judge gave a verdict in this run"
     for judge in calibration.judges:
@@ -37,10 +43,17 @@ def calibration_lines(calibration: Calibration) -> Iterator[str]:
             if judge.people is not None
             else ""
         )
+        if judge.alternative is not None:
+            yield f"  people     {_alternative_words(judge.alternative)}"
+        if judge.consistent is not None:
+            yield f"  order      {_order_words(judge, judge.consistent)}"
         if judge.rho2 is not None:
             yield f"  worth      replaces {percent(judge.rho2)} of your labels (ρ²)"
         if v.labels:
             yield f"  {worth_line(judge)}"
+        decides = selective.get((judge.metric, judge.model))
+        if decides is not None:
+            yield from lines_of(decides)
         for warning in judge.warnings:
             yield f"  note: {warning}"
         yield ""
@@ -53,7 +66,7 @@ def judged_lines(run: RunFile, names: Sequence[str], width: int) -> list[str]:
         return []
     several = len({one.variant for one in rates}) > 1
     wanted = run.meta.settings.get("calibrated")
-    left = sum(one.corrected is None for one in rates)
+    left = sum(not one.trusted for one in rates)
     lines = ["  judged metrics"]
     if left and wanted == "required":
         lines = ["  judged metrics: calibration is required, so there is no verdict without it"]
@@ -62,7 +75,7 @@ def judged_lines(run: RunFile, names: Sequence[str], width: int) -> list[str]:
     for one in rates:
         of = f" · {safe(names[one.variant])}" if several else ""
         lines += textwrap.wrap(
-            f"{safe(one.metric)}{of}: {_judged(one)}",
+            f"{safe(one.metric)}{of}: {standing(one)}",
             width,
             initial_indent="    ",
             subsequent_indent="      ",
@@ -71,11 +84,13 @@ def judged_lines(run: RunFile, names: Sequence[str], width: int) -> list[str]:
     return lines
 
 
-def _judged(one: JudgedRate) -> str:
+def standing(one: JudgedRate) -> str:
+    """A judged rate in words: corrected beside raw, or that nobody has checked it."""
     if one.corrected is not None:
         labels = f"{count(one.labels, 'label')}, {age(one.labelled_at)}"
         return (
             f"{rate(one.corrected)} corrected, {labels} · raw {rate(one.raw)} by {safe(one.model)}"
+            f"{_doubt(one)}"
         )
     raw = f"{rate(one.raw)} by {safe(one.model)}"
     if one.status == "stale":
@@ -85,6 +100,13 @@ def _judged(one: JudgedRate) -> str:
     if one.changed:
         return f"{raw} · {NOT_CHECKED}: the calibration is of another judge"
     return f"{raw} · {NOT_CHECKED}"
+
+
+def _doubt(one: JudgedRate) -> str:
+    """Why a corrected rate may not stand in a gate; empty where it may."""
+    if one.verdict == "do not use":
+        return " · do not use this judge: see `evenhand calibrate`"
+    return "" if one.trusted else " · too little to go by: see `evenhand calibrate`"
 
 
 def rate(estimate: Estimate) -> str:
@@ -98,7 +120,10 @@ def worth_line(judge: JudgeCalibration) -> str:
     if not v.labels:
         return f"{safe(judge.metric)}: no labels yet"
     now, later = half_width(judge, v.labels), half_width(judge, v.labels + MORE)
-    return f"{safe(judge.metric)}: {v.labels} labels give ±{percent(now)}; {MORE} more would bring ±{percent(later)}"
+    labels = "1 label gives" if v.labels == 1 else f"{v.labels:,} labels give"
+    return (
+        f"{safe(judge.metric)}: {labels} ±{percent(now)}; {MORE} more would bring ±{percent(later)}"
+    )
 
 
 def half_width(judge: JudgeCalibration, labels: int) -> float:
@@ -117,6 +142,30 @@ def age(at: float | None) -> str:
     """How long ago, in days: `today`, `12 days old`."""
     days = 0 if at is None else int((time.time() - at) // 86_400)
     return "today" if days < 1 else f"{count(days, 'day')} old"
+
+
+def _alternative_words(one: Alternative) -> str:
+    word = "can" if one.passed else "can't"
+    return (
+        f"the judge {word} stand in for a person: for {one.replaced} of {one.people}; "
+        f"it agrees with the others at least as much as they do on {percent(one.advantage)} of outputs"
+    )
+
+
+def _order_words(judge: JudgeCalibration, consistent: Estimate) -> str:
+    words = (
+        f"the same preference in both orders for {rate(consistent)} of {count(judge.pairs, 'pair')}"
+    )
+    first = judge.first_place
+    if first is None:
+        return words
+    biased = not first.low <= 0.5 <= first.high
+    place = "first" if first.value > 0.5 else "second"
+    return f"{words}; " + (
+        f"otherwise it likes the {place} text: {rate(first)} go to the first"
+        if biased
+        else f"otherwise it likes neither place more: {rate(first)} go to the first"
+    )
 
 
 def _or_dash(estimate: Estimate | None) -> str:

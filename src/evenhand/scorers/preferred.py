@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, get_args
 
+from evenhand.core.encoding import digest
 from evenhand.core.errors import JudgeError, UsageError
 from evenhand.core.expect import Trial
 from evenhand.core.message import Model
@@ -101,6 +102,7 @@ class Preferred(AsksJudge):
             "consistent": consistent,
             "judge": one["judge"],
             "prompt": one["prompt"],
+            "instrument": digest(one["instrument"], two["instrument"])[:16],
             "orders": [one, two],
         }
         for name in ("warning", "suspect"):

@@ -67,6 +67,77 @@ def detectable(
     return high
 
 
+def cases_with_repeats(
+    difference: float,
+    between: float,
+    within: float,
+    repeats: int,
+    confidence: float = CONFIDENCE,
+    power: float = POWER,
+) -> float:
+    """How many cases a paired comparison of means needs if each is repeated, before rounding up.
+
+    Args:
+        difference: Between the two means, in their unit, not 0.
+        between: The variance, over cases, of the difference of the two expected scores.
+        within: The variance of repeats of one case, the same for both.
+        repeats: How often each case is repeated, at least once.
+        confidence: Of the interval, two-sided.
+        power: The chance to see a difference of this size.
+
+    Raises:
+        ValueError: The difference is 0, or there are no repeats.
+
+    Source: as `detectable_mean`.
+
+    >>> round(cases_with_repeats(0.03, 1 / 9, 0, 1), 3)
+    968.997
+    """
+    if not difference or repeats < 1:
+        msg = f"a difference of {difference} with {repeats} repeats"
+        raise ValueError(msg)
+    reach = z_of(confidence) + NormalDist().inv_cdf(power)
+    return reach**2 * (between + 2 * within / repeats) / difference**2
+
+
+def labels_needed(
+    half_width: float,
+    rate: float,
+    rho2: float = 0.0,
+    judged: int | None = None,
+    confidence: float = CONFIDENCE,
+) -> float | None:
+    """How many labels bring a corrected pass rate to within this, before rounding up.
+
+    Args:
+        half_width: Half of the interval, from 0 to 1.
+        rate: The pass rate that is expected, from 0 to 1.
+        rho2: The share of labels that the judge replaces; 0 without a judge.
+        judged: How many outputs it judged; None for more than anybody counts.
+        confidence: Of the interval, two-sided.
+
+    Returns:
+        None where not even a label for each of them is enough.
+
+    Raises:
+        ValueError: A number is out of its range.
+
+    Source: the variance of PPI++ with its best λ, arXiv:2311.01453: σ²/n · (1 − ρ² · (N − n)/N).
+
+    >>> [round(labels_needed(0.05, 0.7, rho2)) for rho2 in (0, 0.2, 0.62)]
+    [323, 258, 123]
+    """
+    if not 0 < half_width < 1 or not 0 <= rate <= 1 or not 0 <= rho2 <= 1:
+        msg = f"±{half_width} at a rate of {rate} with ρ² {rho2}"
+        raise ValueError(msg)
+    alone = z_of(confidence) ** 2 * rate * (1 - rate) / half_width**2
+    if judged is None:
+        return (1 - rho2) * alone
+    left = 1 - rho2 * alone / judged
+    labels = (1 - rho2) * alone / left if left > 0 else math.inf
+    return labels if labels <= judged else None
+
+
 def detectable_mean(
     n: int,
     between: float,

@@ -5,7 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
+
+from msgspec import convert
 
 from evenhand.core.draw import Draw, LabelledVerdict, MetricLabel
 from evenhand.core.encoding import decode, encode
@@ -72,42 +74,53 @@ class LabelledDraws:
 
     def draws(self) -> list[Draw]:
         """The draws, in their order."""
-        return [
-            Draw(
-                number,
-                at,
-                seed,
-                tuple(cast("list[str]", decode(metrics))),
-                population,
-                tuple(cast("list[int]", decode(places))),
-            )
-            for number, at, seed, metrics, population, places in self._rows(
-                "draw", "select id, at, seed, metrics, population, places from draw order by id"
-            )
-        ]
+        columns = "id, at, seed, metrics, population, places"
+        with readable(self._run.path):
+            return [
+                Draw(
+                    number,
+                    at,
+                    seed,
+                    tuple(convert(decode(metrics), list[str])),
+                    _population(population),
+                    tuple(convert(decode(places), list[int])),
+                )
+                for number, at, seed, metrics, population, places in self._rows("draw", columns)
+            ]
 
     def metric_labels(self) -> list[MetricLabel]:
         """What people said, in the order in which they said it."""
-        return [
-            MetricLabel(at, read_text(author), index, cast("str", decode(metric)), verdict)
-            for at, author, index, metric, verdict in self._rows(
-                "metric_label",
-                "select at, author, idx, metric, verdict from metric_label order by seq",
-            )
-        ]
+        columns = "seq, at, author, idx, metric, verdict"
+        with readable(self._run.path):
+            return [
+                MetricLabel(at, read_text(author), index, convert(decode(metric), str), verdict)
+                for _, at, author, index, metric, verdict in self._rows("metric_label", columns)
+            ]
 
     def rules(self) -> dict[str, str]:
         """The rule that people follow, by metric."""
-        return {
-            cast("str", decode(metric)): cast("str", decode(rule))
-            for metric, rule in self._rows("rule", "select metric, rule from rule order by seq")
-        }
-
-    def _rows(self, table: str, sql: str) -> list[tuple[Any, ...]]:
         with readable(self._run.path):
-            if not self._run.has_table(table):
-                return []  # of an earlier version
-            return self._run.db.execute(sql).fetchall()
+            return {
+                convert(decode(metric), str): convert(decode(rule), str)
+                for _, metric, rule in self._rows("rule", "seq, metric, rule")
+            }
+
+    def _rows(self, table: str, columns: str) -> list[tuple[Any, ...]]:
+        """A table's rows in the order of their first column."""
+        if not self._run.has_table(table):
+            return []  # of an earlier version
+        return self._run.db.execute(f"select {columns} from {table} order by 1").fetchall()  # noqa: S608 (our own names)
+
+
+def _population(size: int) -> int:
+    """The number of trials that a draw was from.
+
+    Raises:
+        ValueError: There were none, and so no draw.
+    """
+    if size < 1:
+        raise ValueError(f"a draw from {size} trials")
+    return size
 
 
 def standing_labels(

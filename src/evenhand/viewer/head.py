@@ -6,15 +6,26 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, fields, replace
 from typing import Any
 
+from evenhand.core.errors import UsageError
 from evenhand.core.run import Totals
 from evenhand.core.score import Scale
+from evenhand.report.calibrated import judged_rates
 from evenhand.report.findings import Marked, findings, warnings
 from evenhand.report.grid import Grid, column_names
 from evenhand.report.means import Mean, known_scale
 from evenhand.report.rates import latencies, rates, scores
+from evenhand.report.trust_lines import standing
 from evenhand.store.runfile import RunFile
 from evenhand.viewer.listing import FEW, ReadRun, over_all, rate, summary_of, summed
-from evenhand.viewer.shapes import ColumnShape, Head, Interval, Notes, RunSummary, UsageRow
+from evenhand.viewer.shapes import (
+    ColumnShape,
+    Head,
+    Interval,
+    JudgedShape,
+    Notes,
+    RunSummary,
+    UsageRow,
+)
 
 COLUMNS = 12
 """Columns whose intervals are worked out for the first paint; those of more take seconds."""
@@ -70,7 +81,33 @@ def notes(run: RunFile, marked: Callable[[], Marked] | None = None) -> Notes:
     usage = [UsageRow(**asdict(used)) for used in run.usage()]
     grid = Grid(run)
     highlights = findings(run, grid, marked() if marked else None) if run.totals().trials else []
-    return Notes(over_all(run), columns, usage, highlights, warnings(run))
+    try:
+        judges, problems = judged(run), []
+    except UsageError as error:  # a damaged calibration is no reason not to show the run
+        judges, problems = [], [str(error)]
+    return Notes(over_all(run), columns, usage, highlights, [*warnings(run), *problems], judges)
+
+
+def judged(run: RunFile) -> list[JudgedShape]:
+    """The judged pass rates, metric by metric; none before the run has ended, as every trial is read for them.
+
+    Raises:
+        UsageError: `calibration.json` is damaged.
+    """
+    if run.meta.status == "running":
+        return []
+    return [
+        JudgedShape(
+            metric=rate.metric,
+            column=rate.variant,
+            raw=Interval(*rate.raw, rate.items),
+            corrected=rate.corrected and Interval(*rate.corrected, rate.labels),
+            status=rate.status,
+            trusted=rate.trusted,
+            words=standing(rate),
+        )
+        for rate in judged_rates(run)
+    ]
 
 
 def _shallow(notes: Notes) -> dict[str, Any]:

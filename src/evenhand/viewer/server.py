@@ -24,6 +24,7 @@ from evenhand.store.runfile import RunFile
 from evenhand.viewer.access import HEADERS, Refused, RequestGate
 from evenhand.viewer.cell import BODY, MOST, call, cell, previews
 from evenhand.viewer.comparison import compared_elsewhere, comparison
+from evenhand.viewer.drawn import draw_more, drawn, keep_rule, keep_verdict
 from evenhand.viewer.export import exported
 from evenhand.viewer.head import head, notes
 from evenhand.viewer.history import measures
@@ -81,6 +82,9 @@ class PageServer:
         app.router.add_post(run + "/search", self._search)
         app.router.add_get(run + "/labels", self._labels)
         app.router.add_post(run + "/labels", self._label)
+        app.router.add_get(run + "/draw", self._drawn)
+        for path, change in (("draw", draw_more), ("rules", keep_rule), ("verdicts", keep_verdict)):
+            app.router.add_post(f"{run}/{path}", self._changing(change))
         app.router.add_get(run + "/export", self._export)
         app.router.add_get(run + "/measures", self._measures)
         app.router.add_post(run + "/remarks", self._remark)
@@ -235,6 +239,22 @@ class PageServer:
         )
         (kept,) = await asyncio.to_thread(append_labels, path, [label])
         return _body(encode(asdict(kept), ordered=False))
+
+    async def _drawn(self, request: web.Request) -> web.Response:
+        author = request.query.get("author", "")
+        return await self._answer(request, lambda run: drawn(run, author))
+
+    def _changing(
+        self, change: Callable[[Path, Mapping[str, Any]], None]
+    ) -> Callable[[web.Request], Awaitable[web.Response]]:
+        """Answers by changing the run file as the request's body says."""
+
+        async def answer(request: web.Request) -> web.Response:
+            path, wanted = self._path(request), await _object(request, "what to keep")
+            await asyncio.to_thread(change, path, wanted)
+            return _body(b"{}")
+
+        return answer
 
     async def _export(self, request: web.Request) -> web.StreamResponse:
         path, base = self._path(request), request.query.get("baseline", "")

@@ -95,6 +95,19 @@ class UsageRow:
 
 
 @dataclass(frozen=True, slots=True)
+class JudgedShape:
+    """A judged pass rate: as the judge has it, as people would have found it, and where it stands, in words."""
+
+    metric: str
+    column: int
+    raw: Interval
+    corrected: Interval | None
+    status: str
+    trusted: bool
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
 class Notes:
     """What takes a look at every trial of a run."""
 
@@ -103,6 +116,7 @@ class Notes:
     usage: Sequence[UsageRow]
     findings: Sequence[str]
     warnings: Sequence[str]
+    judged: Sequence[JudgedShape]
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +131,7 @@ class Head(RunSummary):
     usage: Sequence[UsageRow] = ()
     findings: Sequence[str] = ()
     warnings: Sequence[str] = ()
+    judged: Sequence[JudgedShape] = ()
     config: Any = None
     settings: Any = None
     partial: bool = False

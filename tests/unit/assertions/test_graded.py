@@ -53,6 +53,26 @@ async def test_a_criterion_is_met_by_an_answer_that_ends_with_yes(
     assert (await settled("model-graded-closedqa", "short", judge=asked)).outcome == outcome
 
 
+async def test_what_a_grader_is_asked_is_kept_as_a_digest_apart_from_what_it_judges(settled: Any):
+    """So that a calibration notices other words, and doesn't take other outputs for them."""
+    asked = judge(model_graded_closedqa="Y")
+
+    async def instrument(output: str, **options: Any) -> str:
+        outcome = await settled(
+            "model-graded-closedqa", "short", output=output, judge=asked, **options
+        )
+        return outcome.metadata["instrument"]
+
+    ours = await instrument("one")
+    assert ours == await instrument("two")
+    words = "Is {{output}} {{criteria}}? End with Y or N."
+    mine = await instrument("one", rubric_prompt=words)
+    assert mine == await instrument("two", rubric_prompt=words)
+    assert mine != ours
+    reworded = await instrument("one", rubric_prompt=words + " ")
+    assert reworded not in (mine, ours)
+
+
 async def test_steps_are_worked_out_and_then_followed(settled: Any):
     """For each criterion; the mean of the points out of ten is the score."""
     asked = judge(

@@ -6,14 +6,17 @@ import csv
 import io
 import json
 import random
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from tests.unit.report.conftest import Make, make_run, result
 
-from evenhand.core.errors import ConfigError, UsageError
+from evenhand.core.errors import ConfigError, StoreError, UsageError
+from evenhand.core.label import NewLabel
 from evenhand.core.run import AnswerDetails, CallEnd, CallStart, TrialResult
 from evenhand.core.score import Outcome
 from evenhand.core.variant import Variant
@@ -25,13 +28,17 @@ from evenhand.report.calibrated import (
     write_calibration,
 )
 from evenhand.report.calibration import calibrate
-from evenhand.report.labelling import draw, drawn_items, read_labels, write_items
+from evenhand.report.failure_codes import code_lines, failure_codes, rename_code
+from evenhand.report.junit import write_junit
+from evenhand.report.labelling import draw, drawn_items, items_for, read_labels, write_items
 from evenhand.report.markdown import write_markdown
 from evenhand.report.requirements import verdict_of
 from evenhand.report.run import Run
 from evenhand.report.trust_lines import calibration_lines, judged_lines
-from evenhand.store.draws import add_metric_labels, set_rule
+from evenhand.store.draws import add_metric_labels, set_rule, standing_labels
+from evenhand.store.labels import append_labels
 from evenhand.store.runfile import RunFile
+from evenhand.viewer.head import head
 
 __all__ = ["make_run"]
 
@@ -41,7 +48,13 @@ Verdict = Callable[[int], bool]
 
 
 def judged(
-    index: int, *, ok: bool, metric: str = "prose", variant: int = 0, instrument: str = "i"
+    index: int,
+    *,
+    ok: bool,
+    metric: str = "prose",
+    variant: int = 0,
+    instrument: str = "i",
+    case: str = "",
 ) -> TrialResult:
     """A trial with one verdict of a judge."""
     outcome = Outcome(
@@ -52,7 +65,7 @@ def judged(
         metadata={"judge": "judge-1", "prompt": "llm-rubric/1", "instrument": instrument},
     )
     return replace(
-        result(index, ok=ok, variant=variant, case=f"case {index}"),
+        result(index, ok=ok, variant=variant, case=case or f"case {index}"),
         outcomes=(outcome,),
         vars={"q": f"question {index}"},
         prompt=f"Q {index}",
@@ -138,7 +151,7 @@ async def test_a_draw_goes_to_a_file_and_its_labels_come_back(make_run: Make, tm
     for row, verdict in zip(rows, ("pass", " FAIL ", "", "pass", "fail"), strict=True):
         row["verdict"] = verdict
     _write(path, rows)
-    labels = read_labels(run, path)
+    labels = read_labels(run, path).labels
     assert [verdict for *_, verdict in labels] == ["pass", "fail", "pass", "fail"]
     assert {index for index, *_ in labels} <= {int(row["item"]) for row in rows}
 
@@ -186,6 +199,125 @@ async def test_a_file_that_is_no_draw_is_refused(make_run: Make, tmp_path: Path)
     other.write_text("item,metric,verdict,more\n1,prose,pass\n")
     with pytest.raises(ConfigError, match="number of columns"):
         read_labels(run, other)
+
+
+async def test_a_file_of_labels_may_have_scores_notes_and_failure_codes(
+    make_run: Make, tmp_path: Path
+):
+    """In columns that somebody adds; rows without a verdict are left out, and what is wrong is said with its line."""
+    run = await a_run(make_run, 30)
+    path = tmp_path / "draw.csv"
+    write_items(run, list(drawn_items(run, [draw(run, 4, seed=1)])), path)
+    with path.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    added = [
+        {"verdict": "fail", "score": "2", "note": "too long", "code": " tone  of voice "},
+        {"verdict": "pass", "score": "", "note": "", "code": ""},
+        {"verdict": "", "score": "nine", "note": "", "code": "x"},
+        {"verdict": "fail", "score": "", "note": "", "code": "tone of voice"},
+    ]
+    _write(path, [row | more for row, more in zip(rows, added, strict=True)])
+    sheet = read_labels(run, path)
+    first, last = int(rows[0]["item"]), int(rows[3]["item"])
+    assert len(sheet.labels) == 3
+    assert sheet.remarks == {
+        (first, "score"): 2.0,
+        (first, "note"): "too long",
+        (first, "code"): "tone  of voice",
+        (last, "code"): "tone of voice",
+    }
+    wrong = {"verdict": "fail", "score": "nine", "note": "", "code": "x" * 101}
+    _write(path, [rows[0] | wrong, rows[1] | {**wrong, "score": "3"}])
+    with pytest.raises(ConfigError) as caught:
+        read_labels(run, path)
+    assert "the score is 'nine'" in str(caught.value)
+    assert "the code is" in str(caught.value)
+
+
+async def test_failure_codes_are_counted_with_intervals_renamed_and_merged(make_run: Make):
+    """Among the labelled outputs of the draw; what is outside is counted apart, what nobody gave is named."""
+    run = label(await a_run(make_run), lambda i: i % 10 < 7, size=20)
+    assert list(code_lines(run)) == [
+        "nobody has given a failure code yet: press c in `evenhand label`"
+    ]
+    places = run.draws()[0].places
+    outside = next(i for i in range(200) if i not in places)
+    given = [(places[0], "tone"), (places[1], "tone"), (places[2], "Tone"), (outside, "facts")]
+    append_labels(run.path, [NewLabel(i, "code", name, "ann") for i, name in given])
+    append_labels(run.path, [NewLabel(places[0], "code", "tone", "bo")])
+    with RunFile.open(run.path) as again:
+        assert [(c.name, c.drawn, c.labelled) for c in failure_codes(again)] == [
+            ("tone", 2, 20),
+            ("Tone", 1, 20),
+            ("facts", 0, 20),
+        ]
+        assert rename_code(again, "Tone", "tone") == 1
+        with pytest.raises(UsageError, match="no output has the failure code 'fact'") as caught:
+            rename_code(again, "fact", "x")
+    assert "facts" in caught.value.hint
+    with RunFile.open(run.path) as again:
+        lines = list(code_lines(again))
+    assert lines[0] == "failure codes of 20 labelled outputs of the draw"
+    assert "15 % [5–36]" in lines[1]
+    assert lines[1].lstrip().startswith("tone")
+    assert "1 outside the draw" in lines[2]
+
+
+async def test_a_second_person_gets_what_nobody_labelled_and_a_fifth_of_the_rest(make_run: Make):
+    """So that people can be compared; the fifth is the first of the draw, whatever was said of it."""
+    run = await a_run(make_run, 40)
+    items = list(drawn_items(run, [draw(run, 20, seed=1)]))
+    by_ann = [(i.trial.index, i.metric, "pass") for i in items[:10]]
+    add_metric_labels(run.path, "ann", by_ann)  # type: ignore[arg-type]
+    with RunFile.open(run.path) as again:
+        labels = standing_labels(again.metric_labels())
+    assert items_for("ann", items, labels) == items
+    assert items_for("bo", items, labels) == items[:2] + items[10:]
+    assert items_for("bo", items, {}) == items
+
+
+async def test_two_people_are_the_measure_of_whether_a_judge_can_stand_in_for_one(make_run: Make):
+    """It says how many of them; with one person there is no such line."""
+    run = label(await a_run(make_run), lambda i: i % 10 < 7)
+    (one,) = calibrate(run).judges
+    assert one.alternative is None
+    run = label(run, lambda i: i % 10 < 7 and i % 9 > 0, author="bo")
+    (one,) = calibrate(run).judges
+    assert one.alternative is not None
+    assert (one.alternative.people, one.alternative.replaced) == (2, 2)
+    assert "the judge can stand in for a person: for 2 of 2" in "\n".join(
+        calibration_lines(calibrate(run))
+    )
+
+
+async def test_a_judge_of_preferences_is_shown_to_go_by_the_place(make_run: Make):
+    """Where the two orders disagree, the first text wins nine times in ten; a tie in one order is neither."""
+
+    def preference(trial: TrialResult) -> TrialResult:
+        i = trial.index
+        orders = [{"first": "output", "winner": "output"}, {"first": "other", "winner": "output"}]
+        if i % 4 == 0:
+            place = "second" if i % 40 == 0 else "first"
+            winners = ("output", "other") if place == "first" else ("other", "output")
+            orders = [
+                {"first": first, "winner": winner}
+                for first, winner in zip(("output", "other"), winners, strict=True)
+            ]
+        if i == 1:
+            orders[0]["winner"] = "tie"
+        consistent = orders[0]["winner"] == orders[1]["winner"]
+        metadata = {"judge": "judge-1", "orders": orders, "consistent": consistent}
+        outcome = replace(trial.outcomes[0], metadata=metadata)
+        return replace(trial, outcomes=(outcome,))
+
+    (judge,) = calibrate(await a_run(make_run, change=preference)).judges
+    assert judge.orders == {"consistent": 149, "half": 1, "first": 45, "second": 5}
+    assert judge.pairs == 200
+    assert judge.first_place is not None
+    assert judge.first_place.value == 0.9
+    lines = "\n".join(calibration_lines(calibrate(await a_run(make_run, change=preference))))
+    assert "the same preference in both orders for 74 % [68–80] of 200 pairs" in lines
+    assert "otherwise it likes the first text: 90 % [78–97] go to the first" in lines
 
 
 async def test_a_good_judge_is_usable_and_its_rate_is_corrected(make_run: Make):
@@ -391,6 +523,116 @@ async def test_where_calibration_is_required_a_pass_without_one_is_undecided(
     assert verdict_of(accepted) == "passed"
     assert "accepted without calibration" in judged_lines(accepted, ["p"], 200)[0]
     assert verdict_of(label(run, lambda i: i % 10 < 7)) == "passed"
+
+
+@pytest.mark.parametrize(
+    ("people", "size", "doubt"),
+    [
+        (lambda i: i % 10 < 7, 5, "too little to go by"),
+        (lambda i: i % 2 == 0, 100, "do not use this judge"),
+        (lambda _: True, 60, "too little to go by"),
+    ],
+    ids=["five labels", "a coin", "only passes"],
+)
+async def test_a_calibration_that_gives_no_leave_to_use_the_judge_opens_no_gate(
+    make_run: Make, tmp_path: Path, people: Verdict, size: int, doubt: str
+):
+    """In the labelled run and in the next one, which goes by the file."""
+    required = {
+        "source": str(tmp_path / "promptfooconfig.yaml"),
+        "settings": {"calibrated": "required"},
+        "pass_rate": 0.5,
+    }
+    run = label(await a_run(make_run, **required), people, size=size)
+    write_calibration(calibrate(run), place_of(run.meta))
+    for each in (run, await a_run(make_run, **required)):
+        assert verdict_of(each) == "undecided"
+        lines = judged_lines(each, ["p"], 300)
+        assert "calibration is required" in lines[0]
+        assert doubt in lines[1]
+
+
+async def test_a_calibration_with_impossible_counts_is_refused(make_run: Make, tmp_path: Path):
+    """Edited by hand: fewer than no labels, or a text for a number."""
+    source = {"source": str(tmp_path / "promptfooconfig.yaml")}
+    run = label(await a_run(make_run, **source), lambda i: i % 10 < 6)
+    document = calibrate(run).document()
+    for count in (-1, 10**12, "many"):
+        document["judges"][0]["variants"][0]["missed"] = count
+        place_of(run.meta).write_text(json.dumps(document))
+        with pytest.raises(UsageError, match="is not a calibration"):
+            judged_rates(await a_run(make_run, **source))
+
+
+async def test_a_metric_on_which_no_judge_reached_a_verdict_has_no_rate(make_run: Make):
+    """Its judge only failed: that is not a pass rate of 0."""
+    run = await a_run(
+        make_run,
+        change=lambda t: replace(
+            t, outcomes=(replace(t.outcomes[0], outcome="error", score=None),)
+        ),
+    )
+    assert calibrate(run).judges == ()
+    assert judged_rates(run) == []
+
+
+async def test_labels_of_very_long_outputs_are_read(make_run: Make, tmp_path: Path):
+    """The csv module stops at 131,072 characters by itself; its limit is as before afterwards."""
+    run = await a_run(make_run, 3, change=lambda trial: replace(trial, output="a" * 200_000))
+    path, limit = tmp_path / "draw.csv", csv.field_size_limit()
+    write_items(run, list(drawn_items(run, [draw(run, 3, seed=1)])), path)
+    path.write_text(path.read_text("utf-8").replace(",\r\n", ",pass\r\n").replace(",\n", ",pass\n"))
+    assert len(read_labels(run, path).labels) == 3
+    assert csv.field_size_limit() == limit
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "update draw set places = x'00'",
+        "update draw set metrics = x'5b315d'",
+        "update draw set population = 0",
+        "insert into metric_label (at, author, idx, metric, verdict) values (1, 'bo', 0, x'ff', 'pass')",
+        "update rule set rule = x'ff'",
+    ],
+)
+async def test_damaged_draws_labels_and_rules_are_named_as_such(make_run: Make, damage: str):
+    """Never a traceback, and never a number from them."""
+    run = label(await a_run(make_run), lambda i: i % 10 < 7)
+    set_rule(run.path, "prose", "no lists")
+    with closing(sqlite3.connect(run.path)) as db, db:
+        db.execute(damage)
+    with RunFile.open(run.path) as again, pytest.raises(StoreError, match="cannot be read"):
+        calibrate(again)
+
+
+async def test_the_page_and_junit_carry_the_corrected_rate_beside_the_raw_one(
+    make_run: Make, tmp_path: Path
+):
+    """Both say so when nobody has checked the judge; a damaged calibration is a warning of the page."""
+    source = {"source": str(tmp_path / "promptfooconfig.yaml")}
+    run = await a_run(make_run, **source, status="finished")
+    (one,) = head(run).judged
+    assert (one.metric, one.corrected, one.trusted) == ("prose", None, False)
+    assert "not checked against people" in one.words
+    assert 'name="judged prose" value="70 % [63–76] by judge-1 · not checked' in _junit(run)
+    labelled = label(run, lambda i: i % 10 < 6)
+    (one,) = head(labelled).judged
+    assert one.trusted
+    assert one.corrected is not None
+    assert (one.corrected.n, one.raw.n, one.raw.value) == (60, 200, 0.7)
+    assert "corrected, 60 labels" in one.words
+    assert one.words in _junit(labelled)
+    place_of(run.meta).write_text("{")
+    damaged = head(await a_run(make_run, **source, status="finished"))
+    assert damaged.judged == []
+    assert "calibration.json" in damaged.warnings[-1]
+
+
+def _junit(run: RunFile) -> str:
+    out = io.StringIO()
+    write_junit(run, out)
+    return out.getvalue()
 
 
 @pytest.mark.parametrize(

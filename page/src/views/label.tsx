@@ -1,0 +1,187 @@
+/** Labelling a random draw: one output after the other, with the judge's verdict hidden. */
+import { useEffect, useRef, useState } from "preact/hooks";
+import { problemOf, type Problem } from "../data/problem";
+import type { DataSource, Draw, DrawnItem } from "../data/source";
+import { useKeys } from "../parts/keyboard";
+import { Author } from "../parts/labels";
+import { count, Mark } from "../parts/marks";
+import { shown, TextBox } from "../parts/text";
+import { Told, Trouble, TroubleLine, Waiting } from "../parts/told";
+
+const FIRST_DRAW = 60;
+
+interface Props {
+  readonly source: DataSource;
+  readonly run: string;
+  readonly author: string;
+  readonly name: (author: string) => void;
+}
+
+type Verdict = "pass" | "fail" | null;
+
+export function LabelView({ source, run, author, name }: Props) {
+  const [draw, set] = useState<Draw>();
+  const [problem, setProblem] = useState<Problem>();
+  const [unwanted, setUnwanted] = useState<readonly string[]>([]);
+  const read = async (): Promise<void> => {
+    try {
+      set(await source.drawn!(run, author));
+      setProblem(undefined);
+    } catch (thrown) {
+      setProblem(problemOf(thrown));
+    }
+  };
+  useEffect(() => void read(), [source, run, author]);
+  const change = async (made: Promise<unknown>): Promise<void> => {
+    try {
+      await made;
+      await read();
+    } catch (thrown) {
+      setProblem(problemOf(thrown));
+    }
+  };
+  if (draw === undefined) return problem === undefined ? <Waiting>Reading the draw…</Waiting> : <Trouble problem={problem} />;
+  const unruled = draw.items.length === 0 ? undefined : draw.metrics.find((metric) => draw.rules[metric] === undefined && !unwanted.includes(metric) && draw.items.some((item) => item.metric === metric));
+  return (
+    <div class="labelling">
+      <TroubleLine problem={problem} />
+      <div class="labelling-who"><Author key={author} author={author} name={name} /></div>
+      {draw.items.length === 0 && <DrawForm judged={draw.judged} draw={(size) => void change(source.drawMore!(run, size))} />}
+      {unruled !== undefined && <RuleForm key={unruled} metric={unruled} without={() => setUnwanted([...unwanted, unruled])} keep={(rule) => void change(source.keepRule!(run, unruled, rule))} />}
+      {draw.items.length > 0 && <Items key={author} draw={draw} source={source} run={run} author={author} asked={unruled !== undefined} again={() => void read()} trouble={setProblem} />}
+    </div>
+  );
+}
+
+function DrawForm({ judged, draw }: { judged: number; draw: (size: number) => void }) {
+  const [size, set] = useState(Math.min(FIRST_DRAW, judged));
+  return (
+    <Told title="Is the judge right?">
+      <p>{`A judge judged ${count(judged, "output")}. Label a random draw of them, without seeing its verdicts: that shows how often it errs, and corrects its pass rate. Sixty take about an hour.`}</p>
+      <form onSubmit={(event) => { event.preventDefault(); draw(size); }}>
+        <label>Outputs to draw <input type="number" min={1} max={Math.min(2000, judged)} value={size} onInput={(event) => set(event.currentTarget.valueAsNumber)} /></label>{" "}
+        <button type="submit" class="button">Draw</button>
+      </form>
+    </Told>
+  );
+}
+
+function RuleForm({ metric, keep, without }: { metric: string; keep: (rule: string) => void; without: () => void }) {
+  const [rule, set] = useState("");
+  return (
+    <form class="labelling-rule" onSubmit={(event) => { event.preventDefault(); if (rule.trim() !== "") keep(rule.trim()); }}>
+      <label><span>What makes an output pass <b>{shown(metric)}</b>? Write it in one or two sentences, before the first label.</span>
+        <textarea class="note-field" rows={2} maxLength={10_000} value={rule} onInput={(event) => set(event.currentTarget.value)} />
+      </label>
+      <span><button type="submit" class="button">Keep the rule</button>{" "}<button type="button" class="button quiet" onClick={without}>Label without one</button></span>
+    </form>
+  );
+}
+
+interface ItemsProps {
+  readonly draw: Draw;
+  readonly source: DataSource;
+  readonly run: string;
+  readonly author: string;
+  /** A rule is asked for: keys are not for labels yet. */
+  readonly asked: boolean;
+  readonly again: () => void;
+  readonly trouble: (problem: Problem | undefined) => void;
+}
+
+function Items({ draw, source, run, author, asked, again, trouble }: ItemsProps) {
+  const { items } = draw;
+  const [verdicts, set] = useState<readonly Verdict[]>(() => items.map(({ verdict }) => verdict));
+  const [at, go] = useState(() => next(items.map(({ verdict }) => verdict), -1));
+  const [last, remember] = useState<readonly number[]>([]);
+  const queue = useRef(Promise.resolve());
+  const item = items[at];
+  const send = (made: () => Promise<unknown>): void => {
+    queue.current = queue.current.then(made).then(() => trouble(undefined), (thrown: unknown) => trouble(problemOf(thrown)));
+  };
+  const put = (index: number, verdict: Verdict): Verdict[] => {
+    const { index: trial, metric } = items[index]!;
+    send(() => source.keepVerdict!(run, { index: trial, metric, verdict, author }));
+    const changed = verdicts.map((each, i) => (i === index ? verdict : each));
+    set(changed);
+    return changed;
+  };
+  const say = (verdict: Verdict): void => {
+    if (item === undefined) return;
+    const changed = put(at, verdict);
+    remember([...last, at]);
+    const to = next(changed, at);
+    go(to);
+    if (to < 0) void queue.current.then(again);
+  };
+  const undo = (): void => {
+    const before = last.at(-1);
+    if (before === undefined) return;
+    put(before, null);
+    remember(last.slice(0, -1));
+    go(before);
+  };
+  const skip = (): void => go(next(verdicts, at));
+  useKeys({ p: () => say("pass"), f: () => say("fail"), s: skip, u: undo, c: () => focusOn("labelling-code"), n: () => focusOn("labelling-note") }, !asked);
+  const done = verdicts.filter((verdict) => verdict !== null).length;
+  const remark = (field: "code" | "note", text: string): void => {
+    if (item !== undefined) send(() => source.label(run, { index: item.index, field, value: text === "" ? null : text, author, blind: true }));
+  };
+  if (item === undefined) {
+    return (
+      <Told title={`All ${count(items.length, "output")} labelled`}>
+        {draw.worth.map((line) => <p key={line}>{shown(line)}</p>)}
+        <p><code>evenhand calibrate</code> says whether the judge can be used, and writes the correction for later runs.</p>
+        <button type="button" class="button" onClick={undo} disabled={last.length === 0}>Take the last back (u)</button>
+      </Told>
+    );
+  }
+  const rule = draw.rules[item.metric];
+  return (
+    <>
+      <h2 class="chart-title">{shown(item.metric)} <span class="muted">{`${done} of ${items.length} labelled`}</span></h2>
+      {rule !== undefined && <p class="labelling-pass">Passes if: {shown(rule)}</p>}
+      <TextBox title="Answer to" text={item.material} />
+      <TextBox title="Output" text={item.output} />
+      <div class="labelbar" role="group" aria-label="Your label">
+        {(["pass", "fail"] as const).map((verdict) => (
+          <button key={verdict} type="button" class={`button label-${verdict}`} title={`${verdict}: key ${verdict[0]}`} onClick={() => say(verdict)}><Mark outcome={verdict} /></button>
+        ))}
+        <button type="button" class="button quiet" title="Skip: key s" onClick={skip}>Skip</button>
+        <button type="button" class="button quiet" title="Take the last back: key u" disabled={last.length === 0} onClick={undo}>Undo</button>
+      </div>
+      <Remarks key={`${item.index} ${item.metric}`} item={item} codes={draw.codes} remark={remark} />
+    </>
+  );
+}
+
+function Remarks({ item, codes, remark }: { item: DrawnItem; codes: readonly string[]; remark: (field: "code" | "note", text: string) => void }) {
+  const field = (id: "code" | "note", label: string, kept: string) => (
+    <label>{label}{" "}
+      <input
+        id={`labelling-${id}`} defaultValue={kept} maxLength={id === "code" ? 100 : 10_000} list={id === "code" ? "codes" : undefined}
+        onChange={(event) => remark(id, event.currentTarget.value.trim())}
+        onKeyDown={(event) => { if (event.key === "Enter" || event.key === "Escape") event.currentTarget.blur(); }}
+      />
+    </label>
+  );
+  return (
+    <div class="labelling-remarks">
+      {field("code", "Failure code (c)", item.code)}
+      {field("note", "Note (n)", item.note)}
+      <datalist id="codes">{codes.map((code) => <option key={code} value={code} />)}</datalist>
+    </div>
+  );
+}
+
+/** The first that has no verdict after this one, or before it; -1 where all have one. */
+function next(verdicts: readonly Verdict[], at: number): number {
+  const after = verdicts.findIndex((verdict, i) => i > at && verdict === null);
+  return after >= 0 ? after : verdicts.findIndex((verdict) => verdict === null);
+}
+
+function focusOn(id: string): boolean {
+  const field = document.getElementById(id);
+  field?.focus();
+  return field !== null;
+}

@@ -1,0 +1,103 @@
+"""`evenhand power`: how many cases, repeats or labels a question takes."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from evenhand.cli.completing import complete_runs
+from evenhand.cli.numbers import Number
+from evenhand.cli.streams import printing
+from evenhand.core.ranges import Range
+
+SHARE = Range(0, 1)
+SIZE = Range(0.001, 0.999)
+JUDGED = Range(1, 10**9, whole=True)
+
+
+@click.command(short_help="Say how many cases, repeats or labels a question takes.")
+@click.argument("run", required=False, metavar="[RUN]", shell_complete=complete_runs)
+@click.option(
+    "--rate", type=Number(SHARE), metavar="P", help="The pass rate you expect, instead of a RUN's."
+)
+@click.option(
+    "--difference",
+    type=Number(SIZE),
+    default=0.05,
+    show_default=True,
+    metavar="D",
+    help="The difference of two pass rates to show; 0.05 is 5 points.",
+)
+@click.option(
+    "--differing",
+    type=Number(SHARE),
+    metavar="S",
+    help="The share of cases on which the two disagree.  [default: as in RUN, or assumed]",
+)
+@click.option(
+    "--half-width",
+    type=Number(SIZE),
+    default=0.05,
+    show_default=True,
+    metavar="H",
+    help="How far a corrected pass rate may be off.",
+)
+@click.option(
+    "--rho2", type=Number(SHARE), metavar="R", help="The share of labels that the judge replaces."
+)
+@click.option(
+    "--judged", type=Number(JUDGED), metavar="N", help="How many outputs the judge judges."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
+def power(
+    run: str | None,
+    rate: float | None,
+    difference: float,
+    differing: float | None,
+    half_width: float,
+    rho2: float | None,
+    judged: int | None,
+    as_json: bool,
+) -> int:
+    """Say how many cases show a difference, what repeats save, and how many labels a judge needs.
+
+    From RUN, a run that was made before (default: the latest), or from numbers: --rate 0.8. Power is 80 %, confidence
+    95 %. With RUN, labels are counted for each of its judges; with numbers, for a judge with --rho2.
+    """
+    from evenhand.core.errors import UsageError
+    from evenhand.report.power import JudgeWorth, Pilot, Power, pilot_of
+    from evenhand.report.words import put
+    from evenhand.store.catalogue import find
+    from evenhand.store.runfile import RunFile
+
+    if rate is not None and run is not None:
+        raise UsageError("--rate goes with no RUN", hint="A run has a pass rate of its own.")
+    if differing is not None and differing < difference:
+        raise UsageError(
+            f"--differing {differing:g} is less than the difference, {difference:g}",
+            hint="Two pass rates differ by no more than the share of cases on which they disagree.",
+        )
+    if rate is not None:
+        pilot = Pilot(rate, differing, judges=[JudgeWorth("", rate, rho2, judged)])
+    else:
+        if rho2 is not None or judged is not None:
+            raise UsageError(
+                "--rho2 and --judged need --rate", hint="A run has numbers of its own."
+            )
+        with RunFile.open(find(Path.cwd(), run)) as run_file:
+            pilot = pilot_of(run_file)
+        if differing is not None:
+            from dataclasses import replace
+
+            pilot = replace(pilot, differing=differing)
+    answers = Power(pilot, difference, half_width)
+    with printing():
+        if as_json:
+            from evenhand.report.document import json_text, writer
+
+            writer(sys.stdout)(json_text(answers.document()) + "\n")
+        else:
+            put(sys.stdout, "".join(f"{line}\n" for line in answers.lines()))
+    return 0

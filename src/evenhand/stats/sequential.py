@@ -1,0 +1,264 @@
+"""Tests and intervals that hold whenever one looks: a run can stop as soon as its verdict is decided.
+
+How this works: a bettor starts with a capital of 1 and bets, item after item, that the mean is higher (or lower) than
+supposed. If the supposition is true, the capital is expected to stay where it is, however the bettor plays, and is
+unlikely ever to reach 1/α: it does so with probability α at most (Ville). So a capital of 1/α or more rejects the
+supposition at level α, at any time, and looking often costs nothing. Items have to come in an order that was drawn at
+random before anything was known of them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Literal
+
+from evenhand.stats.beta import beta_share
+from evenhand.stats.interval import CONFIDENCE
+
+TRUNCATION = 0.5
+"""The largest share of what could be lost at once that is ever bet."""
+_STEPS = 60
+
+
+class Bet:
+    """A bet on each item against the supposition that the mean is a given one, or beyond it.
+
+    Args:
+        mean: The supposed mean, between 0 and 1.
+        on: What is bet on: that the true mean is `higher`, or `lower`.
+        alpha: The level at which it is meant to reject; it sets the stakes, and the test is valid at every level.
+
+    Raises:
+        ValueError: The mean or the level isn't between 0 and 1.
+
+    Source: Waudby-Smith and Ramdas, "Estimating means of bounded random variables by betting" (JRSS B 86, 2024),
+        doi:10.1093/jrsssb/qkad009; the stakes are those of their predictable empirical-Bernstein plug-in.
+
+    >>> bet = Bet(0.5, "higher", 0.05)
+    >>> for _ in range(20):
+    ...     bet.add(1)
+    >>> bet.capital > 20
+    True
+    """
+
+    def __init__(self, mean: float, on: Literal["higher", "lower"], alpha: float) -> None:
+        if not 0 < mean < 1 or not 0 < alpha < 1:
+            msg = f"a mean of {mean} at level {alpha}"
+            raise ValueError(msg)
+        self._mean = mean
+        self._sign = 1 if on == "higher" else -1
+        self._most = TRUNCATION / (mean if on == "higher" else 1 - mean)
+        self._stake = 2 * math.log(1 / alpha)
+        self._n = 0
+        self._sum = self._squares = 0.0
+        self._variance = 0.25
+        self._log = self._largest = 0.0
+
+    def add(self, x: float) -> None:
+        """Bets on the next item.
+
+        Args:
+            x: Its value, from 0 to 1.
+
+        Raises:
+            ValueError: It is not.
+        """
+        if not 0 <= x <= 1:
+            msg = f"{x} is not from 0 to 1"
+            raise ValueError(msg)
+        n = self._n + 1
+        stake = min(math.sqrt(self._stake / (self._variance * n * math.log1p(n))), self._most)
+        self._log += math.log1p(self._sign * stake * (x - self._mean))
+        self._largest = max(self._largest, self._log)
+        self._n = n
+        self._sum += x
+        mean = (0.5 + self._sum) / (n + 1)
+        self._squares += (x - mean) ** 2
+        self._variance = (0.25 + self._squares) / (n + 1)
+
+    @property
+    def capital(self) -> float:
+        """The largest capital so far; 1 before anything is bet."""
+        return math.exp(min(self._largest, 700.0))
+
+
+def confidence_sequence(
+    values: Sequence[float], confidence: float = CONFIDENCE
+) -> tuple[float, float]:
+    """An interval for a mean that holds at whatever item one stops.
+
+    Args:
+        values: From 0 to 1, in an order that was drawn beforehand.
+        confidence: That it holds at all items at once, two-sided.
+
+    Returns:
+        Its ends, from 0 to 1; (0, 1) for no values.
+
+    Raises:
+        ValueError: A value is not from 0 to 1.
+
+    Source: the hedged capital process of Waudby-Smith and Ramdas, doi:10.1093/jrsssb/qkad009, §4.4.
+
+    >>> [round(end, 2) for end in confidence_sequence([1, 1, 1, 0, 1] * 10)]
+    [0.62, 0.94]
+    """
+    alpha = 1 - confidence
+
+    def rejected(mean: float, on: Literal["higher", "lower"]) -> bool:
+        bet = Bet(mean, on, alpha / 2)
+        for value in values:
+            bet.add(value)
+        return bet.capital / 2 >= 1 / alpha  # half of the capital is on each side
+
+    def end(inside: float, outside: float, on: Literal["higher", "lower"]) -> float:
+        limit = outside
+        while abs(inside - outside) > 1e-9:
+            middle = (inside + outside) / 2
+            if rejected(middle, on):
+                outside = middle
+            else:
+                inside = middle
+        return limit if outside == limit else inside
+
+    if not values:
+        return 0.0, 1.0
+    mean = min(1 - 1e-9, max(1e-9, math.fsum(values) / len(values)))
+    return end(mean, 0.0, "higher"), end(mean, 1.0, "lower")
+
+
+def share_sequence(
+    successes: int, failures: int, confidence: float = CONFIDENCE
+) -> tuple[float, float]:
+    """The same for a share of yes and no: closed, and a little wider.
+
+    Returns:
+        Its ends, from 0 to 1; (0, 1) for nothing.
+
+    Source: Robbins' mixture, doi:10.1214/aoms/1177696786, with a uniform prior.
+
+    >>> [round(end, 6) for end in share_sequence(16, 4)]
+    [0.473565, 0.970106]
+    """
+    if successes < 0 or failures < 0:
+        msg = f"{successes} and {failures}"
+        raise ValueError(msg)
+    if not successes + failures:
+        return 0.0, 1.0
+    mixture = (
+        math.lgamma(1 + successes)
+        + math.lgamma(1 + failures)
+        - math.lgamma(2 + successes + failures)
+    )
+    bound = mixture + math.log(1 - confidence)
+
+    def outside(share: float) -> bool:
+        likelihood = 0.0
+        if successes:
+            likelihood += successes * math.log(share) if share > 0 else -math.inf
+        if failures:
+            likelihood += failures * math.log1p(-share) if share < 1 else -math.inf
+        return likelihood <= bound
+
+    def end(inside: float, beyond: float) -> float:
+        if not outside(beyond):
+            return beyond
+        for _ in range(_STEPS):
+            middle = (inside + beyond) / 2
+            inside, beyond = (inside, middle) if outside(middle) else (middle, beyond)
+        return (inside + beyond) / 2
+
+    top = successes / (successes + failures)
+    return end(top, 0.0), end(top, 1.0)
+
+
+def sequential_mcnemar(only_second: int, only_first: int, *, one_sided: bool = False) -> float:
+    """The evidence, at any time, that two pass rates on the same cases differ: 20 rejects at 5 %.
+
+    Args:
+        only_second: Cases that only the second passes.
+        only_first: Cases that only the first passes.
+        one_sided: Only that the second is better.
+
+    Returns:
+        An e-value; 1 for no differing cases.
+
+    Raises:
+        ValueError: A number is below 0.
+
+    Source: the beta mixture against a fair coin, Robbins, doi:10.1214/aoms/1177696786; halved for one side.
+
+    >>> [round(sequential_mcnemar(b, c), 4) for b, c in ((8, 0), (9, 0), (20, 5), (25, 12))]
+    [28.4444, 51.2, 24.2905, 1.9524]
+    """
+    b, c = only_second, only_first
+    if b < 0 or c < 0:
+        msg = f"{b} and {c}"
+        raise ValueError(msg)
+    log = math.lgamma(b + 1) + math.lgamma(c + 1) - math.lgamma(b + c + 2) + (b + c) * math.log(2)
+    evidence = math.exp(min(log, 700.0))
+    return 2 * evidence * beta_share(c + 1, b + 1, 0.5) if one_sided else evidence
+
+
+class MarginWatch:
+    """Whether the second of two is worse than the first by more than a margin: decided as soon as the data allow.
+
+    Most of the level is kept for one test of all cases at the end, so that next to no power is lost where nothing is
+    decided before; the rest is bet.
+
+    Args:
+        margin: How much worse the second may be, from 0 to 1: 0.05 is 5 points of a pass rate.
+        alpha: The level of the bets, one-sided.
+
+    Raises:
+        ValueError: The margin or the level is out of its range.
+
+    Source: the union bound over Bet and a fixed test of all cases.
+
+    >>> watch = MarginWatch(0.05)
+    >>> for _ in range(200):
+    ...     watch.add(0.0)
+    >>> watch.verdict
+    'not worse'
+    """
+
+    def __init__(self, margin: float, alpha: float = 0.02) -> None:
+        if not 0 < margin < 1:
+            msg = f"a margin of {margin}"
+            raise ValueError(msg)
+        self.alpha = alpha
+        limit = (1 - margin) / 2
+        self._not_worse = Bet(limit, "higher", alpha)
+        self._worse = Bet(limit, "lower", alpha)
+        self.n = 0
+
+    def add(self, difference: float) -> None:
+        """Takes in a case.
+
+        Args:
+            difference: Second minus first, from −1 to 1.
+
+        Raises:
+            ValueError: It is not.
+        """
+        x = (difference + 1) / 2
+        self._not_worse.add(x)
+        self._worse.add(x)
+        self.n += 1
+
+    def extend(self, differences: Iterable[float]) -> None:
+        """Takes in several."""
+        for difference in differences:
+            self.add(difference)
+
+    @property
+    def evidence(self) -> float:
+        """The larger of the two capitals; from 1 / alpha on it decides."""
+        return max(self._not_worse.capital, self._worse.capital)
+
+    @property
+    def verdict(self) -> Literal["not worse", "worse", "undecided"]:
+        """What is decided so far. Once decided, it stays."""
+        if self._worse.capital >= 1 / self.alpha:
+            return "worse"
+        return "not worse" if self._not_worse.capital >= 1 / self.alpha else "undecided"

@@ -1,0 +1,132 @@
+"""Labelling a draw on the page: the drawn outputs, without what the judge said, and what a person says of them."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from evenhand.core.draw import LabelledVerdict
+from evenhand.core.errors import UsageError
+from evenhand.core.label import LONGEST_AUTHOR, newest, standing
+from evenhand.report.calibration import calibrate
+from evenhand.report.failure_codes import failure_codes
+from evenhand.report.labelling import draw, drawn_items, items_for, judged_metrics, judged_places
+from evenhand.report.trust_lines import worth_line
+from evenhand.store.draws import add_metric_labels, set_rule, standing_labels
+from evenhand.store.runfile import RunFile
+
+MOST = 2000
+"""Items that are drawn at once on the page."""
+LONGEST_RULE = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class DrawnShape:
+    """One output under one metric, what this person said of it before, and nothing of what the judge said."""
+
+    index: int
+    metric: str
+    material: str
+    output: str
+    verdict: LabelledVerdict | None
+    code: str
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class DrawShape:
+    """What a person has to label: nothing before something is drawn."""
+
+    judged: int
+    metrics: Sequence[str]
+    rules: Mapping[str, str]
+    items: Sequence[DrawnShape]
+    codes: Sequence[str]
+    worth: Sequence[str]
+
+
+def drawn(run: RunFile, author: str) -> DrawShape:
+    """What this person has to label, in the order of the draw.
+
+    Raises:
+        UsageError: No judge gave a verdict.
+    """
+    places, metrics = judged_places(run)
+    labels = standing_labels(run.metric_labels())
+    remarks = standing(run.labels())
+    items: list[DrawnShape] = []
+    for item in items_for(author, list(drawn_items(run, run.draws())), labels):
+        index = item.trial.index
+        mine = newest(one for one in remarks.get(index, ()) if one.author == author)
+        label = labels.get((index, item.metric), {}).get(author)
+        items.append(
+            DrawnShape(
+                index,
+                item.metric,
+                item.material,
+                item.output,
+                label and label.verdict,
+                str(mine.get("code") or ""),
+                str(mine.get("note") or ""),
+            )
+        )
+    return DrawShape(
+        len(places),
+        metrics,
+        run.rules(),
+        items,
+        [code.name for code in failure_codes(run)],
+        [worth_line(judge) for judge in calibrate(run).judges] if labels else [],
+    )
+
+
+def draw_more(path: Path, request: Mapping[str, Any]) -> None:
+    """Draws `size` outputs at random.
+
+    Raises:
+        UsageError: That is no number of outputs, or nothing is left to draw.
+        StoreError: The run file cannot be written.
+    """
+    size = request.get("size")
+    if type(size) is not int or not 0 < size <= MOST:
+        raise UsageError(f"size: a number of outputs from 1 to {MOST:,}")
+    with RunFile.open(path) as run:
+        draw(run, size, secrets.randbelow(2**31))
+
+
+def keep_rule(path: Path, request: Mapping[str, Any]) -> None:
+    """Keeps the written `rule` of a `metric`.
+
+    Raises:
+        UsageError: It is no text, or no judge gave a verdict on the metric.
+        StoreError: The run file cannot be written.
+    """
+    metric, rule = str(request.get("metric")), request.get("rule")
+    if not isinstance(rule, str) or not 0 < len(rule.strip()) <= LONGEST_RULE:
+        raise UsageError(f"rule: a text of at most {LONGEST_RULE:,} characters")
+    with RunFile.open(path) as run:
+        judged_places(run, [metric])
+    set_rule(path, metric, rule.strip())
+
+
+def keep_verdict(path: Path, request: Mapping[str, Any]) -> None:
+    """Keeps the `verdict` of an `author` on the trial at `index` under a `metric`; null takes it back.
+
+    Raises:
+        UsageError: Something of it is missing, or there is no such output.
+        StoreError: The run file cannot be written.
+    """
+    index, metric = request.get("index"), str(request.get("metric"))
+    verdict, author = request.get("verdict"), request.get("author")
+    if verdict not in ("pass", "fail", None):
+        raise UsageError("verdict: pass, fail or null")
+    if not isinstance(author, str) or not 0 < len(author) <= LONGEST_AUTHOR:
+        raise UsageError(f"author: a name of at most {LONGEST_AUTHOR} characters")
+    with RunFile.open(path) as run:
+        trial = run.trial(index) if type(index) is int and 0 <= index < 1 << 53 else None
+        if trial is None or metric not in judged_metrics(trial):
+            raise UsageError(f"trial {index!r:.40} has no verdict of a judge on {metric!r:.100}")
+    add_metric_labels(path, author, [(trial.index, metric, verdict)])

@@ -1,0 +1,75 @@
+"""Judged pass rates on the page: what people would have found, beside what the judge found."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evenhand.report.calibrated import judged_rates
+from evenhand.report.trust_lines import standing
+from evenhand.store.runfile import RunFile
+
+EXAMPLE = Path(__file__).resolve().parents[3] / "examples" / "judge"
+
+
+@pytest.fixture(scope="module")
+def judged_home(tmp_path_factory: pytest.TempPathFactory, command: Any) -> Path:
+    """The example of a judge that is too kind, run, labelled, calibrated and run again: two runs."""
+    folder = tmp_path_factory.mktemp("judged") / "judge"
+    shutil.copytree(EXAMPLE, folder, ignore=shutil.ignore_patterns(".evenhand", "calibration.json"))
+    home = folder.parent / "home"
+    home.mkdir()
+
+    def evenhand(*words: object) -> None:
+        command(*words, EVENHAND_HOME=str(home))
+
+    evenhand("run", folder, "--offline", "--no-progress")
+    evenhand("label", "latest", "--draw", 60, "--seed", 1, "--to", folder / "draw.csv")
+    evenhand("label", "latest", "--from", folder / "labels.csv", "--by", "ann")
+    evenhand("calibrate", "latest")
+    evenhand("run", folder, "--offline", "--no-progress")
+    return home
+
+
+@pytest.fixture(scope="module", params=["server", "file"])
+def page_of(
+    request: pytest.FixtureRequest, judged_home: Path, serve: Any, command: Any
+) -> Iterator[tuple[str, Path]]:
+    """The link to the later run, on a server and as one file; and the run."""
+    latest = max((judged_home / "runs").glob("*.db"))
+    if request.param == "server":
+        with serve(judged_home) as viewer:
+            yield viewer.link, latest
+        return
+    report = judged_home / "report.html"
+    command("export", latest.stem, "--to", report, EVENHAND_HOME=str(judged_home))
+    yield report.as_uri(), latest
+
+
+def test_a_judged_rate_stands_on_the_page_corrected_and_raw(page_of: tuple[str, Path], watch: Any):
+    """Among the totals, in words in its menu, and in the summary; not where people label blind."""
+    link, latest = page_of
+    with RunFile.open(latest) as run:
+        (rate,) = judged_rates(run)
+    words = standing(rate)
+    corrected, raw = (
+        words.partition(" corrected")[0],
+        words.partition("raw ")[2].partition(" by")[0],
+    )
+    seen = watch(link)
+    seen.turn(latest.stem)
+    notice = seen.page.locator(".totals summary", has_text="corrected")
+    assert notice.inner_text().strip() == f"policy {corrected} corrected"
+    notice.click()
+    assert words in seen.page.locator(".totals .menu-panel").first.inner_text()
+    seen.turn(latest.stem, view="summary")
+    line = seen.page.locator("section[aria-labelledby=judged] .requirement")
+    text = " ".join(line.inner_text().split())
+    assert corrected in text
+    assert f"raw {raw}" in text
+    seen.turn(latest.stem, blind=1)
+    assert seen.page.locator(".totals summary", has_text="corrected").count() == 0

@@ -1,0 +1,58 @@
+"""Whether a judge can stand in for a person."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from evenhand.stats.alternative import FEWEST, alternative_annotator
+
+
+def noisy(rng: random.Random, truth: dict[int, bool], wrong: float) -> dict[int, bool]:
+    """Verdicts that are wrong on such a share of the items."""
+    return {item: passed is not (rng.random() < wrong) for item, passed in truth.items()}
+
+
+def test_a_judge_as_good_as_people_can_stand_in_and_a_coin_cannot():
+    """Three people who err on a tenth, 100 items, 40 sets of labels; the seed is 5."""
+    rng = random.Random(5)
+    good = coin = 0
+    for _ in range(40):
+        truth = {i: rng.random() < 0.6 for i in range(100)}
+        people = {name: noisy(rng, truth, 0.1) for name in ("ann", "bo", "cy")}
+        one = alternative_annotator(noisy(rng, truth, 0.1), people)
+        other = alternative_annotator(noisy(rng, truth, 0.5), people)
+        assert one is not None
+        assert other is not None
+        good, coin = good + one.passed, coin + other.passed
+        assert one.advantage > other.advantage
+    assert good >= 38
+    assert coin == 0
+
+
+def test_the_test_is_that_of_the_paper_on_a_case_worked_by_hand():
+    """Two people and a judge on 40 items: the judge is alone against them on ten, so it loses a quarter to both."""
+    labels = dict.fromkeys(range(40), True)
+    judge = {i: i >= 10 for i in range(40)}
+    found = alternative_annotator(judge, {"ann": labels, "bo": labels})
+    # The mean difference is .25, above the margin of .2: nobody is replaced. 30 of 40 are won or drawn.
+    assert found == (2, 0, 0.75)
+    assert not found.passed
+    assert alternative_annotator(judge, {"ann": labels, "bo": labels}, margin=0.5) == (2, 2, 0.75)
+
+
+@pytest.mark.parametrize("people", [{}, {"ann": dict.fromkeys(range(99), True)}])
+def test_one_person_is_no_test(people: dict[str, dict[int, bool]]):
+    """There is nobody to hold the person against."""
+    assert alternative_annotator(dict.fromkeys(range(99), True), people) is None
+
+
+def test_people_who_share_too_few_items_are_left_out():
+    """One item fewer than it takes is no test; what the judge did not judge does not count."""
+    few = dict.fromkeys(range(FEWEST - 1), True)
+    judge = dict.fromkeys(range(99), True)
+    assert alternative_annotator(judge, {"ann": few, "bo": judge}) is None
+    enough = dict.fromkeys(range(FEWEST), True)
+    assert alternative_annotator(judge, {"ann": enough, "bo": judge}) == (2, 2, 1.0)
+    assert alternative_annotator(few, {"ann": enough, "bo": judge}) is None
