@@ -15,9 +15,9 @@ from random import Random
 from types import SimpleNamespace
 from typing import cast
 
-from evenhand.report.comparing import _judged, _paired
-from evenhand.report.comparison_sides import PASSED, Seen, Values
+from evenhand.report.case_values import PASSED, Seen, Values
 from evenhand.report.grid import Grid
+from evenhand.report.pairing import paired, with_verdicts
 from evenhand.report.variant_comparison import sentences
 from evenhand.stats.tallies import Tally, rate_of
 
@@ -49,8 +49,8 @@ def seen(column: dict[str, Tally]) -> Seen:
 
 def alarms(first: dict[str, Tally], second: dict[str, Tally]) -> tuple[bool, bool]:
     """Whether `compare` and the sentences find a difference."""
-    pair = _paired(PASSED, ("a", "b"), seen(first), seen(second), False, several=False)
-    (result,) = _judged([pair], None)
+    pair = paired(PASSED, ("a", "b"), seen(first), seen(second), False, several=False)
+    (result,) = with_verdicts([pair], None)
     grid = SimpleNamespace(
         names=["a", "b"], evals=["", ""], tallies=[first, second], meet=lambda *_: True
     )

@@ -29,11 +29,16 @@ from evenhand.core.run import CallEnd, CallStart
 from evenhand.core.score import Outcome
 from evenhand.core.variant import Variant
 from evenhand.probing.canaries import kept_canaries
+from evenhand.report.baseline_file import read_baseline, write_baseline
+from evenhand.report.baseline_making import baseline_of
 from evenhand.report.calibration import calibrate
 from evenhand.report.canaries import canary_report
 from evenhand.report.comparing import compare
 from evenhand.report.console import estimate_row
 from evenhand.report.document import trial_row, write_document
+from evenhand.report.gate_results import nothing
+from evenhand.report.gate_text import document as gate_document
+from evenhand.report.gating import gate
 from evenhand.report.power import JudgeWorth, Pilot, Power
 from evenhand.report.precedent import Precedent
 from evenhand.report.probe import ATTACK, CONTROL, probe_of, probed_axes
@@ -251,6 +256,54 @@ def _hinted(plan: Any) -> Any:
     return replace(plan, hints=[Problem("a.yaml", 1, 2, "odd", "Mend it.")])
 
 
+async def test_the_page_on_baselines_has_every_key_of_the_file(make_run: Make):  # noqa: F811
+    """Variants, scales, judges, numbers, and all that may be left out."""
+    judged = Outcome(
+        "kind", "pass", 0.8, metric="kindness", weight=2.0, named={"warmth": 0.5}, at_least=0.5,
+        at_most=0.9, metadata={"judge": "j", "prompt": "p/1"}, scale=(0, 1),
+    )  # fmt: skip
+    one = result(
+        0, case="x", outcomes=(judged,), named_scores={"kindness": 0.8}, description="a case"
+    )
+    run = await make_run(
+        [replace(one, cost_usd=0.1, scale=(0, 1)), result(1, case="y", ok=None)],
+        (Variant(0, "p", "m", eval="set.eval", axes={"model": "m"}),),
+        calls=[
+            (CallStart(0, "k", 0, "subject", "m", b"{}", None), CallEnd(b"{}", "provider")),
+            (CallStart(0, "l", 0, "judge", "m", b"{}", None), CallEnd(b"{}", "provider")),
+        ],
+        settings={"asked": {"offline": True}, "script": "abc"},
+    )
+    tables, seen = shapes("baseline-1.md"), set[str]()
+    head, *trials = (json.loads(line) for line in baseline_of(run, outputs=True).splitlines())
+    wrong = list(differences(head, "The header", tables, seen, "header"))
+    for trial in ({**trials[0], "checks": "c"}, *trials[1:]):
+        wrong += differences(trial, "trial", tables, seen, "trial")
+    assert wrong == []
+    every = {f"{heading}: {key}" for heading, rows in tables.items() for key in rows}
+    assert sorted(every - seen) == []
+    examples = re.findall(
+        r"```json\n(.*?)```", (FORMATS / "baseline-1.md").read_text("utf-8"), re.DOTALL
+    )
+    for text, heading in zip(examples, ("The header", "trial"), strict=True):
+        assert list(differences(json.loads(text), heading, tables, set(), "example")) == []
+
+
+async def test_the_page_on_gates_has_every_key_of_the_document(
+    make_run: Make,  # noqa: F811
+    tmp_path: Path,
+):
+    """Decided and undecided ones, and one that had nothing to compare."""
+    run = await make_run(
+        summaries(), SUMMARIES, calls=[(CallStart(0, "k", 0, "subject", "m", b"{}", None), None)]
+    )
+    write_baseline(baseline_of(run), tmp_path / "b.evn")
+    baseline = read_baseline(tmp_path / "b.evn")
+    documents = [gate_document(gate(baseline, run, 0.05)), gate_document(nothing("no case", 0.05))]
+    agree("gate-1.md", documents)
+    assert {"because", "more_cases"} <= documents[0]["results"][0].keys()
+
+
 @pytest.mark.parametrize(
     "page",
     [
@@ -258,6 +311,7 @@ def _hinted(plan: Any) -> Any:
         "compare-1.md",
         "check-1.md",
         "calibration-1.md",
+        "gate-1.md",
         "power-1.md",
         "probe-1.md",
         "canary-1.md",

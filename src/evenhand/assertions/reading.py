@@ -61,6 +61,7 @@ class Expected:
         weights: The weight of each.
         broken: What is wrong with those that cannot be settled, by their places. Known once they were checked.
         problem: Why nothing can be decided at all: a contest cannot be held, or a file not be read.
+        assertions: All of them, those in a set after it; None for one that is of no known type.
     """
 
     makes: tuple[Make, ...] = ()
@@ -72,6 +73,7 @@ class Expected:
     weights: tuple[float, ...] = ()
     broken: Mapping[int, Problem] = field(default_factory=dict[int, Problem])
     problem: Problem | None = None
+    assertions: tuple[Assertion | None, ...] = ()
 
     def and_then(self, other: Expected) -> Expected:
         """Both, these first."""
@@ -86,6 +88,7 @@ class Expected:
             self.weights + other.weights,
             {**self.broken, **{count + place: what for place, what in other.broken.items()}},
             self.problem or other.problem,
+            self.assertions + other.assertions,
         )
 
     def hopeless(self, threshold: float | None, *, scored: bool = False) -> Problem | None:
@@ -208,7 +211,9 @@ class AssertionReader:
             problem = findings.broken(at("type"), what, hint) if check else None
             make = unsettled(written, ScoreError(what, hint=hint))
             broken = {} if problem is None else {0: problem}
-            return Expected((make,), types=(name,), weights=(1.0,), broken=broken)
+            return Expected(
+                (make,), types=(name,), weights=(1.0,), broken=broken, assertions=(None,)
+            )
         kind = kind_of(name)
         if check:
             if kind.negation == "ignored" and written != kind.name:
@@ -234,7 +239,7 @@ class AssertionReader:
             broken_values = [findings.broken(place, *wrong) for wrong in problems(assertion)]
             problem = next(iter(broken_values), problem)
         if kind.compares:
-            return Expected(contests=(assertion,), problem=problem)
+            return Expected(contests=(assertion,), problem=problem, assertions=(assertion,))
         if check and inside.contests:
             compared = inside.contests[0].type
             findings.hint(at(), f"'{compared}' in a set is not used", "Write it beside the set.")
@@ -249,6 +254,7 @@ class AssertionReader:
             (tuple(map(_plain, inside.types)) if is_set else written,),
             weights=(assertion.weight,),
             broken={} if problem is None else {0: problem},
+            assertions=(assertion, *inside.assertions),
         )
 
     def _assertion(

@@ -12,7 +12,8 @@ import click
 
 from evenhand.cli.completing import complete_runs
 from evenhand.cli.numbers import Number
-from evenhand.cli.session import Session, settle, spending_options
+from evenhand.cli.session import Session, spending_options
+from evenhand.cli.settling import safe_text, settle
 from evenhand.cli.streams import printing, tell
 from evenhand.core.ranges import Range
 
@@ -144,7 +145,6 @@ def _checked(
     """
     from evenhand.cli.exits import code_for
     from evenhand.cli.offline import offline_answers
-    from evenhand.cli.session import safe_text
     from evenhand.engine.process import own_process
     from evenhand.scorers.rag.definitions import OURS, using_definitions
 

@@ -61,6 +61,15 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "evenhand compare :first :second --metric passed",
         "evenhand compare 01M7YPHZRR latest --margin 0.05",
     ),
+    "baseline": (
+        "evenhand baseline latest --to evals/baseline.evn",
+        "evenhand baseline 01M7YPHZRR --to baseline.evn --outputs",
+    ),
+    "gate": (
+        "evenhand gate --baseline evals/baseline.evn --margin .03",
+        "evenhand gate my-evals --metric passed --json",
+        "evenhand gate . --undecided fail --max-cost 2",
+    ),
     "init": (
         "evenhand init my-evals",
         "evenhand init my-evals --python",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from evenhand.core.errors import (
     BudgetStop,
@@ -15,6 +16,9 @@ from evenhand.core.errors import (
 from evenhand.core.ranges import EXIT_CODE
 from evenhand.core.run import RunStatus, VerdictWord
 from evenhand.stats.paired import Word
+
+if TYPE_CHECKING:
+    from evenhand.report.gate_results import Gate
 
 PASSED = 0
 FAILED = 1
@@ -77,6 +81,27 @@ def failed_code(env: Mapping[str, str]) -> int | None:
 def code_for_comparison(word: Word) -> int:
     """The exit code of a comparison: FAILED where something is worse, NO_VERDICT where that is left open."""
     return {"worse": FAILED, "undecided": NO_VERDICT}.get(word, PASSED)
+
+
+def code_for_gate(gate: Gate, signal: int = 0, undecided: str = "") -> int:
+    """The exit code of a gate.
+
+    Args:
+        gate: What it came to.
+        signal: The signal that stopped its run; 0 for none.
+        undecided: `pass` or `fail`: what a gate counts as that too few cases leave undecided; empty for neither.
+    """
+    if signal:
+        return 128 + signal
+    if gate.status == "out_of_budget":
+        return OUT_OF_BUDGET
+    if gate.verdict == "nothing":
+        return NOTHING_SELECTED
+    if gate.verdict == "undecided" and gate.status == "finished":
+        if undecided == "fail":
+            return FAILED
+        return PASSED if undecided == "pass" and not gate.errors_decide else NO_VERDICT
+    return {"worse": FAILED, "undecided": NO_VERDICT}.get(gate.verdict, PASSED)
 
 
 def code_of(error: EvenhandError) -> int:

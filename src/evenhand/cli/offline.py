@@ -7,7 +7,9 @@ import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from evenhand.core.encoding import digest
 from evenhand.core.errors import UsageError
+from evenhand.core.scripted import scripted_at
 
 
 @contextlib.contextmanager
@@ -23,12 +25,22 @@ def offline_answers(folder: Path) -> Iterator[None]:
             hint="It holds what models would answer, one rule a line; `evenhand init` makes one to start from.",
         )
     before = dict(os.environ)
-    with FakeProvider(Script.read(script)) as fake, away_from_home_unpaid():
+    with (
+        FakeProvider(Script.read(script)) as fake,
+        away_from_home_unpaid(),
+        scripted_at(fake.url),
+    ):
         os.environ.update(fake.env())
         try:
             yield
         finally:
             _restore(before)
+
+
+def script_digest(folder: Path) -> str:
+    """A digest of what the folder's offline.jsonl would answer; empty where there is none."""
+    script = folder / "offline.jsonl"
+    return digest(script.read_bytes()) if script.is_file() else ""
 
 
 def _restore(before: Mapping[str, str]) -> None:

@@ -9,7 +9,8 @@ import click
 
 from evenhand.cli.completing import complete_runs
 from evenhand.cli.grouped import GroupedCommand
-from evenhand.cli.session import Request, Session, exit_code, run_asked, session_options
+from evenhand.cli.session import Session, exit_code, session_options
+from evenhand.cli.settling import Request, run_asked
 from evenhand.cli.streams import tell
 from evenhand.core.errors import UsageError
 
@@ -83,6 +84,11 @@ def gone_on(run: str | None, session: Session, *, anew: bool = False) -> int:
             f"run {meta.id} cannot be resumed: what it was made from is not known",
             hint="Run what made it again: `evenhand dataset` and score_batch(…, resume=True) continue from there, and"
             " evals get from the cache what was answered already.",
+        )
+    if record.get("gate"):
+        raise UsageError(
+            f"run {meta.id} is a gate's, which is not resumed",
+            hint="Run the gate again: answers that the cache has are not paid for twice.",
         )
     settings = Settings(
         concurrency=session.concurrency or record.get("concurrency"),

@@ -13,11 +13,11 @@ import click
 from evenhand.cli.completing import complete_paths
 from evenhand.cli.grouped import GroupedCommand
 from evenhand.cli.numbers import Number
-from evenhand.cli.selecting import asked_for, selecting
-from evenhand.cli.session import Session, run_asked, safe_text, session_options
+from evenhand.cli.selecting import answering, asked_for, selecting
+from evenhand.cli.session import Session, session_options, settings_for
+from evenhand.cli.settling import run_asked, safe_text
 from evenhand.cli.streams import tell
 from evenhand.core.ranges import SHARE
-from evenhand.scorers.rag.definitions import SYSTEMS
 
 
 @click.command(
@@ -26,16 +26,7 @@ from evenhand.scorers.rag.definitions import SYSTEMS
 )
 @click.argument("paths", nargs=-1, metavar="[PATH[:LINE]]...", shell_complete=complete_paths)
 @selecting
-@click.option(
-    "--strict",
-    is_flag=True,
-    help="Treat warnings as errors: hints about a config, evals that expect nothing.",
-)
-@click.option(
-    "--offline",
-    is_flag=True,
-    help="Take replies from the folder's offline.jsonl: no key, no network, no cost.",
-)
+@answering
 @click.option(
     "-o",
     "--output",
@@ -65,18 +56,6 @@ from evenhand.scorers.rag.definitions import SYSTEMS
     help="Resume RUN (default: the latest), like `evenhand resume`.",
 )
 @click.option(
-    "--definitions",
-    type=click.Choice(SYSTEMS),
-    metavar="TOOL",
-    help=f"Use this tool's definitions of the RAG metrics: {', '.join(SYSTEMS)}.",
-)
-@click.option(
-    "--model",
-    default="",
-    metavar="ID",
-    help="Ask this model instead of those that the eval sets name.",
-)
-@click.option(
     "--at-least",
     type=Number(SHARE),
     metavar="SHARE",
@@ -91,15 +70,11 @@ from evenhand.scorers.rag.definitions import SYSTEMS
 @session_options
 def run(
     paths: tuple[str, ...],
-    strict: bool,
-    offline: bool,
     no_write: bool,
     fail_on_empty: bool,
     retry_errors: bool,
     resumed: str,
-    definitions: str | None,
     at_least: float | None,
-    model: str,
     calibrated: str | None,
     **options: Any,
 ) -> int:
@@ -114,43 +89,17 @@ def run(
     """
     from evenhand.core.errors import NothingSelected
     from evenhand.documents.project import project_for
-    from evenhand.engine.door import Settings
 
     session = Session.of(options)
     if retry_errors or resumed:
         from evenhand.cli.resume import gone_on, redone
 
         return (redone if retry_errors else gone_on)(resumed or None, session)
-    asked = replace(
-        asked_for(paths, options),
-        offline=offline,
-        strict=strict,
-        definitions=definitions or "",
-        at_least=at_least,
-        model=model,
-    )
-    record: dict[str, Any] = {
-        "asked": asked.record(),
-        "concurrency": session.concurrency,
-        "max_cost_usd": session.max_cost,
-        "cache": not session.no_cache,
-        "time_limit_s": session.time_limit,
-        "retries": session.retries,
-    }
+    asked = replace(asked_for(paths, options), at_least=at_least)
     calibrated = calibrated or project_for(asked.folder).calibrated
-    if calibrated:
-        record["calibrated"] = calibrated
+    record = {"calibrated": calibrated} if calibrated else {}
     with _home(no_write) as home:
-        settings = Settings(
-            home=home,
-            concurrency=session.concurrency,
-            cache=False if session.no_cache else None,
-            max_cost_usd=session.max_cost,
-            time_limit_s=session.time_limit,
-            retries=session.retries,
-            at_least=at_least,
-            record=record,
-        )
+        settings = settings_for(asked, session, home, **record)
         try:
             return run_asked(asked, settings, None, session)
         except NothingSelected as error:

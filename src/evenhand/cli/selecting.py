@@ -12,6 +12,7 @@ import click
 from evenhand.cli.completing import complete_runs
 from evenhand.cli.numbers import Number
 from evenhand.core.ranges import MILLISECONDS, REPEATS, ROWS, SEED
+from evenhand.scorers.rag.definitions import SYSTEMS
 
 if TYPE_CHECKING:
     from evenhand.cli.run_request import Asked
@@ -210,6 +211,39 @@ _OVER = (
 )
 
 
+_ANSWERING = (
+    click.option(
+        "--strict",
+        is_flag=True,
+        help="Treat warnings as errors: hints about a config, evals that expect nothing.",
+    ),
+    click.option(
+        "--offline",
+        is_flag=True,
+        help="Take replies from the folder's offline.jsonl: no key, no network, no cost.",
+    ),
+    click.option(
+        "--definitions",
+        type=click.Choice(SYSTEMS),
+        metavar="TOOL",
+        help=f"Use this tool's definitions of the RAG metrics: {', '.join(SYSTEMS)}.",
+    ),
+    click.option(
+        "--model",
+        default="",
+        metavar="ID",
+        help="Ask this model instead of those that the eval sets name.",
+    ),
+)
+
+
+def answering(command: F) -> F:
+    """Adds the options that say who answers, and by which rules; `asked_for` understands them, too."""
+    for option in reversed(_ANSWERING):
+        command = option(command)
+    return command
+
+
 def selecting(command: F) -> F:
     """Adds the options that say what is run to a command. They come as one dict, which `asked_for` understands."""
     for option in reversed((*_WHICH, *_OVER)):
@@ -276,6 +310,10 @@ def asked_for(paths: tuple[str, ...], options: Mapping[str, Any]) -> Asked:
         tag=names[-1] if names else "",
         case=options["case"],
         strict_prompts=options["strict_prompts"],
+        offline=options.get("offline", False),
+        strict=options.get("strict", False),
+        definitions=options.get("definitions") or "",
+        model=options.get("model", ""),
     )
 
 

@@ -35,6 +35,8 @@ _COMMANDS = {
         "evenhand.cli.compare",
         "Compare two runs case by case.",
     ),
+    "baseline": ("evenhand.cli.baseline", "Write a run as a baseline that `gate` compares with."),
+    "gate": ("evenhand.cli.gate", "Run, and say whether it became worse than a baseline."),
     "power": ("evenhand.cli.power", "Say how many cases, repeats or labels a question takes."),
     "label": ("evenhand.cli.label", "Label a random draw of what judges judged."),
     "calibrate": ("evenhand.cli.calibrate", "Compare a run's judges with people's labels."),

@@ -52,6 +52,8 @@ class Step:
         test: What a config wrote of it, kept with the result; see `TrialResult.test`.
         problem: Why it cannot come to a verdict, as far as its files say; None where it may. It is an error, and
             nothing is asked for it.
+        checks: Works out a digest of what is expected of its answer, with judges and code. Two steps with the same
+            one, and the same variables, decide alike about the same answer. Empty, or None, where that can't be known.
     """
 
     index: int
@@ -68,6 +70,7 @@ class Step:
     contest: Contest | None = None
     test: Mapping[str, Any] = field(default_factory=dict[str, Any])
     problem: Problem | None = None
+    checks: Callable[[], str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +141,7 @@ class Slot:
     after: tuple[int, ...] = ()
     test: Mapping[str, Any] = field(default_factory=dict[str, Any])
     problem: Problem | None = None
+    checks: Callable[[], str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,6 +291,7 @@ class Plan:
                                 contest,
                                 slot.test,
                                 slot.problem,
+                                slot.checks,
                             )
                             index += 1
         if index != self.size:

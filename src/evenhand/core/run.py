@@ -197,6 +197,9 @@ class TrialResult:
         input: The case's input, where it has one.
         expected: What the case says a right answer is.
         scale: The lowest and the highest score there can be; None where some scorer does not say.
+        checks: A digest of what is expected of the answer; see `evenhand.core.plan.Step.checks`.
+        taken: The id of the run that it was taken from, as nothing that it depends on has changed since; empty for a
+            trial that was run.
     """
 
     index: int
@@ -230,6 +233,8 @@ class TrialResult:
     input: Any = None
     expected: Any = None
     scale: Scale | None = None
+    checks: str = ""
+    taken: str = ""
 
 
 @dataclass(frozen=True, slots=True)

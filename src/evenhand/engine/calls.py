@@ -26,12 +26,14 @@ from evenhand.core.errors import BadRequest, BudgetStop, EvenhandError, Provider
 from evenhand.core.message import CallRole, Origin, Prompt, Reply, Task
 from evenhand.core.provider import Answer, Host, Provider, Request
 from evenhand.core.run import CUT_OFF, EMPTY, CallEnd, CallStart
+from evenhand.core.scripted import request_name
 from evenhand.core.secrets import known, shown
 from evenhand.engine.budget import NOTHING, Budget, Reservation
 from evenhand.engine.call_context import add_asked
 from evenhand.engine.flight import Flight
 from evenhand.engine.limits import Account, Limits
 from evenhand.engine.pace import Permit
+from evenhand.engine.taking import Taken, Taking, checks_of
 from evenhand.engine.trial import LiveTrial
 from evenhand.store.cache import Cache
 from evenhand.store.journal import Journal
@@ -63,6 +65,7 @@ class CallDesk:
         host: Host,
         replaying: bool,
         delay_s: float = 0.0,
+        taking: Taking | None = None,
     ) -> None:
         self._journal = journal
         self._cache = cache
@@ -71,6 +74,7 @@ class CallDesk:
         self._host = host
         self._replaying = replaying
         self._delay_s = delay_s
+        self._taking = taking
         self._under_way: dict[tuple[str, str], Flight[_Paid]] = {}
         self.counts = CallCounts()
 
@@ -87,6 +91,8 @@ class CallDesk:
         if prompt.task not in provider.tasks:
             raise _unable(provider, prompt.task)
         request = provider.request(prompt)
+        if role == "subject" and trial.fresh:
+            self._look_back(trial, provider, request)
         self.counts.calls += 1
         if not provider.paid:
             return await self._free(provider, request)
@@ -119,6 +125,22 @@ class CallDesk:
         if self._cache is None:
             return (await self._pay(start, provider, request))[0]
         return await self._shared(self._cache, start, provider, request)
+
+    def _look_back(self, trial: LiveTrial, provider: Provider, request: Request) -> None:
+        """Notes what is expected of an answer, and ends a trial whose result an earlier run knows.
+
+        Raises:
+            Taken: It does.
+        """
+        alone: bool = getattr(provider, "answers_by_request_alone", False)
+        if alone:
+            trial.checks = checks_of(trial.step, trial.vars)
+        if self._taking is None:
+            return
+        name = request_name(request)
+        result = self._taking(trial.step, name, trial.checks, by_request_alone=alone)
+        if result is not None:
+            raise Taken(result)
 
     async def _shared(
         self, cache: Cache, start: CallStart, provider: Provider, request: Request

@@ -34,6 +34,7 @@ from evenhand.engine.process import run_in_process
 from evenhand.engine.retry import RetryPolicy
 from evenhand.engine.runner import Ending, Note, Runner, ShowProgress
 from evenhand.engine.strays import strays_told
+from evenhand.engine.taking import Taking
 from evenhand.engine.tasks import own_tasks, run_to_end
 from evenhand.engine.watchdog import watching
 from evenhand.store.cache import Cache
@@ -67,6 +68,7 @@ class Settings:
         anew: Of a run that is gone on with, trials in error ask again for what they were answered, and pay again.
         record: Kept in the run file, so that `resume` can build the same plan.
         cached_in: The home whose cache is used, where it is not the one that keeps the run.
+        taking: Knows the results of trials that need not be run; None for nobody.
     """
 
     home: Path | None = None
@@ -80,6 +82,7 @@ class Settings:
     anew: bool = False
     record: Mapping[str, Any] = field(default_factory=dict[str, Any])
     cached_in: Path | None = None
+    taking: Taking | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,6 +220,7 @@ async def _settle(
         host=host,
         replaying=journal.resumed,
         delay_s=options.delay_s,
+        taking=settings.taking,
     )
     runner = Runner(
         plan,

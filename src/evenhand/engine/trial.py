@@ -52,6 +52,7 @@ from evenhand.engine.outcome import (
 )
 from evenhand.engine.place import users_line
 from evenhand.engine.spending import Spending
+from evenhand.engine.taking import Taken
 from evenhand.providers.configured import reading_by
 
 T = TypeVar("T")
@@ -139,6 +140,7 @@ class LiveTrial:
         "_tasks",
         "abandon",
         "asker",
+        "checks",
         "compared",
         "home",
         "late",
@@ -191,6 +193,8 @@ class LiveTrial:
         """What it came to, once it is settled."""
         self.compared: Sequence[int] = ()
         """The places of the trials that it is compared with, its own among them, while that is done in its name."""
+        self.checks = ""
+        """A digest of what is expected of its answer, once it is about to ask; see `TrialResult.checks`."""
         self.limit_s: float | None = None
         """Seconds that it may take; None for as long as it does."""
         self.out_of_time = ""
@@ -297,6 +301,11 @@ class LiveTrial:
     def lasting(self, make: Callable[[float], L]) -> L:
         return self._host.lasting(make)
 
+    @property
+    def fresh(self) -> bool:
+        """Whether it has asked for nothing yet."""
+        return not self._seen
+
     def nth(self, key: str) -> int:
         """How many times this trial has made this very request before."""
         seen = self._seen.get(key, 0)
@@ -343,6 +352,8 @@ class LiveTrial:
                 verdict = step.rule(outcomes)
                 if step.review is not None:
                     verdict = await step.review(self, outcomes, verdict)
+        except Taken as taken:
+            return self._taken(taken.result)
         except ANYTHING as raised:  # whatever a body raises is the trial's error, not the run's
             error: BaseException = OutOfTime(self.out_of_time) if clock.expired() else raised
             if self.own is not None:
@@ -373,6 +384,19 @@ class LiveTrial:
         # What the code did wrong comes first: the rest may have come of it.
         error = error or problem_of(verdict, (*outcomes[settled:], *outcomes[:settled]))
         self.result = self._result(output, outcomes, verdict, error)
+        return self.result
+
+    def _taken(self, earlier: TrialResult) -> TrialResult:
+        """Its result, as an earlier run has it."""
+        verdict = Verdict(
+            earlier.outcome,
+            earlier.score,
+            earlier.reason,
+            earlier.named_scores,
+            scale=earlier.scale,
+        )
+        result = self._result(earlier.output, earlier.outcomes, verdict, None)
+        self.result = replace(result, taken=earlier.taken)
         return self.result
 
     def given_up(self, error: CodeError) -> TrialResult:
@@ -516,6 +540,7 @@ class LiveTrial:
             test=step.test,
             input=step.case.input,
             expected=step.case.expected,
+            checks=self.checks,
         )
 
 

@@ -18,6 +18,7 @@ from evenhand.core.selecting import Selector
 from evenhand.promptfoo.body import CellBody, described
 from evenhand.promptfoo.config import Config
 from evenhand.promptfoo.hooks import TrialHooks, finished, said_once
+from evenhand.promptfoo.identity import TestIdentity
 from evenhand.promptfoo.memory import Links
 from evenhand.promptfoo.models import FolderModels, Subject
 from evenhand.promptfoo.prompts import TextPrompt
@@ -200,12 +201,26 @@ class Folder:
             if taken:
                 yield Row(
                     cases,
-                    partial(self._slots, test, taking, lonely, links, needed),
+                    partial(
+                        self._slots,
+                        test,
+                        taking,
+                        lonely,
+                        links,
+                        needed,
+                        self._identity(test, links),
+                    ),
                     test.repeats or self.repeats,
                     verdict_rule(test.threshold, expected.binding, expected.excusing),
                     referees=referees,
                     alone=test.alone,
                 )
+
+    def _identity(self, test: Test, links: Links | None) -> TestIdentity | None:
+        """What a test expects; None where that can't be known before it is run."""
+        alone = links is None and self.trial_hooks is None
+        filters = self.config.value.get("nunjucksFilters")
+        return TestIdentity(test, self.config.base) if alone and not filters else None
 
     def _slots(
         self,
@@ -214,6 +229,7 @@ class Folder:
         lonely: Problem | None,
         links: Links | None,
         needed: frozenset[int] | None,
+        identity: TestIdentity | None,
         case: Case,
         first: int,
     ) -> list[Slot]:
@@ -239,7 +255,8 @@ class Folder:
                 if needed and answers:
                     body.problem, problem = problem, None
             shown = {**test.shown, "vars": case.vars} if test.files else test.shown
-            slots.append(Slot(pair.variant, body, review, after, shown, problem))
+            checks = None if identity is None else partial(identity.checks, pair)
+            slots.append(Slot(pair.variant, body, review, after, shown, problem, checks))
         return slots
 
 

@@ -78,6 +78,7 @@ class LiteLlm:
     config: Mapping[str, Any]
     env: Mapping[str, str] = field(repr=False)
     remote: ClassVar[bool] = True
+    answers_by_request_alone: ClassVar[bool] = True
     account: str = field(init=False)
     paid: bool = field(init=False, default=True)
     tasks: frozenset[Task] = field(init=False)

@@ -91,6 +91,7 @@ class ChatProvider:
     timeout_s: float = http.TIMEOUT_S
     key_variable: str = ""
     remote: ClassVar[bool] = True
+    answers_by_request_alone: ClassVar[bool] = True
     account: str = field(init=False)
     paid: bool = field(init=False, default=True)
     shows_thoughts: bool = field(init=False)

@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import Any, cast
 
 from evenhand.assertions.assertion import Make
+from evenhand.assertions.identity import assertions_digest
 from evenhand.assertions.reading import AssertionReader, Judges
+from evenhand.core.encoding import digest, encode
 from evenhand.core.errors import EvenhandError, UsageError
 from evenhand.core.expect import Expectation, Scorer
 from evenhand.core.message import Task
@@ -89,6 +91,8 @@ class OperatorReader:
         library: Where files that are named are looked for first, and then in `folder`.
         counts_tokens: Whether `max_tokens` means tokens, and not words.
         files: The files that were named.
+        checked: A digest of each item that was read, in their order; empty for one of which it can't be known what it
+            depends on.
         told_words: Whether it has been said that `max_tokens` counts words: once for a file is enough.
     """
 
@@ -97,6 +101,7 @@ class OperatorReader:
     findings: Findings
     counts_tokens: bool = False
     files: set[Path] = field(default_factory=set[Path])
+    checked: list[str] = field(default_factory=list[str])
     told_words: bool = False
 
     def read(self, item: object, at: At, judges: Judges | None) -> list[Make]:
@@ -125,6 +130,7 @@ class OperatorReader:
             scorer = self._scorer(op, value, at(op))
             if scorer is not None:
                 makes.append(_expecting(scorer))
+                self.checked.append(self._operator_digest(op, value, at(op)))
         return makes
 
     def _typed(self, fields: Mapping[str, Any], at: At, judges: Judges | None) -> list[Make]:
@@ -140,7 +146,17 @@ class OperatorReader:
             self.findings.problem(at("type"), what, "Compare prompts with `evenhand compare`.")
         for problem in expected.broken.values():
             self.findings.problems.append(problem)
+        self.checked.append(assertions_digest(expected.assertions))
         return list(expected.makes)
+
+    def _operator_digest(self, op: str, value: object, place: Place) -> str:
+        schema = op == "json_schema" and isinstance(value, str)
+        path = self.file(str(value), place) if schema else None
+        try:
+            content = path.read_bytes() if path is not None else encode(value)
+        except (OSError, TypeError, ValueError):
+            return ""
+        return digest(op, content, str(self.counts_tokens))
 
     def _scorer(self, op: str, value: object, place: Place) -> Scorer | None:
         if op == "json_schema":

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from evenhand.assertions.assertion import Make
+from evenhand.core.encoding import digest
 from evenhand.core.errors import Problem, UsageError
 from evenhand.core.names import did_you_mean
 from evenhand.documents.findings import Findings, Place
@@ -70,6 +71,7 @@ class EvalCase:
         rubric: What a judge rates the output by; empty for nobody.
         hooks: Whether guard.sh and verify.sh take part.
         problem: Why it cannot come to a verdict, as far as its files say; None where it may.
+        checks: A digest of what its assertions expect; empty where that can't be known.
     """
 
     name: str
@@ -83,6 +85,7 @@ class EvalCase:
     tags: tuple[str, ...]
     place: Place
     problem: Problem | None = None
+    checks: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,7 +252,9 @@ class _EvalFileReader:
             own = judging.model or self._judge
             judge = default_judge(own, EVAL, roster.project, roster.env)
             judges = CaseJudges(roster, judge, self._findings)
+        before = len(self._assertions.checked)
         makes = self._makes(case.get("assert"), at, judges)
+        checked = self._assertions.checked[before:]
         if case.get("assert") is None and not rubric.strip():
             self._problem(at, f"case '{name}' expects nothing", "Write assert: or rubric:.")
         timeout_s = self._number(case, "timeout_s", (0.001, 1e6), at)
@@ -264,6 +269,7 @@ class _EvalFileReader:
             self._flag(case, "hooks", at, self._flag(self._defaults, "hooks", ("defaults",), True)),
             tuple(map(str, self._list(case, "tags", at))),
             self._document.at(*at),
+            checks=digest(*checked) if all(checked) else "",
         )
 
     def _prices_said(self) -> dict[str, dict[str, float]]:

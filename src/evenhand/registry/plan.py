@@ -108,7 +108,7 @@ class Prompts:
         variants = {variant.axes["model"]: variant for variant in suite.variants}
         for case in suite.cases:
             body, problem = self._body(suite, case), suite.refuses(case, self.roster)
-            slots = [Slot(variants[case.model], body, problem=problem)]
+            slots = [Slot(variants[case.model], body, problem=problem, checks=body.checks)]
             rows = (self._row(suite, case),)
             yield Row(rows, _always(slots), repeats, share_passed, body.judge)
         meta = suite.prompt.meta

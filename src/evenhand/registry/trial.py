@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from evenhand.assertions.assertion import Cell
+from evenhand.assertions.identity import CannotBeKnownError, model_identity
+from evenhand.core.encoding import digest, encode
 from evenhand.core.expect import Expectation, Scorer, Trial
 from evenhand.core.message import Message, Prompt
 from evenhand.core.provider import Provider
@@ -43,6 +45,18 @@ class CaseBody:
     variables: Mapping[str, object]
     guard: Path | None
     verify: Path | None
+
+    def checks(self) -> str:
+        """A digest of what is expected of the answer; empty where that can't be known: a hook looks at it, say."""
+        case = self.case
+        if any(hook is not None and is_hook(hook) for hook in (self.guard, self.verify)):
+            return ""
+        try:
+            judge = model_identity(self.judge if case.rubric.strip() else None)
+        except CannotBeKnownError:
+            return ""
+        judging = [case.judging.at_least, case.judging.samples]
+        return digest(case.checks, case.rubric, judge, encode(judging)) if case.checks else ""
 
     async def __call__(self, trial: Trial) -> object:
         prompt, case, limit_s = self.prompt, self.case, self.prompt.meta.hook_limit_s

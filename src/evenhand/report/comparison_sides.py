@@ -1,31 +1,22 @@
-"""What is compared: columns of runs, found by how people name them, and what each case scored in them."""
+"""What is compared: columns of runs, found by how people name them."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+import re
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from statistics import fmean
 from typing import Protocol
 
-from evenhand.core.encoding import encode
 from evenhand.core.errors import UsageError
 from evenhand.core.names import did_you_mean
-from evenhand.core.run import TrialResult
-from evenhand.core.score import SHARES, Outcome, Scale
 from evenhand.core.variant import Variant
 from evenhand.report.column_names import column_names
-from evenhand.report.summaries import described
-from evenhand.report.words import clip, safe, short_id
-from evenhand.stats.tallies import OpenNumber
+from evenhand.report.words import safe, short_id
 from evenhand.store.catalogue import find
 from evenhand.store.runfile import RunFile
 
-PASSED = "passed"
-LOWER = frozenset({"latency", "cost"})
-BUILT_IN = (PASSED, "score", *sorted(LOWER))
 LISTED = 12
 
 
@@ -60,64 +51,6 @@ class Side:
         if self.column is None:
             return name
         return f"{name}:{column_names(self.run.meta.variants)[self.column]}"
-
-
-@dataclass(slots=True)
-class Values:
-    """What one case came to in one metric, over its repeats."""
-
-    values: list[float] = field(default_factory=list[float])
-    errors: int = 0
-    other: int = 0
-
-    @property
-    def n(self) -> int:
-        """How many repeats have a value or are in error."""
-        return len(self.values) + self.errors
-
-    def mean(self, scale: OpenNumber | None) -> OpenNumber | None:
-        """The mean over those repeats, an error having any value of the scale; None where nothing is known.
-
-        Args:
-            scale: The lowest and the highest value that an error may have had; None where nobody knows.
-        """
-        if not self.errors:
-            if not self.values:
-                return None
-            mean = self.values[0] if len(self.values) == 1 else fmean(self.values)
-            return OpenNumber(mean, mean)
-        if scale is None:
-            return None
-        total = math.fsum(self.values)
-        least, most = ((total + self.errors * end) / self.n for end in scale)
-        return OpenNumber(least, most)
-
-
-@dataclass
-class Seen:
-    """A column's trials, as far as a comparison looks at them.
-
-    Attributes:
-        metrics: For each metric the cases, by id.
-        names: The cases' lines for people.
-        clusters: What each case belongs to; missing where its metadata does not say.
-        labels: Everything that could be compared, by name.
-        bounded: For each metric which bounds there were: `least`, `most`.
-        scales: For each metric the lowest and the highest value there can be, as far as scorers say so.
-        lower: Metrics of which the run itself says that less is better.
-        judges: For each metric the judges, with the versions of what they were told.
-        keys: The metadata that cases have.
-    """
-
-    metrics: dict[str, dict[str, Values]] = field(default_factory=dict[str, dict[str, Values]])
-    names: dict[str, str] = field(default_factory=dict[str, str])
-    clusters: dict[str, bytes] = field(default_factory=dict[str, bytes])
-    labels: dict[str, None] = field(default_factory=dict[str, None])
-    bounded: dict[str, set[str]] = field(default_factory=dict[str, set[str]])
-    judges: dict[str, set[str]] = field(default_factory=dict[str, set[str]])
-    lower: frozenset[str] = frozenset()
-    scales: Mapping[str, Scale] = field(default_factory=dict[str, Scale])
-    keys: set[str] = field(default_factory=set[str])
 
 
 def side_of(source: RunSource, open_files: ExitStack) -> Side:
@@ -163,12 +96,24 @@ def matched(first: Side, second: Side) -> tuple[list[tuple[int, int]], list[str]
     """The columns that belong together, in the first's order, and the names of those that have no counterpart.
 
     Columns named by their user belong together. Of whole runs those do that agree in eval, prompt and model; what is
-    left, in eval and prompt, then in eval and model, then in the eval: where no other could be meant.
+    left, in eval and prompt, then in eval, the prompt's file and model, then in eval and model, then in the eval: where
+    no other could be meant.
     """
-    left = _columns(first)
-    right = _columns(second)
     if first.column is not None and second.column is not None:
         return [(first.column, second.column)], []
+    pairs, left, right = matched_variants(_columns(first), _columns(second))
+    alone = [f"{first}: {v}" for v in left] + [f"{second}: {v}" for v in right]
+    return pairs, [safe(name) for name in alone]
+
+
+def matched_variants(
+    first: Sequence[Variant], second: Sequence[Variant]
+) -> tuple[list[tuple[int, int]], list[Variant], list[Variant]]:
+    """The variants that belong together, as pairs of indices in the first's order, and the rest of each.
+
+    See `matched`.
+    """
+    left, right = list(first), list(second)
     pairs: list[tuple[int, int]] = []
     for key in _LIKENESS:
         mine, theirs = _unique(left, key), _unique(right, key)
@@ -177,17 +122,26 @@ def matched(first: Side, second: Side) -> tuple[list[tuple[int, int]], list[str]
             pairs.append((a.index, b.index))
             left.remove(a)
             right.remove(b)
-    alone = [f"{first}: {v}" for v in left] + [f"{second}: {v}" for v in right]
-    return sorted(pairs), [safe(name) for name in alone]
+    return sorted(pairs), left, right
 
 
 _LIKENESS: tuple[Callable[[Variant], tuple[str, ...]], ...] = (
     lambda v: (v.eval, v.prompt, v.model),
     lambda v: (v.eval, v.prompt),
+    lambda v: (v.eval, _file_of(v.prompt), v.model),
     lambda v: (v.eval, v.model),
     lambda v: (v.eval,),
     lambda _: (),
 )
+
+
+def _file_of(prompt: str) -> str:
+    """The file of a prompt without a label, which is called after its file and its beginning: `a.txt: Summarise …`."""
+    file, colon, _ = prompt.partition(": ")
+    return file if colon and _FILE.fullmatch(file) else prompt
+
+
+_FILE = re.compile(r"\S+\.\w+")
 
 
 def _columns(side: Side) -> list[Variant]:
@@ -202,128 +156,3 @@ def _unique(
     for variant in variants:
         by_key.setdefault(key(variant), []).append(variant)
     return {name: them[0] for name, them in by_key.items() if len(them) == 1}
-
-
-def read(
-    run: RunFile, columns: Collection[int], wanted: Sequence[str], cluster: str
-) -> dict[int, Seen]:
-    """What the trials of these columns came to.
-
-    Args:
-        run: The run, read once.
-        columns: Which.
-        wanted: The metrics; with none, whether trials passed and everything that was counted under a name.
-        cluster: The key of the metadata that says what belongs together; empty for none.
-    """
-    lower, counted, scales = _lower(run), _counted(run), run.scales()
-    seen = {
-        column: Seen(
-            lower=lower,
-            scales={
-                **dict.fromkeys(counted, SHARES),
-                **{
-                    metric or "score": scale
-                    for (variant, metric), scale in scales.items()
-                    if variant == column
-                },
-            },
-        )
-        for column in columns
-    }
-    broken: list[tuple[int, str, Collection[str]]] = []
-    for trial in run.trials():
-        side = seen.get(trial.variant)
-        if side is None:
-            continue
-        asked = _asked(trial.outcomes)
-        side.labels.update(dict.fromkeys((*trial.named_scores, *asked)))
-        every = (PASSED, *trial.named_scores, *_named(trial.outcomes))
-        if not wanted and trial.outcome == "error":
-            broken.append((trial.variant, trial.case, every))
-        for metric in wanted or dict.fromkeys(every):
-            value = _value(trial, metric, asked.get(metric, ()))
-            if value is not None:
-                cases = side.metrics.setdefault(metric, {})
-                values = cases.get(trial.case)
-                if values is None:
-                    values = cases[trial.case] = Values()
-                _count(values, value)
-            for outcome in trial.outcomes if metric == PASSED else asked.get(metric, ()):
-                _note(side, metric, outcome)
-        side.names.setdefault(trial.case, trial.description or trial.case)
-        if cluster:
-            side.keys.update(trial.metadata)
-            if trial.metadata.get(cluster) is not None:
-                side.clusters.setdefault(trial.case, encode(trial.metadata[cluster]))
-    for column, case, measured in broken:  # what else the column measures is in error, too
-        for metric, cases in seen[column].metrics.items():
-            if metric not in measured:
-                cases.setdefault(case, Values()).errors += 1
-    return seen
-
-
-def _lower(run: RunFile) -> frozenset[str]:
-    """The metrics of `score` and `score_batch` of which less is better; other runs say it by their bounds."""
-    return frozenset(one["name"] for one in described(run) if one["best"] == "low")
-
-
-def _counted(run: RunFile) -> frozenset[str]:
-    """The metrics of `score` and `score_batch` that are from 0 to 1, and the score that is made of them."""
-    metrics = described(run)
-    return frozenset([one["name"] for one in metrics if one["counted"]] + ["score"] * bool(metrics))
-
-
-def _asked(outcomes: Sequence[Outcome]) -> Mapping[str, Sequence[Outcome]]:
-    """The expectations by their metric, and by their label."""
-    by_name: dict[str, list[Outcome]] = {}
-    for outcome in outcomes:
-        for name in {outcome.metric, outcome.name} - {""}:
-            by_name.setdefault(name, []).append(outcome)
-    return by_name
-
-
-def _named(outcomes: Sequence[Outcome]) -> list[str]:
-    """The metrics that have no number in this trial: an error, or what did not apply."""
-    return [outcome.metric for outcome in outcomes if outcome.metric and outcome.score is None]
-
-
-def _value(trial: TrialResult, metric: str, asked: Sequence[Outcome]) -> float | str | None:
-    """What a trial came to: a number, `error`, `not_applicable`, or None where it was not measured."""
-    if metric == PASSED:
-        return (
-            float(trial.outcome == "pass") if trial.outcome in ("pass", "fail") else trial.outcome
-        )
-    if trial.outcome == "error" and not asked and metric not in trial.named_scores:
-        return "error"
-    if metric in BUILT_IN and not asked:
-        value = {"score": trial.score, "latency": trial.latency_s, "cost": trial.cost_usd}[metric]
-        return value if value is not None else "not_applicable"
-    if any(outcome.outcome == "error" for outcome in asked):
-        return "error"  # a mean over what is left would be of other questions
-    if metric in trial.named_scores:
-        return float(trial.named_scores[metric])
-    scores = [outcome.score for outcome in asked if outcome.score is not None]
-    return fmean(scores) if scores else "not_applicable" if asked else None
-
-
-def _count(values: Values, value: float | str) -> None:
-    if isinstance(value, float | int):
-        values.values.append(value)
-    elif value == "error":
-        values.errors += 1
-    else:
-        values.other += 1
-
-
-def _note(seen: Seen, metric: str, outcome: Outcome) -> None:
-    judge = outcome.metadata.get("judge")
-    if judge is not None:
-        version = outcome.metadata.get("prompt")
-        label = f"{judge} ({version})" if version is not None else str(judge)
-        seen.judges.setdefault(metric, set()).add(clip(safe(label), 80))
-    if metric != PASSED:
-        bounds = seen.bounded.setdefault(metric, set())
-        if outcome.at_least is not None:
-            bounds.add("least")
-        if outcome.at_most is not None:
-            bounds.add("most")

@@ -27,7 +27,7 @@ def lines(comparison: ComparedRuns) -> list[str]:
         text.append(
             f"{headline(result, comparison)}: {result.verdict}{because(result, comparison)}"
         )
-        text += [f"  {line}" for line in _below(result)]
+        text += [f"  {line}" for line in below(result)]
     if len(comparison.results) > 1:
         text.append(f"p-values are corrected for {len(comparison.results)} comparisons (Holm)")
     return [*text, *_judged_lines(comparison), *comparison.notes]
@@ -101,7 +101,7 @@ def _metric(result: Compared) -> str:
     return f"{first if first == second else f'{first} → {second}'} · {name}"
 
 
-def _plain(result: Compared, size: float) -> str:
+def sized(result: Compared, size: float) -> str:
     """A size without its sign, with its unit."""
     return amount(result, size).lstrip("+-") + (" points" if result.data.rates else "")
 
@@ -123,11 +123,11 @@ def because(result: Compared, comparison: ComparedRuns) -> str:
     if margin is not None:
         low, high = result.data.interval(0.9)
         least = high if result.lower else -low
-        accepted = f"the margin is {_plain(result, margin)}"
+        accepted = f"the margin is {sized(result, margin)}"
         if result.verdict == "undecided":
-            return f" (it may be {_plain(result, least)} worse, or not; {accepted})"
+            return f" (it may be {sized(result, least)} worse, or not; {accepted})"
         if result.verdict == "non-inferior":
-            most = "no worse at all" if least <= 0 else f"at most {_plain(result, least)} worse"
+            most = "no worse at all" if least <= 0 else f"at most {sized(result, least)} worse"
             return f" ({most}; {accepted})"
         return f" ({accepted})"
     if result.verdict in ("better", "worse"):
@@ -136,10 +136,11 @@ def because(result: Compared, comparison: ComparedRuns) -> str:
         return f" ({could_show(n, result.smallest)})"
     if not result.smallest:
         return " (all cases scored the same in both)"
-    return f" ({count(n, 'case')} could show {_plain(result, result.smallest)} or more)"
+    return f" ({count(n, 'case')} could show {sized(result, result.smallest)} or more)"
 
 
-def _below(result: Compared) -> Iterator[str]:
+def below(result: Compared) -> Iterator[str]:
+    """What there is to know of a result: its levels, what changed, and what was left out."""
     if result.first_range is not None and result.second_range is not None:
         gains = sum(_better(result, change) for change in result.changed)
         less = ", less is better" if result.lower else ""

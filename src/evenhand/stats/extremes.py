@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from evenhand.stats.interval import CONFIDENCE
-from evenhand.stats.paired import Differences, Word, verdict
+from evenhand.stats.paired import Differences, Rule, Word, verdict
 from evenhand.stats.tallies import OpenNumber
 
 
@@ -82,6 +82,7 @@ class Extremes:
         lower: bool = False,
         of: int = 1,
         margin: float | None = None,
+        rule: Rule = verdict,
     ) -> tuple[Word, bool]:
         """What can be said of the second whatever became of the errors, and whether errors are why so little is said.
 
@@ -93,10 +94,11 @@ class Extremes:
             lower: Whether less is better.
             of: How many tests there are.
             margin: How much worse is still accepted; see `evenhand.stats.paired.verdict`.
+            rule: What says the word at each extreme.
         """
         sides = ((self.least, self._ps[0]), (self.most, self._ps[1]))
         words: set[Word] = {
-            verdict(_turned(data) if lower else data, corrected(p), of=of, margin=margin)
+            rule(turned(data) if lower else data, corrected(p), of=of, margin=margin)
             for data, p in (sides if self.open else sides[:1])
         }
         if words == {"better", "non-inferior"}:
@@ -109,5 +111,6 @@ def certain(differences: Differences) -> Extremes:
     return Extremes(differences, differences)
 
 
-def _turned(data: Differences) -> Differences:
+def turned(data: Differences) -> Differences:
+    """Differences the other way round, for what is better the less there is of it."""
     return replace(data, clusters=[[-d for d in cluster] for cluster in data.clusters])

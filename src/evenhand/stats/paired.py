@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from statistics import NormalDist
-from typing import Literal
+from typing import Literal, Protocol
 
 from evenhand.stats.bounded import Scale, mean_on_scale, p_on_scale
 from evenhand.stats.compare import paired_rates
@@ -153,6 +153,14 @@ class Differences:
             return least  # nothing tells cases of one cluster from one another
         seen *= groups / (groups - 1) * (t_quantile(confidence, groups - 1) / z_of(confidence)) ** 2
         return min(self.repeats, max(least, as_yes_or_no / seen))
+
+
+class Rule(Protocol):
+    """What says what differences come to: `verdict`, or a stricter one."""
+
+    def __call__(
+        self, differences: Differences, p: float, *, of: int = 1, margin: float | None = None
+    ) -> Word: ...
 
 
 def verdict(

@@ -74,6 +74,8 @@ class Detail(Struct, omit_defaults=True, gc=False):
     judged: Judged | None = None
     answer: AnswerDetails = NO_DETAILS
     scale: Scale | None = None
+    checks: str = ""
+    taken: str = ""
 
 
 class WrittenResult(NamedTuple):
@@ -116,6 +118,8 @@ def parts_of(result: TrialResult) -> tuple[CasePart, TestPart, Detail]:
             result.judged,
             result.answer if result.answer != NO_DETAILS else NO_DETAILS,
             result.scale,
+            result.checks,
+            result.taken,
         ),
     )
 

@@ -17,7 +17,7 @@ def test_there_are_twelve_kinds_each_with_its_words():
     assert list(ATTACKS) == list(WORDS)
 
 
-@pytest.mark.parametrize("kind", ATTACKS.keys() - {"truncated"})
+@pytest.mark.parametrize("kind", [k for k in ATTACKS if k != "truncated"])
 def test_twenty_items_with_the_same_answer_get_twenty_texts(kind: str):
     """Identical questions would count once."""
     make = ATTACKS[kind].make

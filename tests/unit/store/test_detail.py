@@ -72,6 +72,8 @@ FULL = TrialResult(
     "the input",
     {"expected": True},
     (0.0, 1.0),
+    checks="c0ffee",
+    taken="01K",
 )
 
 

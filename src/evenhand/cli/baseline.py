@@ -1,0 +1,47 @@
+"""`evenhand baseline`: a run that you accept, as a small file that later runs are compared with."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from evenhand.cli.completing import complete_runs
+from evenhand.cli.streams import tell
+
+
+@click.command(short_help="Write a run as a baseline that `gate` compares with.")
+@click.argument("run", required=False, metavar="[RUN]", shell_complete=complete_runs)
+@click.option(
+    "--to",
+    required=True,
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Where to write it; an earlier baseline there is replaced.",
+)
+@click.option("--outputs", is_flag=True, help="Also write what was answered.")
+def baseline(run: str | None, to: Path, outputs: bool) -> int:
+    """Write RUN to a small text file: what each trial came to, and hashes of what it sent. Default: the latest run.
+
+    Commit the file. `evenhand gate` compares the evals with it, and says whether they became worse.
+    """
+    from evenhand.report.baseline_file import read_baseline, write_baseline
+    from evenhand.report.baseline_making import baseline_of
+    from evenhand.report.words import count, safe
+    from evenhand.store.catalogue import find
+    from evenhand.store.runfile import RunFile
+
+    with RunFile.open(find(Path.cwd(), run)) as run_file:
+        data = baseline_of(run_file, outputs=outputs)
+        errors = run_file.totals().errors
+    write_baseline(data, to)
+    header = read_baseline(to).header
+    tell(
+        f"written to {safe(str(to))}: {count(header.cases, 'case')}, {count(header.trials, 'trial')}; commit it"
+    )
+    if errors:
+        tell(f"{count(errors, 'trial')} in error: these may have come out either way in each gate")
+    if header.offline:
+        tell("its replies are scripted (--offline): it is a baseline of the script only")
+    tell(f"next: evenhand gate --baseline {safe(str(to))} --margin 0.05")
+    return 0

@@ -1,0 +1,224 @@
+"""Runs what is asked for: progress as it goes, and what it came to at the end."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol, TextIO
+
+from evenhand.cli.exits import USAGE, failed_code
+from evenhand.cli.session import Session, exit_code
+from evenhand.cli.streams import set_apart, tell
+from evenhand.scorers.rag.definitions import OURS, using_definitions
+
+if TYPE_CHECKING:
+    from evenhand.core.plan import Plan
+    from evenhand.core.run import CallRecord, TrialResult
+    from evenhand.core.variant import Variant
+    from evenhand.engine.door import Finished, Settings
+    from evenhand.report.progress import Progress
+    from evenhand.store.runfile import RunFile
+
+
+class Request(Protocol):
+    """What a run is asked to run, in whichever way it is kept."""
+
+    @property
+    def offline(self) -> bool:
+        """Whether answers come from the folder's offline.jsonl."""
+        ...
+
+    @property
+    def definitions(self) -> str:
+        """Whose definitions of RAG metrics; empty for ours."""
+        ...
+
+    @property
+    def folder(self) -> Path:
+        """Where offline.jsonl is."""
+        ...
+
+    def plan(self) -> Plan:
+        """The plan."""
+        ...
+
+
+def run_asked(asked: Request, settings: Settings, file: Path | None, session: Session) -> int:
+    """Runs what is asked for, prints it, and says with what to exit.
+
+    Args:
+        file: The run to go on with; None for a new one.
+    """
+    finished, plan = settled(asked, settings, file, session)
+    code = _report(finished, plan, session)
+    for line in plan.notes:
+        tell(safe_text(line))
+    return code or (USAGE if plan.broken else code)
+
+
+def settled(
+    asked: Request,
+    settings: Settings,
+    file: Path | None,
+    session: Session,
+    *,
+    prepared: Callable[[Plan], None] | None = None,
+) -> tuple[Finished, Plan]:
+    """Runs what is asked for: its run, and the plan that it followed.
+
+    Args:
+        file: The run to go on with; None for a new one.
+        prepared: Called with the plan before anything is paid for.
+    """
+    from evenhand.cli.offline import offline_answers
+    from evenhand.engine.process import own_process
+
+    failed_code(os.environ)  # one that is none is said before anything is paid for
+    offline = offline_answers(asked.folder) if asked.offline else contextlib.nullcontext()
+    with own_process(), offline, using_definitions(asked.definitions or OURS):
+        plan = asked.plan()
+        if prepared is not None:
+            prepared(plan)
+        outputs = (*session.outputs, *plan.options.outputs)
+        _check_outputs(session, outputs, plan.variants)
+        if any(Path(name).suffix.lower() in (".html", ".htm") for name in outputs):
+            from evenhand.viewer.page import static
+
+            static("app.js")  # or it says, before anything is paid for, why no page can be written
+        for problem in plan.broken:
+            tell(safe_text(str(problem)))
+        settings = replace(settings, free=asked.offline)
+        return settle(plan, settings, file, session, replayed=asked.offline), plan
+
+
+def _check_outputs(session: Session, outputs: Sequence[str], variants: Sequence[Variant]) -> None:
+    """Looks whether all that is wanted can be written, before anything is paid for.
+
+    Raises:
+        UsageError: A file has an ending that says no format, or calls are wanted and no format has room for them.
+    """
+    if not outputs and not session.calls:
+        return
+    from evenhand.core.errors import UsageError
+    from evenhand.report.export import check_endings, has_calls
+
+    check_endings(outputs, variants)
+    if session.calls and not session.as_json and not any(has_calls(o, variants) for o in outputs):
+        raise UsageError(
+            "--calls says nothing here",
+            hint="Add --json. After the run, `evenhand show -v --calls` prints them.",
+        )
+
+
+def safe_text(text: str) -> str:
+    """Text of whatever origin, as it may be printed."""
+    from evenhand.report.words import safe
+
+    return safe(text, multiline=True)
+
+
+def settle(
+    plan: Plan, settings: Settings, file: Path | None, session: Session, *, replayed: bool
+) -> Finished:
+    """Runs a plan, with its progress on stderr.
+
+    Args:
+        file: The run to go on with; None for a new one.
+        replayed: Whether replies come from a script.
+    """
+    from evenhand.engine import door
+    from evenhand.report.console import heading, problem_lines
+
+    for line in problem_lines(plan.hints):
+        tell(line)
+    progress = _progress(not session.no_progress)
+    if progress is not None:
+        progress.start(heading(plan) + (" · replies replayed, no key needed" if replayed else ""))
+    try:
+        with set_apart() as stdout:
+            out = sys.stderr if session.as_json else stdout
+            return door.run(
+                plan,
+                settings,
+                resume=file,
+                progress=progress.update if progress else None,
+                note=progress.note if progress else _note,
+                resumed=_resumed,
+                tell=_teller(plan, out, progress) if session.verbose else None,
+            )
+    finally:
+        if progress is not None:
+            progress.stop()
+
+
+def _progress(wanted: bool) -> Progress | None:
+    if not wanted:
+        return None
+    from evenhand.report.progress import Progress
+
+    return Progress(sys.stderr, sys.stderr.isatty())
+
+
+def _teller(plan: Plan, out: TextIO, progress: Progress | None) -> Callable[[TrialResult], None]:
+    """Prints each trial whole, above the line that says how far the run is."""
+    from evenhand.cli.show import verbose_for
+    from evenhand.report.words import put_quietly
+
+    verbose = verbose_for(out, plan.variants, plan.repeats)
+
+    def tell(trial: TrialResult) -> None:
+        if progress is not None:
+            progress.make_way()
+        put_quietly(out, verbose.text(trial))
+
+    return tell
+
+
+def _resumed(in_doubt: Sequence[CallRecord], last_words: Sequence[str]) -> None:
+    """Said before anything is run: the same code may end this session as well."""
+    from evenhand.report.console import doubt_lines
+
+    for line in doubt_lines(in_doubt, last_words):
+        tell(line)
+
+
+def _note(text: str) -> None:
+    from evenhand.report.words import safe
+
+    tell(f"evenhand: {safe(text)}")
+
+
+def _write(run_file: RunFile, outputs: Sequence[str], *, calls: bool) -> None:
+    """Writes the results to files, each in the format that its ending says; with calls where it has room for them."""
+    from evenhand.cli.show import written
+    from evenhand.report.export import has_calls
+
+    for name in outputs:
+        to = Path(name)
+        to.parent.mkdir(parents=True, exist_ok=True)
+        written(run_file, to, calls=calls and has_calls(name, run_file.meta.variants))
+
+
+def _report(finished: Finished, plan: Plan, session: Session) -> int:
+    from evenhand.cli.show import print_run
+    from evenhand.report.requirements import verdict_of
+    from evenhand.store.runfile import RunFile
+
+    # On a terminal the progress line has said it already.
+    heading_shown = sys.stdout.isatty() and sys.stderr.isatty() and not session.no_progress
+    with RunFile.open(finished.path) as run_file:
+        print_run(
+            run_file,
+            as_json=session.as_json,
+            table=not session.no_table,
+            with_heading=not heading_shown,
+            calls=session.calls,
+        )
+        _write(run_file, (*session.outputs, *plan.options.outputs), calls=session.calls)
+        word = verdict_of(run_file)
+    ending = finished.ending
+    return exit_code(word, ending.status, ending.signal, session)

@@ -1,0 +1,45 @@
+"""Where scripted replies come from: a server on a port of its own, in each run another one.
+
+What is asked there is the same request in each run, so its name leaves the address out.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Iterator
+from contextvars import ContextVar
+
+from evenhand.core.encoding import digest
+from evenhand.core.provider import Request
+
+_address: ContextVar[str] = ContextVar("scripted", default="")
+_ANY_PORT = re.compile(rb"http://127\.0\.0\.1:\d+")
+_SCRIPTED = b"scripted:"
+
+
+@contextlib.contextmanager
+def scripted_at(address: str) -> Iterator[None]:
+    """Inside, replies from this address are scripted."""
+    token = _address.set(address)
+    try:
+        yield
+    finally:
+        _address.reset(token)
+
+
+def request_name(request: Request) -> str:
+    """The hash of a request, the same in each run: its key; of one for the script, without the address."""
+    address = _address.get()
+    return digest(without_address(request.identity)) if address else request.key
+
+
+def without_address(identity: bytes) -> bytes:
+    """The identity of a request, without the script's address where it has it."""
+    address = _address.get()
+    return identity.replace(address.encode(), _SCRIPTED) if address else identity
+
+
+def journaled_name(key: str, identity: bytes, *, scripted: bool) -> str:
+    """The hash of a request that a run's journal has; see `request_name`."""
+    return digest(_ANY_PORT.sub(_SCRIPTED, identity)) if scripted else key

@@ -1,0 +1,76 @@
+"""What is expected of a test's answers, as a digest for each variant; see `evenhand.core.plan.Step.checks`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from evenhand.assertions.closed_code import code_digest
+from evenhand.assertions.identity import asks_code, assertions_digest
+from evenhand.core.encoding import digest, encode
+from evenhand.core.secrets import redacted
+from evenhand.promptfoo.tests import Test
+from evenhand.promptfoo.variants import Combination
+
+_READ = frozenset({"assert", "options", "vars", "metadata"})
+"""What is in the digest by what it comes to."""
+_TOOLS = ("tools", "functions")
+"""What a provider's config declares and assertions look at."""
+
+
+@dataclass(frozen=True)
+class TestIdentity:
+    """What one test expects. It is worked out when a model is about to be asked, and once for all variants.
+
+    Attributes:
+        test: The test.
+        base: The folder that paths start from.
+    """
+
+    __test__ = False  # for pytest
+
+    test: Test
+    base: Path
+
+    def checks(self, pair: Combination) -> str:
+        """A digest of what is expected of the answer in a variant; empty where that can't be known."""
+        of_pair = self._of_pair(pair) if self._of_test else ""
+        return digest(self._of_test, of_pair) if of_pair else ""
+
+    @cached_property
+    def _code(self) -> bool:
+        """Whether code of the user's looks at the answers: it is told more of a test, and who answered."""
+        test = self.test
+        return bool(test.scoring or test.transform) or asks_code(test.expected.assertions)
+
+    @cached_property
+    def _of_test(self) -> str:
+        test, expected = self.test, self.test.expected
+        if test.provider_output is not None or expected.contests:
+            return ""
+        codes = [(test.transform, "get_transform"), (test.scoring, "get_score")]
+        known = [code_digest(text, self.base, name) if text else "none" for text, name in codes]
+        assertions = assertions_digest(expected.assertions)
+        if not assertions or not all(known):
+            return ""
+        rule = [test.threshold, sorted(expected.binding), sorted(expected.excusing)]
+        beside = {key: value for key, value in test.raw.items() if key not in _READ}
+        context = [test.description, redacted(beside), test.metadata] if self._code else []
+        trace = test.metadata.get("trace")
+        try:
+            return digest(assertions, *known, encode([rule, context, trace]))
+        except (TypeError, ValueError):
+            return ""
+
+    def _of_pair(self, pair: Combination) -> str:
+        subject = pair.subject
+        transform, provider = subject.transform, subject.provider
+        known = code_digest(transform, pair.base, "get_transform") if transform else "none"
+        context = [provider.id, provider.label] if self._code else []
+        context += [pair.prompt.label] if transform else []
+        declared = {name: subject.config[name] for name in _TOOLS if name in subject.config}
+        try:
+            return digest(known, encode([context, declared])) if known else ""
+        except (TypeError, ValueError):
+            return ""

@@ -1,0 +1,85 @@
+"""What a gate came to: its words, a result for each metric and variant, and the verdict on all of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from evenhand.core.run import RunStatus
+from evenhand.report.comparison_results import Compared
+
+GateVerdict = Literal["worse", "nothing", "undecided", "not worse", "better"]
+
+GRAVEST: tuple[GateVerdict, ...] = ("worse", "nothing", "undecided", "not worse", "better")
+"""From the gravest on."""
+
+
+@dataclass(frozen=True, slots=True)
+class GateResult:
+    """One metric of one variant.
+
+    Attributes:
+        metric: Its name.
+        variant: The variant, as the run's table names it.
+        verdict: What is said of it.
+        compared: What that rests on; None where there was nothing to compare.
+        why: Why there was nothing, or why it is decided without a test; empty otherwise.
+        more: About how many more cases would decide it; None where that is no advice.
+    """
+
+    metric: str
+    variant: str
+    verdict: GateVerdict
+    compared: Compared | None = None
+    why: str = ""
+    more: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """What a gate came to.
+
+    Attributes:
+        results: One for each metric and variant.
+        margin: How much worse is accepted.
+        asked: Trials that were run.
+        taken: Trials whose result was taken from the baseline.
+        of: Trials that there are.
+        cost_usd: What was spent; None where a price is not known.
+        status: How the run ended.
+        notes: What else there is to know, a line each.
+        because: Why there is nothing to compare at all; empty where there is something.
+    """
+
+    results: tuple[GateResult, ...]
+    margin: float
+    asked: int = 0
+    taken: int = 0
+    of: int = 0
+    cost_usd: float | None = 0.0
+    status: RunStatus = "finished"
+    notes: tuple[str, ...] = ()
+    because: str = ""
+
+    @property
+    def verdict(self) -> GateVerdict:
+        """The gravest of its results. That of a run that did not finish is *undecided* at best."""
+        words: set[GateVerdict] = {result.verdict for result in self.results}
+        if self.because or not words or words == {"nothing"}:
+            return "nothing"
+        if self.status != "finished":
+            return "undecided"
+        return next(word for word in GRAVEST if word in words)
+
+    @property
+    def errors_decide(self) -> bool:
+        """Whether something is undecided because of trials in error: such a gate never counts as a pass."""
+        return any(
+            result.verdict == "undecided" and result.compared is not None and result.compared.open
+            for result in self.results
+        )
+
+
+def nothing(why: str, margin: float, of: int = 0) -> Gate:
+    """A gate that had nothing to compare."""
+    return Gate((), margin, of=of, because=why)

@@ -1,0 +1,410 @@
+"""`evenhand gate` on a folder whose replies are scripted: verdicts, exit codes, and that nothing is never a pass."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evenhand.cli import main
+
+YES = "Answer yes. {{q}}"
+NO = "Answer no. {{q}}"
+CASES = 60
+RULES = (
+    {"match": "Answer fault", "fault": "400"},
+    {"match": "Answer no", "reply": "no"},
+    {"match": "Answer half.*[02468]$", "reply": "no"},
+    {"reply": "yes"},
+)
+KEYS = [
+    *("schema", "verdict", "results", "asked", "taken", "of", "cost_usd", "stopped"),
+    *("margin", "because", "notes"),
+]
+
+
+@dataclass
+class Ended:
+    """What a command came to."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """What it printed as JSON."""
+        return json.loads(self.out)
+
+
+@dataclass
+class Folder:
+    """A folder of evals, and the command line in it."""
+
+    path: Path
+    run: Callable[..., Ended]
+    rules: Sequence[dict[str, Any]] = field(default=RULES)
+
+    def write(
+        self,
+        prompts: Sequence[Any] = (YES,),
+        cases: int = CASES,
+        asserts: Sequence[Any] = ({"type": "contains", "value": "yes"},),
+        **config: Any,
+    ) -> None:
+        """Writes its config and its script."""
+        tests = [
+            {"description": f"case {i}", "vars": {"q": f"q{i}"}, "assert": list(asserts)}
+            for i in range(cases)
+        ]
+        whole = {
+            "prompts": list(prompts),
+            "providers": ["openai:chat:gpt-5-mini"],
+            "tests": tests,
+            **config,
+        }
+        (self.path / "promptfooconfig.json").write_text(json.dumps(whole))
+        (self.path / "offline.jsonl").write_text("".join(json.dumps(r) + "\n" for r in self.rules))
+
+    def baseline(self, *words: str) -> None:
+        """Runs what is there, and makes it the baseline."""
+        assert self.run("run", "--offline", "--no-progress", *words).code in (0, 1, 3)
+        assert self.run("baseline", "--to", "b.evn").code == 0
+
+    def gate(self, *words: str, margin: str = "0.05") -> Ended:
+        """The gate against it."""
+        return self.run(
+            *("gate", "--baseline", "b.evn", "--margin", margin, "--offline", "--no-progress"),
+            *words,
+        )
+
+
+@pytest.fixture
+def folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Folder:
+    """An empty one; the environment is not that of CI."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("CI", raising=False)
+    monkeypatch.setenv("NO_COLOR", "1")
+
+    def run(*words: str) -> Ended:
+        code: Any = 0
+        try:
+            main(list(words))
+        except SystemExit as ended:
+            code = ended.code
+        printed = capsys.readouterr()
+        return Ended(code or 0, printed.out, printed.err)
+
+    return Folder(tmp_path, run)
+
+
+def test_what_did_not_change_is_not_worse(folder: Folder):
+    """Exit code 0, in words and as JSON."""
+    folder.write()
+    folder.baseline()
+    same = folder.gate("--all")
+    assert (same.code, same.err) == (0, "")
+    assert "✓ passed: not worse · 0 points [-6, +6] over 60 cases" in same.out
+    document = folder.gate("--json", "--all").document
+    assert list(document) == KEYS
+    assert (document["schema"], document["verdict"]) == ("evenhand.gate/1", "not worse")
+    assert (document["asked"], document["taken"], document["of"]) == (60, 0, 60)
+    taken = folder.gate()
+    assert taken.code == 0
+    assert (
+        "✓ passed: not worse · 60 cases (nothing that is asked or checked has changed)" in taken.out
+    )
+    assert "0 of 60 trials run · 60 taken from the baseline" in taken.out
+    (result,) = document["results"]
+    assert (result["metric"], result["verdict"], result["cases"]) == ("passed", "not worse", 60)
+    assert result["difference"].keys() == {"value", "low", "high"}
+
+
+def test_what_became_worse_is_blocked_and_what_became_better_passes(folder: Folder):
+    """Exit codes 1 and 0."""
+    folder.write()
+    folder.baseline()
+    folder.write([NO])
+    worse = folder.gate()
+    assert worse.code == 1
+    assert "✗ passed: worse · -100 points" in worse.out
+    assert re.search(r"✗ case \d+ +100 % → 0 %", worse.out)
+    folder.baseline()
+    folder.write()
+    better = folder.gate()
+    assert better.code == 0
+    assert "✓ passed: better" in better.out
+
+
+def test_what_cannot_be_decided_is_undecided_unless_it_is_said_what_that_counts_as(folder: Folder):
+    """Exit code 3; with --undecided 0 or 1, and that is said."""
+    folder.write(cases=20)
+    folder.baseline()
+    folder.write(["Answer yes! {{q}}"], cases=20)
+    open_ = folder.gate()
+    assert open_.code == 3
+    assert "undecided" in open_.out
+    assert "about 32 more cases would decide it" in open_.out
+    passed, failed = folder.gate("--undecided", "pass"), folder.gate("--undecided", "fail")
+    assert (passed.code, failed.code) == (0, 1)
+    assert "undecided counts as pass" in passed.err
+    assert folder.gate("--json", "--undecided", "pass").document["verdict"] == "undecided"
+    (folder.path / "pyproject.toml").write_text(
+        '[tool.evenhand.gate]\nbaseline = "b.evn"\nmargin = 0.05\nundecided = "fail"\n'
+    )
+    assert folder.run("gate", "--offline", "--no-progress").code == 1
+    assert folder.gate("--undecided", "pass").code == 0
+
+
+def test_each_metric_of_each_variant_has_a_verdict(folder: Folder):
+    """The gravest is that of all."""
+    labels = [{"raw": YES, "label": "plain"}, {"raw": "Answer yes, kindly. {{q}}", "label": "kind"}]
+    asserts = [
+        {"type": "contains", "value": "yes", "metric": "agrees"},
+        {"type": "not-contains", "value": "maybe"},
+    ]
+    folder.write(labels, asserts=asserts)
+    folder.baseline()
+    folder.write([labels[0], {"raw": NO, "label": "kind"}], asserts=asserts)
+    worse = folder.gate("--json")
+    assert worse.code == 1
+    verdicts = {
+        (one["variant"], one["metric"]): one["verdict"] for one in worse.document["results"]
+    }
+    assert verdicts == {
+        ("plain", "passed"): "not worse",
+        ("plain", "agrees"): "not worse",
+        ("kind", "passed"): "worse",
+        ("kind", "agrees"): "worse",
+    }
+    only = folder.gate("--json", "--metric", "agrees", "--filter-prompts", "plain")
+    assert [one["metric"] for one in only.document["results"]] == ["agrees"]
+
+
+def test_a_part_of_the_cases_is_compared_by_what_they_measure(folder: Folder):
+    """A metric of other cases is not missed."""
+    yes = {"type": "contains", "value": "yes"}
+    tests = [
+        {"vars": {"q": f"q{i}"}, "assert": [{**yes, "metric": "late"} if i > 49 else yes]}
+        for i in range(CASES)
+    ]
+    folder.write(tests=tests)
+    folder.baseline()
+    names = [one["metric"] for one in folder.gate("--json").document["results"]]
+    assert names == ["passed", "late"]
+    part = folder.gate("--json", "--first", "50")
+    assert (part.code, part.document["of"]) == (0, 50)
+    assert [one["metric"] for one in part.document["results"]] == ["passed"]
+    assert "10 cases only in the baseline" in " ".join(part.document["notes"])
+
+
+def test_errors_may_have_come_out_either_way(folder: Folder):
+    """A few of them leave it open; that is no pass."""
+    folder.write()
+    folder.baseline()
+    folder.rules = ({"match": "q[0-9]$", "fault": "400"}, *RULES)
+    folder.write()
+    open_ = folder.gate()
+    assert open_.code == 3
+    assert "10 trials in error could turn it" in open_.out
+    passed = folder.gate("--undecided", "pass")
+    assert passed.code == 3
+    assert "undecided does not count as pass here: errors could turn it" in passed.err
+    assert folder.gate("--undecided", "fail").code == 1
+
+
+def test_a_baseline_lives_beside_the_evals_and_is_found_from_anywhere(folder: Folder):
+    """As the project says, with paths from its folder."""
+    folder.write()
+    folder.baseline()
+    (folder.path / "evals").mkdir()
+    for name in ("promptfooconfig.json", "offline.jsonl", "b.evn"):
+        (folder.path / name).rename(folder.path / "evals" / name)
+    (folder.path / "pyproject.toml").write_text(
+        '[tool.evenhand.gate]\nbaseline = "evals/b.evn"\nmargin = 0.1\n'
+    )
+    assert folder.run("gate", "evals", "--offline", "--no-progress").code == 0
+
+
+# Nothing is not a pass
+
+
+def _moved(folder: Folder) -> None:
+    (folder.path / "b.evn").rename(folder.path / "c.evn")
+
+
+def _put(data: bytes) -> Callable[[Folder], None]:
+    def put(folder: Folder) -> None:
+        (folder.path / "b.evn").write_bytes(data)
+
+    return put
+
+
+def _changed(**config: Any) -> Callable[[Folder], None]:
+    return lambda folder: folder.write(**config)
+
+
+def _edited(folder: Folder) -> None:
+    path = folder.path / "b.evn"
+    path.write_text(path.read_text().replace('"outcome":"pass"', '"outcome":"fail"', 1))
+
+
+def _cut(folder: Folder) -> None:
+    path = folder.path / "b.evn"
+    path.write_text("\n".join(path.read_text().splitlines()[:10]) + "\n")
+
+
+def _without_script(folder: Folder) -> None:
+    (folder.path / "offline.jsonl").unlink()
+
+
+def _without_config(folder: Folder) -> None:
+    (folder.path / "promptfooconfig.json").unlink()
+
+
+def _all_fault(folder: Folder) -> None:
+    folder.rules = ({"fault": "400"},)
+    folder.write()
+
+
+def _all_refuse_the_key(folder: Folder) -> None:
+    folder.rules = ({"fault": "401"},)
+    folder.write()
+
+
+def _other_metric(folder: Folder) -> None:
+    folder.write(asserts=[{"type": "contains", "value": "yes", "metric": "agrees"}])
+    folder.baseline()
+    folder.write()
+
+
+def _judge_never_answers(folder: Folder) -> None:
+    rubric = [
+        {"type": "llm-rubric", "value": "kind", "metric": "kind", "provider": "openai:chat:gpt-5"}
+    ]
+    verdict = {"pass": True, "score": 1, "reason": "kind"}
+    folder.rules = ({"model": "gpt-5", "reply": verdict}, *RULES)
+    folder.write(asserts=rubric)
+    folder.baseline()
+    folder.rules = ({"model": "gpt-5", "reply": "I cannot say"}, *RULES)
+    folder.write(asserts=rubric)
+
+
+def _of_another_eval(folder: Folder) -> None:
+    folder.write(cases=10)
+    path = folder.path / "promptfooconfig.json"
+    path.write_text(path.read_text().replace('"q": "q', '"q": "other '))
+
+
+NOTHING: list[tuple[str, Callable[[Folder], None], tuple[str, ...], int, str]] = [
+    ("the baseline was moved", _moved, (), 2, "there is no baseline"),
+    ("the baseline is empty", _put(b""), (), 2, "is empty"),
+    ("the baseline is something else", _put(b"a,b\n1,2\n"), (), 2, "not a baseline"),
+    ("the baseline is JSON", _put(b'{"schema": "evenhand.run/1"}'), (), 2, "not a baseline"),
+    ("the baseline was edited", _edited, (), 2, "was edited or merged"),
+    ("the baseline was cut off", _cut, (), 2, "was cut off"),
+    ("it is of other cases", _of_another_eval, (), 5, "no case in common"),
+    ("a filter matches no case", lambda _: None, ("--filter", "nowhere"), 5, "matches none"),
+    ("a filter of metadata", lambda _: None, ("--filter-metadata", "a=b"), 5, "matches none"),
+    ("a range beyond the end", lambda _: None, ("--filter-range", "900:999"), 5, "matches none"),
+    ("a prompt that is not there", lambda _: None, ("--filter-prompts", "zz"), 5, "zz"),
+    ("there are no tests", _changed(cases=0), (), 5, "no case in common"),
+    ("there is no script", _without_script, (), 2, "there is no offline.jsonl"),
+    ("there is no config", _without_config, (), 2, ""),
+    ("another path", lambda _: None, ("elsewhere",), 2, "elsewhere"),
+    ("all trials are errors", _all_fault, (), 5, "in error"),
+    ("all keys are refused", _all_refuse_the_key, (), 5, ""),
+    ("nothing is expected any more", _changed(asserts=()), (), 5, "nothing"),
+    ("echo answers", _changed(providers=["echo"]), (), 5, "no model was asked"),
+    ("a metric is gone", _other_metric, (), 5, "the run does not measure it"),
+    ("the judge never answers", _judge_never_answers, (), 5, "in error"),
+    ("a metric that is nowhere", lambda _: None, ("--metric", "kindness"), 2, "no metric"),
+    ("a prompt file was moved", _changed(prompts=["file://gone.txt"]), (), 2, "gone.txt"),
+]
+
+
+@pytest.mark.parametrize("undecided", ["", "pass"])
+@pytest.mark.parametrize(
+    ("change", "words", "code", "message"),
+    [case[1:] for case in NOTHING],
+    ids=[case[0] for case in NOTHING],
+)
+def test_nothing_is_not_a_pass(
+    folder: Folder,
+    change: Callable[[Folder], None],
+    words: tuple[str, ...],
+    code: int,
+    message: str,
+    undecided: str,
+):
+    """Whatever counts as a pass otherwise: an exit code other than 0, and why."""
+    folder.write()
+    folder.baseline()
+    change(folder)
+    more = ("--undecided", undecided) if undecided else ()
+    ended = folder.gate(*words, *more)
+    assert ended.code == code, ended.out + ended.err
+    assert message in ended.out + ended.err
+    assert "Traceback" not in ended.err
+
+
+def test_a_script_is_not_asked_in_ci_by_accident(folder: Folder, monkeypatch: pytest.MonkeyPatch):
+    """It is a usage error, unless it is said to be meant."""
+    folder.write()
+    folder.baseline()
+    monkeypatch.setenv("CI", "true")
+    refused = folder.gate()
+    assert refused.code == 2
+    assert "a gate in CI would ask no model" in refused.err
+    assert folder.gate("--offline-in-ci").code == 0
+
+
+def test_scripted_replies_are_not_compared_with_those_of_models(folder: Folder):
+    """Nor the other way round."""
+    folder.write()
+    folder.baseline()
+    ended = folder.run("gate", "--baseline", "b.evn", "--margin", "0.05", "--no-progress")
+    assert ended.code == 2
+    assert "is of something else: its replies are scripted" in ended.err
+
+
+def test_a_gate_without_baseline_or_margin_says_what_is_missing(folder: Folder):
+    """Usage errors."""
+    folder.write()
+    folder.baseline()
+    assert "no baseline to compare with" in folder.run("gate", "--margin", "0.1").err
+    assert "there is no margin" in folder.run("gate", "--baseline", "b.evn").err
+    too_large = folder.gate(margin="5")
+    assert too_large.code == 2
+    assert "5 points are 0.05" in too_large.err
+
+
+def test_nothing_is_said_in_json_too(folder: Folder):
+    """Where a selection leaves no case."""
+    folder.write()
+    folder.baseline()
+    ended = folder.gate("--json", "--filter", "nowhere")
+    assert ended.code == 5
+    assert list(ended.document) == KEYS
+    assert (ended.document["verdict"], ended.document["of"]) == ("nothing", 0)
+    assert ended.document["because"]
+
+
+@pytest.mark.parametrize("more", [(), ("--all",)], ids=["what changed", "all"])
+def test_our_own_example_is_gated(folder: Folder, monkeypatch: pytest.MonkeyPatch, more: list[str]):
+    """By the baseline that lives beside it, in CI."""
+    example = Path(__file__).resolve().parents[2] / "examples" / "judge"
+    for name in ("promptfooconfig.yaml", "messages.csv", "offline.jsonl", "baseline.evn"):
+        (folder.path / name).write_bytes((example / name).read_bytes())
+    monkeypatch.setenv("CI", "true")
+    words = ("--baseline", "baseline.evn", "--margin", "0.05", "--offline", "--offline-in-ci")
+    ended = folder.run("gate", *words, "--no-progress", "--json", *more)
+    assert ended.code == 0, ended.out + ended.err
+    assert {one["cases"] for one in ended.document["results"]} == {100}
