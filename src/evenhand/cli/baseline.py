@@ -27,11 +27,13 @@ def baseline(run: str | None, to: Path, outputs: bool) -> int:
     """
     from evenhand.report.baseline_file import read_baseline, write_baseline
     from evenhand.report.baseline_making import baseline_of
+    from evenhand.report.judge_checks import refuse_judge_check
     from evenhand.report.words import count, safe
     from evenhand.store.catalogue import find
     from evenhand.store.runfile import RunFile
 
     with RunFile.open(find(Path.cwd(), run)) as run_file:
+        refuse_judge_check(run_file.meta)
         data = baseline_of(run_file, outputs=outputs)
         errors = run_file.totals().errors
     write_baseline(data, to)

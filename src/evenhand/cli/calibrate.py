@@ -40,7 +40,7 @@ def calibrate(
     """
     from evenhand.report.calibrated import place_of, write_calibration
     from evenhand.report.calibration import calibrate as calibrated
-    from evenhand.report.probe import refuse_probe
+    from evenhand.report.judge_checks import refuse_judge_check
     from evenhand.report.selective import selective_verdicts
     from evenhand.report.trust_lines import calibration_lines
     from evenhand.report.words import put
@@ -48,7 +48,7 @@ def calibrate(
     from evenhand.store.runfile import RunFile
 
     with RunFile.open(find(Path.cwd(), run)) as run_file:
-        refuse_probe(run_file.meta)
+        refuse_judge_check(run_file.meta)
         calibration = calibrated(run_file)
         path = None if no_write else to or place_of(run_file.meta)
         selective = {} if accept_risk is None else selective_verdicts(run_file, accept_risk)

@@ -69,8 +69,7 @@ def canaries(
     from evenhand.engine.door import Settings
     from evenhand.probing.canaries import NAME
     from evenhand.report.calibrated import place_of
-    from evenhand.report.canaries import is_canary_check
-    from evenhand.report.probe import refuse_probe
+    from evenhand.report.judge_checks import is_canary_check, refuse_judge_check
     from evenhand.store.runfile import RunFile
 
     session = Session(
@@ -101,7 +100,7 @@ def canaries(
             return _report(path, as_json=as_json)
         request = CanaryRequest.again(meta, path)
         return _checked(request, replace(settings, record=meta.settings), path, session)
-    refuse_probe(meta)
+    refuse_judge_check(meta)
     if keep is not None:
         return _kept(path, int(keep), metrics, file)
     if metrics:

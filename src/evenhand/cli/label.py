@@ -80,8 +80,8 @@ def label(
     """
     from evenhand.core.errors import UsageError
     from evenhand.core.label import NewLabel
+    from evenhand.report.judge_checks import refuse_judge_check
     from evenhand.report.labelling import draw, drawn_items, items_for, read_labels, write_items
-    from evenhand.report.probe import refuse_probe
     from evenhand.report.selective import items_for_people
     from evenhand.report.words import count
     from evenhand.store.catalogue import find
@@ -102,7 +102,7 @@ def label(
     if codes or rename:
         return _codes(find(Path.cwd(), run), rename)
     with RunFile.open(find(Path.cwd(), run)) as run_file:
-        refuse_probe(run_file.meta)
+        refuse_judge_check(run_file.meta)
         if rule is not None:
             set_rule(run_file.path, _one_metric(run_file, metrics), rule)
         if source is not None:

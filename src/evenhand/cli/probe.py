@@ -95,7 +95,7 @@ def probe(
     from evenhand.core.errors import UsageError
     from evenhand.engine.door import Settings
     from evenhand.probing.plan import Probing
-    from evenhand.report.probe import is_probe
+    from evenhand.report.judge_checks import is_probe
     from evenhand.store.runfile import RunFile
 
     if dry_run and as_json:
@@ -151,8 +151,7 @@ def latest_but_asked_again(run: str | None) -> Path:
         UsageError: There is none.
     """
     from evenhand.core.errors import UsageError
-    from evenhand.report.canaries import is_canary_check
-    from evenhand.report.probe import is_probe
+    from evenhand.report.judge_checks import is_canary_check, is_probe
     from evenhand.store.catalogue import files, find, newest_first
     from evenhand.store.runfile import RunFile
 

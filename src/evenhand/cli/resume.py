@@ -110,8 +110,7 @@ def _request(meta: RunMeta, file: Path) -> Request:
     """
     from evenhand.cli.canary_request import CanaryRequest
     from evenhand.cli.probe_request import ProbeRequest, asked_of
-    from evenhand.report.canaries import is_canary_check
-    from evenhand.report.probe import is_probe
+    from evenhand.report.judge_checks import is_canary_check, is_probe
 
     if is_probe(meta):
         return ProbeRequest.again(meta, file)

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any, cast
 
 from evenhand.core.errors import StoreError
-from evenhand.core.run import RunMeta
 from evenhand.report.calibration import estimate_row
+from evenhand.report.judge_checks import is_canary_check
 from evenhand.stats.compare import mcnemar
 from evenhand.stats.correction import Estimate
 from evenhand.stats.interval import clopper_pearson
@@ -215,11 +215,6 @@ class CanaryReport:
                 for check, answers in self.history(key)
             ],
         }
-
-
-def is_canary_check(meta: RunMeta) -> bool:
-    """Whether a run asked judges about canaries."""
-    return "canaries" in meta.settings
 
 
 def canary_check(run: RunFile) -> CanaryCheck:

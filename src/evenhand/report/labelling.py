@@ -15,6 +15,7 @@ from evenhand.core.errors import ConfigError, Problem, UsageError
 from evenhand.core.label import LabelField, NewLabel, checked
 from evenhand.core.names import did_you_mean
 from evenhand.core.run import TrialResult
+from evenhand.report.judge_checks import refuse_judge_check
 from evenhand.report.judged import judge_of, metric_of
 from evenhand.report.spreadsheet import as_text, cell
 from evenhand.report.words import count
@@ -98,8 +99,9 @@ def judged_places(run: RunFile, metrics: Sequence[str] = ()) -> tuple[list[int],
         metrics: Only these; all where there are none.
 
     Raises:
-        UsageError: No judge was asked, or not under one of these.
+        UsageError: No judge was asked, or not under one of these; or its outputs are no system's answers.
     """
+    refuse_judge_check(run.meta)
     places: list[int] = []
     names: dict[str, None] = {}
     for trial in run.trials():

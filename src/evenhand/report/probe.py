@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, cast
 
-from evenhand.core.errors import UsageError
 from evenhand.core.run import RunMeta, TrialResult
 from evenhand.core.score import State
 from evenhand.report.calibration import estimate_row
@@ -249,27 +248,6 @@ def _planned(
 
 def _record(meta: RunMeta) -> Mapping[str, Any]:
     return cast("Mapping[str, Any]", meta.config.get("probe") or {})
-
-
-def is_probe(meta: RunMeta) -> bool:
-    """Whether a run is a probe of another one."""
-    return "probe" in meta.settings
-
-
-def refuse_probe(meta: RunMeta) -> None:
-    """Lets runs pass that are no probes and no checks of canaries: nothing in these is what a system answered.
-
-    Raises:
-        UsageError: It is one.
-    """
-    if "canaries" in meta.settings:
-        raise UsageError(f"run {meta.id} asked judges about canaries", hint="Name a run of evals.")
-    if is_probe(meta):
-        probed = _record(meta).get("run")
-        raise UsageError(
-            f"run {meta.id} is a probe of run {probed}, whose outputs are attacks",
-            hint=f"Name the run itself: {probed}",
-        )
 
 
 def probed_axes(metric: str, judge: str, kind: str, role: str) -> Mapping[str, str]:

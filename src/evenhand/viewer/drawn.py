@@ -13,6 +13,7 @@ from evenhand.core.errors import UsageError
 from evenhand.core.label import LONGEST_AUTHOR, newest, standing
 from evenhand.report.calibration import calibrate
 from evenhand.report.failure_codes import failure_codes
+from evenhand.report.judge_checks import refuse_judge_check
 from evenhand.report.labelling import draw, drawn_items, items_for, judged_metrics, judged_places
 from evenhand.report.trust_lines import worth_line
 from evenhand.store.draws import add_metric_labels, set_rule, standing_labels
@@ -116,7 +117,7 @@ def keep_verdict(path: Path, request: Mapping[str, Any]) -> None:
     """Keeps the `verdict` of an `author` on the trial at `index` under a `metric`; null takes it back.
 
     Raises:
-        UsageError: Something of it is missing, or there is no such output.
+        UsageError: Something of it is missing, there is no such output, or it is no system's answer.
         StoreError: The run file cannot be written.
     """
     index, metric = request.get("index"), str(request.get("metric"))
@@ -126,6 +127,7 @@ def keep_verdict(path: Path, request: Mapping[str, Any]) -> None:
     if not isinstance(author, str) or not 0 < len(author) <= LONGEST_AUTHOR:
         raise UsageError(f"author: a name of at most {LONGEST_AUTHOR} characters")
     with RunFile.open(path) as run:
+        refuse_judge_check(run.meta)
         trial = run.trial(index) if type(index) is int and 0 <= index < 1 << 53 else None
         if trial is None or metric not in judged_metrics(trial):
             raise UsageError(f"trial {index!r:.40} has no verdict of a judge on {metric!r:.100}")

@@ -12,6 +12,7 @@ from tests.unit.report.test_judge_trust import a_run, judge_call, judged
 
 from evenhand.core.errors import EvenhandError
 from evenhand.core.variant import Variant
+from evenhand.report.calibrated import judged_rates
 from evenhand.store.runfile import RunFile
 from evenhand.viewer.drawn import draw_more, drawn, keep_rule, keep_verdict
 
@@ -99,3 +100,28 @@ async def test_two_metrics_of_one_output_are_two_items(make_run: Make) -> None:
     draw_more(run.path, {"size": 1})
     with RunFile.open(run.path) as again:
         assert [item.metric for item in drawn(again, "ann").items] == ["prose", "tone"]
+
+
+@pytest.mark.parametrize("sort", ["probe", "canaries"])
+async def test_what_only_asks_about_judges_is_not_labelled_and_has_no_judged_rate(
+    make_run: Make, sort: str
+) -> None:
+    """Its outputs are no system's answers: labels of them correct nothing."""
+    run = await make_run(
+        [judged(0, ok=True)],
+        (Variant(0, "p", "m"),),
+        planned=1,
+        calls=[judge_call()],
+        settings={sort: {}},
+    )
+    for change in (
+        lambda: drawn(run, "ann"),
+        lambda: draw_more(run.path, {"size": 1}),
+        lambda: keep_rule(run.path, {"metric": "prose", "rule": "x"}),
+        lambda: keep_verdict(
+            run.path, {"index": 0, "metric": "prose", "verdict": "pass", "author": "a"}
+        ),
+    ):
+        with pytest.raises(EvenhandError, match=r"attacks|canaries"):
+            change()
+    assert judged_rates(run) == []

@@ -1,0 +1,32 @@
+"""Runs that ask about judges and not about a system: probes, and checks of canaries."""
+
+from __future__ import annotations
+
+from evenhand.core.errors import UsageError
+from evenhand.core.run import RunMeta
+
+
+def is_probe(meta: RunMeta) -> bool:
+    """Whether a run is a probe of another one."""
+    return "probe" in meta.settings
+
+
+def is_canary_check(meta: RunMeta) -> bool:
+    """Whether a run asked judges about canaries."""
+    return "canaries" in meta.settings
+
+
+def refuse_judge_check(meta: RunMeta) -> None:
+    """Raises an error for a probe or a check of canaries: none of its outputs is a system's answer.
+
+    Raises:
+        UsageError: The run is one of these.
+    """
+    if is_canary_check(meta):
+        raise UsageError(f"run {meta.id} asked judges about canaries", hint="Name a run of evals.")
+    if is_probe(meta):
+        probed = (meta.config.get("probe") or {}).get("run")
+        raise UsageError(
+            f"run {meta.id} is a probe of run {probed}, whose outputs are attacks",
+            hint=f"Name the run itself: {probed}",
+        )
