@@ -10,7 +10,7 @@ random before anything was known of them.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Literal
 
 from evenhand.stats.beta import beta_share
@@ -19,6 +19,10 @@ from evenhand.stats.interval import CONFIDENCE
 TRUNCATION = 0.5
 """The largest share of what could be lost at once that is ever bet."""
 _STEPS = 60
+_ROOM = 1e-9
+_CLOSE = 1e-9
+_BELOW = 1e-7
+_LARGEST = 700.0
 
 
 class Bet:
@@ -28,12 +32,15 @@ class Bet:
         mean: The supposed mean, between 0 and 1.
         on: What is bet on: that the true mean is `higher`, or `lower`.
         alpha: The level at which it is meant to reject; it sets the stakes, and the test is valid at every level.
+        of: How many items there are, where the mean is that of exactly these and each comes once. None where it is that
+            of all items there could be.
 
     Raises:
-        ValueError: The mean or the level isn't between 0 and 1.
+        ValueError: The mean or the level isn't between 0 and 1, or there are no items.
 
     Source: Waudby-Smith and Ramdas, "Estimating means of bounded random variables by betting" (JRSS B 86, 2024),
-        doi:10.1093/jrsssb/qkad009; the stakes are those of their predictable empirical-Bernstein plug-in.
+        doi:10.1093/jrsssb/qkad009; the stakes are those of their predictable empirical-Bernstein plug-in, and the
+        supposed mean of what is left of a number of items is that of their §5.
 
     >>> bet = Bet(0.5, "higher", 0.05)
     >>> for _ in range(20):
@@ -42,13 +49,18 @@ class Bet:
     True
     """
 
-    def __init__(self, mean: float, on: Literal["higher", "lower"], alpha: float) -> None:
+    def __init__(
+        self, mean: float, on: Literal["higher", "lower"], alpha: float, of: int | None = None
+    ) -> None:
         if not 0 < mean < 1 or not 0 < alpha < 1:
             msg = f"a mean of {mean} at level {alpha}"
             raise ValueError(msg)
+        if of is not None and of < 1:
+            msg = f"{of} items"
+            raise ValueError(msg)
         self._mean = mean
         self._sign = 1 if on == "higher" else -1
-        self._most = TRUNCATION / (mean if on == "higher" else 1 - mean)
+        self._of = of
         self._stake = 2 * math.log(1 / alpha)
         self._n = 0
         self._sum = self._squares = 0.0
@@ -62,14 +74,18 @@ class Bet:
             x: Its value, from 0 to 1.
 
         Raises:
-            ValueError: It is not.
+            ValueError: It is not, or there are more items than there can be.
         """
         if not 0 <= x <= 1:
             msg = f"{x} is not from 0 to 1"
             raise ValueError(msg)
         n = self._n + 1
-        stake = min(math.sqrt(self._stake / (self._variance * n * math.log1p(n))), self._most)
-        self._log += math.log1p(self._sign * stake * (x - self._mean))
+        supposed = self._mean if self._of is None else self._left(self._of)
+        room = max(_ROOM, supposed if self._sign > 0 else 1 - supposed)
+        stake = min(
+            math.sqrt(self._stake / (self._variance * n * math.log1p(n))), TRUNCATION / room
+        )
+        self._log += math.log1p(self._sign * stake * (x - supposed))
         self._largest = max(self._largest, self._log)
         self._n = n
         self._sum += x
@@ -77,10 +93,27 @@ class Bet:
         self._squares += (x - mean) ** 2
         self._variance = (0.25 + self._squares) / (n + 1)
 
+    def _left(self, of: int) -> float:
+        """What the mean of the items that are left would have to be."""
+        if self._n >= of:
+            msg = f"more than {of} items"
+            raise ValueError(msg)
+        return min(1.0, max(0.0, (of * self._mean - self._sum) / (of - self._n)))
+
+    @property
+    def _refuted(self) -> bool:
+        """Whether what is left cannot bring the mean to what was supposed."""
+        if self._of is None:
+            return False
+        missing = self._of * self._mean - self._sum
+        return missing < -_CLOSE if self._sign > 0 else missing > self._of - self._n + _CLOSE
+
     @property
     def capital(self) -> float:
-        """The largest capital so far; 1 before anything is bet."""
-        return math.exp(min(self._largest, 700.0))
+        """The largest capital so far; 1 before anything is bet, infinite where the supposition is refuted."""
+        if self._refuted or self._largest > _LARGEST:
+            return math.inf
+        return math.exp(self._largest)
 
 
 def confidence_sequence(
@@ -104,27 +137,28 @@ def confidence_sequence(
     [0.62, 0.94]
     """
     alpha = 1 - confidence
+    # Half of the capital is on each side.
+    return _end(values, "higher", alpha / 2, 2 / alpha), _end(values, "lower", alpha / 2, 2 / alpha)
 
-    def rejected(mean: float, on: Literal["higher", "lower"]) -> bool:
-        bet = Bet(mean, on, alpha / 2)
+
+def _end(
+    values: Sequence[float], on: Literal["higher", "lower"], alpha: float, enough: float
+) -> float:
+    """The lower (`higher`) or upper (`lower`) end of the means that no such bet rejects."""
+    outside = 0.0 if on == "higher" else 1.0
+    if not values:
+        return outside
+    limit, inside = outside, min(1 - 1e-9, max(1e-9, math.fsum(values) / len(values)))
+    while abs(inside - outside) > 1e-9:
+        middle = (inside + outside) / 2
+        bet = Bet(middle, on, alpha)
         for value in values:
             bet.add(value)
-        return bet.capital / 2 >= 1 / alpha  # half of the capital is on each side
-
-    def end(inside: float, outside: float, on: Literal["higher", "lower"]) -> float:
-        limit = outside
-        while abs(inside - outside) > 1e-9:
-            middle = (inside + outside) / 2
-            if rejected(middle, on):
-                outside = middle
-            else:
-                inside = middle
-        return limit if outside == limit else inside
-
-    if not values:
-        return 0.0, 1.0
-    mean = min(1 - 1e-9, max(1e-9, math.fsum(values) / len(values)))
-    return end(mean, 0.0, "higher"), end(mean, 1.0, "lower")
+        if bet.capital >= enough:
+            outside = middle
+        else:
+            inside = middle
+    return limit if outside == limit else inside
 
 
 def share_sequence(
@@ -218,8 +252,8 @@ class MarginWatch:
     >>> watch = MarginWatch(0.05)
     >>> for _ in range(200):
     ...     watch.add(0.0)
-    >>> watch.verdict
-    'not worse'
+    >>> watch.decides("not worse")
+    True
     """
 
     def __init__(self, margin: float, alpha: float = 0.02) -> None:
@@ -230,35 +264,109 @@ class MarginWatch:
         limit = (1 - margin) / 2
         self._not_worse = Bet(limit, "higher", alpha)
         self._worse = Bet(limit, "lower", alpha)
-        self.n = 0
+        self._least: list[float] = []
+        self._most: list[float] = []
 
-    def add(self, difference: float) -> None:
+    def add(self, least: float, most: float | None = None) -> None:
         """Takes in a case.
 
         Args:
-            difference: Second minus first, from −1 to 1.
+            least: Second minus first, from −1 to 1; the lowest that errors leave possible.
+            most: The highest; None where the difference is known.
 
         Raises:
-            ValueError: It is not.
+            ValueError: One of them is out of this range.
         """
-        x = (difference + 1) / 2
-        self._not_worse.add(x)
-        self._worse.add(x)
-        self.n += 1
+        highest = least if most is None else most
+        self._not_worse.add((least + 1) / 2)
+        self._worse.add((highest + 1) / 2)
+        self._least.append((least + 1) / 2)
+        self._most.append((highest + 1) / 2)
 
-    def extend(self, differences: Iterable[float]) -> None:
-        """Takes in several."""
-        for difference in differences:
-            self.add(difference)
+    @property
+    def n(self) -> int:
+        """How many cases were taken in."""
+        return len(self._least)
 
     @property
     def evidence(self) -> float:
         """The larger of the two capitals; from 1 / alpha on it decides."""
         return max(self._not_worse.capital, self._worse.capital)
 
-    @property
-    def verdict(self) -> Literal["not worse", "worse", "undecided"]:
-        """What is decided so far. Once decided, it stays."""
-        if self._worse.capital >= 1 / self.alpha:
-            return "worse"
-        return "not worse" if self._not_worse.capital >= 1 / self.alpha else "undecided"
+    def decides(self, word: Literal["not worse", "worse"], of: int = 1) -> bool:
+        """Whether this is shown. Once shown, it stays.
+
+        Args:
+            word: Which of the two.
+            of: How many tests there are: after Bonferroni. That several are all *not worse* takes no correction.
+        """
+        bet = self._worse if word == "worse" else self._not_worse
+        return bet.capital >= of / self.alpha
+
+    def interval(self) -> tuple[float, float]:
+        """Where the mean difference lies, from −1 to 1, however often one looked; see `confidence_sequence`."""
+        low, _ = confidence_sequence(self._least, 1 - self.alpha)
+        _, high = confidence_sequence(self._most, 1 - self.alpha)
+        return 2 * low - 1, 2 * high - 1
+
+    def at_worst(self) -> float:
+        """The lower limit of the mean difference, one-sided at the level of the bets: above −margin iff not worse."""
+        return 2 * _end(self._least, "higher", self.alpha, 1 / self.alpha) - 1
+
+
+class ShareWatch:
+    """Whether the mean of a number of items reaches a bound: decided, mostly, before all of them are seen.
+
+    What is decided is what all items would come to, and not what other items like them would.
+
+    Args:
+        bound: What the mean has to reach, from 0 to 1.
+        of: How many items there are; each comes once, in an order drawn at random.
+        alpha: How often it may say, at most, what all items would contradict.
+
+    Raises:
+        ValueError: The bound or the level is out of its range, or there are no items.
+
+    Source: see Bet.
+
+    >>> watch = ShareWatch(0.5, 100)
+    >>> for _ in range(51):
+    ...     watch.add(1.0)
+    >>> watch.decides("kept")
+    True
+    """
+
+    def __init__(self, bound: float, of: int, alpha: float = 0.05) -> None:
+        if not 0 <= bound <= 1:
+            msg = f"a bound of {bound}"
+            raise ValueError(msg)
+        self.alpha = alpha
+        self.of = of
+        self.n = 0
+        # A mean that is exactly the bound keeps it: the nearest that does not is one that is a little below.
+        self._kept = Bet(min(1 - _ROOM, max(_ROOM, bound - _BELOW)), "higher", alpha, of)
+        self._missed = Bet(min(1 - _ROOM, max(_ROOM, bound)), "lower", alpha, of)
+
+    def add(self, least: float, most: float | None = None) -> None:
+        """Takes in an item.
+
+        Args:
+            least: Its value, from 0 to 1; the lowest that errors leave possible.
+            most: The highest; None where the value is known.
+
+        Raises:
+            ValueError: One of them is out of this range, or there are more items than there can be.
+        """
+        self._kept.add(least)
+        self._missed.add(least if most is None else most)
+        self.n += 1
+
+    def decides(self, word: Literal["kept", "missed"], of: int = 1) -> bool:
+        """Whether this is shown. Once shown, it stays.
+
+        Args:
+            word: Which of the two.
+            of: How many bounds there are: after Bonferroni. That several are all *kept* takes no correction.
+        """
+        bet = self._kept if word == "kept" else self._missed
+        return bet.capital >= of / self.alpha

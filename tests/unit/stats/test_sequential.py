@@ -9,6 +9,7 @@ import pytest
 from evenhand.stats.sequential import (
     Bet,
     MarginWatch,
+    ShareWatch,
     confidence_sequence,
     sequential_mcnemar,
     share_sequence,
@@ -60,7 +61,7 @@ def test_nothing_says_nothing_and_what_is_none_is_refused():
 def test_at_the_margin_nothing_is_decided_wrongly_more_often_than_the_level_however_often_one_looks():
     """300 pairs of runs of 300 cases, exactly 5 points worse at a margin of 5; the seed is 9."""
     rng = random.Random(9)
-    decided = sum(_watched(rng, 300, 0.1, -0.05).verdict != "undecided" for _ in range(300))
+    decided = sum(_verdict(_watched(rng, 300, 0.1, -0.05)) != "undecided" for _ in range(300))
     assert decided <= 0.04 * 300 + 6  # both directions at 2 %, and three standard deviations
 
 
@@ -71,12 +72,110 @@ def test_clear_cases_are_decided_early_and_stay_decided():
         used = right = 0
         for _ in range(60):
             watch = _watched(rng, 500, 0.2 if difference else 0.1, difference, stop=True)
-            used, right = used + watch.n, right + (watch.verdict == verdict)
-            before = watch.verdict
-            watch.extend([0.0] * 20)
-            assert before in ("undecided", watch.verdict)
+            used, right = used + watch.n, right + (_verdict(watch) == verdict)
+            before = _verdict(watch)
+            for _ in range(20):
+                watch.add(0.0)
+            assert before in ("undecided", _verdict(watch))
         assert used <= share * 500 * 60
         assert right >= 30
+
+
+def test_errors_count_against_either_verdict():
+    """A case that may have come out either way is the lowest for the one and the highest for the other."""
+    watch = MarginWatch(0.05)
+    for _ in range(300):
+        watch.add(-1.0, 1.0)
+    assert not watch.decides("worse")
+    assert not watch.decides("not worse")
+    assert watch.interval() == (-1.0, 1.0)
+    assert watch.n == 300
+
+
+def test_the_limit_at_worst_lies_beyond_the_margin_where_it_is_decided_and_inside_where_not():
+    """The one-sided limit and the verdict are the same bets; the seed is 12."""
+    rng = random.Random(12)
+    for difference in (0.0, -0.02, -0.05, 0.05):
+        watch = _watched(rng, 300, 0.1, difference)
+        assert watch.decides("not worse") == (watch.at_worst() > -0.05)
+        low, high = watch.interval()
+        assert low <= watch.at_worst() <= high
+
+
+def test_several_tests_need_more_evidence_for_worse_and_no_more_for_not_worse():
+    """After Bonferroni; that all hold at once takes no correction."""
+    watch = MarginWatch(0.05)
+    while not watch.decides("worse"):
+        watch.add(-1.0)
+    assert not watch.decides("worse", of=10_000)
+
+
+def test_a_bound_on_a_number_of_items_is_decided_at_the_latest_when_nothing_can_turn_it():
+    """Exactly the bound keeps it; the first failure misses a bound of all."""
+    for bound, values, word in (
+        (1.0, [0.0], "missed"),
+        (0.9, [0.0] * 11, "missed"),
+        (0.9, [1.0] * 90, "kept"),
+        (0.5, [1.0, 0.0] * 50, "kept"),
+        (0.5, [1.0, 0.0] * 49 + [0.0, 0.0], "missed"),
+        (0.0, [], "kept"),
+        (1.0, [1.0] * 100, "kept"),
+    ):
+        watch = ShareWatch(bound, 100)
+        for value in values:
+            watch.add(value)
+        assert watch.decides(word), (bound, len(values), word)
+        assert not watch.decides("missed" if word == "kept" else "kept")
+
+
+def test_a_bound_is_decided_otherwise_than_by_all_items_at_most_at_the_level():
+    """1,000 orders of 200 items just below, and just at, a bound of 90 %; the seed is 13."""
+    rng = random.Random(13)
+    for passes, wrong in ((179, "kept"), (180, "missed")):
+        items = [1.0] * passes + [0.0] * (200 - passes)
+        errors = 0
+        for _ in range(500):
+            rng.shuffle(items)
+            watch = ShareWatch(0.9, 200)
+            for item in items:
+                watch.add(item)
+                if watch.decides(wrong):
+                    errors += 1
+                    break
+        assert errors <= 0.05 * 500 + 15
+
+
+def test_a_bound_far_away_is_decided_early():
+    """70 % where 90 % are asked for, and 99 % where 80 % are: less than half of 500 items; the seed is 14."""
+    rng = random.Random(14)
+    for passes, bound, word in ((350, 0.9, "missed"), (495, 0.8, "kept")):
+        items = [1.0] * passes + [0.0] * (500 - passes)
+        used = 0
+        for _ in range(20):
+            rng.shuffle(items)
+            watch = ShareWatch(bound, 500)
+            for item in items:
+                watch.add(item)
+                if watch.decides(word):
+                    break
+            used += watch.n
+        assert used < 0.4 * 500 * 20
+
+
+def test_more_items_than_there_are_and_bounds_beyond_are_refused():
+    """They would be a mistake in whoever counts."""
+    watch = ShareWatch(0.5, 1)
+    watch.add(1.0)
+    with pytest.raises(ValueError, match="more than 1 items"):
+        watch.add(1.0)
+    for bad in ((1.1, 5), (-0.1, 5), (0.5, 0)):
+        with pytest.raises(ValueError, match=r"bound|items"):
+            ShareWatch(*bad)
+
+
+def _verdict(watch: MarginWatch) -> str:
+    words = [word for word in ("worse", "not worse") if watch.decides(word)]
+    return words[0] if words else "undecided"
 
 
 def _watched(
@@ -87,6 +186,6 @@ def _watched(
     for _ in range(cases):
         u = rng.random()
         watch.add(1.0 if u < better else -1.0 if u < differing else 0.0)
-        if stop and watch.verdict != "undecided":
+        if stop and _verdict(watch) != "undecided":
             break
     return watch
