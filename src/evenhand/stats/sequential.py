@@ -343,6 +343,7 @@ class ShareWatch:
         self.alpha = alpha
         self.of = of
         self.n = 0
+        self._certain = bound == 0
         # A mean that is exactly the bound keeps it: the nearest that does not is one that is a little below.
         self._kept = Bet(min(1 - _ROOM, max(_ROOM, bound - _BELOW)), "higher", alpha, of)
         self._missed = Bet(min(1 - _ROOM, max(_ROOM, bound)), "lower", alpha, of)
@@ -368,5 +369,7 @@ class ShareWatch:
             word: Which of the two.
             of: How many bounds there are: after Bonferroni. That several are all *kept* takes no correction.
         """
+        if self._certain:
+            return word == "kept"
         bet = self._kept if word == "kept" else self._missed
         return bet.capital >= of / self.alpha
