@@ -36,7 +36,7 @@ from evenhand.report.canaries import canary_report
 from evenhand.report.comparing import compare
 from evenhand.report.console import estimate_row
 from evenhand.report.document import trial_row, write_document
-from evenhand.report.gate_results import nothing
+from evenhand.report.gate_results import Stopping, nothing
 from evenhand.report.gate_text import document as gate_document
 from evenhand.report.gating import gate
 from evenhand.report.power import JudgeWorth, Pilot, Power
@@ -63,6 +63,15 @@ _TYPES = {
 
 RUBRIC = Outcome("rubric", "pass", 1.0, metadata={"judge": "echo", "prompt": "llm-rubric/1"})
 JUDGE_CALL = CallStart(0, "l", 0, "judge", "echo", b"{}", None)
+
+DECIDED = {
+    "verdict": "passed",
+    "cases": 1,
+    "of": 9,
+    "seed": 0,
+    "alpha": 0.05,
+    "columns": [{"variant": 0, "state": "kept"}],
+}
 
 Shapes = Mapping[str, Mapping[str, tuple[str, str]]]
 
@@ -162,7 +171,8 @@ async def test_the_page_on_runs_has_every_key_of_the_document(make_run: Make):  
         config={"metrics": [{"name": "RR", "best": 1, "counted": True}]},
     )
     with RunFile.open(run.path) as labelled:
-        documents = [document_of(labelled, calls=True), document_of(batch)]
+        stopped = await make_run([result(0)], status="decided", decided=DECIDED)
+        documents = [document_of(one, calls=one is labelled) for one in (labelled, batch, stopped)]
         documents[0]["trials"].append(
             trial_row(trials[0], labelled.meta.variants, list(labelled.labels()))
         )
@@ -299,7 +309,8 @@ async def test_the_page_on_gates_has_every_key_of_the_document(
     )
     write_baseline(baseline_of(run), tmp_path / "b.evn")
     baseline = read_baseline(tmp_path / "b.evn")
-    documents = [gate_document(gate(baseline, run, 0.05)), gate_document(nothing("no case", 0.05))]
+    stopped = replace(gate(baseline, run, 0.05), stopping=Stopping(True, 2, 9, 0, ("tone",)))
+    documents = [gate_document(one) for one in (stopped, nothing("no case", 0.05))]
     agree("gate-1.md", documents)
     assert {"because", "more_cases"} <= documents[0]["results"][0].keys()
 

@@ -23,7 +23,7 @@ RULES = (
     {"reply": "yes"},
 )
 KEYS = [
-    *("schema", "verdict", "results", "asked", "taken", "of", "cost_usd", "stopped"),
+    *("schema", "verdict", "results", "asked", "taken", "of", "cost_usd", "stopped", "stopping"),
     *("margin", "because", "notes"),
 ]
 
@@ -384,6 +384,93 @@ def test_a_gate_without_baseline_or_margin_says_what_is_missing(folder: Folder):
     too_large = folder.gate(margin="5")
     assert too_large.code == 2
     assert "5 points are 0.05" in too_large.err
+
+
+def test_a_gate_stops_as_soon_as_nothing_can_be_much_worse(folder: Folder):
+    """In the same order each time; the cases that it left out are not asked."""
+    folder.write(cases=400)
+    folder.baseline()
+    ended = folder.gate("--all", "--stop-when-decided", "--json", "--no-cache")
+    document = ended.document
+    assert ended.code == 0
+    assert (document["verdict"], document["stopped"]) == ("not worse", True)
+    stopping = document["stopping"]
+    assert document["asked"] == stopping["cases"] < 300
+    assert (stopping["of"], stopping["seed"], stopping["open"]) == (400, 0, [])
+    (result,) = document["results"]
+    assert result["cases"] == stopping["cases"]
+    assert result["difference"]["low"] < -0.03, "it allows for looking after each case"
+    again = folder.gate("--all", "--stop-when-decided")
+    assert f"stopped after {stopping['cases']} of 400 cases (order: seed 0)" in again.out
+    other = folder.gate("--all", "--stop-when-decided", "--seed", "5").out
+    assert "(order: seed 5)" in other
+    refused = folder.run("baseline", "--to", "part.evn")
+    assert refused.code == 2
+    assert "without --stop-when-decided" in refused.err
+
+
+def test_a_gate_stops_as_soon_as_something_is_clearly_worse(folder: Folder):
+    """Half of the answers are wrong now."""
+    folder.write(cases=400)
+    folder.baseline()
+    folder.write(["Answer half. {{q}}"], cases=400)
+    ended = folder.gate("--stop-when-decided", "--json")
+    assert ended.code == 1
+    assert (ended.document["verdict"], ended.document["stopped"]) == ("worse", True)
+    assert ended.document["asked"] < 150
+
+
+def test_a_gate_that_is_not_decided_early_says_what_all_cases_say(folder: Folder):
+    """And that 60 cases leave little to save."""
+    folder.write()
+    folder.baseline()
+    ended = folder.gate("--all", "--stop-when-decided")
+    assert "60 cases leave little to save" in ended.err
+    assert "not decided before the last of 60 cases" in ended.out
+    assert (ended.code, "60 of 60 trials run" in ended.out) == (3, True)
+
+
+def test_metrics_on_no_known_scale_are_decided_by_all_cases(folder: Folder):
+    """Said before, and the rest can be left out."""
+    lengths = ({"type": "python", "value": "len(output) * 7.0", "metric": "length"},)
+    folder.write(cases=300, asserts=lengths)
+    folder.baseline()
+    ended = folder.gate("--all", "--stop-when-decided", "--json", "--metric", "passed")
+    assert ended.document["stopped"]
+    whole = folder.gate("--all", "--stop-when-decided")
+    assert "length can only be decided by all cases" in whole.err
+    assert "not decided before the last of 300 cases: length takes all of them" in whole.out
+
+
+def test_a_run_stops_as_soon_as_its_pass_rate_is_decided(folder: Folder):
+    """Either way; what it shows later is what it decided, and no interval that ignores the looks."""
+    folder.write(cases=400)
+    words = ("run", "--offline", "--no-progress", "--json", "--stop-when-decided", "--at-least")
+    ended = folder.run(*words, "0.8")
+    document = ended.document
+    assert ended.code == 0
+    assert (document["verdict"], document["run"]["status"]) == ("passed", "decided")
+    assert document["run"]["decided"]["of"] == 400
+    assert document["totals"]["trials"] < 200
+    (rate,) = document["rates"]
+    assert rate["low"] < 0.98, "an interval that holds however often one looks is wider"
+    shown = folder.run("show", "--no-table")
+    assert "passed ·" in shown.out
+    assert "the pass rates reach what they have to" in shown.out
+    assert "evenhand resume" not in shown.out
+    again = folder.run("resume")
+    assert again.code == 2
+    assert "without --stop-when-decided" in again.err
+    folder.write([NO], cases=400)
+    assert folder.run(*words, "0.8").code == 1
+
+
+def test_stopping_early_takes_a_bound_on_a_pass_rate(folder: Folder):
+    """Nothing is sent without one."""
+    folder.write()
+    ended = folder.run("run", "--offline", "--no-progress", "--stop-when-decided")
+    assert ended.code == 2
+    assert "--at-least 0.9" in ended.err
 
 
 def test_nothing_is_said_in_json_too(folder: Folder):

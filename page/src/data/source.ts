@@ -44,7 +44,7 @@ export interface Totals {
 }
 
 export type Verdict = "passed" | "failed" | "undecided";
-export type RunStatus = "running" | "finished" | "interrupted" | "stopped" | "out_of_budget";
+export type RunStatus = "running" | "finished" | "decided" | "interrupted" | "stopped" | "out_of_budget";
 
 /** A run in the list. */
 export interface RunSummary {

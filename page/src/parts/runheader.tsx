@@ -38,15 +38,15 @@ export function RunTotals({ head, blind, live }: { head: Head; blind: boolean; l
       {!blind && <JudgedNotice head={head} />}
       {!blind && <Notices title="finding" of={head.findings} />}
       <Notices title="warning" of={head.warnings} />
-      {head.message !== "" && <span class="totals-message">{shown(sentences(head.message))}</span>}
+      {head.message !== "" && <span class={head.status === "decided" ? undefined : "totals-message"}>{shown(sentences(head.message))}</span>}
       {!all && !head.alive && live && isResumable(head) && <span class="totals-message"><code>evenhand resume {head.id}</code> goes on with it.</span>}
     </div>
   );
 }
 
 /** Whether it is known what the run was made from. */
-function isResumable({ settings }: Head): boolean {
-  return typeof settings === "object" && settings !== null && "asked" in settings;
+function isResumable({ settings, status }: Head): boolean {
+  return status !== "decided" && typeof settings === "object" && settings !== null && "asked" in settings;
 }
 
 /** Nothing where nothing is settled. */

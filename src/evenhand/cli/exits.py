@@ -55,7 +55,7 @@ def code_for(
         return 128 + signal
     if status == "out_of_budget":
         return OUT_OF_BUDGET
-    if status != "finished" or (verdict == "undecided" and not promptfoo):
+    if status not in ("finished", "decided") or (verdict == "undecided" and not promptfoo):
         return NO_VERDICT
     if verdict == "passed" or (verdict == "failed" and failures_are_fine):
         return PASSED
@@ -97,7 +97,7 @@ def code_for_gate(gate: Gate, signal: int = 0, undecided: str = "") -> int:
         return OUT_OF_BUDGET
     if gate.verdict == "nothing":
         return NOTHING_SELECTED
-    if gate.verdict == "undecided" and gate.status == "finished":
+    if gate.verdict == "undecided" and gate.status in ("finished", "decided"):
         if undecided == "fail":
             return FAILED
         return PASSED if undecided == "pass" and not gate.errors_decide else NO_VERDICT

@@ -14,7 +14,7 @@ from evenhand.cli.completing import complete_paths
 from evenhand.cli.exits import FAILED, PASSED, USAGE, code_for_gate
 from evenhand.cli.grouped import GroupedCommand
 from evenhand.cli.numbers import Number
-from evenhand.cli.selecting import answering, asked_for, selecting
+from evenhand.cli.selecting import answering, asked_for, selecting, stop_when_decided
 from evenhand.cli.session import Session, settings_for, spending_options
 from evenhand.cli.settling import safe_text, settled
 from evenhand.cli.streams import printing, tell
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from evenhand.cli.run_request import Asked
     from evenhand.core.plan import Plan
+    from evenhand.engine.door import Settings
     from evenhand.report.baseline import Baseline
     from evenhand.report.gate_results import Gate
 
@@ -69,6 +70,7 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Run all trials, also those of which nothing has changed since the baseline.",
 )
+@stop_when_decided
 @selecting
 @answering
 @click.option(
@@ -100,6 +102,7 @@ def gate(
     lower: tuple[str, ...],
     offline_in_ci: bool,
     everything: bool,
+    stop_when_decided: bool,
     **options: Any,
 ) -> int:
     """Run evals as `evenhand run` does, compare them with a baseline case by case, and say whether they became worse.
@@ -112,6 +115,7 @@ def gate(
     from evenhand.core.errors import NothingSelected, UsageError
     from evenhand.documents.project import project_for
     from evenhand.report.baseline_file import read_baseline
+    from evenhand.report.gate_deciding import GateDecider
     from evenhand.report.gate_results import nothing
     from evenhand.report.gating import gate as gated
     from evenhand.report.gating import look_at
@@ -139,10 +143,21 @@ def gate(
     look_at(before, margin, metrics, lower)
     _look_at_script(before, asked, file, offline_in_ci=offline_in_ci, env=os.environ)
 
-    def prepared(plan: Plan) -> None:
+    deciders: list[GateDecider] = []
+
+    def prepared(plan: Plan, settings: Settings) -> Settings:
         _look_at_plan(before, plan, file)
         # What is only a part of a run, or is taken from another one, is no evidence, and nobody's results.
         plan.options = replace(plan.options, closing=None, outputs=())
+        if not stop_when_decided:
+            return settings
+        decider = GateDecider(
+            before, plan, margin, metrics=metrics, lower=lower, seed=asked.selection.seed
+        )
+        if decider.hint:
+            tell(decider.hint)
+        deciders.append(decider)
+        return replace(settings, decider=decider)
 
     settings = settings_for(asked, session, gate=True)
     taking = None if everything else FromBaseline(before, str(settings.record.get("script", "")))
@@ -153,7 +168,8 @@ def gate(
         tell(safe_text(str(error)))
         return _printed(nothing(error.message, margin), session, undecided)
     with RunFile.open(finished.path) as run_file:
-        outcome = gated(before, run_file, margin, metrics=metrics, lower=lower)
+        decider = deciders[0] if deciders else None
+        outcome = gated(before, run_file, margin, metrics=metrics, lower=lower, decider=decider)
         name = short_id(run_file.meta.id)
     if taking is not None:
         outcome = replace(outcome, notes=(*taking.notes(outcome.asked), *outcome.notes))

@@ -12,8 +12,8 @@ GROUPS: Mapping[str, str] = {
     "Models": "model grader offline offline_in_ci definitions delay env_files",
     "Spending and limits": "concurrency max_cost no_cache retries time_limit",
     "Output": "outputs as_json calls verbose no_table no_progress no_write description",
-    "Verdict and exit code": "baseline margin undecided metrics lower at_least calibrated strict exit_zero "
-    "promptfoo_exit_codes fail_on_empty",
+    "Verdict and exit code": "baseline margin undecided metrics lower at_least stop_when_decided calibrated strict "
+    "exit_zero promptfoo_exit_codes fail_on_empty",
     "Earlier runs": "resumed retry_errors",
     "Promptfoo configs": "prompts providers tests model_outputs assertions var prompt_prefix prompt_suffix "
     "strict_prompts",

@@ -10,7 +10,7 @@ import click
 from evenhand.cli.completing import complete_runs
 from evenhand.cli.grouped import GroupedCommand
 from evenhand.cli.session import Session, exit_code, session_options
-from evenhand.cli.settling import Request, run_asked
+from evenhand.cli.settling import Request, run_asked, safe_text
 from evenhand.cli.streams import tell
 from evenhand.core.errors import UsageError
 
@@ -78,7 +78,14 @@ def gone_on(run: str | None, session: Session, *, anew: bool = False) -> int:
     file = find(Path.cwd(), run)
     with RunFile.open(file) as earlier:
         meta = earlier.meta
+        errors = earlier.totals().errors
     record = meta.settings
+    if meta.status == "decided" and not errors:
+        raise UsageError(
+            f"run {meta.id} has ended: {safe_text(meta.message)}",
+            hint="To run all of its cases, run it again without --stop-when-decided: answers that the cache has are not"
+            " paid for twice.",
+        )
     if "asked" not in record:
         raise UsageError(
             f"run {meta.id} cannot be resumed: what it was made from is not known",
@@ -96,6 +103,7 @@ def gone_on(run: str | None, session: Session, *, anew: bool = False) -> int:
         max_cost_usd=record.get("max_cost_usd") if session.max_cost is None else session.max_cost,
         time_limit_s=session.time_limit or record.get("time_limit_s"),
         retries=record.get("retries") if session.retries is None else session.retries,
+        at_least=record["asked"].get("at_least"),
         anew=anew,
         record=record,
     )

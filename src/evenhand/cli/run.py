@@ -13,7 +13,7 @@ import click
 from evenhand.cli.completing import complete_paths
 from evenhand.cli.grouped import GroupedCommand
 from evenhand.cli.numbers import Number
-from evenhand.cli.selecting import answering, asked_for, selecting
+from evenhand.cli.selecting import answering, asked_for, selecting, stop_when_decided
 from evenhand.cli.session import Session, session_options, settings_for
 from evenhand.cli.settling import run_asked, safe_text
 from evenhand.cli.streams import tell
@@ -67,6 +67,7 @@ from evenhand.core.ranges import SHARE
     metavar="required|accepted",
     help="required: no verdict (exit 3) while a judge has no fresh calibration.  [default: as pyproject.toml says]",
 )
+@stop_when_decided
 @session_options
 def run(
     paths: tuple[str, ...],
@@ -76,6 +77,7 @@ def run(
     resumed: str,
     at_least: float | None,
     calibrated: str | None,
+    stop_when_decided: bool,
     **options: Any,
 ) -> int:
     """Run a folder's prompts × models × tests, its eval sets, or its prompt directories.
@@ -97,7 +99,9 @@ def run(
         return (redone if retry_errors else gone_on)(resumed or None, session)
     asked = replace(asked_for(paths, options), at_least=at_least)
     calibrated = calibrated or project_for(asked.folder).calibrated
-    record = {"calibrated": calibrated} if calibrated else {}
+    record: dict[str, object] = {"calibrated": calibrated} if calibrated else {}
+    if stop_when_decided:
+        record["stop_when_decided"] = asked.selection.seed
     with _home(no_write) as home:
         settings = settings_for(asked, session, home, **record)
         try:

@@ -77,7 +77,7 @@ _WHICH = (
         type=Number(SEED),
         default=0,
         show_default=True,
-        help="Seed for --sample.",
+        help="Seed for --sample and --stop-when-decided.",
     ),
     click.option(
         "--filter-prompts",
@@ -235,6 +235,15 @@ _ANSWERING = (
         help="Ask this model instead of those that the eval sets name.",
     ),
 )
+
+
+def stop_when_decided(command: F) -> F:
+    """Adds the option that ends a run before its last case."""
+    return click.option(
+        "--stop-when-decided",
+        is_flag=True,
+        help="Run the cases in random order, and stop as soon as the verdict is decided.",
+    )(command)
 
 
 def answering(command: F) -> F:

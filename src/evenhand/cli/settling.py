@@ -53,7 +53,10 @@ def run_asked(asked: Request, settings: Settings, file: Path | None, session: Se
     Args:
         file: The run to go on with; None for a new one.
     """
-    finished, plan = settled(asked, settings, file, session)
+    stops = settings.record.get("stop_when_decided") is not None
+    finished, plan = settled(
+        asked, settings, file, session, prepared=_with_decider if stops else None
+    )
     code = _report(finished, plan, session)
     for line in plan.notes:
         tell(safe_text(line))
@@ -66,13 +69,13 @@ def settled(
     file: Path | None,
     session: Session,
     *,
-    prepared: Callable[[Plan], None] | None = None,
+    prepared: Callable[[Plan, Settings], Settings] | None = None,
 ) -> tuple[Finished, Plan]:
     """Runs what is asked for: its run, and the plan that it followed.
 
     Args:
         file: The run to go on with; None for a new one.
-        prepared: Called with the plan before anything is paid for.
+        prepared: Called with the plan and the settings before anything is paid for; returns the settings that hold.
     """
     from evenhand.cli.offline import offline_answers
     from evenhand.engine.process import own_process
@@ -82,7 +85,7 @@ def settled(
     with own_process(), offline, using_definitions(asked.definitions or OURS):
         plan = asked.plan()
         if prepared is not None:
-            prepared(plan)
+            settings = prepared(plan, settings)
         outputs = (*session.outputs, *plan.options.outputs)
         _check_outputs(session, outputs, plan.variants)
         if any(Path(name).suffix.lower() in (".html", ".htm") for name in outputs):
@@ -93,6 +96,19 @@ def settled(
             tell(safe_text(str(problem)))
         settings = replace(settings, free=asked.offline)
         return settle(plan, settings, file, session, replayed=asked.offline), plan
+
+
+def _with_decider(plan: Plan, settings: Settings) -> Settings:
+    """Settings that end the run as soon as its pass rates are decided.
+
+    Raises:
+        UsageError: There is nothing to decide, or the cases depend on one another.
+    """
+    from evenhand.engine.door import requirements
+    from evenhand.report.share_deciding import ShareDecider
+
+    seed = int(settings.record["stop_when_decided"])
+    return replace(settings, decider=ShareDecider(plan, requirements(plan, settings), seed))
 
 
 def _check_outputs(session: Session, outputs: Sequence[str], variants: Sequence[Variant]) -> None:

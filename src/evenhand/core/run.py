@@ -13,8 +13,9 @@ from evenhand.core.requirement import Requirement
 from evenhand.core.score import Outcome, Scale, State, Verdict
 from evenhand.core.variant import Variant
 
-RunStatus = Literal["running", "finished", "interrupted", "stopped", "out_of_budget"]
-"""running (or killed: its lock tells) · all trials settled · stopped by a signal · by a fatal error · by --max-cost."""
+RunStatus = Literal["running", "finished", "decided", "interrupted", "stopped", "out_of_budget"]
+"""running (or killed: its lock tells) · all trials settled · enough of them to decide · stopped by a signal · by a
+fatal error · by --max-cost."""
 
 VerdictWord = Literal["passed", "failed", "undecided"]
 
@@ -44,6 +45,7 @@ class RunMeta:
         status: How it ended, or `running`.
         finished_at: Seconds since 1970; None while it runs.
         message: Why it stopped, where it did not finish.
+        decided: Of a run that was to end as soon as its trials decide: what they did. `verdict` is null before.
     """
 
     id: str
@@ -63,6 +65,7 @@ class RunMeta:
     status: RunStatus = "running"
     finished_at: float | None = None
     message: str = ""
+    decided: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
 
 @dataclass(frozen=True, slots=True)

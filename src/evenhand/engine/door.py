@@ -28,6 +28,7 @@ from evenhand.engine.breadcrumbs import Word, last_words, to_set_aside
 from evenhand.engine.budget import UNPRICED, Budget, unpriced
 from evenhand.engine.calls import CallDesk
 from evenhand.engine.code import CodeHost
+from evenhand.engine.deciding import Decider
 from evenhand.engine.limits import Limits
 from evenhand.engine.plan_order import Tell
 from evenhand.engine.process import run_in_process
@@ -69,6 +70,7 @@ class Settings:
         record: Kept in the run file, so that `resume` can build the same plan.
         cached_in: The home whose cache is used, where it is not the one that keeps the run.
         taking: Knows the results of trials that need not be run; None for nobody.
+        decider: Ends the run as soon as enough is known; None for nobody.
     """
 
     home: Path | None = None
@@ -83,6 +85,7 @@ class Settings:
     record: Mapping[str, Any] = field(default_factory=dict[str, Any])
     cached_in: Path | None = None
     taking: Taking | None = None
+    decider: Decider | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +181,8 @@ async def settle(
         ending = Ending("interrupted", "interrupted by whoever waited for it")
         raise
     finally:
-        await journal.finish(ending.status, ending.message)
+        decided = settings.decider.record() if settings.decider is not None else {}
+        await journal.finish(ending.status, ending.message, decided)
     if plan.options.closing is not None and ending.status == "finished":
         await asyncio.to_thread(plan.options.closing, journal.path)
     return Finished(journal.path, ending, tuple(journal.in_doubt()), _told(words))
@@ -234,6 +238,7 @@ async def _settle(
         note=note,
         tell=tell,
         aside=aside,
+        decider=settings.decider,
     )
     cache_file = cache_folder(settings.cached_in or home) / "answers.db"
     own = (journal.path, lock_of(journal.path), _crumbs(journal.path), cache_file)
@@ -369,12 +374,12 @@ def _meta(plan: Plan, settings: Settings) -> RunMeta:
         config=plan.config,
         settings=settings.record,
         pass_rate=plan.options.pass_rate,
-        requirements=_requirements(plan, settings),
+        requirements=requirements(plan, settings),
         version=__version__,
     )
 
 
-def _requirements(plan: Plan, settings: Settings) -> tuple[Requirement, ...]:
+def requirements(plan: Plan, settings: Settings) -> tuple[Requirement, ...]:
     """What the variants have to reach. A share that the settings say takes the place of those that the plan says."""
     planned = plan.options.requirements
     if settings.at_least is None:

@@ -6,9 +6,10 @@ stored under their place in the plan, so their order is the plan's, whatever fin
 others wait for these (see `order`), and read what they kept; steps that say `alone` are settled before all others, one
 by one. Trials that are compared with each other are stored together (see `contest`).
 
-A run ends early in three ways. *Draining*: no new trial is taken, those under way finish (first SIGINT or SIGTERM).
+A run ends early in four ways. *Draining*: no new trial is taken, those under way finish (first SIGINT or SIGTERM).
 *Stopping*: those under way are cancelled; replies already paid for are in the journal (second SIGINT, or the drain's
-time is up). *Halting*: an error that no retry mends, a spent budget or a full disk drains, and says why.
+time is up). *Halting*: an error that no retry mends, a spent budget or a full disk drains, and says why. *Deciding*:
+enough is known (see `deciding`), and it drains.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from evenhand.core.errors import BudgetStop, CodeError, EvenhandError, ProviderError, StoreError
@@ -34,6 +35,7 @@ from evenhand.engine.call_context import Home
 from evenhand.engine.calls import CallDesk
 from evenhand.engine.capture import Sink, current
 from evenhand.engine.contest import Contests
+from evenhand.engine.deciding import Decider
 from evenhand.engine.limits import Limits
 from evenhand.engine.plan_order import InOrder, Tell
 from evenhand.engine.strays import tell_of_the_unawaited, threads_over
@@ -82,8 +84,10 @@ class Runner:
         note: Note | None = None,
         tell: Tell | None = None,
         aside: Mapping[int, CodeError] | None = None,
+        decider: Decider | None = None,
     ) -> None:
         self._plan = plan
+        self._decider = decider
         self._journal = journal
         self._desk = desk
         self._limits = limits
@@ -146,6 +150,12 @@ class Runner:
             await self._home.close()
             if self._order is not None:
                 self._order.finish()
+        if self._ending.status == "decided" and self._decider is not None:
+            whole = sum(self._counts.values()) >= self._planned
+            # What was under way when it was decided is counted, too.
+            self._ending = (
+                Ending() if whole else replace(self._ending, message=self._decider.decided)
+            )
         if self._done_again:
             self._note(_done_again(self._done_again, self._asked_anew))
         return self._ending
@@ -160,9 +170,12 @@ class Runner:
         again = self._again
         compared: list[Step] = []
         seen = 0
-        for step in self._plan.steps():
+        steps, decider = self._plan.steps(), self._decider
+        for step in decider.arranged(steps) if decider is not None else steps:
             contest = step.contest
             is_open = step.index not in settled
+            if decider is not None and not is_open and alone is not False:
+                self._take_in(self._journal.result(step.index))
             if step.after:
                 if not is_open and self._rests_on_others(step):
                     is_open = True
@@ -263,10 +276,19 @@ class Runner:
             if kept.index in self._again:
                 self._done_again += 1
                 self._asked_anew += kept.calls - kept.cached
+            self._take_in(kept)
             if self._order is not None:
                 self._order.end(kept.index, kept)
         if not settled and step.contest is None and self._order is not None:
             self._order.end(step.index, None)
+
+    def _take_in(self, result: TrialResult | None) -> None:
+        if self._decider is None or result is None:
+            return
+        self._decider.add(result)
+        if self._decider.decided and self._ending.status == "finished":
+            self._ending = Ending("decided", self._decider.decided)
+            self._begin_nothing_more()
 
     async def _instead(self, trial: LiveTrial, agenda: Agenda, error: CodeError) -> None:
         """Takes over from a worker that is stuck: stores the trial as an error, and goes on."""

@@ -126,7 +126,9 @@ def _look_at(run: RunFile) -> None:
     if totals.trials < meta.planned:
         raise UsageError(
             f"run {name} did not finish: {totals.trials:,} of {meta.planned:,} trials",
-            hint=f"Finish it first: evenhand resume {name}",
+            hint="Run it again without --stop-when-decided."
+            if meta.status == "decided"
+            else f"Finish it first: evenhand resume {name}",
         )
     if not totals.passed + totals.failed:
         what = (

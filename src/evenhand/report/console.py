@@ -19,6 +19,7 @@ from evenhand.report.column_names import column_names
 from evenhand.report.grid import Grid
 from evenhand.report.ink import Ink
 from evenhand.report.precedent import Precedent
+from evenhand.report.rates import share_in
 from evenhand.report.requirement_lines import requirement_lines
 from evenhand.report.requirements import verdict_of
 from evenhand.report.words import (
@@ -36,7 +37,7 @@ from evenhand.report.words import (
     short_id,
     tokens,
 )
-from evenhand.stats.tallies import Share, Tally, rate_of, rate_of_trials
+from evenhand.stats.tallies import Share, Tally, rate_of_trials
 from evenhand.store.catalogue import SUFFIX, ListedRun, called, names
 from evenhand.store.runfile import RunFile
 
@@ -358,7 +359,8 @@ def _summary(run: RunFile, totals: Totals, grid: Grid | None, width: int, ink: I
         lines += [ink(line, "yellow") for line in _wrapped(text, width, first="  ! ")]
     if meta.status not in ("finished", "running") and meta.message:
         for text in safe(meta.message, multiline=True).splitlines():
-            lines += [ink(line, "yellow") for line in _wrapped(text, width)]
+            colour = "dim" if meta.status == "decided" else "yellow"
+            lines += [ink(line, colour) for line in _wrapped(text, width)]
     # The next one that is imported may be of the same moment: what is printed now has to find this one then, too.
     least = SHORT_ID + 4 if "imported" in meta.settings else SHORT_ID
     name = called(Path.cwd(), run.path, least)
@@ -374,8 +376,8 @@ def _share(run: RunFile, totals: Totals, grid: Grid | None) -> Share | None:
     if len(run.meta.variants) != 1:
         return None
     if grid is not None:
-        return rate_of(grid.tallies[0].values())
-    if run.meta.repeats == 1:
+        return share_in(run.meta, grid.tallies[0].values())
+    if run.meta.repeats == 1 and run.meta.status != "decided":
         return rate_of_trials(Tally(totals.passed, totals.failed, totals.errors))
     return None
 
@@ -401,7 +403,8 @@ def _calls(run: RunFile, totals: Totals) -> list[str]:
 
 def _next(run: RunFile, totals: Totals, grid: Grid | None, missing: int, name: str) -> str:
     """The command that most people want now, with this for the run."""
-    if "asked" in run.meta.settings and ((missing > 0 or totals.errors) and not run.alive):
+    unfinished = missing > 0 and run.meta.status != "decided"
+    if "asked" in run.meta.settings and (unfinished or totals.errors) and not run.alive:
         return f"evenhand resume {name}"
     if not totals.failed:
         return f"evenhand view, or evenhand export {name} --to report.html"

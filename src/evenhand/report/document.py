@@ -165,6 +165,7 @@ def _head(run: RunFile) -> dict[str, Any]:
             "created_at": meta.created_at,
             "finished_at": meta.finished_at,
             "message": meta.message,
+            "decided": meta.decided or None,
         },
         "verdict": verdict_of(run, totals),
         "requirements": requirement_rows(run),

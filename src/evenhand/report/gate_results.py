@@ -25,6 +25,8 @@ class GateResult:
         compared: What that rests on; None where there was nothing to compare.
         why: Why there was nothing, or why it is decided without a test; empty otherwise.
         more: About how many more cases would decide it; None where that is no advice.
+        at_worst: How much worse it may be, at the level of the test: more than the margin unless it is not worse.
+            None where nothing was tested.
     """
 
     metric: str
@@ -33,6 +35,26 @@ class GateResult:
     compared: Compared | None = None
     why: str = ""
     more: int | None = None
+    at_worst: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Stopping:
+    """What became of a gate that was to stop as soon as it is decided.
+
+    Attributes:
+        stopped: Whether it did, before its last case.
+        cases: How many cases were looked at, one after the other.
+        of: How many there are.
+        seed: Of their order.
+        open: Metrics on no known scale, of which nothing is said before the last case.
+    """
+
+    stopped: bool
+    cases: int
+    of: int
+    seed: int
+    open: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +71,7 @@ class Gate:
         status: How the run ended.
         notes: What else there is to know, a line each.
         because: Why there is nothing to compare at all; empty where there is something.
+        stopping: What became of it where it was to stop early; None where it was not.
     """
 
     results: tuple[GateResult, ...]
@@ -60,6 +83,7 @@ class Gate:
     status: RunStatus = "finished"
     notes: tuple[str, ...] = ()
     because: str = ""
+    stopping: Stopping | None = None
 
     @property
     def verdict(self) -> GateVerdict:
@@ -67,7 +91,7 @@ class Gate:
         words: set[GateVerdict] = {result.verdict for result in self.results}
         if self.because or not words or words == {"nothing"}:
             return "nothing"
-        if self.status != "finished":
+        if self.status not in ("finished", "decided"):
             return "undecided"
         return next(word for word in GRAVEST if word in words)
 

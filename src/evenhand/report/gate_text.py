@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 
 from evenhand.report.comparison_results import Compared
 from evenhand.report.comparison_text import amount, below, difference, sized
-from evenhand.report.gate_results import Gate, GateResult, GateVerdict
+from evenhand.report.gate_results import Gate, GateResult, GateVerdict, Stopping
 from evenhand.report.ink import Ink
 from evenhand.report.variant_comparison import could_turn
 from evenhand.report.words import count, money, safe
-from evenhand.stats.gating import ONE_SIDED
 from evenhand.stats.paired import FEWEST, FEWEST_UNSCALED
 
 SCHEMA = "evenhand.gate/1"
@@ -43,6 +43,8 @@ def lines(gate: Gate, ink: Ink | None = None) -> list[str]:
     tests = sum(result.compared is not None and not result.why for result in gate.results)
     if tests > 1:
         text.append(f"corrected for {tests} results (Holm)")
+    if gate.stopping is not None:
+        text.append(_stopping(gate.stopping))
     text.append(_asked(gate))
     return text + list(gate.notes)
 
@@ -57,7 +59,7 @@ def _whole(gate: Gate) -> str:
         return f": {safe(gate.because)}"
     if gate.verdict == "nothing":
         return ": nothing could be compared with the baseline"
-    if gate.status != "finished":
+    if gate.status not in ("finished", "decided"):
         return ": the run did not finish"
     return (
         f" than the baseline, margin {gate.margin:g}"
@@ -86,8 +88,7 @@ def _reason(result: GateResult) -> str:
         return ""
     if compared.open:
         return f" ({could_turn(compared.trials_in_error)})"
-    low, high = compared.data.interval(ONE_SIDED)
-    least = high if compared.lower else -low
+    least = result.at_worst or 0.0
     if result.verdict == "not worse":
         most = "no worse at all" if least <= 0 else f"at most {sized(compared, least)} worse"
         return f" ({most})"
@@ -101,6 +102,15 @@ def _reason(result: GateResult) -> str:
         else "; more cases would hardly decide it"
     )
     return f" ({reach}{more})"
+
+
+def _stopping(stopping: Stopping) -> str:
+    """How far it went, and what its numbers are."""
+    if not stopping.stopped:
+        held = f": {', '.join(map(safe, stopping.open))} takes all of them" if stopping.open else ""
+        return f"not decided before the last of {count(stopping.of, 'case')}{held}"
+    far = f"stopped after {stopping.cases:,} of {count(stopping.of, 'case')}"
+    return f"{far} (order: seed {stopping.seed}); the intervals allow for looking after each"
 
 
 def _fewest(compared: Compared) -> int:
@@ -138,7 +148,8 @@ def document(gate: Gate) -> dict[str, Any]:
         "taken": gate.taken,
         "of": gate.of,
         "cost_usd": gate.cost_usd,
-        "stopped": False,
+        "stopped": gate.stopping is not None and gate.stopping.stopped,
+        "stopping": gate.stopping and asdict(gate.stopping),
         "margin": gate.margin,
         "because": gate.because or None,
         "notes": list(gate.notes),

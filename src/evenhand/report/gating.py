@@ -10,21 +10,23 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 
 from evenhand.core.errors import UsageError
 from evenhand.core.names import did_you_mean
 from evenhand.core.run import TrialResult
 from evenhand.report.baseline import Baseline, BaselineTrial
 from evenhand.report.baseline_making import bound_to
-from evenhand.report.case_values import PASSED, Seen, read_trials
+from evenhand.report.case_values import PASSED, Scales, Seen, read_trials
 from evenhand.report.column_names import column_names
 from evenhand.report.comparison_sides import LISTED, matched_variants
+from evenhand.report.gate_deciding import LAST, GateDecider, expecting
 from evenhand.report.gate_results import Gate, GateResult, GateVerdict
 from evenhand.report.pairing import paired
 from evenhand.report.words import count, safe
 from evenhand.stats.gating import gate_rule, more_cases
 from evenhand.stats.multiple import holm
-from evenhand.stats.paired import Word
+from evenhand.stats.paired import LEVEL, Word
 from evenhand.store.runfile import RunFile
 
 UNCHANGED = "nothing that is asked or checked has changed"
@@ -43,6 +45,7 @@ def gate(
     *,
     metrics: Sequence[str] = (),
     lower: Collection[str] = (),
+    decider: GateDecider | None = None,
 ) -> Gate:
     """Says whether a run is worse than its baseline.
 
@@ -52,6 +55,7 @@ def gate(
         margin: How much worse is accepted, in the metric's unit: 0.05 is 5 points of a rate.
         metrics: Which; with none, `passed` and every metric that the baseline has.
         lower: The metrics of which less is better, where their bounds do not say so.
+        decider: What was to end the run as soon as it is decided; None for nobody.
 
     Raises:
         UsageError: The baseline lacks a metric that is named, or the margin of a rate is above 1.
@@ -59,12 +63,14 @@ def gate(
     look_at(baseline, margin, metrics, lower)
     meta, totals = run.meta, run.totals()
     pairs, gone, added = matched_variants(baseline.variants, meta.variants)
-    mine = read_trials(
-        map(_expecting, baseline.results()), {i for i, _ in pairs}, metrics, scales=baseline.scales
-    )
-    theirs = read_trials(
-        map(_expecting, run.trials()), {j for _, j in pairs}, metrics, scales=run.scales()
-    )
+    stopped = decider if meta.status == "decided" else None
+
+    def seen(trials: Iterable[TrialResult], columns: set[int], scales: Scales) -> dict[int, Seen]:
+        counted = (one for one in trials if stopped is None or stopped.counts(one.case))
+        return read_trials(map(expecting, counted), columns, metrics, scales=scales)
+
+    mine = seen(baseline.results(), {i for i, _ in pairs}, baseline.scales)
+    theirs = seen(run.trials(), {j for _, j in pairs}, run.scales())
     names = column_names(meta.variants)
     notes = [f"not in the run: variant {safe(str(one))}" for one in gone]
     notes += [f"not in the baseline: variant {safe(str(one))}" for one in added]
@@ -76,12 +82,15 @@ def gate(
     for i, j in pairs:
         common = mine[i].names.keys() & theirs[j].names.keys()
         unchanged = bool(common) and not any((j, case) in run_anew for case in common)
-        results += [
-            _compared(metric, names[j], mine[i], theirs[j], metric in lower, unchanged=unchanged)
-            for metric in _metrics(mine[i], theirs[j], metrics)
-        ]
+        for metric in _metrics(mine[i], theirs[j], metrics):
+            result = _compared(
+                metric, names[j], mine[i], theirs[j], metric in lower, unchanged=unchanged
+            )
+            results.append(result if stopped is None else stopped.judged(result, i, j))
+    if stopped is None:
+        results = list(_judged(results, margin, LAST if decider is not None else LEVEL))
     return Gate(
-        tuple(_judged(results, margin)),
+        tuple(results),
         margin,
         asked=totals.trials - taken,
         taken=taken,
@@ -90,14 +99,8 @@ def gate(
         status=meta.status,
         notes=tuple(notes),
         because=_nothing_asked(run, [(mine[i], theirs[j]) for i, j in pairs], taken),
+        stopping=decider and decider.stopping(stopped=stopped is not None),
     )
-
-
-def _expecting(trial: TrialResult) -> TrialResult:
-    """A trial of which nothing was expected has not passed: nothing applied to it."""
-    if trial.outcome == "pass" and not trial.outcomes:
-        return replace(trial, outcome="not_applicable", score=None)
-    return trial
 
 
 def _nothing_asked(run: RunFile, pairs: Sequence[tuple[Seen, Seen]], taken: int) -> str:
@@ -155,8 +158,17 @@ def _compared(
     return GateResult(metric, variant, "nothing" if why else "undecided", compared, why)
 
 
-def _judged(results: Sequence[GateResult], margin: float) -> Iterator[GateResult]:
-    """The results with their verdicts, each in the light of how many they are."""
+def _judged(
+    results: Sequence[GateResult], margin: float, level: float = LEVEL
+) -> Iterator[GateResult]:
+    """The results with their verdicts, each in the light of how many they are.
+
+    Args:
+        results: All of them.
+        margin: How much worse is accepted.
+        level: Of each test.
+    """
+    rule = partial(gate_rule, level=level)
     tests = [r.compared for r in results if r.compared is not None and r.verdict == "undecided"]
     alone = [compared.p_alone for compared in tests]
     place = 0
@@ -172,17 +184,20 @@ def _judged(results: Sequence[GateResult], margin: float) -> Iterator[GateResult
             return holm([*alone[:i], own, *alone[i + 1 :]])[i]
 
         word, open_ = compared.data.verdict(
-            corrected, lower=compared.lower, of=len(tests), margin=margin, rule=gate_rule
+            corrected, lower=compared.lower, of=len(tests), margin=margin, rule=rule
         )
         place += 1
         more = None
         if word == "undecided":
             more = more_cases(compared.data, margin, lower=compared.lower)
+        low, high = compared.data.interval(1 - level)
+        least, most = compared.data.interval(1 - 2 * level)
         yield replace(
             result,
             verdict=_VERDICTS[word],
-            compared=replace(compared, verdict=word, open=open_),
+            compared=replace(compared, verdict=word, open=open_, low=low, high=high),
             more=more,
+            at_worst=most if compared.lower else -least,
         )
 
 

@@ -62,7 +62,7 @@ def write_junit(run: RunFile, out: TextIO) -> int:
     for trial in run.trials():
         line(_testcase(trial, names[trial.variant] or meta.title, repeated=meta.repeats > 1))
         written += 1
-    if missing:
+    if missing and meta.status != "decided":
         what = f"{count(missing, 'trial')} not run: {meta.message or meta.status}"
         line('    <testcase classname="evenhand" name="the run is finished">\n')
         line(f'      <error type="unfinished" message={_attribute(what)}/>\n    </testcase>\n')

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
+from evenhand.core.run import RunMeta
 from evenhand.report.means import Mean, known_scale, mean_cell, mean_of
 from evenhand.report.words import counting, interval, money, percents, seconds
 from evenhand.stats.repeats import OfTries, of_tries
+from evenhand.stats.sequential import share_sequence
 from evenhand.stats.tallies import Share, Tally, rate_of
 from evenhand.store.counted import CaseTally
 from evenhand.store.runfile import RunFile
@@ -63,6 +65,26 @@ class Repeats:
     tries: tuple[OfTries, ...]
 
 
+def share_in(meta: RunMeta, tallies: Iterable[Tally]) -> Share | None:
+    """The pass rate of some cases of a run; None for no cases.
+
+    Of a run that stopped as soon as it was decided, the interval holds however often one looked.
+    """
+    counted = [tally for tally in tallies if tally.n]
+    share = rate_of(counted)
+    if share is None or meta.status != "decided":
+        return share
+    n = len(counted)
+    low, _ = share_sequence(share.least * n, (1 - share.least) * n)
+    _, high = share_sequence(share.most * n, (1 - share.most) * n)
+    return share._replace(low=low, high=high)
+
+
+def mean_in(meta: RunMeta, mean: Mean | None) -> Mean | None:
+    """A mean of a run; without an interval where it stopped as soon as it was decided: none allows for that."""
+    return replace(mean, low=None, high=None) if mean and meta.status == "decided" else mean
+
+
 def rates(run: RunFile) -> list[Rate]:
     """The pass rate of each column, in the order of `meta.variants`."""
     return [
@@ -72,7 +94,7 @@ def rates(run: RunFile) -> list[Rate]:
             counting(totals),
             totals.errors,
             len(tallies),
-            rate_of(tallies),
+            share_in(run.meta, tallies),
         )
         for variant, (totals, tallies) in enumerate(
             zip(run.by_variant(), _columns(run), strict=True)
@@ -137,14 +159,16 @@ def scores(run: RunFile) -> list[Mean | None]:
     for variant in run.meta.variants:
         ends = sums.score_range(variant.index)
         scale = known_scale(declared.get((variant.index, "")), *ends) if ends else None
-        means.append(mean_of(sums.scores(variant.index), scale))
+        means.append(mean_in(run.meta, mean_of(sums.scores(variant.index), scale)))
     return means
 
 
 def latencies(run: RunFile) -> list[Mean | None]:
     """The mean latency of each column, in seconds; None for a column that was not asked."""
     sums = run.sums()
-    return [mean_of(sums.latencies(variant.index)) for variant in run.meta.variants]
+    return [
+        mean_in(run.meta, mean_of(sums.latencies(variant.index))) for variant in run.meta.variants
+    ]
 
 
 def rate_cells(run: RunFile, names: Sequence[str]) -> Iterator[tuple[str, ...]]:

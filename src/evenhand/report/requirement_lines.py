@@ -63,6 +63,8 @@ def why(one: Held) -> str:
     """What leaves the verdict open, or how little it says beyond these cases; empty for a sure one."""
     if one.variant is None:
         return _why_nothing(one)
+    if one.decided:
+        return "" if one.state != "open" else f"{count(one.cases, 'case')} do not decide it"
     if one.state == "open":
         return f"{count(one.errors, 'trial')} in error or not run could turn it"
     if one.sure:

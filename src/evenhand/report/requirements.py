@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from evenhand.core.requirement import PASSED, Requirement
 from evenhand.core.run import Totals, VerdictWord, verdict
 from evenhand.report.calibrated import unchecked
 from evenhand.report.means import known_scale, mean_of
+from evenhand.report.rates import share_in
 from evenhand.stats.tallies import Tally, rate_of
 from evenhand.store.measured import MetricSums, measured
 from evenhand.store.runfile import RunFile
@@ -39,6 +40,7 @@ class Held:
         cases: How many cases it rests on.
         errors: How many trials could have come to anything: in error, or not run.
         there: The metrics that there are, where this one is not.
+        decided: Whether the run stopped as soon as it was decided; the state is that of all cases then.
     """
 
     requirement: Requirement
@@ -51,6 +53,7 @@ class Held:
     cases: int = 0
     errors: int = 0
     there: tuple[str, ...] = ()
+    decided: bool = False
 
     @property
     def sure(self) -> bool:
@@ -80,6 +83,8 @@ def verdict_of(run: RunFile, totals: Totals | None = None) -> VerdictWord:
 
 def _verdict_of(run: RunFile, totals: Totals) -> VerdictWord:
     meta = run.meta
+    if meta.status == "decided" and meta.decided.get("verdict") in ("passed", "failed"):
+        return cast("VerdictWord", meta.decided["verdict"])
     if not meta.requirements:
         return verdict(totals, meta.planned, meta.pass_rate)
     states = {one.state for one in held(run, totals)}
@@ -141,6 +146,9 @@ def _shares(run: RunFile, required: Requirement, missing: int) -> Iterator[Held]
         if case.variant in tallies:
             tallies[case.variant].append(case.tally)
     for variant, counted in tallies.items():
+        if run.meta.status == "decided":
+            yield from _decided(run, required, variant, counted)
+            continue
         share = rate_of([*counted, *[Tally(0, 0, 1)] * missing])
         if share is None:
             continue
@@ -156,6 +164,27 @@ def _shares(run: RunFile, required: Requirement, missing: int) -> Iterator[Held]
             len(counted),
             errors,
         )
+
+
+def _decided(
+    run: RunFile, required: Requirement, variant: int, counted: Sequence[Tally]
+) -> Iterator[Held]:
+    """The share of a run that stopped as soon as it was decided: what it decided, and what was measured until then."""
+    share = share_in(run.meta, counted)
+    if share is None:
+        return
+    states: dict[int, State] = {
+        one["variant"]: one["state"] for one in run.meta.decided.get("columns") or []
+    }
+    yield Held(
+        required,
+        variant,
+        states.get(variant, "open"),
+        *share,
+        len(counted),
+        sum(tally.errors for tally in counted),
+        decided=True,
+    )
 
 
 def _means(

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, cast
 
-from evenhand.report.rates import Rate, share_row
+from evenhand.core.run import RunMeta
+from evenhand.report.rates import Rate, share_in, share_row
 from evenhand.report.words import clip, columns, padded, safe
-from evenhand.stats.tallies import Tally, counted, rate_of
+from evenhand.stats.tallies import Tally, counted
 from evenhand.store.decoding import MeasuredTrial
 from evenhand.store.measured import measured_trials
 from evenhand.store.runfile import RunFile
@@ -38,13 +39,15 @@ def slices(run: RunFile) -> dict[str, list[Rate]]:
             column = tallies.setdefault(tag, {}).setdefault(trial.variant, {})
             column[trial.case] = counted(column.get(trial.case, Tally()), trial.outcome)
     return {
-        tag: [_rate(variant, by_case) for variant, by_case in sorted(tallies[tag].items())]
+        tag: [
+            _rate(run.meta, variant, by_case) for variant, by_case in sorted(tallies[tag].items())
+        ]
         for tag in sorted(tallies)
         if len(cases[tag]) < len(every)
     }
 
 
-def _rate(variant: int, by_case: dict[str, Tally]) -> Rate:
+def _rate(meta: RunMeta, variant: int, by_case: dict[str, Tally]) -> Rate:
     tallies = [tally for tally in by_case.values() if tally.n]
     return Rate(
         variant,
@@ -52,7 +55,7 @@ def _rate(variant: int, by_case: dict[str, Tally]) -> Rate:
         sum(tally.n for tally in tallies),
         sum(tally.errors for tally in tallies),
         len(tallies),
-        rate_of(tallies),
+        share_in(meta, tallies),
     )
 
 

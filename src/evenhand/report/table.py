@@ -10,7 +10,7 @@ from evenhand.report.column_names import column_head, fitted, full_names, legend
 from evenhand.report.grid import Grid
 from evenhand.report.ink import Ink
 from evenhand.report.means import mean_cell, mean_of
-from evenhand.report.rates import Rate, latencies, rates, scores
+from evenhand.report.rates import Rate, latencies, mean_in, rates, scores
 from evenhand.report.words import clip, columns, money, padded, seconds
 from evenhand.store.runfile import RunFile
 
@@ -97,7 +97,7 @@ def _words(run: RunFile, trials: int) -> list[_TableColumn]:
     """How long the outputs are, where they are texts and somebody could wonder."""
     if trials > READ:
         return []
-    means = [mean_of(cases) for cases in run.word_sums()]
+    means = [mean_in(run.meta, mean_of(cases)) for cases in run.word_sums()]
     if not any(mean is not None and mean.value >= WORDY for mean in means):
         return []
     return [_TableColumn("words", [mean_cell(mean, "{:.0f}".format) for mean in means])]

@@ -12,7 +12,7 @@ import math
 from evenhand.stats.compare import mcnemar, paired_rates
 from evenhand.stats.extremes import Extremes, turned
 from evenhand.stats.interval import CONFIDENCE
-from evenhand.stats.paired import FEWEST, FEWEST_UNSCALED, Differences, Word, verdict
+from evenhand.stats.paired import FEWEST, FEWEST_UNSCALED, LEVEL, Differences, Word, verdict
 
 ONE_SIDED = 2 * CONFIDENCE - 1
 """The two-sided confidence of an interval of which one end is a one-sided limit of 95 %."""
@@ -21,7 +21,12 @@ MOST = 100
 
 
 def gate_rule(
-    differences: Differences, p: float, *, of: int = 1, margin: float | None = None
+    differences: Differences,
+    p: float,
+    *,
+    of: int = 1,
+    margin: float | None = None,
+    level: float = LEVEL,
 ) -> Word:
     """What a gate says of differences: *better*, *non-inferior*, *worse* or *undecided*.
 
@@ -30,13 +35,14 @@ def gate_rule(
         p: Their p-value, corrected for the number of tests.
         of: How many tests there are.
         margin: How much worse is accepted, in the scores' unit; None for 0.
+        level: Of each test.
 
     Returns:
         *worse* where the upper limit is below −margin, or a drop is shown and the lower limit isn't above −margin.
     """
     accepted = margin or 0.0
-    word = verdict(differences, p, of=of, margin=accepted)
-    if word == "undecided" and verdict(differences, p, of=of) == "worse":
+    word = verdict(differences, p, of=of, margin=accepted, level=level)
+    if word == "undecided" and verdict(differences, p, of=of, level=level) == "worse":
         return "worse"
     return word
 

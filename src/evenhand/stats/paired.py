@@ -27,6 +27,7 @@ from evenhand.stats.permutation import sign_flip
 from evenhand.stats.power import POWER, detectable_exact
 from evenhand.stats.student import t_quantile
 
+LEVEL = 1 - CONFIDENCE
 FEWEST = 5
 """With fewer cases nothing is said of which is better, whatever they scored."""
 
@@ -164,7 +165,12 @@ class Rule(Protocol):
 
 
 def verdict(
-    differences: Differences, p: float, *, of: int = 1, margin: float | None = None
+    differences: Differences,
+    p: float,
+    *,
+    of: int = 1,
+    margin: float | None = None,
+    level: float = LEVEL,
 ) -> Word:
     """What the data say of the second: better, worse, no detectable difference, or that they cannot say.
 
@@ -175,6 +181,7 @@ def verdict(
         margin: How much worse is still accepted, in the scores' unit. With it the second is *non-inferior* where the
             lower end of the one-sided interval (95 %) is above −margin, *worse* where the upper end is below it, and
             *undecided* in between.
+        level: Of the test, 0.05 by default; one-sided with a margin.
 
     Returns:
         *undecided* without a margin where so few cases can show no difference at all.
@@ -183,10 +190,9 @@ def verdict(
         takes no correction (Berger, Technometrics 24 (1982), doi:10.1080/00401706.1982.10487790). That one of them is
         worse is corrected after Bonferroni.
     """
-    level = 1 - CONFIDENCE
     if differences.n < (FEWEST if differences.scaled else FEWEST_UNSCALED):
         return "undecided"
-    low, high = differences.interval()
+    low, high = differences.interval(1 - level)
     shown = p <= level and (low > 0 or high < 0)
     if margin is None:
         if shown:

@@ -162,14 +162,20 @@ def _end(
 
 
 def share_sequence(
-    successes: int, failures: int, confidence: float = CONFIDENCE
+    successes: float, failures: float, confidence: float = CONFIDENCE
 ) -> tuple[float, float]:
-    """The same for a share of yes and no: closed, and a little wider.
+    """The same for a share of yes and no: closed, a little wider, and whatever the order of the items.
+
+    Args:
+        successes: How many are yes. Items between 0 and 1 count as parts: the interval holds for their mean, too.
+        failures: How many are no.
+        confidence: That it holds at all items at once, two-sided.
 
     Returns:
         Its ends, from 0 to 1; (0, 1) for nothing.
 
-    Source: Robbins' mixture, doi:10.1214/aoms/1177696786, with a uniform prior.
+    Source: Robbins' mixture, doi:10.1214/aoms/1177696786, with a uniform prior. For x between 0 and 1, each factor
+        (q/m)ˣ((1−q)/(1−m))¹⁻ˣ is at most x·q/m + (1−x)(1−q)/(1−m), which is 1 in expectation.
 
     >>> [round(end, 6) for end in share_sequence(16, 4)]
     [0.473565, 0.970106]
@@ -256,7 +262,7 @@ class MarginWatch:
     True
     """
 
-    def __init__(self, margin: float, alpha: float = 0.02) -> None:
+    def __init__(self, margin: float, alpha: float = 0.0125) -> None:
         if not 0 < margin < 1:
             msg = f"a margin of {margin}"
             raise ValueError(msg)

@@ -14,9 +14,10 @@ import math
 import os
 import sqlite3
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from evenhand.core.encoding import encode
 from evenhand.core.errors import StoreError
@@ -291,13 +292,26 @@ class Journal:
                 self._scales[key] = min(low, least), max(high, most)
                 self._writer.put(SCALE, (result.variant, encode(metric or None), low, high))
 
-    async def finish(self, status: RunStatus, message: str = "") -> None:
+    async def finish(
+        self, status: RunStatus, message: str = "", decided: Mapping[str, Any] | None = None
+    ) -> None:
         """Writes what is left and how the run ended, and makes the run one file again.
+
+        Args:
+            status: How.
+            message: Why.
+            decided: What the trials decided, where the run was to end as soon as they did.
 
         Raises:
             StoreError: Something could not be written, even now.
         """
-        self.meta = replace(self.meta, status=status, message=message, finished_at=time.time())
+        self.meta = replace(
+            self.meta,
+            status=status,
+            message=message,
+            finished_at=time.time(),
+            decided=decided or {},
+        )
         if self._writer.failed is None:
             with contextlib.suppress(StoreError):
                 await self._writer.durable(META, (encode(self.meta), self.meta.id))

@@ -12,8 +12,9 @@ from typing import cast
 
 from evenhand.core.errors import EvenhandError, UsageError
 from evenhand.core.run import RunMeta, Totals
+from evenhand.report.rates import share_in
 from evenhand.report.requirements import verdict_of
-from evenhand.stats.tallies import Share, rate_of
+from evenhand.stats.tallies import Share
 from evenhand.store.catalogue import homes, matching, paths
 from evenhand.store.locks import held, lock_of
 from evenhand.store.runfile import RunFile
@@ -204,7 +205,7 @@ def _tags(meta: RunMeta) -> dict[str, str]:
 def over_all(run: RunFile) -> RateShape | None:
     """The pass rate over all columns; the trials of a case, in whichever column, are not taken for more cases."""
     tallies = run.over_columns()
-    return rate(rate_of(tallies), len(tallies))
+    return rate(share_in(run.meta, tallies), len(tallies))
 
 
 def rate(share: Share | None, cases: int) -> RateShape | None:

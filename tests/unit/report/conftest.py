@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -102,6 +103,7 @@ def make_run(tmp_path: Path) -> Iterator[Make]:
         status: RunStatus = "finished",
         message: str = "",
         finish: bool = True,
+        decided: Mapping[str, Any] | None = None,
         **meta,
     ) -> RunFile:
         cases = len({trial.case for trial in trials})
@@ -130,7 +132,7 @@ def make_run(tmp_path: Path) -> Iterator[Make]:
         for trial in trials:
             await journal.settle(trial)
         if finish:
-            await journal.finish(status, message)
+            await journal.finish(status, message, decided)
         else:
             journal.close()
         opened.append(RunFile.open(journal.path))
