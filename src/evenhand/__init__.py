@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from evenhand.authoring.scoring import score as score
     from evenhand.authoring.scoring import score_async as score_async
     from evenhand.core.case import Case as Case
+    from evenhand.core.gate_terms import GateTerms as GateTerms
     from evenhand.core.message import Message as Message
     from evenhand.core.message import Model as Model
     from evenhand.core.message import Reply as Reply
@@ -36,6 +37,7 @@ _HOMES = {
     "Dataset": "authoring.dataset",
     "EvalSet": "authoring.evalset",
     "Expect": "authoring.expect",
+    "GateTerms": "core.gate_terms",
     "Message": "core.message",
     "Model": "core.message",
     "Prompt": "authoring.prompt",

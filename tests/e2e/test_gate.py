@@ -379,8 +379,8 @@ def test_a_gate_without_baseline_or_margin_says_what_is_missing(folder: Folder):
     """Usage errors."""
     folder.write()
     folder.baseline()
-    assert "no baseline to compare with" in folder.run("gate", "--margin", "0.1").err
-    assert "there is no margin" in folder.run("gate", "--baseline", "b.evn").err
+    assert "no baseline to compare with" in folder.run("gate", "--margin", "0.1", "--offline").err
+    assert "there is no margin" in folder.run("gate", "--baseline", "b.evn", "--offline").err
     too_large = folder.gate(margin="5")
     assert too_large.code == 2
     assert "5 points are 0.05" in too_large.err
@@ -463,6 +463,65 @@ def test_a_run_stops_as_soon_as_its_pass_rate_is_decided(folder: Folder):
     assert "without --stop-when-decided" in again.err
     folder.write([NO], cases=400)
     assert folder.run(*words, "0.8").code == 1
+
+
+def test_a_config_says_what_its_gate_goes_by(folder: Folder):
+    """Below the only key that is ours; the command line goes over it, and pyproject.toml below it."""
+    gate = {"baseline": "b.evn", "margin": 0.2, "undecided": "fail", "metrics": ["passed"]}
+    folder.write(evenhand={"gate": gate})
+    folder.baseline()
+    project = "[tool.evenhand.gate]\nbaseline = 'none.evn'\nmargin = 0.4\n"
+    (folder.path / "pyproject.toml").write_text(project)
+    words = ("gate", "--offline", "--no-progress", "--all", "--json")
+    ended = folder.run(*words)
+    assert (ended.code, ended.document["margin"]) == (0, 0.2)
+    assert folder.run(*words, "--margin", "0.3").document["margin"] == 0.3
+    assert folder.run(*words, "--margin", "0.01").code == 1, "undecided counts as a failure"
+
+
+def test_what_a_config_says_wrongly_of_its_gate_is_said_at_once(folder: Folder):
+    """Each with its place; nothing is sent."""
+    wrong = {"baseline": 3, "margin": "a lot", "undecided": "maybe", "metrics": "passed", "x": 1}
+    folder.write(evenhand={"gate": wrong, "other": 1})
+    ended = folder.run("gate", "--offline", "--no-progress")
+    assert ended.code == 2
+    for part in ("gate.baseline is 3", "gate.margin", "gate.undecided", "gate.metrics", "'x'"):
+        assert part in ended.err, part
+    assert "Traceback" not in ended.err
+
+
+def test_a_config_that_wants_fresh_answers_takes_none_from_the_baseline(folder: Folder):
+    """A gate of what is known would say nothing of the model."""
+    folder.write(evaluateOptions={"cache": False})
+    folder.baseline()
+    ended = folder.gate("--json")
+    assert (ended.document["asked"], ended.document["taken"]) == (60, 0)
+
+
+def test_an_eval_set_says_what_its_gate_goes_by(folder: Folder):
+    """And two that say different things have to be told apart."""
+    text = """
+from evenhand import Case, Dataset, EvalSet, Expect, GateTerms
+
+evals = EvalSet(
+    "NAME",
+    data=Dataset.of(*({"id": f"c{i}", "input": i} for i in range(60))),
+    gate=GateTerms("NAME.evn", margin=0.2),
+)
+
+@evals.eval
+async def even(case: Case, expect: Expect) -> None:
+    expect(case.input % 2 == 0, "even")
+"""
+    for name in ("one", "two"):
+        (folder.path / f"{name}_evals.py").write_text(text.replace("NAME", name))
+    assert folder.run("run", "one_evals.py", "--no-progress").code == 1
+    assert folder.run("baseline", "--to", "one.evn").code == 0
+    ended = folder.run("gate", "one_evals.py", "--no-progress", "--json")
+    assert (ended.code, ended.document["margin"]) == (0, 0.2)
+    both = folder.run("gate", "one_evals.py", "two_evals.py", "--no-progress")
+    assert both.code == 2
+    assert "have different gates" in both.err
 
 
 def test_stopping_early_takes_a_bound_on_a_pass_rate(folder: Folder):

@@ -6,7 +6,7 @@ import copy
 import inspect
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
 from types import CodeType
@@ -16,6 +16,7 @@ from evenhand.authoring.dataset import Dataset
 from evenhand.core.case import Case
 from evenhand.core.contest import Referee
 from evenhand.core.errors import Problem, UsageError
+from evenhand.core.gate_terms import GateTerms, read_gate_terms
 from evenhand.core.provider import Provider
 from evenhand.core.ranges import REPEATS, SHARE
 from evenhand.core.requirement import Bound
@@ -76,6 +77,7 @@ class EvalSet:
         compare: Who compares the outputs of a case's variants with each other, once all are there: referees, or a
             function that gives them for each case. Their outcomes join those of the evals; who loses fails.
         files: The folder that `file` reads from; `files` beside the set's own file by default.
+        gate: What `evenhand gate` compares the set with, and how much worse it accepts.
     """
 
     def __init__(
@@ -92,6 +94,7 @@ class EvalSet:
         require: Mapping[str, Bound] | None = None,
         compare: Sequence[Referee] | Callable[[Case], Sequence[Referee]] = (),
         files: str | Path | None = None,
+        gate: GateTerms | None = None,
     ) -> None:
         wrong: list[str] = []
         if not name.strip() or "\n" in name:
@@ -101,6 +104,7 @@ class EvalSet:
             wrong.append(problem)
         wrong += _misrequired(pass_rate, require or {})
         wrong += _not_a_model("judge", judge)
+        wrong += _misgated(gate)
         if isinstance(tags, str):
             wrong.append(_no_tags(tags))
         referees: Sequence[Referee] = () if callable(compare) else compare
@@ -144,6 +148,7 @@ class EvalSet:
         self.fixtures: dict[str, Callable[..., Any]] = {}
         self.doubles: list[Problem] = []
         self.files = Path(files) if files else self.path.parent / "files"
+        self.gate = gate and gate.within(self.path.parent)
 
     @overload
     def eval(self, function: F, /) -> F: ...
@@ -261,6 +266,20 @@ class EvalSet:
 
     def __repr__(self) -> str:
         return f"<EvalSet {self.name}: {len(self.evals)} evals>"
+
+
+def _misgated(gate: object) -> list[str]:
+    """What is wrong with what a gate goes by."""
+    if gate is None:
+        return []
+    if not isinstance(gate, GateTerms):
+        return [f"gate is {gate!r:.60}: write GateTerms('baseline.evn', margin=0.03)"]
+    wrong: list[str] = []
+    read_gate_terms(
+        {key: value for key, value in asdict(gate).items() if value not in (None, "", ())},
+        lambda _, what, hint: wrong.append(f"{what} ({hint})"),
+    )
+    return wrong
 
 
 def _not_a_model(role: str, value: object) -> list[str]:

@@ -300,6 +300,7 @@ def _options(projects: Iterable[Project], sets: Sequence[PlannedSet]) -> RunOpti
         time_limit_s=limits[0] if limits else LIMIT_S,
         retries=retries[0] if retries else None,
         requirements=tuple(_requirements(sets)),
+        gates=tuple(one.evals.gate for one in sets if one.evals.gate is not None),
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +18,7 @@ from evenhand.cli.selecting import answering, asked_for, selecting, stop_when_de
 from evenhand.cli.session import Session, settings_for, spending_options
 from evenhand.cli.settling import safe_text, settled
 from evenhand.cli.streams import printing, tell
+from evenhand.core.gate_terms import GateTerms
 from evenhand.core.ranges import MARGIN
 
 if TYPE_CHECKING:
@@ -27,7 +28,10 @@ if TYPE_CHECKING:
     from evenhand.core.plan import Plan
     from evenhand.engine.door import Settings
     from evenhand.report.baseline import Baseline
+    from evenhand.report.gate_deciding import GateDecider
     from evenhand.report.gate_results import Gate
+    from evenhand.report.taking import FromBaseline
+    from evenhand.store.runfile import RunFile
 
 
 @click.command(
@@ -37,13 +41,13 @@ if TYPE_CHECKING:
 @click.option(
     "--baseline",
     metavar="FILE",
-    help="What to compare with, as `evenhand baseline` wrote it.  [default: as pyproject.toml says]",
+    help="What to compare with, as `evenhand baseline` wrote it.  [default: as the files say]",
 )
 @click.option(
     "--margin",
     type=Number(MARGIN),
     metavar="X",
-    help="Accept becoming worse by this much; 0.03 is 3 points of a pass rate.  [default: as pyproject.toml says]",
+    help="Accept becoming worse by this much; 0.03 is 3 points of a pass rate.  [default: as the files say]",
 )
 @click.option(
     "--undecided",
@@ -112,75 +116,150 @@ def gate(
     Exits with 0 if nothing became worse by more than the margin, 1 if something did, 3 if the cases don't decide it,
     and 5 if nothing was compared: a gate never passes on nothing.
     """
-    from evenhand.core.errors import NothingSelected, UsageError
+    from evenhand.core.errors import NothingSelected
     from evenhand.documents.project import project_for
     from evenhand.report.baseline_file import read_baseline
-    from evenhand.report.gate_deciding import GateDecider
     from evenhand.report.gate_results import nothing
-    from evenhand.report.gating import gate as gated
-    from evenhand.report.gating import look_at
     from evenhand.report.taking import FromBaseline
     from evenhand.report.words import short_id
     from evenhand.store.runfile import RunFile
 
     session = Session.of(options)
     asked = asked_for(paths, options)
+    said = GateTerms(baseline or "", margin, undecided or "", metrics)
     project = project_for(asked.folder).gate
-    file = baseline or project.baseline
-    margin = project.margin if margin is None else margin
-    undecided = undecided or project.undecided
-    if not file:
-        raise UsageError(
-            "there is no baseline to compare with",
-            hint="Name one: --baseline FILE. `evenhand baseline RUN --to FILE` makes it of a run that you accept.",
-        )
-    if margin is None:
-        raise UsageError(
-            "there is no margin",
-            hint="Say how much worse you accept: --margin 0.03 is 3 points of a pass rate.",
-        )
-    before = read_baseline(Path(file))
-    look_at(before, margin, metrics, lower)
-    _look_at_script(before, asked, file, offline_in_ci=offline_in_ci, env=os.environ)
-
-    deciders: list[GateDecider] = []
+    gatings: list[_Gating] = []
+    if said.baseline:  # what is wrong with it is said even where the evals cannot be read
+        before = read_baseline(Path(said.baseline))
+        _look_at_script(before, said.baseline, asked, offline_in_ci=offline_in_ci, env=os.environ)
 
     def prepared(plan: Plan, settings: Settings) -> Settings:
-        _look_at_plan(before, plan, file)
+        gating = _Gating.of(said.over(_terms_of(plan, said)).over(project), lower)
+        file = gating.terms.baseline
+        _look_at_script(gating.before, file, asked, offline_in_ci=offline_in_ci, env=os.environ)
+        _look_at_plan(gating, plan)
         # What is only a part of a run, or is taken from another one, is no evidence, and nobody's results.
         plan.options = replace(plan.options, closing=None, outputs=())
-        if not stop_when_decided:
-            return settings
-        decider = GateDecider(
-            before, plan, margin, metrics=metrics, lower=lower, seed=asked.selection.seed
-        )
-        if decider.hint:
-            tell(decider.hint)
-        deciders.append(decider)
-        return replace(settings, decider=decider)
+        if not everything and plan.options.cache:  # without a cache, fresh answers are wanted
+            gating.taking = FromBaseline(gating.before, str(settings.record.get("script", "")))
+        if stop_when_decided:
+            gating.decider = gating.stopping(plan, asked.selection.seed)
+            if gating.decider.hint:
+                tell(gating.decider.hint)
+        gatings.append(gating)
+        return replace(settings, taking=gating.taking, decider=gating.decider)
 
     settings = settings_for(asked, session, gate=True)
-    taking = None if everything else FromBaseline(before, str(settings.record.get("script", "")))
-    settings = replace(settings, taking=taking)
     try:
         finished, plan = settled(asked, settings, None, session, prepared=prepared)
     except NothingSelected as error:
         tell(safe_text(str(error)))
-        return _printed(nothing(error.message, margin), session, undecided)
+        terms = gatings[0].terms if gatings else said.over(project)
+        return _printed(nothing(error.message, terms.margin or 0.0), session, terms.undecided)
+    (gating,) = gatings
     with RunFile.open(finished.path) as run_file:
-        decider = deciders[0] if deciders else None
-        outcome = gated(before, run_file, margin, metrics=metrics, lower=lower, decider=decider)
+        outcome = gating.outcome(run_file)
         name = short_id(run_file.meta.id)
-    if taking is not None:
-        outcome = replace(outcome, notes=(*taking.notes(outcome.asked), *outcome.notes))
-    code = _printed(outcome, session, undecided, finished.ending.signal)
+    code = _printed(outcome, session, gating.terms.undecided, finished.ending.signal)
     if outcome.verdict in ("worse", "undecided", "nothing"):
         tell(f"next: evenhand show {name} --where status:fail,error")
     return code or (USAGE if plan.broken else code)
 
 
+def _terms_of(plan: Plan, said: GateTerms) -> GateTerms:
+    """What the eval sets or the config of a plan say of their gate.
+
+    Raises:
+        UsageError: They say different things, and the command line does not settle it.
+    """
+    from evenhand.core.errors import UsageError
+
+    terms = list(dict.fromkeys(said.over(one) for one in plan.options.gates))
+    if len(terms) > 1:
+        files = ", ".join(safe_text(one.baseline) or "none" for one in terms)
+        raise UsageError(
+            f"the eval sets here have different gates: baselines {files}",
+            hint="Gate each file by itself, or give --baseline and --margin.",
+        )
+    return terms[0] if terms else GateTerms()
+
+
+@dataclass(slots=True)
+class _Gating:
+    """A gate before and after its run.
+
+    Attributes:
+        terms: What it goes by; it has a baseline and a margin.
+        before: The baseline.
+        lower: The metrics of which less is better.
+        taking: Takes trials from the baseline; None where everything is run.
+        decider: Stops the run; None where it runs to its end.
+    """
+
+    terms: GateTerms
+    before: Baseline
+    lower: tuple[str, ...]
+    taking: FromBaseline | None = None
+    decider: GateDecider | None = None
+
+    @staticmethod
+    def of(terms: GateTerms, lower: tuple[str, ...]) -> _Gating:
+        """A gate by these terms.
+
+        Raises:
+            UsageError: They lack something, or the baseline lacks a metric, or cannot be read.
+        """
+        from evenhand.core.errors import UsageError
+        from evenhand.report.baseline_file import read_baseline
+        from evenhand.report.gating import look_at
+
+        if not terms.baseline:
+            raise UsageError(
+                "there is no baseline to compare with",
+                hint="Name one: --baseline FILE. `evenhand baseline RUN --to FILE` makes it of a run that you accept.",
+            )
+        if terms.margin is None:
+            raise UsageError(
+                "there is no margin",
+                hint="Say how much worse you accept: --margin 0.03 is 3 points of a pass rate.",
+            )
+        before = read_baseline(Path(terms.baseline))
+        look_at(before, terms.margin, terms.metrics, lower)
+        return _Gating(terms, before, lower)
+
+    @property
+    def margin(self) -> float:
+        """How much worse is accepted."""
+        return self.terms.margin or 0.0
+
+    def stopping(self, plan: Plan, seed: int) -> GateDecider:
+        """What stops the run as soon as it is decided."""
+        from evenhand.report.gate_deciding import GateDecider
+
+        metrics = self.terms.metrics
+        return GateDecider(
+            self.before, plan, self.margin, metrics=metrics, lower=self.lower, seed=seed
+        )
+
+    def outcome(self, run: RunFile) -> Gate:
+        """What the run came to, with the reasons for which trials were not taken."""
+        from evenhand.report.gating import gate as gated
+
+        outcome = gated(
+            self.before,
+            run,
+            self.margin,
+            metrics=self.terms.metrics,
+            lower=self.lower,
+            decider=self.decider,
+        )
+        if self.taking is None:
+            return outcome
+        return replace(outcome, notes=(*self.taking.notes(outcome.asked), *outcome.notes))
+
+
 def _look_at_script(
-    baseline: Baseline, asked: Asked, file: str, *, offline_in_ci: bool, env: Mapping[str, str]
+    baseline: Baseline, file: str, asked: Asked, *, offline_in_ci: bool, env: Mapping[str, str]
 ) -> None:
     """That scripted replies are only compared with scripted ones, and never by accident.
 
@@ -207,7 +286,7 @@ def _of(source: str) -> str:
     return source if source == "scripted" else "a model's"
 
 
-def _look_at_plan(baseline: Baseline, plan: Plan, file: str) -> None:
+def _look_at_plan(gating: _Gating, plan: Plan) -> None:
     """That a baseline has something in common with a plan, before anything is paid for.
 
     Raises:
@@ -216,6 +295,7 @@ def _look_at_plan(baseline: Baseline, plan: Plan, file: str) -> None:
     from evenhand.core.errors import NothingSelected
     from evenhand.report.comparison_sides import matched_variants
 
+    baseline, file = gating.before, gating.terms.baseline
     pairs, _, _ = matched_variants(baseline.variants, plan.variants)
     known = {trial.case for trial in baseline.trials}
     if pairs and any(step.case.id in known for step in plan.steps()):

@@ -18,6 +18,7 @@ from evenhand.core.case import Case
 from evenhand.core.contest import Contest, Referee
 from evenhand.core.errors import ConfigError, Problem, UsageError
 from evenhand.core.expect import Trial, VerdictRule, all_pass
+from evenhand.core.gate_terms import GateTerms
 from evenhand.core.provider import Provider
 from evenhand.core.requirement import Requirement
 from evenhand.core.score import Outcome, Verdict
@@ -110,6 +111,7 @@ class RunOptions:
         closing: Called with the run's file once all its trials are settled.
         outputs: Files to which the results are written at the end.
         some_alone: Some steps say `alone`. The plan is walked for them first.
+        gates: What a gate goes by, in the words of each eval set or config that says so.
     """
 
     concurrency: int | None = None
@@ -125,6 +127,7 @@ class RunOptions:
     closing: Callable[[Path], None] | None = None
     outputs: tuple[str, ...] = ()
     some_alone: bool = False
+    gates: tuple[GateTerms, ...] = ()
 
 
 MOST_TRIALS = 10_000_000

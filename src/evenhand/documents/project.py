@@ -13,16 +13,14 @@ from pathlib import Path
 from typing import Any, cast
 
 from evenhand.core.errors import ConfigError, Problem
+from evenhand.core.gate_terms import GateTerms, read_gate_terms
 from evenhand.core.names import did_you_mean
-from evenhand.core.ranges import MARGIN, NUMBER, RETRIES, SECONDS, Range
+from evenhand.core.ranges import NUMBER, RETRIES, SECONDS, Range
 
 FILE = "pyproject.toml"
 KEYS = ("judge", "timeout", "retries", "time-limit", "threshold", "calibrated", "gate")
 CALIBRATED = ("required", "accepted")
 """Whether judged numbers need a calibration that holds, or pass without one."""
-UNDECIDED = ("pass", "fail")
-"""What an undecided gate may count as."""
-GATE_KEYS = ("baseline", "margin", "undecided")
 _NUMBERS: Mapping[str, Range] = {"timeout": SECONDS, "retries": RETRIES, "time-limit": SECONDS}
 _PLACE = re.compile(r"at line (\d+), column (\d+)")
 
@@ -34,21 +32,6 @@ class ProjectModel:
     id: str
     path: str
     line: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class ProjectGate:
-    """What a project says of its gate: `[tool.evenhand.gate]`. What it does not say is None, or empty.
-
-    Attributes:
-        baseline: The file, absolute.
-        margin: How much worse is accepted.
-        undecided: `pass` or `fail`.
-    """
-
-    baseline: str = ""
-    margin: float | None = None
-    undecided: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +57,7 @@ class Project:
     time_limit_s: float | None = None
     thresholds: Mapping[str, float] = field(default_factory=dict[str, float])
     calibrated: str = ""
-    gate: ProjectGate = ProjectGate()
+    gate: GateTerms = field(default_factory=GateTerms)
     lines: Mapping[str, int] = field(default_factory=dict[str, int])
 
 
@@ -206,38 +189,15 @@ class _TableReader:
                 self._lines[name] = self._line(name)
         return thresholds
 
-    def _gate(self, table: object) -> ProjectGate:
-        if table is None:
-            return ProjectGate()
-        if not isinstance(table, Mapping):
-            hint = "Write [tool.evenhand.gate], and margin = 0.03 below it."
-            self._problem("gate", f"gate is {table!r}, not a table", hint)
-            return ProjectGate()
-        keys = cast("Mapping[str, object]", table)
-        for key in keys:
-            if key not in GATE_KEYS:
-                hint = did_you_mean(key, GATE_KEYS, f"There are: {', '.join(GATE_KEYS)}.")
-                self._problem(f"gate.{key}", f"[tool.evenhand.gate] has no '{key}'", hint)
-            else:
+    def _gate(self, table: object) -> GateTerms:
+        if isinstance(table, Mapping):
+            for key in cast("Mapping[str, object]", table):
                 self._lines[f"gate.{key}"] = self._line(f"gate.{key}")
-        baseline, margin = keys.get("baseline", ""), keys.get("margin")
-        if not isinstance(baseline, str):
-            what = f"gate.baseline is {baseline!r}, not the name of a file"
-            self._problem("gate.baseline", what, 'Write baseline = "evals/baseline.evn".')
-            baseline = ""
-        problem = MARGIN.problem("gate.margin", margin)
-        if problem:
-            self._problem("gate.margin", problem, "Write margin = 0.03.")
-            margin = None
-        undecided = keys.get("undecided", "")
-        if undecided and undecided not in UNDECIDED:
-            what = f"gate.undecided is {undecided!r}"
-            self._problem("gate.undecided", what, "Write pass or fail, or leave it out (exit 3).")
-        return ProjectGate(
-            str(Path(self._path).parent / baseline) if baseline else "",
-            cast("float | None", margin),
-            str(undecided),
-        )
+
+        def tell(key: str, what: str, hint: str) -> None:
+            self._problem(f"gate.{key}" if key else "gate", f"[tool.evenhand]: {what}", hint)
+
+        return read_gate_terms(table, tell).within(Path(self._path).parent)
 
     def _problem(self, key: str, what: str, hint: str) -> None:
         self._problems.append(Problem(self._path, self._line(key), 0, what, hint))

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast
 
+from evenhand.core.gate_terms import GateTerms, read_gate_terms
 from evenhand.core.names import did_you_mean
 from evenhand.core.plan import CALL_LIMIT_S, RunOptions, Selection
 from evenhand.core.ranges import CONCURRENCY, MILLISECONDS, PERCENT, REPEATS, Range
@@ -33,7 +34,7 @@ KEYS = frozenset(
     """
     $schema description tags prompts providers targets tests scenarios defaultTest outputPath sharing env
     nunjucksFilters derivedMetrics extensions metadata evaluateOptions commandLineOptions tracing redteam
-    writeLatestResults promptCompat
+    writeLatestResults promptCompat evenhand
     """.split()
 )
 _HOLDS_TESTS = frozenset({"tests", "scenarios", "defaultTest"})
@@ -248,8 +249,29 @@ def _run_options(
         delay_s=(delay or 0.0) / 1000,
         outputs=tuple(str(folder / str(path)) for path in paths),
         pass_rate=1.0 if rate is None else rate / 100,
+        gates=_gates(value.get("evenhand"), at, findings),
     )
     return run_options, whole("repeat", REPEATS) or 1
+
+
+def _gates(table: object, at: At, findings: Findings) -> tuple[GateTerms, ...]:
+    """What a gate goes by, of the key `evenhand`: the only one that is ours."""
+    if table is None:
+        return ()
+    keys = cast("Mapping[str, object]", table) if isinstance(table, Mapping) else None
+    if keys is None:
+        findings.problem(at("evenhand"), f"evenhand is {_short(table)}, not an object")
+        return ()
+    for key in keys:
+        if key != "gate":
+            hint = did_you_mean(key, ("gate",), "There is: gate.")
+            findings.hint(at("evenhand", key), f"unknown key '{key}' is not used", hint)
+
+    def tell(key: str, what: str, hint: str) -> None:
+        findings.problem(at("evenhand", "gate", *filter(None, [key])), what, hint)
+
+    terms = read_gate_terms(keys.get("gate"), tell)
+    return () if terms == GateTerms() else (terms.within(at().file.parent),)
 
 
 def _short(value: object) -> str:

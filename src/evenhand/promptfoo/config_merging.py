@@ -21,6 +21,7 @@ _MAPPINGS = (
     "metadata",
     "nunjucksFilters",
     "assertionTemplates",
+    "evenhand",
 )
 
 

@@ -212,7 +212,12 @@ def _nearest(name: str, known: Sequence[str]) -> str:
 def _unfinished(side: Side) -> Iterator[str]:
     meta = side.run.meta
     settled = side.run.totals().trials
-    if settled < meta.planned:
+    if meta.status == "decided":
+        yield (
+            f"{short_id(meta.id)} stopped as soon as it was decided, after {settled:,} of {meta.planned:,} trials:"
+            " the intervals and p-values here do not allow for that"
+        )
+    elif settled < meta.planned:
         warning = f"{short_id(meta.id)} did not finish: {settled:,} of {meta.planned:,} trials"
         if "asked" in meta.settings:
             warning += (

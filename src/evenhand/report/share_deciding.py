@@ -91,7 +91,7 @@ class ShareDecider:
         )
         return (
             f"stopped after {done:,} of {count(of, 'case')}: the pass rates {word};"
-            f" all of them would say otherwise in at most {ALPHA:.0%} of such runs"
+            f" all of them would say otherwise in at most {100 * ALPHA:g} % of such runs"
         )
 
     def record(self) -> Mapping[str, Any]:
