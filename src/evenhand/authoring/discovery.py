@@ -12,6 +12,7 @@ from hashlib import blake2b
 from pathlib import Path
 from types import ModuleType
 
+from evenhand.authoring.eval_paths import ENDINGS, PATTERN, split_line
 from evenhand.authoring.evalset import EvalSet
 from evenhand.authoring.failed_imports import problems_beside
 from evenhand.authoring.project_code import project_of
@@ -22,9 +23,6 @@ from evenhand.engine.importing import within_limit
 from evenhand.engine.local_imports import look_first_in
 from evenhand.providers.catalog import create
 
-PATTERN = "*_evals.py"
-ENDINGS = ("_evals.py", "_eval.py")
-"""How eval files end; the first one is what we write."""
 SETUP = "setup.py"
 
 
@@ -35,25 +33,6 @@ class Discovered:
     sets: list[EvalSet] = field(default_factory=list[EvalSet])
     lines: list[tuple[Path, int]] = field(default_factory=list["tuple[Path, int]"])
     problems: list[Problem] = field(default_factory=list[Problem])
-
-
-def is_evals(path: str) -> bool:
-    """Whether a path on the command line means eval sets: a Python file, with a line or without, or a folder."""
-    name, _ = split_line(path)
-    file = Path(name)
-    if file.suffix == ".py":
-        return True
-    if not file.is_dir() or any(file.glob("promptfooconfig.*")):
-        return False
-    return any(
-        any(file.glob(f"*{end}")) or any((file / "evals").rglob(f"*{end}")) for end in ENDINGS
-    )
-
-
-def split_line(path: str) -> tuple[str, int | None]:
-    """`file.py:41` as the file and the line; None for no line."""
-    name, colon, line = path.rpartition(":")
-    return (name, int(line)) if colon and line.isdigit() and name.endswith(".py") else (path, None)
 
 
 def find(paths: Sequence[str]) -> Discovered:

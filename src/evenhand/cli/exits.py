@@ -15,10 +15,10 @@ from evenhand.core.errors import (
 )
 from evenhand.core.ranges import EXIT_CODE
 from evenhand.core.run import RunStatus, VerdictWord
-from evenhand.stats.paired import Word
 
 if TYPE_CHECKING:
     from evenhand.report.gate_results import Gate
+    from evenhand.stats.paired import Word
 
 PASSED = 0
 FAILED = 1

@@ -127,7 +127,7 @@ class Asked:
     @property
     def folder(self) -> Path:
         """The first path's, or, for eval files in `evals`, the one above: it keeps the runs, and has offline.jsonl."""
-        from evenhand.authoring.discovery import split_line
+        from evenhand.authoring.eval_paths import split_line
 
         path = Path(split_line(self.paths[0])[0])
         folder = path if path.is_dir() else path.parent
@@ -248,7 +248,7 @@ class Asked:
     def _is_evals(path: str) -> bool:
         if path.endswith((".yaml", ".yml", ".json")):
             return False
-        from evenhand.authoring.discovery import is_evals
+        from evenhand.authoring.eval_paths import is_evals
 
         return is_evals(path)
 

@@ -87,13 +87,12 @@ def show(
         from evenhand.report.findings import findings  # noqa: PLC0415 (imported on use)
         from evenhand.report.slices import slice_lines  # noqa: PLC0415 (imported on use)
         from evenhand.report.table import table_lines  # noqa: PLC0415 (imported on use)
-        from evenhand.report.trust_lines import judged_lines  # noqa: PLC0415 (imported on use)
 
         grid = Grid(run)
         sentences = [line for text in findings(run, grid) for line in _wrapped(text, width)]
         for block in (
             table_lines(run, grid, width, ink),
-            judged_lines(run, grid.names, width),
+            _judged_lines(run, grid.names, width),
             slice_lines(run, grid.names, width),
             classification_lines(run, grid.names, width),
             failure_lines(run, grid, width, ink),
@@ -103,6 +102,15 @@ def show(
                 lines += [*block, ""]
     lines += _summary(run, totals, grid, width, ink)
     put(out, "\n".join(lines) + "\n")
+
+
+def _judged_lines(run: RunFile, names: Sequence[str], width: int) -> list[str]:
+    """What judges said, and what it is worth; nothing where none was asked."""
+    if not (sum(run.judge_calls()) or "imported" in run.meta.settings):
+        return []
+    from evenhand.report.trust_lines import judged_lines  # noqa: PLC0415 (imported on use)
+
+    return judged_lines(run, names, width)
 
 
 def show_trial(

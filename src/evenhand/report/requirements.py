@@ -13,7 +13,6 @@ from typing import Any, Literal, cast
 
 from evenhand.core.requirement import PASSED, Requirement
 from evenhand.core.run import Totals, VerdictWord, verdict
-from evenhand.report.calibrated import unchecked
 from evenhand.report.means import known_scale, mean_of
 from evenhand.report.rates import share_in
 from evenhand.stats.tallies import Tally, rate_of
@@ -76,8 +75,10 @@ def verdict_of(run: RunFile, totals: Totals | None = None) -> VerdictWord:
         totals: Its counts, where they are known already.
     """
     word = _verdict_of(run, totals or run.totals())
-    if word == "passed" and run.meta.settings.get("calibrated") == "required" and unchecked(run):
-        return "undecided"
+    if word == "passed" and run.meta.settings.get("calibrated") == "required":
+        from evenhand.report.calibrated import unchecked  # noqa: PLC0415 (most runs need none of it)
+
+        return "undecided" if unchecked(run) else word
     return word
 
 

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from evenhand import EvalSet, run
-from evenhand.authoring.discovery import find, is_evals
+from evenhand.authoring.discovery import find
+from evenhand.authoring.eval_paths import is_evals
 from evenhand.core.errors import ConfigError
 from evenhand.core.run import TrialResult
 from evenhand.scorers import CLARITY, Contains, Rating, nDCG

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from evenhand.authoring.dataset import Dataset
-from evenhand.authoring.discovery import find, is_evals, split_line
+from evenhand.authoring.discovery import find
+from evenhand.authoring.eval_paths import is_evals, split_line
 from evenhand.authoring.evalset import EvalSet
 from evenhand.authoring.plan import plan_of
 from evenhand.authoring.prompt import Prompt

@@ -1,0 +1,28 @@
+"""Which paths on the command line mean eval sets: asked of every path, and no set is needed to answer."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+PATTERN = "*_evals.py"
+ENDINGS = ("_evals.py", "_eval.py")
+"""How eval files end; the first one is what we write."""
+
+
+def is_evals(path: str) -> bool:
+    """Whether a path on the command line means eval sets: a Python file, with a line or without, or a folder."""
+    name, _ = split_line(path)
+    file = Path(name)
+    if file.suffix == ".py":
+        return True
+    if not file.is_dir() or any(file.glob("promptfooconfig.*")):
+        return False
+    return any(
+        any(file.glob(f"*{end}")) or any((file / "evals").rglob(f"*{end}")) for end in ENDINGS
+    )
+
+
+def split_line(path: str) -> tuple[str, int | None]:
+    """`file.py:41` as the file and the line; None for no line."""
+    name, colon, line = path.rpartition(":")
+    return (name, int(line)) if colon and line.isdigit() and name.endswith(".py") else (path, None)
