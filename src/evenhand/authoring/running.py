@@ -111,7 +111,7 @@ def shown(plan: Plan, wanted: bool | None) -> Iterator[ShowProgress | None]:
     if err is None or not (live if wanted is None else wanted):
         yield None
         return
-    from evenhand.report.console import heading  # noqa: PLC0415 (only where somebody looks)
+    from evenhand.report.heading import heading  # noqa: PLC0415 (only where somebody looks)
     from evenhand.report.progress import Progress  # noqa: PLC0415 (imported on use)
 
     progress = Progress(err, live)

@@ -147,7 +147,7 @@ def settle(
         replayed: Whether replies come from a script.
     """
     from evenhand.engine import door
-    from evenhand.report.console import heading, problem_lines
+    from evenhand.report.heading import heading, problem_lines
 
     for line in problem_lines(plan.hints):
         tell(line)
@@ -196,7 +196,7 @@ def _teller(plan: Plan, out: TextIO, progress: Progress | None) -> Callable[[Tri
 
 def _resumed(in_doubt: Sequence[CallRecord], last_words: Sequence[str]) -> None:
     """Said before anything is run: the same code may end this session as well."""
-    from evenhand.report.console import doubt_lines
+    from evenhand.report.heading import doubt_lines
 
     for line in doubt_lines(in_doubt, last_words):
         tell(line)
