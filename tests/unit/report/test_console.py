@@ -17,13 +17,12 @@ from evenhand.core.run import CallEnd, CallRecord, CallStart, TrialError
 from evenhand.core.score import Outcome
 from evenhand.core.variant import Variant
 from evenhand.report.console import (
-    doubt_lines,
     estimate_lines,
     estimate_row,
     list_lines,
-    problem_lines,
     show,
 )
+from evenhand.report.heading import doubt_lines, problem_lines
 from evenhand.report.words import columns
 from evenhand.store.catalogue import ListedRun, find
 from evenhand.store.runfile import RunFile
