@@ -5,7 +5,7 @@ import vectors from "../../tests/vectors/intervals.json";
 import { binned, binsOf, reach } from "../src/model/histogram";
 import onScale from "../../tests/vectors/bounded.json";
 import { meanOnScale } from "../src/model/bounded";
-import { intervalOfRates, meanOfSums, tQuantile, wilson, type Cluster } from "../src/model/interval";
+import { intervalOfRates, meanOfSums, shareSequence, tQuantile, wilson, type Cluster } from "../src/model/interval";
 import { meanOf } from "../src/model/mean";
 import { rateOf } from "../src/model/rate";
 
@@ -23,6 +23,14 @@ test("Student's quantiles are the same", () => {
 
 test("Wilson's intervals are the same", () => {
   for (const { of, is } of vectors.wilson) near(wilson(of[0]!, of[1]!), is, of);
+});
+
+test("intervals that hold however often one looks are the same", () => {
+  for (const { of, is } of vectors.share_sequence) near(shareSequence(of[0]!, of[1]!), is, of, 1e-7);
+  const of = { passed: [1, 1, 0, 1], failed: [0, 0, 1, 0], errors: [0, 0, 0, 0] };
+  const stopped = rateOf(of, true)!;
+  near([stopped.low, stopped.high], shareSequence(3, 1), of);
+  assert.ok(stopped.low < rateOf(of)!.low);
 });
 
 test("means on a known scale have the same intervals, and one that is off it has none", () => {

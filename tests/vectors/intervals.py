@@ -9,6 +9,7 @@ from typing import Any
 
 from evenhand.stats.interval import CONFIDENCE, mean_of_sums, wilson
 from evenhand.stats.paired import FEWEST, Differences
+from evenhand.stats.sequential import share_sequence
 from evenhand.stats.student import t_quantile
 
 FILE = Path(__file__).with_name("intervals.json")
@@ -44,6 +45,9 @@ def vectors() -> dict[str, list[dict[str, Any]]]:
     return {
         "t_quantile": [{"df": df, "is": t_quantile(CONFIDENCE, df)} for df in degrees],
         "wilson": [{"of": pair, "is": wilson(*pair)} for pair in pairs],
+        "share_sequence": [
+            {"of": [yes, n - yes], "is": share_sequence(yes, n - yes)} for yes, n in pairs
+        ],
         "mean_of": [{"of": each, "is": _mean(each)} for each in sums],
         "differences_of_rates": [
             {"repeats": repeats, "of": each, "is": _difference(each, repeats)}

@@ -18,6 +18,29 @@ export function wilson(successes: number, n: number): [low: number, high: number
   ];
 }
 
+/**
+ * An interval of a mean of items from 0 to 1 that holds however often one looks: `share_sequence` of `stats/sequential.py`.
+ * Source: Robbins (1970), doi:10.1214/aoms/1177696786.
+ */
+export function shareSequence(successes: number, failures: number): [low: number, high: number] {
+  const n = successes + failures;
+  if (n === 0) return [0, 1];
+  const bound = logGamma(1 + successes) + logGamma(1 + failures) - logGamma(2 + n) + Math.log(1 - CONFIDENCE);
+  const times = (count: number, log: number): number => (count === 0 ? 0 : count * log);
+  const outside = (share: number): boolean => times(successes, Math.log(share)) + times(failures, Math.log1p(-share)) <= bound;
+  const end = (from: number, beyond: number): number => {
+    if (!outside(beyond)) return beyond;
+    let inside = from;
+    for (let i = 0; i < 60; i++) {
+      const middle = (inside + beyond) / 2;
+      if (outside(middle)) beyond = middle;
+      else inside = middle;
+    }
+    return (inside + beyond) / 2;
+  };
+  return [end(successes / n, 0), end(successes / n, 1)];
+}
+
 export type Cluster = readonly [total: number, n: number];
 
 /** The same in two columns, for many of them: [totals[i], sizes[i]] is a cluster; one of size 0 is none. */

@@ -31,6 +31,11 @@ export function meanOf(sums: Sums, scale: Scale | undefined, floor = -Infinity):
   return { value, low: Math.max(floor, lowest?.low ?? NaN), high: highest?.high ?? null, n };
 }
 
+/** A mean without its interval, of a run that stopped as soon as it was decided: none allows for that. */
+export function looked(mean: Mean | null, stopped: boolean): Mean | null {
+  return mean === null || !stopped ? mean : { ...mean, low: null, high: null };
+}
+
 /** The mean over cases, each of which counts once, of how many, and the lowest and highest of them; NaN for none. */
 export function middleOf({ totals, sizes }: Clusters): { readonly value: number; readonly n: number; readonly low: number; readonly high: number } {
   let [sum, n, low, high] = [0, 0, Infinity, -Infinity];

@@ -5,6 +5,7 @@
  */
 import type { RateInterval } from "../data/source";
 import { meanOnScale, SHARES } from "./bounded";
+import { shareSequence } from "./interval";
 
 /** A number that errors may leave open; without errors both ends are the same. */
 export interface Span {
@@ -26,8 +27,12 @@ export interface Tallies {
   readonly errors: ArrayLike<number>;
 }
 
-/** The rate over cases; undefined for none. */
-export function rateOf({ passed, failed, errors }: Tallies): Rate | undefined {
+/**
+ * The rate over cases; undefined for none.
+ *
+ * @param stopped The run stopped as soon as it was decided: the interval is one that allows for having looked.
+ */
+export function rateOf({ passed, failed, errors }: Tallies, stopped = false): Rate | undefined {
   const [least, most] = [new Float64Array(passed.length), new Float64Array(passed.length)];
   let [n, broken] = [0, 0];
   for (let i = 0; i < passed.length; i++) {
@@ -40,7 +45,11 @@ export function rateOf({ passed, failed, errors }: Tallies): Rate | undefined {
   const lowest = meanOnScale(least.subarray(0, n), SHARES);
   const highest = broken === 0 ? lowest : meanOnScale(most.subarray(0, n), SHARES);
   if (lowest === undefined || highest === undefined) return undefined;
-  return { least: lowest.value, most: highest.value, low: lowest.low, high: highest.high, n };
+  const span = { least: lowest.value, most: highest.value };
+  if (!stopped) return { ...span, low: lowest.low, high: highest.high, n };
+  const [low] = shareSequence(span.least * n, (1 - span.least) * n);
+  const [, high] = shareSequence(span.most * n, (1 - span.most) * n);
+  return { ...span, low, high, n };
 }
 
 /** A rate as it came from a server, or out of a report. */

@@ -1,7 +1,7 @@
 /** What each case came to in each column, in one measure: what charts are drawn from. */
 import type { Variant } from "../data/source";
 import { measured } from "./filter";
-import { meanOf, type Mean } from "./mean";
+import { looked, meanOf, type Mean } from "./mean";
 import { NUMBERS, WORDS, quoted } from "./query";
 import { rateOf, type Rate } from "./rate";
 import { scaleIn } from "./scale";
@@ -62,7 +62,7 @@ export function rowsOf(table: Table, chosen: Uint8Array): Uint8Array {
 }
 
 /** Each column's values, over the rows that count. */
-export function seriesOf(table: Table, columns: readonly Variant[], { name, metric }: Measured, rows: Uint8Array): Series[] {
+export function seriesOf(table: Table, columns: readonly Variant[], { name, metric }: Measured, rows: Uint8Array, stopped = false): Series[] {
   const all = measured(table, { name, metric, column: -1 }, {});
   const passed = !metric && name === "passed";
   const found = Array.from({ length: table.variantCount }, () => ({
@@ -90,8 +90,8 @@ export function seriesOf(table: Table, columns: readonly Variant[], { name, metr
     column.sizes[row]!++;
   }
   return found.map(({ values, n, sums, sizes, broken, errors, without }, i) => {
-    const mean = passed ? null : meanOf({ totals: sums, sizes, errors: broken }, scaleIn(table, columns[i], { name, metric }), FLOORED.includes(name) && !metric ? 0 : -Infinity);
-    const rate = passed ? rateOf({ passed: sums, failed: sizes.map((size, row) => size - sums[row]!), errors: broken }) : undefined;
+    const mean = passed ? null : looked(meanOf({ totals: sums, sizes, errors: broken }, scaleIn(table, columns[i], { name, metric }), FLOORED.includes(name) && !metric ? 0 : -Infinity), stopped);
+    const rate = passed ? rateOf({ passed: sums, failed: sizes.map((size, row) => size - sums[row]!), errors: broken }, stopped) : undefined;
     for (let row = 0; row < sums.length; row++) sums[row] = sizes[row] ? sums[row]! / sizes[row]! : NaN;
     return { values: values.subarray(0, n), means: sums, mean, rate, errors, without };
   });

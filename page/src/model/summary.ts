@@ -1,7 +1,7 @@
 /** What each column comes to over the rows that are shown: the same numbers as on the command line, for any choice. */
 import type { Variant } from "../data/source";
 import type { Scale } from "./bounded";
-import { meanOf, middleOf, type Mean, type Sums } from "./mean";
+import { looked, meanOf, middleOf, type Mean, type Sums } from "./mean";
 import { rateOf, type Rate } from "./rate";
 import { scaleIn } from "./scale";
 import { ERROR, FAIL, NOT_APPLICABLE, PASS, type Table } from "./table";
@@ -64,8 +64,8 @@ class Tally {
   }
 }
 
-/** Each column's summary; `rows` has 1 for each row that counts. */
-export function summaries(table: Table, columns: readonly Variant[], rows: Uint8Array): ColumnSummary[] {
+/** Each column's summary; `rows` has 1 for each row that counts. `stopped`: the run stopped as soon as it was decided. */
+export function summaries(table: Table, columns: readonly Variant[], rows: Uint8Array, stopped = false): ColumnSummary[] {
   const tallies = Array.from({ length: table.variantCount }, () => new Tally(rows.length));
   const { row: rowOf, variant, outcome, score, latency, met, asked, tokensIn, tokensOut, cost } = table;
   for (let i = 0; i < table.size; i++) {
@@ -87,7 +87,7 @@ export function summaries(table: Table, columns: readonly Variant[], rows: Uint8
   }
   const metrics = table.metricNames.slice(0, METRICS).map((name) => ({ name, means: metricMeans(table, name, rows) }));
   return tallies.map((tally, i) => ({
-    ...summary(tally, scaleIn(table, columns[i], SCORE)),
+    ...summary(tally, scaleIn(table, columns[i], SCORE), stopped),
     metrics: metrics.flatMap(({ name, means }) => (means[i]!.n === 0 ? [] : [{ name, value: means[i]!.value, n: means[i]!.n }])),
   }));
 }
@@ -104,13 +104,13 @@ const METRICS = 24; // of which the heads have means: more are no longer read
 
 const SCORE = { name: "score", metric: false };
 
-function summary(tally: Tally, scale: Scale | undefined): Omit<ColumnSummary, "metrics"> {
+function summary(tally: Tally, scale: Scale | undefined, stopped: boolean): Omit<ColumnSummary, "metrics"> {
   const { outcomes, cost, met, asked, tokensIn, tokensOut } = tally;
   return {
     outcomes, met, asked, tokensIn, tokensOut,
-    rate: rateOf(tally) ?? null,
-    score: meanOf(tally.scores, scale),
-    latency: meanOf(tally.latencies, undefined, 0),
+    rate: rateOf(tally, stopped) ?? null,
+    score: looked(meanOf(tally.scores, scale), stopped),
+    latency: looked(meanOf(tally.latencies, undefined, 0), stopped),
     cost: Number.isNaN(cost) ? null : cost,
   };
 }

@@ -97,7 +97,7 @@ function Views({ source, state, go, head, table, progress, missed }: ViewsProps)
   const awaited = state.base !== "" && against.baseline === undefined && against.problem === undefined;
   const selection = useSelection({ source, head, table, progress, state, baseline: against.baseline, awaited });
   const { rows, waiting, failure } = selection;
-  const summaries = useLate(() => (table.size === 0 || waiting || failure !== undefined ? [] : summariesOf(table, head.columns, rows)), [table, head, rows, waiting, failure], []);
+  const summaries = useLate(() => (table.size === 0 || waiting || failure !== undefined ? [] : summariesOf(table, head.columns, rows, head.status === "decided")), [table, head, rows, waiting, failure], []);
   const shownTrials = useMemo(() => trialsOf(table, rows, state.hide), [table, rows, state.hide.join()]);
   const hidden = state.blind && state.view !== "matrix" && state.view !== "label";
   return (
