@@ -30,6 +30,9 @@ class CannotBeKnownError(Exception):
     """What an assertion depends on can't be known without running it."""
 
 
+_NOTHING = (None, "", {}, [])
+
+
 def assertions_digest(assertions: Iterable[Assertion | None]) -> str:
     """A digest of these assertions; empty where what they depend on can't be known.
 
@@ -84,7 +87,7 @@ def _identity(assertion: Assertion | None) -> bytes:
         "excusing": sorted(assertion.excusing),
         "more": {k: v for k, v in assertion.more.items() if k not in _HELD_ELSEWHERE},
     }
-    written = encode(parts)
+    written = encode({name: part for name, part in parts.items() if part not in _NOTHING})
     if b"env" in written and has_tags(written.decode("utf-8", "replace")):
         raise CannotBeKnownError  # the environment is filled in
     judge = model_identity(assertion.judge, kind.asks or "generate")

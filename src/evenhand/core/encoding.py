@@ -20,6 +20,7 @@ type_error = "cannot be written as JSON"
 _encoder = msgspec.json.Encoder(order="sorted")
 _as_it_is = msgspec.json.Encoder()
 _decoder = msgspec.json.Decoder()
+_PLAIN = frozenset({str, int, bool, bytes, type(None)})
 
 
 def encode(value: object, *, ordered: bool = True) -> bytes:
@@ -127,10 +128,28 @@ def refuse_nan(value: object) -> None:
 
 
 def _look(value: object) -> None:
+    kind = type(value)
+    if kind is dict:
+        items = cast("Mapping[object, object]", value).values()
+    elif kind is list or kind is tuple:
+        items = cast("Iterable[object]", value)
+    else:
+        _look_closely(value)
+        return
+    for item in items:
+        kind = type(item)
+        if kind in _PLAIN:
+            continue
+        if kind is float:
+            _look_at_number(cast("float", item))
+        else:
+            _look(item)
+
+
+def _look_closely(value: object) -> None:
+    """The same for what is neither of the ordinary types, nor holds only such."""
     if isinstance(value, float):
-        if not math.isfinite(value):
-            msg = f"{value} {type_error}"
-            raise ValueError(msg)
+        _look_at_number(value)
     elif isinstance(value, Mapping):
         for item in cast("Mapping[object, object]", value).values():
             _look(item)
@@ -139,6 +158,12 @@ def _look(value: object) -> None:
             _look(item)
     elif not isinstance(value, (str, bytes, int, type(None))):
         _look(msgspec.to_builtins(value))
+
+
+def _look_at_number(value: float) -> None:
+    if not math.isfinite(value):
+        msg = f"{value} {type_error}"
+        raise ValueError(msg)
 
 
 def _no_constant(name: str) -> object:
