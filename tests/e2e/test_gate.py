@@ -24,7 +24,7 @@ RULES = (
 )
 KEYS = [
     *("schema", "verdict", "results", "asked", "taken", "of", "cost_usd", "stopped"),
-    *("margin", "because", "notes"),
+    *("margin", "because", "notes", "title", "run", "baseline", "status"),
 ]
 
 

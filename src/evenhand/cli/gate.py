@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from evenhand.cli.run_request import Asked
     from evenhand.core.plan import Plan
+    from evenhand.documents.project import ProjectGate
     from evenhand.report.baseline import Baseline
     from evenhand.report.gate_results import Gate
 
@@ -79,6 +80,12 @@ if TYPE_CHECKING:
 @spending_options
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
 @click.option(
+    "--to",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Also write that document to FILE: `evenhand comment` reads it.",
+)
+@click.option(
     "-v",
     "--verbose",
     is_flag=True,
@@ -94,12 +101,7 @@ if TYPE_CHECKING:
 def gate(
     paths: tuple[str, ...],
     baseline: str | None,
-    margin: float | None,
-    undecided: str | None,
-    metrics: tuple[str, ...],
-    lower: tuple[str, ...],
-    offline_in_ci: bool,
-    everything: bool,
+    to: Path | None,
     **options: Any,
 ) -> int:
     """Run evals as `evenhand run` does, compare them with a baseline case by case, and say whether they became worse.
@@ -109,22 +111,57 @@ def gate(
     Exits with 0 if nothing became worse by more than the margin, 1 if something did, 3 if the cases don't decide it,
     and 5 if nothing was compared: a gate never passes on nothing.
     """
-    from evenhand.core.errors import NothingSelected, UsageError
+    from evenhand.core.errors import EvenhandError
+    from evenhand.core.secrets import known, shown
     from evenhand.documents.project import project_for
+    from evenhand.report.gate_results import nothing
+    from evenhand.report.words import clip, near, safe, short_id
+
+    session = Session.of(options)
+    name = near(baseline) if baseline else ""
+    if (
+        to is not None
+    ):  # what an earlier gate left there says nothing of this one, whatever becomes of it
+        _write(to, nothing("the gate did not come to its end", 0.0, name))
+    try:
+        asked = asked_for(paths, options)
+        project = project_for(asked.folder).gate
+        file = baseline or project.baseline
+        name = near(file) if file else ""
+        outcome, signal, broken = _gated(asked, session, file, project, options)
+    except EvenhandError as error:
+        if to is not None:
+            known.learn_environment(os.environ)
+            _write(to, nothing(clip(safe(shown(str(error))), 500), 0.0, name))
+        raise
+    outcome = replace(outcome, baseline=name)
+    if to is not None:
+        _write(to, outcome)
+    code = _printed(outcome, session, options["undecided"] or project.undecided, signal)
+    if outcome.run and outcome.verdict in ("worse", "undecided", "nothing"):
+        tell(f"next: evenhand show {short_id(outcome.run)} --where status:fail,error")
+    return code or (USAGE if broken else code)
+
+
+def _gated(
+    asked: Asked,
+    session: Session,
+    file: str | None,
+    project: ProjectGate,
+    options: Mapping[str, Any],
+) -> tuple[Gate, int, bool]:
+    """What the gate came to, the signal that stopped its run, and whether parts of its files are broken."""
+    from evenhand.core.errors import NothingSelected, UsageError
     from evenhand.report.baseline_file import read_baseline
     from evenhand.report.gate_results import nothing
     from evenhand.report.gating import gate as gated
     from evenhand.report.gating import look_at
     from evenhand.report.taking import FromBaseline
-    from evenhand.report.words import short_id
     from evenhand.store.runfile import RunFile
 
-    session = Session.of(options)
-    asked = asked_for(paths, options)
-    project = project_for(asked.folder).gate
-    file = baseline or project.baseline
-    margin = project.margin if margin is None else margin
-    undecided = undecided or project.undecided
+    given: float | None = options["margin"]
+    margin = project.margin if given is None else given
+    metrics, lower = options["metrics"], options["lower"]
     if not file:
         raise UsageError(
             "there is no baseline to compare with",
@@ -137,7 +174,7 @@ def gate(
         )
     before = read_baseline(Path(file))
     look_at(before, margin, metrics, lower)
-    _look_at_script(before, asked, file, offline_in_ci=offline_in_ci, env=os.environ)
+    _look_at_script(before, asked, file, offline_in_ci=options["offline_in_ci"], env=os.environ)
 
     def prepared(plan: Plan) -> None:
         _look_at_plan(before, plan, file)
@@ -145,22 +182,35 @@ def gate(
         plan.options = replace(plan.options, closing=None, outputs=())
 
     settings = settings_for(asked, session, gate=True)
-    taking = None if everything else FromBaseline(before, str(settings.record.get("script", "")))
+    script = str(settings.record.get("script", ""))
+    taking = None if options["everything"] else FromBaseline(before, script)
     settings = replace(settings, taking=taking)
     try:
         finished, plan = settled(asked, settings, None, session, prepared=prepared)
     except NothingSelected as error:
         tell(safe_text(str(error)))
-        return _printed(nothing(error.message, margin), session, undecided)
+        return nothing(error.message, margin), 0, False
     with RunFile.open(finished.path) as run_file:
         outcome = gated(before, run_file, margin, metrics=metrics, lower=lower)
-        name = short_id(run_file.meta.id)
     if taking is not None:
         outcome = replace(outcome, notes=(*taking.notes(outcome.asked), *outcome.notes))
-    code = _printed(outcome, session, undecided, finished.ending.signal)
-    if outcome.verdict in ("worse", "undecided", "nothing"):
-        tell(f"next: evenhand show {name} --where status:fail,error")
-    return code or (USAGE if plan.broken else code)
+    return outcome, finished.ending.signal, bool(plan.broken)
+
+
+def _write(file: Path, gate: Gate) -> None:
+    """Writes a gate as one JSON document.
+
+    Raises:
+        UsageError: The file cannot be written.
+    """
+    from evenhand.core.errors import UsageError
+    from evenhand.report.document import json_text
+    from evenhand.report.gate_text import document
+
+    try:
+        file.write_text(json_text(document(gate)) + "\n", encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"--to {file} cannot be written: {error.strerror or error}") from error
 
 
 def _look_at_script(

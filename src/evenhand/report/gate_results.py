@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Literal
 
 from evenhand.core.run import RunStatus
@@ -25,6 +26,8 @@ class GateResult:
         compared: What that rests on; None where there was nothing to compare.
         why: Why there was nothing, or why it is decided without a test; empty otherwise.
         more: About how many more cases would decide it; None where that is no advice.
+        where: The file and line that its eval stands in, `path:line`; empty where that is not known.
+        places: By case the place in the plan of its first trial that did not pass, or else of its first.
     """
 
     metric: str
@@ -33,6 +36,8 @@ class GateResult:
     compared: Compared | None = None
     why: str = ""
     more: int | None = None
+    where: str = ""
+    places: Mapping[str, int] = field(default_factory=dict[str, int])
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +54,9 @@ class Gate:
         status: How the run ended.
         notes: What else there is to know, a line each.
         because: Why there is nothing to compare at all; empty where there is something.
+        title: The run's; empty where there was no run.
+        run: The run's id; empty where there was none.
+        baseline: The baseline's file, as it was named; empty where that is not known.
     """
 
     results: tuple[GateResult, ...]
@@ -60,6 +68,9 @@ class Gate:
     status: RunStatus = "finished"
     notes: tuple[str, ...] = ()
     because: str = ""
+    title: str = ""
+    run: str = ""
+    baseline: str = ""
 
     @property
     def verdict(self) -> GateVerdict:
@@ -80,6 +91,6 @@ class Gate:
         )
 
 
-def nothing(why: str, margin: float, of: int = 0) -> Gate:
+def nothing(why: str, margin: float, baseline: str = "") -> Gate:
     """A gate that had nothing to compare."""
-    return Gate((), margin, of=of, because=why)
+    return Gate((), margin, because=why, baseline=baseline)
