@@ -299,7 +299,15 @@ async def test_the_page_on_gates_has_every_key_of_the_document(
     )
     write_baseline(baseline_of(run), tmp_path / "b.evn")
     baseline = read_baseline(tmp_path / "b.evn")
-    documents = [gate_document(gate(baseline, run, 0.05)), gate_document(nothing("no case", 0.05))]
+    trials = [replace(one, outcome="fail") if one.index == 5 else one for one in summaries()]
+    other = await make_run(
+        trials, SUMMARIES, calls=[(CallStart(0, "k", 0, "subject", "m", b"{}", None), None)]
+    )
+    documents = [
+        gate_document(gate(baseline, run, 0.05)),
+        gate_document(gate(baseline, other, 0.05)),
+        gate_document(nothing("no case", 0.05)),
+    ]
     agree("gate-1.md", documents)
     assert {"because", "more_cases"} <= documents[0]["results"][0].keys()
 
