@@ -75,6 +75,11 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "evenhand comment gate.json --pr 12 --key support",
         "evenhand comment gate.json --print",
     ),
+    "history": (
+        "evenhand history",
+        "evenhand history my-evals --last 10",
+        "evenhand history --json",
+    ),
     "init": (
         "evenhand init my-evals",
         "evenhand init my-evals --python",

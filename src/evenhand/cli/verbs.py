@@ -41,6 +41,7 @@ _COMMANDS = {
         "evenhand.cli.comment",
         "Write what a gate came to as one comment on a pull request.",
     ),
+    "history": ("evenhand.cli.history", "Show how pass rate, cost and latency went, run by run."),
     "power": ("evenhand.cli.power", "Say how many cases, repeats or labels a question takes."),
     "label": ("evenhand.cli.label", "Label a random draw of what judges judged."),
     "calibrate": ("evenhand.cli.calibrate", "Compare a run's judges with people's labels."),
