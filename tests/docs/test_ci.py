@@ -27,31 +27,79 @@ def lines(steps: list[Any]) -> list[str]:
     return [step if isinstance(step, str) else step.get("run", "") for step in steps]
 
 
+CALLS = re.compile(r"\bevenhand [a-z][^|\n\"]*")
+"""Our command lines in scripts, up to a pipe, the end of a quoted text, or that of the line."""
+
+
+def called(script: str) -> list[str]:
+    """Reads our command lines in a script as our command line would; the commands that they name."""
+    names: list[str] = []
+    for line in CALLS.findall(script):
+        _, name, *words = shlex.split(line)
+        command = evenhand.get_command(None, name)  # pyright: ignore[reportArgumentType]
+        assert command is not None, line
+        with command.make_context(name, [word for word in words if word != "EXIT"]):
+            names.append(name)
+    return names
+
+
+def needed(steps: list[Any]) -> dict[str, str]:
+    """The permissions that these steps need."""
+    scripts = "\n".join(lines(steps))
+    uses = [step["uses"].partition("@")[0] for step in steps if "uses" in step]
+    wanted: dict[str, str] = {}
+    if "actions/checkout" in uses:
+        wanted["contents"] = "read"
+    if "actions/download-artifact" in uses:
+        wanted["actions"] = "read"
+    if "evenhand comment" in scripts or any(each.endswith("/evenhand") for each in uses):
+        wanted["pull-requests"] = "write"
+    return wanted
+
+
 @pytest.mark.parametrize("text", BLOCKS)
 def test_each_workflow_can_be_pasted(text: str):
-    """Jobs with steps; each call of ours names a command and options that there are."""
+    """Jobs with steps and the permissions that they need; our command lines are such."""
     workflow = yaml.safe_load(text)
     if "jobs" in workflow:
         assert True in workflow, "YAML reads `on` as true"
-        assert workflow["permissions"] == {"contents": "read"}
         (job,) = workflow["jobs"].values()
-        commands = lines(job["steps"])
-        assert all("uses" in step or "run" in step for step in job["steps"])
-        piped = [step for step in job["steps"] if " | " in step.get("run", "")]
-        assert all(step["shell"] == "bash" for step in piped), (
-            "without it, a pipe hides the exit code"
-        )
+        steps = job["steps"]
+        assert workflow["permissions"] == needed(steps)
+        assert all(("uses" in step) != ("run" in step) for step in steps)
+        assert not any(" | " in step.get("run", "") for step in steps), "a pipe hides an exit code"
+        for step in steps:
+            if "evenhand comment" in step.get("run", ""):
+                assert step["env"] == {"GITHUB_TOKEN": "${{ github.token }}"}
+                ours = any("evenhand gate" in line for line in lines(steps))
+                assert ("if" in step) == ours, "a gate that fails is told of, too"
+        called("\n".join(lines(steps)))
+    elif "steps" in workflow:
+        (step,) = workflow["steps"]
+        assert "$" not in step["command"], "Buildkite would fill it in"
+        assert called(step["command"]) == ["comment", "gate"]
     else:
         (job,) = workflow.values()
-        commands = [*job["script"], *job["after_script"]]
         assert not any("|| true" in line for line in job["script"])
-    for line in commands:
-        words = shlex.split(line.partition("|")[0])
-        if words[:1] == ["evenhand"]:
-            command = evenhand.get_command(None, words[1])  # pyright: ignore[reportArgumentType]
-            assert command is not None
-            with command.make_context(words[1], words[2:]):
-                pass
+        assert called("\n".join(job["script"])) == ["gate"]
+        assert called("\n".join(job["after_script"])) == ["comment", "export", "export"]
+
+
+def test_every_command_of_the_page_can_be_typed():
+    """In its shell blocks."""
+    page = (ROOT / "docs" / "ci.md").read_text("utf-8")
+    shell = re.findall(r"^```sh\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    names = [name for script in shell for name in called(script.replace(" > gate.md", ""))]
+    assert {"run", "baseline", "gate", "comment", "export"} <= set(names)
+
+
+def test_a_second_workflow_runs_nothing_of_the_pull_request():
+    """It has rights, so it takes no code from there: no checkout, and no text of the event in a script."""
+    (second,) = [text for text in BLOCKS if "workflow_run:" in text]
+    (job,) = yaml.safe_load(second)["jobs"].values()
+    assert not any("checkout" in step.get("uses", "") for step in job["steps"])
+    assert not any("${{" in step.get("run", "") for step in job["steps"])
+    assert "pull_request_target:" not in "".join(BLOCKS)
 
 
 def test_what_the_page_gives_the_action_is_among_its_inputs():
@@ -78,29 +126,79 @@ def test_no_input_is_part_of_a_script():
         assert "run" not in step or step["shell"] == "bash"
 
 
-@pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash")
-@pytest.mark.parametrize(("code", "more"), [(0, {}), (1, {}), (3, {"MARGIN": "0.05"}), (5, {})])
-def test_the_action_exits_as_the_gate_does(tmp_path: Path, code: int, more: dict[str, str]):
-    """What it prints is in the summary of the job."""
-    gate = ACTION["runs"]["steps"][-1]
-    program = tmp_path / "evenhand"
+def run_step(name: str, folder: Path, code: int, **env: str) -> tuple[int, list[str]]:
+    """Runs a step of the action with an `evenhand` that prints its words; how it exits, and the words."""
+    (step,) = [one for one in ACTION["runs"]["steps"] if one.get("name") == name]
+    program = folder / "evenhand"
     program.write_text(f'#!/bin/sh\nprintf "%s\\n" "$@"\nexit {code}\n')
     program.chmod(0o755)
-    empty = dict.fromkeys(gate["env"], "")
-    env = {
+    whole = {
         **os.environ,
-        **empty,
-        "EVALS": "my evals; $(touch ran)",
-        **more,
-        "PATH": f"{tmp_path}:{os.environ['PATH']}",
-        "GITHUB_STEP_SUMMARY": str(tmp_path / "summary"),
+        **dict.fromkeys(step["env"], ""),
+        **env,
+        "PATH": f"{folder}:{os.environ['PATH']}",
+        "RUNNER_TEMP": str(folder),
+        "GITHUB_STEP_SUMMARY": str(folder / "summary"),
     }
-    script = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", gate["run"]]
+    script = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]]
     done = subprocess.run(
-        script, env=env, cwd=tmp_path, capture_output=True, text=True, check=False
+        script, env=whole, cwd=folder, capture_output=True, text=True, check=False
     )
-    assert done.returncode == code, done.stderr
-    printed = (tmp_path / "summary").read_text().splitlines()
+    return done.returncode, done.stdout.splitlines()
+
+
+needs_bash = pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash")
+
+
+@needs_bash
+@pytest.mark.parametrize(("code", "more"), [(0, {}), (1, {}), (3, {"MARGIN": "0.05"}), (5, {})])
+def test_the_action_exits_as_the_gate_does(tmp_path: Path, code: int, more: dict[str, str]):
+    """And leaves what the comment is made of."""
+    exited, words = run_step("Gate", tmp_path, code, EVALS="my evals; $(touch ran)", **more)
+    assert exited == code
     options = [f"--margin={more['MARGIN']}"] if more else []
-    assert printed == ["gate", "--no-progress", *options, "--", "my evals; $(touch ran)"]
+    file = str(tmp_path / "evenhand-gate.json")
+    assert words == [
+        "gate",
+        "--no-progress",
+        "--to",
+        file,
+        *options,
+        "--",
+        "my evals; $(touch ran)",
+    ]
     assert not (tmp_path / "ran").exists()
+
+
+@needs_bash
+def test_the_action_comments_also_when_the_gate_failed(tmp_path: Path):
+    """Unless there is nothing to say, or nobody wants it: then only the summary is written."""
+    (step,) = [one for one in ACTION["runs"]["steps"] if one.get("name") == "Comment"]
+    assert step["if"] == "${{ !cancelled() }}"
+    assert run_step("Comment", tmp_path, 0, COMMENT="true") == (0, [])
+    file = tmp_path / "evenhand-gate.json"
+    file.write_text("{}")
+    exited, words = run_step(
+        "Comment", tmp_path, 0, COMMENT="true", KEY="a b", REPORT_URL="https://r"
+    )
+    assert (exited, words) == (
+        0,
+        ["comment", "--key=a b", "--report-url=https://r", "--", str(file)],
+    )
+    assert run_step("Comment", tmp_path, 2, COMMENT="true")[0] == 2
+    assert run_step("Comment", tmp_path, 0, COMMENT="false") == (0, [])
+    assert (tmp_path / "summary").read_text().splitlines() == [
+        "comment",
+        "--print",
+        "--",
+        str(file),
+    ]
+
+
+@needs_bash
+def test_what_the_action_calls_can_be_typed():
+    """Each command with its options."""
+    for step in ACTION["runs"]["steps"]:
+        script = re.sub(r'"\$\{options\[@\]\}"', "", step.get("run", ""))
+        for line in re.findall(r"^ *(evenhand .*?)(?: >>.*)?$", script, re.MULTILINE):
+            called(line.replace('"$RUNNER_TEMP/evenhand-gate.json"', "g.json").replace('"', ""))

@@ -39,6 +39,8 @@ from evenhand.report.document import trial_row, write_document
 from evenhand.report.gate_results import Stopping, nothing
 from evenhand.report.gate_text import document as gate_document
 from evenhand.report.gating import gate
+from evenhand.report.history import history
+from evenhand.report.history_text import document as history_document
 from evenhand.report.power import JudgeWorth, Pilot, Power
 from evenhand.report.precedent import Precedent
 from evenhand.report.probe import ATTACK, CONTROL, probe_of, probed_axes
@@ -309,10 +311,33 @@ async def test_the_page_on_gates_has_every_key_of_the_document(
     )
     write_baseline(baseline_of(run), tmp_path / "b.evn")
     baseline = read_baseline(tmp_path / "b.evn")
+    trials = [replace(one, outcome="fail") if one.index == 5 else one for one in summaries()]
+    other = await make_run(
+        trials, SUMMARIES, calls=[(CallStart(0, "k", 0, "subject", "m", b"{}", None), None)]
+    )
     stopped = replace(gate(baseline, run, 0.05), stopping=Stopping(True, 2, 9, 0, ("tone",)))
-    documents = [gate_document(one) for one in (stopped, nothing("no case", 0.05))]
+    documents = [
+        gate_document(stopped),
+        gate_document(gate(baseline, other, 0.05)),
+        gate_document(nothing("no case", 0.05)),
+    ]
     agree("gate-1.md", documents)
     assert {"because", "more_cases"} <= documents[0]["results"][0].keys()
+
+
+async def test_the_page_on_histories_has_every_key_of_the_document(
+    make_run: Make,  # noqa: F811
+    tmp_path: Path,
+):
+    """Runs with changes between them, one that did not finish, and a file that is no run."""
+    runs = [
+        await make_run(summaries(), SUMMARIES),
+        await make_run(summaries(), SUMMARIES, status="interrupted"),
+        await make_run([result(0, case="x"), result(1, case="y", ok=None)]),
+    ]
+    (tmp_path / "bad.db").write_bytes(b"no run")
+    files = [*(run.path for run in runs), tmp_path / "bad.db"]
+    agree("history-1.md", [history_document(history(files))])
 
 
 @pytest.mark.parametrize(
@@ -323,6 +348,7 @@ async def test_the_page_on_gates_has_every_key_of_the_document(
         "check-1.md",
         "calibration-1.md",
         "gate-1.md",
+        "history-1.md",
         "power-1.md",
         "probe-1.md",
         "canary-1.md",

@@ -70,6 +70,16 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "evenhand gate my-evals --metric passed --json",
         "evenhand gate . --undecided fail --max-cost 2",
     ),
+    "comment": (
+        "evenhand comment gate.json",
+        "evenhand comment gate.json --pr 12 --key support",
+        "evenhand comment gate.json --print",
+    ),
+    "history": (
+        "evenhand history",
+        "evenhand history my-evals --last 10",
+        "evenhand history --json",
+    ),
     "init": (
         "evenhand init my-evals",
         "evenhand init my-evals --python",

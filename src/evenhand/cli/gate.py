@@ -85,6 +85,12 @@ if TYPE_CHECKING:
 @spending_options
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
 @click.option(
+    "--to",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Also write that document to FILE: `evenhand comment` reads it.",
+)
+@click.option(
     "-v",
     "--verbose",
     is_flag=True,
@@ -103,10 +109,7 @@ def gate(
     margin: float | None,
     undecided: str | None,
     metrics: tuple[str, ...],
-    lower: tuple[str, ...],
-    offline_in_ci: bool,
-    everything: bool,
-    stop_when_decided: bool,
+    to: Path | None,
     **options: Any,
 ) -> int:
     """Run evals as `evenhand run` does, compare them with a baseline case by case, and say whether they became worse.
@@ -116,33 +119,92 @@ def gate(
     Exits with 0 if nothing became worse by more than the margin, 1 if something did, 3 if the cases don't decide it,
     and 5 if nothing was compared: a gate never passes on nothing.
     """
-    from evenhand.core.errors import NothingSelected
+    from evenhand.core.errors import EvenhandError
+    from evenhand.core.secrets import known, shown
     from evenhand.documents.project import project_for
+    from evenhand.report.gate_results import nothing
+    from evenhand.report.words import clip, near, safe, short_id
+
+    session = Session.of(options)
+    terms = GateTerms(baseline or "", margin, undecided or "", metrics)
+    name = near(baseline) if baseline else ""
+    if to is not None:  # what an earlier gate left there says nothing of this one
+        _write(to, nothing("the gate did not come to its end", 0.0, name))
+    try:
+        asked = asked_for(paths, options)
+        project = project_for(asked.folder).gate
+        ended = _gated(asked, session, terms, project, options)
+    except EvenhandError as error:
+        if to is not None:
+            known.learn_environment(os.environ)
+            _write(to, nothing(clip(safe(shown(str(error))), 500), 0.0, name))
+        raise
+    outcome = ended.outcome
+    if to is not None:
+        _write(to, outcome)
+    code = _printed(outcome, session, ended.terms.undecided, ended.signal)
+    if outcome.run and outcome.verdict in ("worse", "undecided", "nothing"):
+        tell(f"next: evenhand show {short_id(outcome.run)} --where status:fail,error")
+    return code or (USAGE if ended.broken else code)
+
+
+@dataclass(frozen=True, slots=True)
+class _Ended:
+    """A gate that came to its end.
+
+    Attributes:
+        outcome: What it came to.
+        terms: What it went by.
+        signal: The signal that stopped its run; 0 for none.
+        broken: Whether parts of its files are broken.
+    """
+
+    outcome: Gate
+    terms: GateTerms
+    signal: int = 0
+    broken: bool = False
+
+
+def _gated(
+    asked: Asked,
+    session: Session,
+    said: GateTerms,
+    project: GateTerms,
+    options: Mapping[str, Any],
+) -> _Ended:
+    """Runs what is asked for, and compares it.
+
+    Args:
+        asked: What is run.
+        session: What may be spent, and how fast.
+        said: What the command line says of the gate.
+        project: What the project does.
+        options: The command's other options.
+    """
+    from evenhand.core.errors import NothingSelected
     from evenhand.report.baseline_file import read_baseline
     from evenhand.report.gate_results import nothing
     from evenhand.report.taking import FromBaseline
-    from evenhand.report.words import short_id
+    from evenhand.report.words import near
     from evenhand.store.runfile import RunFile
 
-    session = Session.of(options)
-    asked = asked_for(paths, options)
-    said = GateTerms(baseline or "", margin, undecided or "", metrics)
-    project = project_for(asked.folder).gate
     gatings: list[_Gating] = []
+    in_ci: bool = options["offline_in_ci"]
     if said.baseline:  # what is wrong with it is said even where the evals cannot be read
         before = read_baseline(Path(said.baseline))
-        _look_at_script(before, said.baseline, asked, offline_in_ci=offline_in_ci, env=os.environ)
+        _look_at_script(before, said.baseline, asked, offline_in_ci=in_ci, env=os.environ)
 
     def prepared(plan: Plan, settings: Settings) -> Settings:
-        gating = _Gating.of(said.over(_terms_of(plan, said)).over(project), lower)
+        gating = _Gating.of(said.over(_terms_of(plan, said)).over(project), options["lower"])
         file = gating.terms.baseline
-        _look_at_script(gating.before, file, asked, offline_in_ci=offline_in_ci, env=os.environ)
+        _look_at_script(gating.before, file, asked, offline_in_ci=in_ci, env=os.environ)
         _look_at_plan(gating, plan)
         # What is only a part of a run, or is taken from another one, is no evidence, and nobody's results.
         plan.options = replace(plan.options, closing=None, outputs=())
-        if not everything and plan.options.cache:  # without a cache, fresh answers are wanted
+        # Without a cache, fresh answers are wanted.
+        if not options["everything"] and plan.options.cache:
             gating.taking = FromBaseline(gating.before, str(settings.record.get("script", "")))
-        if stop_when_decided:
+        if options["stop_when_decided"]:
             gating.decider = gating.stopping(plan, asked.selection.seed)
             if gating.decider.hint:
                 tell(gating.decider.hint)
@@ -155,15 +217,29 @@ def gate(
     except NothingSelected as error:
         tell(safe_text(str(error)))
         terms = gatings[0].terms if gatings else said.over(project)
-        return _printed(nothing(error.message, terms.margin or 0.0), session, terms.undecided)
+        name = near(terms.baseline) if terms.baseline else ""
+        return _Ended(nothing(error.message, terms.margin or 0.0, name), terms)
     (gating,) = gatings
     with RunFile.open(finished.path) as run_file:
         outcome = gating.outcome(run_file)
-        name = short_id(run_file.meta.id)
-    code = _printed(outcome, session, gating.terms.undecided, finished.ending.signal)
-    if outcome.verdict in ("worse", "undecided", "nothing"):
-        tell(f"next: evenhand show {name} --where status:fail,error")
-    return code or (USAGE if plan.broken else code)
+    outcome = replace(outcome, baseline=near(gating.terms.baseline))
+    return _Ended(outcome, gating.terms, finished.ending.signal, bool(plan.broken))
+
+
+def _write(file: Path, gate: Gate) -> None:
+    """Writes a gate as one JSON document.
+
+    Raises:
+        UsageError: The file cannot be written.
+    """
+    from evenhand.core.errors import UsageError
+    from evenhand.report.document import json_text
+    from evenhand.report.gate_text import document
+
+    try:
+        file.write_text(json_text(document(gate)) + "\n", encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"--to {file} cannot be written: {error.strerror or error}") from error
 
 
 def _terms_of(plan: Plan, said: GateTerms) -> GateTerms:

@@ -11,7 +11,7 @@ GROUPS: Mapping[str, str] = {
     "filter_providers filter_failing filter_failing_only filter_errors_only names case tag repeat configs everything",
     "Models": "model grader offline offline_in_ci definitions delay env_files",
     "Spending and limits": "concurrency max_cost no_cache retries time_limit",
-    "Output": "outputs as_json calls verbose no_table no_progress no_write description",
+    "Output": "outputs to as_json calls verbose no_table no_progress no_write description",
     "Verdict and exit code": "baseline margin undecided metrics lower at_least stop_when_decided calibrated strict "
     "exit_zero promptfoo_exit_codes fail_on_empty",
     "Earlier runs": "resumed retry_errors",

@@ -37,6 +37,11 @@ _COMMANDS = {
     ),
     "baseline": ("evenhand.cli.baseline", "Write a run as a baseline that `gate` compares with."),
     "gate": ("evenhand.cli.gate", "Run, and say whether it became worse than a baseline."),
+    "comment": (
+        "evenhand.cli.comment",
+        "Write what a gate came to as one comment on a pull request.",
+    ),
+    "history": ("evenhand.cli.history", "Show how pass rate, cost and latency went, run by run."),
     "power": ("evenhand.cli.power", "Say how many cases, repeats or labels a question takes."),
     "label": ("evenhand.cli.label", "Label a random draw of what judges judged."),
     "calibrate": ("evenhand.cli.calibrate", "Compare a run's judges with people's labels."),

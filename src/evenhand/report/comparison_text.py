@@ -142,7 +142,7 @@ def because(result: Compared, comparison: ComparedRuns) -> str:
 def below(result: Compared) -> Iterator[str]:
     """What there is to know of a result: its levels, what changed, and what was left out."""
     if result.first_range is not None and result.second_range is not None:
-        gains = sum(_better(result, change) for change in result.changed)
+        gains = sum(is_better(result, change) for change in result.changed)
         less = ", less is better" if result.lower else ""
         open_ = f", {len(result.unsettled):,} open" if result.unsettled else ""
         yield (
@@ -153,7 +153,7 @@ def below(result: Compared) -> Iterator[str]:
     width = max((len(_short(c.name)) for c in result.changed[:CHANGES]), default=0)
     for change in result.changed[:CHANGES]:
         yield (
-            f"{'✓' if _better(result, change) else '✗'} {_short(change.name):<{width}}  "
+            f"{'✓' if is_better(result, change) else '✗'} {_short(change.name):<{width}}  "
             f"{level(result, change.first_range)} → {level(result, change.second_range)}"
         )
     if len(result.changed) > CHANGES:
@@ -177,7 +177,7 @@ def below(result: Compared) -> Iterator[str]:
         yield "! not judged alike: {} in the first, {} in the second".format(*note)
 
 
-def _better(result: Compared, change: CaseChange) -> bool:
+def is_better(result: Compared, change: CaseChange) -> bool:
     """Which way a case changed; those that errors leave open are not among the changes."""
     return (change.difference_range.least > 0) != result.lower
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Literal
 
 from evenhand.core.run import RunStatus
@@ -27,6 +28,8 @@ class GateResult:
         more: About how many more cases would decide it; None where that is no advice.
         at_worst: How much worse it may be, at the level of the test: more than the margin unless it is not worse.
             None where nothing was tested.
+        where: The file and line that its eval stands in, `path:line`; empty where that is not known.
+        places: By case the place in the plan of its first trial that did not pass, or else of its first.
     """
 
     metric: str
@@ -36,6 +39,8 @@ class GateResult:
     why: str = ""
     more: int | None = None
     at_worst: float | None = None
+    where: str = ""
+    places: Mapping[str, int] = field(default_factory=dict[str, int])
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +77,9 @@ class Gate:
         notes: What else there is to know, a line each.
         because: Why there is nothing to compare at all; empty where there is something.
         stopping: What became of it where it was to stop early; None where it was not.
+        title: The run's; empty where there was no run.
+        run: The run's id; empty where there was none.
+        baseline: The baseline's file, as it was named; empty where that is not known.
     """
 
     results: tuple[GateResult, ...]
@@ -84,6 +92,9 @@ class Gate:
     notes: tuple[str, ...] = ()
     because: str = ""
     stopping: Stopping | None = None
+    title: str = ""
+    run: str = ""
+    baseline: str = ""
 
     @property
     def verdict(self) -> GateVerdict:
@@ -104,6 +115,6 @@ class Gate:
         )
 
 
-def nothing(why: str, margin: float, of: int = 0) -> Gate:
+def nothing(why: str, margin: float, baseline: str = "") -> Gate:
     """A gate that had nothing to compare."""
-    return Gate((), margin, of=of, because=why)
+    return Gate((), margin, because=why, baseline=baseline)

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from typing import Any
 
 from evenhand.report.comparison_results import Compared
-from evenhand.report.comparison_text import amount, below, difference, sized
+from evenhand.report.comparison_text import amount, below, difference, is_better, sized
 from evenhand.report.gate_results import Gate, GateResult, GateVerdict, Stopping
 from evenhand.report.ink import Ink
 from evenhand.report.variant_comparison import could_turn
@@ -16,6 +16,8 @@ from evenhand.report.words import count, money, safe
 from evenhand.stats.paired import FEWEST, FEWEST_UNSCALED
 
 SCHEMA = "evenhand.gate/1"
+CHANGES = 100
+"""So many changed cases of each result stand in the document."""
 MARKS: Mapping[GateVerdict, tuple[str, str]] = {
     "better": ("✓", "green"),
     "not worse": ("✓", "green"),
@@ -72,12 +74,19 @@ def _because(result: GateResult) -> str:
     compared = result.compared
     if compared is None or compared.difference_range is None or result.verdict == "nothing":
         return f" ({result.why})" if result.why else ""
-    unit = " points" if compared.data.rates else ""
     if result.why:
         return f" · {count(compared.n, 'case')} ({result.why})"
+    return f" · {_moved(result)} over {count(compared.n, 'case')}{_reason(result)}"
+
+
+def _moved(result: GateResult) -> str:
+    """The difference with its interval, as the terminal has it; empty where nothing was looked for."""
+    compared = result.compared
+    if compared is None or compared.difference_range is None or result.why:
+        return ""
+    unit = " points" if compared.data.rates else ""
     low, high = amount(compared, compared.low), amount(compared, compared.high)
-    moved = f"{difference(compared, compared.difference_range)}{unit} [{low}, {high}]"
-    return f" · {moved} over {count(compared.n, 'case')}{_reason(result)}"
+    return f"{difference(compared, compared.difference_range)}{unit} [{low}, {high}]"
 
 
 def _reason(result: GateResult) -> str:
@@ -153,6 +162,10 @@ def document(gate: Gate) -> dict[str, Any]:
         "margin": gate.margin,
         "because": gate.because or None,
         "notes": list(gate.notes),
+        "title": gate.title,
+        "run": gate.run or None,
+        "baseline": gate.baseline or None,
+        "status": gate.status,
     }
 
 
@@ -171,6 +184,34 @@ def _row(result: GateResult) -> dict[str, Any]:
         "cases": compared.n if compared is not None and judged else 0,
         "because": (_reason(result) if judged else result.why).strip(" ()") or None,
         "more_cases": result.more,
+        "text": _moved(result) if judged else "",
+        "where": result.where or None,
+        **_changes(result),
+    }
+
+
+def _changes(result: GateResult) -> dict[str, Any]:
+    """How many cases came out otherwise, and the first of them, the worst first."""
+    compared = result.compared
+    if compared is None:
+        return {"kind": "score", "better": 0, "worse": 0, "same": 0, "changed": []}
+    gains = sum(is_better(compared, change) for change in compared.changed)
+    return {
+        "kind": "rate" if compared.data.rates else "score",
+        "better": gains,
+        "worse": len(compared.changed) - gains,
+        "same": compared.alike,
+        "changed": [
+            {
+                "case": change.case,
+                "name": change.name,
+                "verdict": "better" if is_better(compared, change) else "worse",
+                "baseline": change.first,
+                "now": change.second,
+                "trial": result.places.get(change.case),
+            }
+            for change in compared.changed[:CHANGES]
+        ],
     }
 
 

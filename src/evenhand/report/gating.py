@@ -78,14 +78,17 @@ def gate(
     notes += list(_changes(baseline, run))
     run_anew = {(trial.variant, trial.case) for trial in run.trials() if not trial.taken}
     taken = sum(bool(trial.taken) for trial in run.trials())
+    places = _places(run)
     results: list[GateResult] = []
     for i, j in pairs:
         common = mine[i].names.keys() & theirs[j].names.keys()
         unchanged = bool(common) and not any((j, case) in run_anew for case in common)
+        where = meta.variants[j].where
         for metric in _metrics(mine[i], theirs[j], metrics):
             result = _compared(
                 metric, names[j], mine[i], theirs[j], metric in lower, unchanged=unchanged
             )
+            result = replace(result, where=where, places=places.get(j, {}))
             results.append(result if stopped is None else stopped.judged(result, i, j))
     if stopped is None:
         results = list(_judged(results, margin, LAST if decider is not None else LEVEL))
@@ -100,7 +103,25 @@ def gate(
         notes=tuple(notes),
         because=_nothing_asked(run, [(mine[i], theirs[j]) for i, j in pairs], taken),
         stopping=decider and decider.stopping(stopped=stopped is not None),
+        title=meta.title,
+        run=meta.id,
     )
+
+
+def _places(run: RunFile) -> dict[int, dict[str, int]]:
+    """By variant and case the place in the plan of the first trial that did not pass, or else of the first."""
+    places: dict[int, dict[str, int]] = {}
+    passed: set[tuple[int, str]] = set()
+    for trial in run.outcomes():
+        cases, key = places.setdefault(trial.variant, {}), (trial.variant, trial.case)
+        if trial.case not in cases:
+            cases[trial.case] = trial.index
+            if trial.outcome == "pass":
+                passed.add(key)
+        elif key in passed and trial.outcome != "pass":
+            cases[trial.case] = trial.index
+            passed.remove(key)
+    return places
 
 
 def _nothing_asked(run: RunFile, pairs: Sequence[tuple[Seen, Seen]], taken: int) -> str:

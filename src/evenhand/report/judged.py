@@ -163,7 +163,7 @@ def judgements(run: RunFile, *, verdicts_only: bool = False) -> Judgements:
             key = metric_of(outcome), model
             by_metric.setdefault(*key)
             judge = metrics.setdefault(key, JudgedMetric(*key))
-            judge.instruments.add(_instrument(outcome))
+            judge.instruments.add(instrument_of(outcome))
             judge.criteria.add(digest(encode([outcome.name, outcome.at_least, outcome.at_most])))
             if (order := _order_effect(outcome)) is not None:
                 judge.orders[order] += 1
@@ -208,7 +208,7 @@ def _order_effect(outcome: Outcome) -> str | None:
     return places[0] if len(places) == 2 and places[0] == places[1] else "half"
 
 
-def _instrument(outcome: Outcome) -> str:
+def instrument_of(outcome: Outcome) -> str:
     """What is known of the judge's prompt: a digest, or its version where the judge keeps no digest."""
     members = outcome.metadata.get("jury")
     each = (

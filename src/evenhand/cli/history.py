@@ -1,0 +1,64 @@
+"""`evenhand history`: how the runs of a folder went over time."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import click
+
+from evenhand.cli.completing import complete_paths
+from evenhand.cli.exits import PASSED
+from evenhand.cli.numbers import Number
+from evenhand.cli.streams import printing
+from evenhand.core.ranges import Range
+
+LAST = Range(1, 10**6, whole=True)
+
+
+@click.command(short_help="Show how pass rate, cost and latency went, run by run.")
+@click.argument("path", required=False, metavar="[PATH]", shell_complete=complete_paths)
+@click.option(
+    "--last",
+    type=Number(LAST),
+    default=20,
+    show_default=True,
+    metavar="N",
+    help="At most so many runs of each config or set, the newest.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
+def history(path: str | None, last: int, as_json: bool) -> int:
+    """Show the runs of PATH, a folder or a config, oldest first: pass rate with its 95 % interval, cost and latency.
+
+    Default: all runs in and below the current folder. Lines between the runs say where the judge, the data, the prompt
+    or the model changed. Probes and checks of canaries are left out.
+    """
+    from evenhand.core.errors import UsageError
+    from evenhand.report.document import json_text, writer
+    from evenhand.report.history import history as read_history
+    from evenhand.report.history_text import document, lines
+    from evenhand.report.ink import Ink
+    from evenhand.report.words import put, safe
+    from evenhand.store.catalogue import files
+
+    within = Path(os.path.abspath(path)) if path else None  # noqa: PTH100 (links stay as they are)
+    if within is not None and not within.exists():
+        raise UsageError(
+            f"{safe(str(path))}: there is no such file or folder",
+            hint="Name the folder or config whose runs to show; `evenhand show` shows one run.",
+        )
+    start = Path.cwd() if within is None else within if within.is_dir() else within.parent
+    found = read_history(files(start), within, last)
+    with printing():
+        if as_json:
+            writer(sys.stdout)(json_text(document(found)) + "\n")
+        else:
+            coloured = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+            text = lines(found, Ink(coloured)) or [
+                f"there are no runs of {safe(path)}"
+                if path
+                else "there are no runs yet: `evenhand run` makes one"
+            ]
+            put(sys.stdout, "".join(f"{line}\n" for line in text))
+    return PASSED

@@ -1,0 +1,1 @@
+"""GitHub and GitLab: where a pull request is, and the one comment on it that is ours."""
