@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { MeasuredColumn, RunSummary } from "../src/data/source";
 import { asTable } from "../src/model/copied";
-import { linesOf, measuresIn, rangeOf, runsLike } from "../src/model/history";
+import { finished, linesOf, measuresIn, rangeOf, runsLike } from "../src/model/history";
 import { Table } from "../src/model/table";
 
 const run = (id: string, created_at: number, more: Partial<RunSummary> = {}): RunSummary =>
@@ -18,6 +18,18 @@ test("runs of the same source stand together, oldest first, whatever they are ca
   assert.deepEqual(runsLike(runs[1]!, runs).map(({ id }) => id), ["1", "3"]);
   const made = [run("1", 1, { source: "" }), run("2", 2, { source: "", title: "other" }), run("3", 3, { source: "" })];
   assert.deepEqual(runsLike(made[0]!, made).map(({ id }) => id), ["1", "3"]);
+});
+
+test("probes and checks of canaries are no runs of a system", () => {
+  const runs = [run("1", 1), run("2", 2, { of_judges: true }), run("3", 3)];
+  assert.deepEqual(runsLike(runs[0]!, runs).map(({ id }) => id), ["1", "3"]);
+});
+
+test("a run is finished when all that was planned is settled", () => {
+  const settled = { planned: 2, totals: { trials: 2 } as never };
+  assert.equal(finished(run("1", 1, { status: "finished", ...settled })), true);
+  assert.equal(finished(run("1", 1, { status: "interrupted", ...settled })), false);
+  assert.equal(finished(run("1", 1, { status: "finished", ...settled, planned: 3 })), false);
 });
 
 test("a line has a point for each run that has the number, and no other", () => {

@@ -555,3 +555,40 @@ def test_our_own_example_is_gated(folder: Folder, monkeypatch: pytest.MonkeyPatc
     ended = folder.run("gate", *words, "--no-progress", "--json", *more)
     assert ended.code == 0, ended.out + ended.err
     assert {one["cases"] for one in ended.document["results"]} == {100}
+
+
+def test_what_a_gate_came_to_is_also_written_to_a_file(folder: Folder):
+    """The same document as --json prints, whatever the verdict, beside what people read."""
+    folder.write()
+    folder.baseline()
+    folder.write([NO])
+    worse = folder.gate("--to", "gate.json")
+    assert worse.code == 1
+    assert "✗ passed: worse" in worse.out
+    document = json.loads((folder.path / "gate.json").read_text())
+    assert list(document) == KEYS
+    (result,) = document["results"]
+    assert (result["worse"], result["better"], result["same"]) == (60, 0, 0)
+    assert (result["kind"], result["text"]) == ("rate", "-100 points [-100, -88]")
+    change = result["changed"][0]
+    assert (change["verdict"], change["baseline"], change["now"]) == ("worse", 1.0, 0.0)
+    assert change["name"] == f"case {change['trial']}"
+    assert (document["baseline"], document["status"]) == ("b.evn", "finished")
+    assert folder.run("comment", "gate.json", "--print").out.startswith("### ✗ worse than the")
+
+
+def test_a_gate_that_cannot_run_says_so_in_the_file(folder: Folder):
+    """What an earlier one left there is not taken for it."""
+    folder.write()
+    folder.baseline()
+    assert folder.gate("--to", "gate.json").code == 0
+    (folder.path / "promptfooconfig.json").write_text("{")
+    assert folder.gate("--to", "gate.json").code == 2
+    document = json.loads((folder.path / "gate.json").read_text())
+    assert (document["verdict"], document["results"]) == ("nothing", [])
+    assert "promptfooconfig.json" in document["because"]
+    folder.write()
+    assert folder.gate("--to", "gate.json", "--filter-pattern", "nobody").code == 5
+    document = json.loads((folder.path / "gate.json").read_text())
+    assert (document["verdict"], document["baseline"]) == ("nothing", "b.evn")
+    assert folder.gate("--to", "nowhere/gate.json").code == 2

@@ -1,6 +1,6 @@
 /** The data of a page that `evenhand view` serves: its JSON API. */
 import { Problem } from "./problem";
-import type { Block, Call, Cell, Comparison, DataSource, Draw, Exported, Head, Label, MeasuredColumn, NewLabel, Notes, Preview, Remarks, RunSummary, Sought, Summary } from "./source";
+import type { Block, Call, Cell, Comparison, DataSource, Draw, Exported, Head, Label, MeasuredColumn, NewLabel, Notes, Preview, Remarks, RunChange, RunSummary, Sought, Summary } from "./source";
 
 const AWAY = "`evenhand view` does not answer";
 const START_AGAIN = "It was stopped, or was started again: open the link that it prints.";
@@ -83,6 +83,10 @@ export class Http implements DataSource {
 
   measures(run: string): Promise<readonly MeasuredColumn[]> {
     return get(`${at(run)}/measures`);
+  }
+
+  changes(run: string, since: string): Promise<readonly RunChange[]> {
+    return get(`${at(run)}/changes?${new URLSearchParams({ since })}`);
   }
 
   exported(run: string, { format, where, hide, baseline }: Exported): string {

@@ -71,8 +71,16 @@ export interface RunSummary {
   /** What people say of it: tags, and a note. */
   readonly marks: readonly string[];
   readonly note: string;
+  /** It asked about judges (a probe, a check of canaries), and not about a system. */
+  readonly of_judges: boolean;
   /** Why the file cannot be read; empty for one that can, and then the rest counts. */
   readonly problem: string;
+}
+
+/** Something that is otherwise in a run than in an earlier one. */
+export interface RunChange {
+  readonly kind: "judge" | "data" | "prompt" | "model";
+  readonly text: string;
 }
 
 /** One column of the matrix. */
@@ -517,6 +525,8 @@ export interface DataSource {
   label(run: string, label: NewLabel): Promise<Label>;
   /** What a run came to, column by column. Only where `live`. */
   measures?(run: string): Promise<readonly MeasuredColumn[]>;
+  /** What is otherwise in a run than in an earlier one. Only where `live`. */
+  changes?(run: string, since: string): Promise<readonly RunChange[]>;
   /** Where a run is had as a file; undefined in a page that is one. */
   exported?(run: string, what: Exported): string;
   /** Says something of a run; an empty value takes it back. Only where `writable`. */

@@ -22,8 +22,13 @@ export interface Line {
 
 /** The runs that were made from what this one was made from: by source, or by title where it has none. */
 export function runsLike(run: RunSummary, runs: readonly RunSummary[]): RunSummary[] {
-  const alike = runs.filter((each) => each.problem === "" && each.totals.trials > 0 && (run.source === "" ? each.source === "" && each.title === run.title : each.source === run.source));
+  const alike = runs.filter((each) => each.problem === "" && !each.of_judges && each.totals.trials > 0 && (run.source === "" ? each.source === "" && each.title === run.title : each.source === run.source));
   return alike.sort((a, b) => a.created_at - b.created_at || (a.id < b.id ? -1 : 1)).slice(-MOST);
+}
+
+/** Whether all that was planned is settled: of a part nothing is said. */
+export function finished(run: RunSummary): boolean {
+  return run.status === "finished" && run.totals.trials >= run.planned;
 }
 
 /** What can be drawn: the pass rate, and every number that some run has. Metrics begin with `~`. */

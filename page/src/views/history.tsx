@@ -1,9 +1,9 @@
 /** One measure over the runs of one config or set: whether it got better since. */
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { problemOf, type Problem } from "../data/problem";
-import type { DataSource, Head, MeasuredColumn, RunSummary } from "../data/source";
+import type { DataSource, Head, MeasuredColumn, RunChange, RunSummary } from "../data/source";
 import { ticks } from "../model/histogram";
-import { linesOf, measuresIn, rangeOf, runsLike, TICKS, type Line, type Point } from "../model/history";
+import { finished, linesOf, measuresIn, rangeOf, runsLike, TICKS, type Line, type Point } from "../model/history";
 import { started } from "../model/runs";
 import { visible } from "../model/visible";
 import { count, interval, number, percents, seconds } from "../parts/marks";
@@ -23,17 +23,21 @@ interface Props {
 const [HEIGHT, LEFT, RIGHT, TOP, BOTTOM] = [320, 56, 16, 12, 34];
 const AIR = 20; // beside the first and the last run
 const COLOURS = 7;
+const WORD = 50; // the width of `prompt`
 
 export function History({ source, head, runs, state, go }: Props) {
-  const alike = useMemo(() => runsLike(head, runs), [head.id, head.source, head.title, runs]);
+  const every = useMemo(() => runsLike(head, runs), [head.id, head.source, head.title, runs]);
+  const alike = useMemo(() => every.filter(finished), [every]);
   const { found, problem } = useMeasures(source, alike);
+  const { found: changed, problem: lost } = useChanges(source, alike);
+  const partial = every.length - alike.length;
   const key = /^(.*?)(?:\.\d+\.\d+)?$/s.exec(state.plot)?.[1] ?? "";
   const measures = measuresIn(found.flatMap((each) => (each === undefined ? [] : [each])));
   const measure = measures.includes(key) ? key : "passed";
   const lines = linesOf(found, measure);
   const unread = found.filter((columns) => columns?.some(({ partial }) => partial) === true);
   if (source.measures === undefined) return <Told title="A report has no history"><p>It holds one run. <code>evenhand view</code> draws a measure over all runs of a config.</p></Told>;
-  if (alike.length === 0) return runs.length === 0 ? <Waiting>Reading the runs…</Waiting> : <Told title="Nothing to draw yet"><p>A run is drawn here once it has results.</p></Told>;
+  if (alike.length === 0) return runs.length === 0 ? <Waiting>Reading the runs…</Waiting> : <Told title="Nothing to draw yet"><p>A run is drawn here once it is finished.</p></Told>;
   return (
     <div class="history">
       <div class="chart-bar">
@@ -45,21 +49,25 @@ export function History({ source, head, runs, state, go }: Props) {
         </label>
         <span class="chart-count">{count(alike.length, "run")} of <b>{shown(head.source || head.title)}</b>, oldest first</span>
       </div>
-      <TroubleLine problem={problem} />
+      <TroubleLine problem={problem ?? lost} />
       {found.some((each) => each === undefined) && problem === undefined && <p class="note" role="status">Reading the runs…</p>}
       {alike.length === 1 && <p class="note">This is its only run so far. The next one will stand beside it.</p>}
       {unread.length > 0 && <p class="note">{`The metrics of ${count(unread.length, "run")} are not drawn: a run of more than 200,000 trials would take long to read. Its pass rate, score and latency are.`}</p>}
-      <Chart lines={lines} runs={alike} measure={measure} own={head.id} />
+      {partial > 0 && <p class="note">{`${count(partial, "run")} that did not finish ${partial === 1 ? "is" : "are"} not drawn.`}</p>}
+      <Chart lines={lines} runs={alike} changed={changed} measure={measure} own={head.id} />
       <ul class="history-legend">
         {lines.map(({ name }, i) => <li key={name}><span class={`history-key history-${(i % COLOURS) + 1}`} />{shown(name)}</li>)}
       </ul>
-      <Numbers lines={lines} runs={alike} measure={measure} />
-      <p class="chart-said">Every case counts once in a run; a line through a point is its 95 % interval. Runs may differ in their cases and columns: the comparison of two of them says what a change did.</p>
+      <Numbers lines={lines} runs={alike} changed={changed} measure={measure} />
+      <p class="chart-said">Every case counts once in a run; a line through a point is its 95 % interval. A dashed line says that the judge, the data, a prompt or the model is not that of the run before. Runs may differ in their cases and columns: the comparison of two of them says what a change did.</p>
     </div>
   );
 }
 
-function Chart({ lines, runs, measure, own }: { lines: readonly Line[]; runs: readonly RunSummary[]; measure: string; own: string }) {
+/** For each run what is otherwise than in the one before it. */
+type Changed = readonly (readonly RunChange[] | undefined)[];
+
+function Chart({ lines, runs, changed, measure, own }: { lines: readonly Line[]; runs: readonly RunSummary[]; changed: Changed; measure: string; own: string }) {
   const narrow = useMedia("(max-width: 700px)");
   const [width, labels] = narrow ? [400, 3] : [960, 6];
   const [low, high] = rangeOf(lines, measure);
@@ -71,6 +79,7 @@ function Chart({ lines, runs, measure, own }: { lines: readonly Line[]; runs: re
   const y = (value: number): number => TOP + (HEIGHT - TOP - BOTTOM) * (1 - (value - low) / (high - low));
   const middle = ({ least, most }: Point): number => y((least + most) / 2);
   const every = Math.ceil(runs.length / labels);
+  const worded = (last - first) / Math.max(1, runs.length - 1) >= WORD; // else the words would run into each other
   return (
     <svg class="chart-svg history-svg" viewBox={`0 0 ${width} ${HEIGHT}`} role="group" aria-label={`${named(measure)} over ${count(runs.length, "run")}`}>
       <g class="axis" aria-hidden="true">
@@ -82,6 +91,13 @@ function Chart({ lines, runs, measure, own }: { lines: readonly Line[]; runs: re
         ))}
         {runs.map((run, at) => at % every === 0 && <text key={run.id} x={place(at)} y={HEIGHT - 12} text-anchor={at === runs.length - 1 && at > 0 ? "end" : at === 0 ? "start" : "middle"}>{started(run, runs).slice(5)}</text>)}
       </g>
+      {changed.map((changes, at) => at > 0 && changes !== undefined && changes.length > 0 && (
+        <g key={runs[at]!.id} class="history-change" role="img" aria-label={visible(`Before ${runs[at]!.title}, ${started(runs[at]!, runs)}: ${changesTold(changes)}`)}>
+          <title>{visible(changesTold(changes, "\n"))}</title>
+          <line x1={(place(at - 1) + place(at)) / 2} x2={(place(at - 1) + place(at)) / 2} y1={TOP} y2={HEIGHT - BOTTOM} />
+          {worded && changes.map(({ kind }, row) => <text key={kind} x={(place(at - 1) + place(at)) / 2 + 4} y={HEIGHT - BOTTOM - 6 - 13 * row}>{kind}</text>)}
+        </g>
+      ))}
       {lines.map(({ name, points }, i) => (
         <g key={name} class={`history-${(i % COLOURS) + 1}`}>
           <polyline class="history-line" points={points.map((point) => `${x(point.at, i)},${middle(point)}`).join(" ")} />
@@ -102,13 +118,13 @@ function Chart({ lines, runs, measure, own }: { lines: readonly Line[]; runs: re
   );
 }
 
-function Numbers({ lines, runs, measure }: { lines: readonly Line[]; runs: readonly RunSummary[]; measure: string }) {
+function Numbers({ lines, runs, changed, measure }: { lines: readonly Line[]; runs: readonly RunSummary[]; changed: Changed; measure: string }) {
   return (
     <details class="chart-numbers">
       <summary>Numbers</summary>
       <div class="chart-scroll" tabIndex={0} role="region" aria-label="Numbers of the chart">
         <table>
-          <thead><tr><th>Run</th><th>Started</th>{lines.map(({ name }) => <th key={name}>{shown(name)}</th>)}</tr></thead>
+          <thead><tr><th>Run</th><th>Started</th>{lines.map(({ name }) => <th key={name}>{shown(name)}</th>)}<th>Changed</th></tr></thead>
           <tbody>
             {runs.map((run, at) => (
               <tr key={run.id}>
@@ -118,6 +134,7 @@ function Numbers({ lines, runs, measure }: { lines: readonly Line[]; runs: reado
                   const point = points.find((each) => each.at === at);
                   return <td key={name}>{point === undefined ? "–" : told(point, measure)}</td>;
                 })}
+                <td>{shown(changesTold(changed[at] ?? []))}</td>
               </tr>
             ))}
           </tbody>
@@ -125,6 +142,10 @@ function Numbers({ lines, runs, measure }: { lines: readonly Line[]; runs: reado
       </div>
     </details>
   );
+}
+
+function changesTold(changes: readonly RunChange[], between = "; "): string {
+  return changes.map(({ kind, text }) => `${kind}: ${text}`).join(between);
 }
 
 function named(measure: string): string {
@@ -144,15 +165,34 @@ function told({ least, most, low, high }: Point, measure: string): string {
 
 /** What each run came to; undefined while it is read. A run that has not changed is asked for once. */
 function useMeasures(source: DataSource, runs: readonly RunSummary[]) {
-  const [known, set] = useState<ReadonlyMap<string, readonly MeasuredColumn[]>>(new Map());
+  return useEach<readonly MeasuredColumn[]>(runs.map((run) => ({ key: keyOf(run), read: () => source.measures?.(run.id) })), source);
+}
+
+/** What is otherwise in each run than in the one before it; undefined while it is read. */
+function useChanges(source: DataSource, runs: readonly RunSummary[]) {
+  return useEach<readonly RunChange[]>(
+    runs.map((run, at) => {
+      const before = runs[at - 1];
+      return before === undefined ? { key: "", read: () => Promise.resolve([]) } : { key: `${keyOf(before)} ${keyOf(run)}`, read: () => source.changes?.(run.id, before.id) };
+    }),
+    source,
+  );
+}
+
+function keyOf(run: RunSummary): string {
+  return `${run.id} ${run.totals.trials}`;
+}
+
+/** What is read one after the other, each once by its key; undefined while it is read. */
+function useEach<Value>(wanted: readonly { readonly key: string; readonly read: () => Promise<Value> | undefined }[], source: DataSource) {
+  const [known, set] = useState<ReadonlyMap<string, Value>>(new Map());
   const [problem, fail] = useState<Problem>();
-  const keyed = runs.map((run) => ({ id: run.id, key: `${run.id} ${run.totals.trials}` }));
   useEffect(() => {
     let on = true;
     const readAll = async (): Promise<void> => {
-      for (const { id, key } of keyed) {
+      for (const { key, read } of wanted) {
         if (known.has(key)) continue;
-        const found = await source.measures?.(id);
+        const found = await read();
         if (!on || found === undefined) return;
         set((before) => new Map([...before, [key, found]]));
       }
@@ -161,6 +201,6 @@ function useMeasures(source: DataSource, runs: readonly RunSummary[]) {
     return () => {
       on = false;
     };
-  }, [source, keyed.map(({ key }) => key).join()]);
-  return { found: keyed.map(({ key }) => known.get(key)), problem };
+  }, [source, wanted.map(({ key }) => key).join()]);
+  return { found: wanted.map(({ key }) => known.get(key)), problem };
 }

@@ -24,7 +24,7 @@ def annotation_lines(gate: GateDocument, root: str = "") -> list[str]:
         level = "error" if one.verdict == "worse" else "warning"
         near = file.removeprefix(root.rstrip("/") + "/") if root else file
         names = ", ".join(clip(c.name, 60) for c in one.changed[:5] if c.verdict == "worse")
-        text = f"{one.metric} is {one.verdict}: {one.text} {one.because or ''}".strip()
+        text = f"{one.metric} is {one.verdict}: {'; '.join(filter(None, (one.text, one.because)))}"
         message = _data(clip(safe(f"{text}. Worse: {names}" if names else text), 500))
         lines.append(
             f"::{level} file={_property(safe(near))},line={line},title=evenhand gate::{message}"

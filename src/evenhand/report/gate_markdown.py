@@ -31,7 +31,7 @@ _WORDS: Mapping[GateVerdict, str] = {
     "not worse": "not worse than the baseline",
     "better": "better than the baseline",
 }
-_PLAIN = re.compile(r"(?!.*(?:www\.|gh-\d))(?:[a-z0-9 ,.;()\[\]%+$±∞–≥≤·-]|: )*", re.IGNORECASE)
+_PLAIN = re.compile(r"(?!.*(?:www\.|gh-\d))(?:[a-z0-9' ,.;()\[\]%+$±∞–≥≤·-]|: )*", re.IGNORECASE)
 _ADDRESS = re.compile(r"https?://[^\s<>\"'`\\]+")
 
 

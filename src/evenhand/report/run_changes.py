@@ -8,6 +8,7 @@ under the same id is not noticed. Code that eval sets call leaves no trace in a 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Literal
@@ -49,7 +50,8 @@ class Evidence:
         finished: Whether all its trials are settled.
         offline: Whether its replies came from a script.
         prompts: The prompts by label, as digests of how they were written.
-        models: The models that were asked, each with the names under which it answered.
+        variants: The models of the variants, as they are asked for.
+        models: Those that were asked, each with the names under which it answered; empty where none was.
         judges: The same of judges.
         cases: How many cases, and a digest of their ids whatever their order.
         contents: By case a digest of its texts, of the first trials.
@@ -59,6 +61,7 @@ class Evidence:
     finished: bool
     offline: bool
     prompts: Mapping[str, str]
+    variants: frozenset[str]
     models: Mapping[str, frozenset[str]]
     judges: Mapping[str, frozenset[str]]
     cases: tuple[int, str]
@@ -74,8 +77,6 @@ def evidence_of(run: RunFile) -> Evidence:
     """
     meta = run.meta
     asked = _asked(run) if run.settled() <= LARGE else {}
-    models = {v.provider_id or v.model: frozenset[str]() for v in meta.variants}
-    models |= {name: answered for (role, name), answered in asked.items() if role == "subject"}
     contents: dict[str, str] = {}
     instruments: dict[tuple[str, str], str] = {}
     for trial in run.trials(limit=SAMPLED):
@@ -87,7 +88,8 @@ def evidence_of(run: RunFile) -> Evidence:
         finished(run),
         is_offline(meta),
         {v.prompt: digest(v.prompt_raw) for v in meta.variants if v.prompt},
-        {name: answered for name, answered in models.items() if name},
+        frozenset(v.provider_id or v.model for v in meta.variants) - {""},
+        {name: answered for (role, name), answered in asked.items() if role == "subject"},
         {name: answered for (role, name), answered in asked.items() if role == "judge"},
         _cases(run),
         contents,
@@ -159,27 +161,34 @@ def _prompt_changes(before: Evidence, now: Evidence) -> Iterator[str]:
     }
     if edited:
         yield f"{_listed(edited)} edited"
-    yield from _come_and_gone(before.prompts, now.prompts)
+    yield from _come_and_gone(before.prompts.keys(), now.prompts.keys())
 
 
 def _model_changes(before: Evidence, now: Evidence) -> Iterator[str]:
     if before.offline != now.offline:
         yield "scripted replies" if now.offline else "a model instead of scripted replies"
-    yield from _asked_otherwise(before.models, now.models)
+    yield from _come_and_gone(before.variants, now.variants)
+    if before.models and now.models:  # a run that took all answers from elsewhere asked none
+        named = before.variants == now.variants
+        yield from _asked_otherwise(before.models, now.models, only_names=not named)
 
 
 def _asked_otherwise(
-    before: Mapping[str, frozenset[str]], now: Mapping[str, frozenset[str]]
+    before: Mapping[str, frozenset[str]],
+    now: Mapping[str, frozenset[str]],
+    *,
+    only_names: bool = False,
 ) -> Iterator[str]:
-    """Models that are asked instead of others, and those that answer under another name."""
-    yield from _come_and_gone(before, now)
+    """Models that are asked instead of others, unless that is known, and those that answer under another name."""
+    if not only_names:
+        yield from _come_and_gone(before.keys(), now.keys())
     for name in sorted(before.keys() & now.keys()):
         if before[name] and now[name] and before[name] != now[name]:
             yield f"{_listed({name})} is now {_listed(now[name])}, was {_listed(before[name])}"
 
 
-def _come_and_gone(before: Mapping[str, object], now: Mapping[str, object]) -> Iterator[str]:
-    new, gone = now.keys() - before.keys(), before.keys() - now.keys()
+def _come_and_gone(before: AbstractSet[str], now: AbstractSet[str]) -> Iterator[str]:
+    new, gone = now - before, before - now
     if new and gone:
         yield f"{_listed(new)} instead of {_listed(gone)}"
     elif new:
@@ -188,7 +197,7 @@ def _come_and_gone(before: Mapping[str, object], now: Mapping[str, object]) -> I
         yield f"{_listed(gone)} left out"
 
 
-def _listed(names: set[str] | frozenset[str]) -> str:
+def _listed(names: AbstractSet[str]) -> str:
     shown = [clip(safe(name), 40) for name in sorted(names)]
     more = f" and {len(shown) - NAMED:,} more" if len(shown) > NAMED else ""
     return ", ".join(shown[:NAMED]) + more

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from evenhand.report.column_names import column_names
 from evenhand.report.means import Mean, known_scale, mean_of
 from evenhand.report.rates import latencies, rates, scores
+from evenhand.report.run_changes import RunChange, changes, evidence_of
 from evenhand.store.decoding import read_named_scores
 from evenhand.store.measured import MetricSums
 from evenhand.store.runfile import RunFile
@@ -69,6 +70,15 @@ def measures(run: RunFile) -> list[MeasuredColumn]:
             )
         )
     return columns
+
+
+def changes_since(run: RunFile, before: RunFile) -> list[RunChange]:
+    """What is otherwise in a run than in an earlier one, as `evenhand history` marks it.
+
+    Raises:
+        StoreError: A file cannot be read.
+    """
+    return changes(evidence_of(before), evidence_of(run))
 
 
 def _never_negative(mean: Mean | None) -> Mean | None:

@@ -8,7 +8,7 @@ import gc
 import os
 import sys
 import traceback
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, cast
@@ -18,6 +18,7 @@ from aiohttp import web
 from evenhand.core.encoding import decode, encode
 from evenhand.core.errors import EvenhandError, StoreError, UsageError
 from evenhand.core.label import NewLabel
+from evenhand.report.run_changes import RunChange
 from evenhand.store.labels import append_labels
 from evenhand.store.remarks import delete, remark
 from evenhand.store.runfile import RunFile
@@ -27,7 +28,7 @@ from evenhand.viewer.comparison import compared_elsewhere, comparison
 from evenhand.viewer.drawn import draw_more, drawn, keep_rule, keep_verdict
 from evenhand.viewer.export import exported
 from evenhand.viewer.head import head, notes
-from evenhand.viewer.history import measures
+from evenhand.viewer.history import changes_since, measures
 from evenhand.viewer.listing import FEW, NoSuchRun, Runs, State
 from evenhand.viewer.live import follow
 from evenhand.viewer.page import FILES
@@ -87,6 +88,7 @@ class PageServer:
             app.router.add_post(f"{run}/{path}", self._changing(change))
         app.router.add_get(run + "/export", self._export)
         app.router.add_get(run + "/measures", self._measures)
+        app.router.add_get(run + "/changes", self._changes)
         app.router.add_post(run + "/remarks", self._remark)
         app.router.add_post(run + "/delete", self._delete)
         app.router.add_get(run + "/comparison", self._comparison)
@@ -155,6 +157,15 @@ class PageServer:
 
     async def _measures(self, request: web.Request) -> web.Response:
         return await self._of_all("measures", self._path(request), measures)
+
+    async def _changes(self, request: web.Request) -> web.Response:
+        other = self._runs.path(request.query.get("since", ""))
+
+        def changed(run: RunFile) -> Sequence[RunChange]:
+            with RunFile.open(other) as before:
+                return changes_since(run, before)
+
+        return await self._answer(request, changed)
 
     async def _of_all(
         self, what: str, path: Path, look: Callable[[RunFile], object]

@@ -57,6 +57,7 @@ class RunSummary:
     tags: Mapping[str, str] = field(default_factory=dict[str, str])
     marks: Sequence[str] = ()
     note: str = ""
+    of_judges: bool = False
     problem: str = ""
 
 

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import csv
 import io
 import json
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
 import pytest
+from tests.e2e.viewer.conftest import serving
 
+from evenhand.core.run import RunMeta, TrialResult
+from evenhand.core.variant import Variant
 from evenhand.report.rates import rates
+from evenhand.store.journal import Journal
 from evenhand.store.runfile import RunFile
 from evenhand.viewer.history import measures
 
@@ -30,7 +36,7 @@ def test_a_measure_is_drawn_over_the_runs_of_one_config(
     for at, run in enumerate(runs):
         with RunFile.open(home / "runs" / f"{run}.db") as file:
             shares = [each.share for each in rates(file)]
-        cells = page.locator(".history tbody tr").nth(at).locator("td").all_inner_texts()[1:]
+        cells = page.locator(".history tbody tr").nth(at).locator("td").all_inner_texts()[1:-1]
         for cell, share in zip(cells, shares, strict=True):
             assert share is not None
             assert cell.startswith(f"{share.least:.0%}".rstrip("%"))
@@ -53,6 +59,59 @@ def test_a_measure_is_drawn_over_the_runs_of_one_config(
     points.first.focus()
     page.keyboard.press("Enter")
     page.wait_for_function("(run) => location.hash.startsWith(`#/run/${run}`)", arg=runs[0])
+
+
+async def _written(home: Path, number: int, prompt: str, status: Any, **settings: Any) -> str:
+    """A run of ten trials in a home; its id."""
+    variants = (Variant(0, "plain", "gpt", prompt, "openai:gpt"),)
+    meta = RunMeta(
+        f"01KAEXAMPLE00000000000{number:04}",
+        title="desk",
+        source="/evals/a.yaml",
+        fingerprint="f",
+        planned=10,
+        case_count=10,
+        repeats=1,
+        variants=variants,
+        created_at=1_790_000_000 + 1000 * number,
+        settings=settings,
+    )
+    journal = Journal.create(home / "runs", meta)
+    for i in range(10 if status == "finished" else 4):
+        ok = "pass" if i else "fail"
+        await journal.settle(TrialResult(i, f"c{i}", 0, 0, ok, float(ok == "pass")))
+    await journal.finish(status, "")
+    return meta.id
+
+
+def test_a_change_of_the_prompt_is_marked_between_its_runs(tmp_path: Path, watch: Any):
+    """What did not finish is counted and not drawn; a probe is not there at all."""
+
+    async def written() -> str:
+        first = await _written(tmp_path, 1, "Say {{x}}", "finished")
+        await _written(tmp_path, 2, "Say {{x}}", "interrupted")
+        await _written(tmp_path, 3, "Say it: {{x}}", "finished")
+        await _written(tmp_path, 4, "Say it: {{x}}", "finished")
+        await _written(tmp_path, 5, "Say it: {{x}}", "finished", probe={})
+        return first
+
+    with ThreadPoolExecutor(1) as elsewhere:  # this thread's loop is the browser's
+        first = elsewhere.submit(asyncio.run, written()).result()
+    with serving(tmp_path) as viewer:
+        seen = watch(viewer.link)
+        seen.show(first, view="history")
+        page = seen.page
+        mark = page.locator(".history-change")
+        mark.wait_for()
+        assert mark.count() == 1
+        assert "prompt: plain edited" in (mark.get_attribute("aria-label") or "")
+        assert mark.locator("text").text_content() == "prompt"
+        assert page.locator(".history-svg a").count() == 3
+        page.get_by_text("1 run that did not finish is not drawn.").wait_for()
+        page.locator(".history summary").click()
+        rows = page.locator(".history tbody tr")
+        last = [rows.nth(i).locator("td").last.inner_text() for i in range(rows.count())]
+        assert last == ["", "prompt: plain edited", ""]
 
 
 def test_a_report_has_no_history(report: Path, runs: list[str], watch: Any):

@@ -310,6 +310,33 @@ async def test_a_run_that_was_deleted_is_none(
     }
 
 
+async def test_changes_since_an_earlier_run_are_those_of_the_history(
+    ask: Asking, make_run: Make, summaries_run: RunFile
+) -> None:
+    """By the same rule; a run that is not there is none."""
+    variants = [replace(one, prompt_raw="another") for one in summaries_run.meta.variants]
+    other = await make_run(summaries(), variants, calls=[])
+    shutil.copy(other.path, summaries_run.path.parent)
+    found = await ask.json(f"/changes?since={other.path.stem}")
+    assert [one["kind"] for one in found] == ["prompt"]
+    assert found[0]["text"] == "prompts.py:basic, prompts.py:best, prompts.py:better edited"
+    assert await ask.json(f"/changes?since={ask.run}") == []
+    assert (await ask(f"/api/runs/{ask.run}/changes?since=nowhere")).status == 404
+
+
+async def test_a_probe_is_listed_as_one_that_asks_about_judges(
+    ask: Asking, make_run: Make, summaries_run: RunFile
+) -> None:
+    """The page leaves it out of the history."""
+    probe = await make_run(summaries(), summaries_run.meta.variants, settings={"probe": {}})
+    shutil.copy(probe.path, summaries_run.path.parent)
+    listed = await (await ask("/api/runs")).json()
+    assert {run["id"]: run["of_judges"] for run in listed} == {
+        ask.run: False,
+        probe.path.stem: True,
+    }
+
+
 async def test_the_start_of_an_id_leads_to_the_whole(ask: Asking) -> None:
     """The head says which run it is of."""
     answer = await ask(f"/api/runs/{ask.run[:10]}")
