@@ -79,8 +79,11 @@ def settled(
     """
     from evenhand.cli.offline import offline_answers
     from evenhand.engine.process import own_process
+    from evenhand.providers.http import prepare
 
     failed_code(os.environ)  # one that is none is said before anything is paid for
+    if not asked.offline:
+        prepare()
     offline = offline_answers(asked.folder) if asked.offline else contextlib.nullcontext()
     with own_process(), offline, using_definitions(asked.definitions or OURS):
         plan = asked.plan()
@@ -210,6 +213,8 @@ def _note(text: str) -> None:
 
 def _write(run_file: RunFile, outputs: Sequence[str], *, calls: bool) -> None:
     """Writes the results to files, each in the format that its ending says; with calls where it has room for them."""
+    if not outputs:
+        return
     from evenhand.cli.show import written
     from evenhand.report.export import has_calls
 

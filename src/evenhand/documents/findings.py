@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import glob
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -74,20 +73,9 @@ class Findings:
                 self._broken.add(str(problem))
                 self.broken_parts.append(problem)
 
-    @contextlib.contextmanager
-    def apart(self) -> Iterator[list[Problem]]:
-        """Inside, all that is noted as a problem is one of a part of the plan alone; see `broken`.
-
-        Yields:
-            These problems; of those that are known to be of a part already, none.
-        """
-        outside, inside = self.problems, list[Problem]()
-        self.problems = inside
-        try:
-            yield inside
-        finally:
-            self.problems = outside
-            self.break_off(*inside)
+    def apart(self) -> Apart:
+        """Inside it, all that is noted as a problem is one of a part of the plan alone; see `broken`."""
+        return Apart(self)
 
     def hint(self, place: Place, what: str, hint: str = "") -> None:
         """Notes something that is tolerated, and worth a look; once for each file and wording."""
@@ -102,6 +90,27 @@ class Findings:
         shown = sorted(problems)[:SHOWN]
         more = len(problems) - len(shown) + self._beyond
         return ConfigError(shown, self.hints, more)
+
+
+class Apart:
+    """Gathers the problems of a part of the plan: those noted inside, without those that are known to be of a part.
+
+    A generator would do, at three times the cost, and this is entered twice for each test.
+    """
+
+    __slots__ = ("_findings", "_outside")
+
+    def __init__(self, findings: Findings) -> None:
+        self._findings = findings
+        self._outside = findings.problems
+
+    def __enter__(self) -> list[Problem]:
+        inside = self._findings.problems = list[Problem]()
+        return inside
+
+    def __exit__(self, *error: object) -> None:
+        inside, self._findings.problems = self._findings.problems, self._outside
+        self._findings.break_off(*inside)
 
 
 def shown_path(path: Path) -> str:

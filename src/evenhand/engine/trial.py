@@ -470,7 +470,7 @@ class LiveTrial:
             token = asked.set(calls)
             try:
                 score = expectation.scorer.score(expectation.value, self)
-                if inspect.isawaitable(score):
+                if not isinstance(score, Score) and inspect.isawaitable(score):
                     waiting.append((i, score, calls))
                 else:
                     outcomes[i] = resting_on(calls, checked_outcome(expectation, score))

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from evenhand.assertions.closed_code import code_digest
 from evenhand.assertions.identity import asks_code, assertions_digest
+from evenhand.assertions.reading import Expected
 from evenhand.core.encoding import digest, encode
 from evenhand.core.secrets import redacted
 from evenhand.promptfoo.tests import Test
@@ -19,6 +20,31 @@ _TOOLS = ("tools", "functions")
 """What a provider's config declares and assertions look at."""
 
 
+class SharedExpectations:
+    """Remembers what the assertions come to that tests share: most have those of the config and no others."""
+
+    def __init__(self) -> None:
+        self._expected: Expected | None = None
+        self._code = False
+        self._digest = ""
+
+    def asks_code(self, expected: Expected) -> bool:
+        """Whether the user's code is among the assertions."""
+        self._look_at(expected)
+        return self._code
+
+    def digest(self, expected: Expected) -> str:
+        """The digest of the assertions; empty where that can't be known."""
+        self._look_at(expected)
+        return self._digest
+
+    def _look_at(self, expected: Expected) -> None:
+        if expected is not self._expected:
+            self._expected = expected
+            self._code = asks_code(expected.assertions)
+            self._digest = assertions_digest(expected.assertions)
+
+
 @dataclass(frozen=True)
 class TestIdentity:
     """What one test expects. It is worked out when a model is about to be asked, and once for all variants.
@@ -26,12 +52,14 @@ class TestIdentity:
     Attributes:
         test: The test.
         base: The folder that paths start from.
+        shared: Remembers what other tests expect as well.
     """
 
     __test__ = False  # for pytest
 
     test: Test
     base: Path
+    shared: SharedExpectations
 
     def checks(self, pair: Combination) -> str:
         """A digest of what is expected of the answer in a variant; empty where that can't be known."""
@@ -42,7 +70,7 @@ class TestIdentity:
     def _code(self) -> bool:
         """Whether code of the user's looks at the answers: it is told more of a test, and who answered."""
         test = self.test
-        return bool(test.scoring or test.transform) or asks_code(test.expected.assertions)
+        return bool(test.scoring or test.transform) or self.shared.asks_code(test.expected)
 
     @cached_property
     def _of_test(self) -> str:
@@ -51,12 +79,14 @@ class TestIdentity:
             return ""
         codes = [(test.transform, "get_transform"), (test.scoring, "get_score")]
         known = [code_digest(text, self.base, name) if text else "none" for text, name in codes]
-        assertions = assertions_digest(expected.assertions)
+        assertions = self.shared.digest(expected)
         if not assertions or not all(known):
             return ""
         rule = [test.threshold, sorted(expected.binding), sorted(expected.excusing)]
-        beside = {key: value for key, value in test.raw.items() if key not in _READ}
-        context = [test.description, redacted(beside), test.metadata] if self._code else []
+        context: list[object] = []
+        if self._code:
+            beside = {key: value for key, value in test.raw.items() if key not in _READ}
+            context = [test.description, redacted(beside), test.metadata]
         trace = test.metadata.get("trace")
         try:
             return digest(assertions, *known, encode([rule, context, trace]))

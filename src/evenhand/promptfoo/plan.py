@@ -18,7 +18,7 @@ from evenhand.core.selecting import Selector
 from evenhand.promptfoo.body import CellBody, described
 from evenhand.promptfoo.config import Config
 from evenhand.promptfoo.hooks import TrialHooks, finished, said_once
-from evenhand.promptfoo.identity import TestIdentity
+from evenhand.promptfoo.identity import SharedExpectations, TestIdentity
 from evenhand.promptfoo.memory import Links
 from evenhand.promptfoo.models import FolderModels, Subject
 from evenhand.promptfoo.prompts import TextPrompt
@@ -189,6 +189,7 @@ class Folder:
             needed: The places of those that others go on from; None for all.
         """
         seen: dict[int, int] = {}
+        shared = SharedExpectations()
         for test, taken in self.selector.walked(iter(self.tests), partial(takes, self.selector)):
             taking = self.pairs
             if test.prompts is not None or test.providers is not None:
@@ -208,7 +209,7 @@ class Folder:
                         lonely,
                         links,
                         needed,
-                        self._identity(test, links),
+                        self._identity(test, links, shared),
                     ),
                     test.repeats or self.repeats,
                     verdict_rule(test.threshold, expected.binding, expected.excusing),
@@ -216,11 +217,13 @@ class Folder:
                     alone=test.alone,
                 )
 
-    def _identity(self, test: Test, links: Links | None) -> TestIdentity | None:
+    def _identity(
+        self, test: Test, links: Links | None, shared: SharedExpectations
+    ) -> TestIdentity | None:
         """What a test expects; None where that can't be known before it is run."""
         alone = links is None and self.trial_hooks is None
         filters = self.config.value.get("nunjucksFilters")
-        return TestIdentity(test, self.config.base) if alone and not filters else None
+        return TestIdentity(test, self.config.base, shared) if alone and not filters else None
 
     def _slots(
         self,

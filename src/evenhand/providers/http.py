@@ -10,7 +10,9 @@ from SSL_CERT_FILE.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import ssl
+import threading
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -196,6 +198,19 @@ class HttpTransport:
         if self._session is not None:
             await self._session.close()
             self._session = None
+
+
+def prepare() -> None:
+    """Imports the client in the background, for a program that is about to need it.
+
+    Most of the time goes into reading the system's certificates, during which other threads can work.
+    """
+    threading.Thread(target=_import_client, name="evenhand-http-client", daemon=True).start()
+
+
+def _import_client() -> None:
+    with contextlib.suppress(Exception):  # whoever sends the first request is told
+        import aiohttp  # noqa: F401, PLC0415  # pyright: ignore[reportUnusedImport] (imported on use)
 
 
 _TIMEOUT_HINT = (
