@@ -582,6 +582,8 @@ def test_a_second_interrupt_breaks_into_code_that_keeps_the_loop_from_turning(tm
             await trial.call(blocks, name="blocks")
 
         def interrupts():
+            while not begun:
+                time.sleep(0.01)
             for _ in range(2):
                 time.sleep(0.6)
                 os.kill(os.getpid(), signal.SIGINT)
