@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from evenhand.core.run import TrialResult
 from evenhand.report.column_names import column_names
 from evenhand.report.words import clip, safe
-from evenhand.stats.tallies import Tally, counted
+from evenhand.stats.tallies import Tally
 from evenhand.store.counted import TrialOutcome
 from evenhand.store.runfile import RunFile
 
@@ -33,29 +35,29 @@ class Grid:
         self.names = column_names(variants)
         self.evals = [variant.eval for variant in variants]
         self.totals = run.by_variant()
-        self.numbers: dict[str, int] = {}
-        self.tallies: list[dict[str, Tally]] = [{} for _ in variants]
+        sums = run.sums()
+        # Of a narrowed run a case keeps its number, whatever is left out.
+        self.numbers: Mapping[str, int] = (
+            {case: number for number, case in enumerate(run.cases(), 1)}
+            if run.narrowed
+            else sums.cases
+        )
+        self.tallies = [sums.of_column(variant.index) for variant in variants]
         self.failed: list[list[int]] = [[] for _ in variants]
         self.errors: list[list[int]] = [[] for _ in variants]
         self.scores: list[tuple[float, float] | None] = [None for _ in variants]
         self._not_applicable: set[tuple[int, str]] = set()
         self._repeats = run.meta.repeats
-        if run.narrowed:  # a case keeps its number, whatever is left out
-            self.numbers = {case: number for number, case in enumerate(run.cases(), 1)}
-        for row in run.outcomes():
+        for row in run.outcomes(but="pass"):
             self._add(row)
 
     def _add(self, row: TrialOutcome) -> None:
-        index, case, variant, outcome = row.index, row.case, row.variant, row.outcome
-        self.numbers.setdefault(case, len(self.numbers) + 1)
-        if outcome == "not_applicable":
-            self._not_applicable.add((variant, case))
-            return
-        tallies = self.tallies[variant]
-        tallies[case] = counted(tallies.get(case, _NONE), outcome)
-        if outcome == "error" and len(self.errors[variant]) < KEPT_ERRORS:
+        index, variant = row.index, row.variant
+        if row.outcome == "not_applicable":
+            self._not_applicable.add((variant, row.case))
+        elif row.outcome == "error" and len(self.errors[variant]) < KEPT_ERRORS:
             self.errors[variant].append(index)
-        if outcome == "fail":
+        elif row.outcome == "fail":
             self._fail(variant, index, row.score)
 
     def _fail(self, variant: int, index: int, score: float | None) -> None:

@@ -75,23 +75,37 @@ def mean_of(cases: Iterable[CaseSum], scale: Scale | None = None) -> Mean | None
         cases: For each case the sum over its trials, how many have a value, and how many are in error.
         scale: The lowest and the highest value there can be; None where nobody knows.
     """
-    kept = [case for case in cases if case[1] or case[2]]
-    means = array("d", (total / n for total, n, _ in kept if n))
+    sums = _Sums(cases)
+    means = sums.means()
     if not means:
         return None
     value = math.fsum(means) / len(means)
     ends = scale or (min(means), max(means))
     if scale is None and (len(means) < FEWEST or ends[0] == ends[1]):
         return Mean(value, None, None, len(means))
-    interval = _students if scale is None else partial(mean_on_scale, scale=scale)
-    least, most = (interval(_with_errors_at(end, kept)) for end in ends)
+    interval = mean_of_sums if scale is None else partial(mean_on_scale, scale=scale)
+    least = interval(sums.units(ends[0]))
+    most = interval(sums.units(ends[1])) if any(sums.errors) else least
     return Mean(value, least and least[1], most and most[2], len(means), scale is not None)
 
 
-def _with_errors_at(end: float, cases: Iterable[CaseSum]) -> Iterator[tuple[float, float]]:
-    """Each case's mean, its errors having this value, and its weight."""
-    return (((total + errors * end) / (n + errors), 1.0) for total, n, errors in cases)
+class _Sums:
+    """The sums of cases that have a value, or may have one. Arrays: a large run has a million of them."""
 
+    def __init__(self, cases: Iterable[CaseSum]) -> None:
+        self.totals, self.values, self.errors = array("d"), array("I"), array("I")
+        for total, values, errors in cases:
+            if values or errors:
+                self.totals.append(total)
+                self.values.append(values)
+                self.errors.append(errors)
 
-def _students(units: Iterable[tuple[float, float]]) -> tuple[float, float, float] | None:
-    return mean_of_sums([(mean, 1) for mean, _ in units])
+    def means(self) -> array[float]:
+        """The mean of each case that has a value."""
+        sums = zip(self.totals, self.values, strict=True)
+        return array("d", (total / values for total, values in sums if values))
+
+    def units(self, end: float) -> Iterator[tuple[float, int]]:
+        """Each case's mean, its errors having this value, and its weight."""
+        for total, values, errors in zip(self.totals, self.values, self.errors, strict=True):
+            yield (total + errors * end) / (values + errors), 1

@@ -130,19 +130,28 @@ def _grouped(units: Iterable[tuple[float, float]], scale: Scale) -> list[_Group]
         raise ValueError(msg)
     slack = 1e-9 * (high - low)
     counts: defaultdict[tuple[float, float], int] = defaultdict(int)
-    for total, size in units:
-        if size > 0:
-            counts[total / size, size] += 1
-    if any(not low - slack <= value <= high + slack for value, _ in counts):
-        msg = f"a mean is not on the scale from {low} to {high}"
-        raise ValueError(msg)
-    if len(counts) <= LEVELS:
-        return [(value, size, count) for (value, size), count in counts.items()]
     steps: defaultdict[tuple[int, float], list[float]] = defaultdict(lambda: [0.0, 0.0])
-    for (value, size), count in counts.items():
-        step = steps[math.floor((value - low) / (high - low) * LEVELS), size]
-        step[0] += value * count
-        step[1] += count
+
+    def fold() -> None:
+        for (value, size), count in counts.items():
+            step = steps[math.floor((value - low) / (high - low) * LEVELS), size]
+            step[0] += value * count
+            step[1] += count
+        counts.clear()
+
+    for total, size in units:
+        if size <= 0:
+            continue
+        value = total / size
+        if not low - slack <= value <= high + slack:
+            msg = f"a mean is not on the scale from {low} to {high}"
+            raise ValueError(msg)
+        counts[value, size] += 1
+        if len(counts) > LEVELS:  # at once: a large run has a million different values
+            fold()
+    if not steps:
+        return [(value, size, count) for (value, size), count in counts.items()]
+    fold()
     return [(total / count, size, int(count)) for (_, size), (total, count) in steps.items()]
 
 

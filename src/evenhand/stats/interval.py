@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from array import array
+from collections.abc import Iterable, Sequence
 from statistics import NormalDist
 
 from evenhand.stats.beta import beta_quantile
@@ -108,16 +109,22 @@ def mean_of_clusters(
 
 
 def mean_of_sums(
-    clusters: Sequence[tuple[float, int]], confidence: float = CONFIDENCE
+    clusters: Iterable[tuple[float, int]], confidence: float = CONFIDENCE
 ) -> tuple[float, float, float] | None:
     """The same from each cluster's sum of scores, and how many they are."""
-    kept = [(total, size) for total, size in clusters if size]
-    if not kept:
+    totals, sizes = array("d"), array("q")
+    for total, size in clusters:
+        if size:
+            totals.append(total)
+            sizes.append(size)
+    if not totals:
         return None
-    groups, n = len(kept), sum(size for _, size in kept)
-    mean = math.fsum(total for total, _ in kept) / n
+    groups, n = len(totals), sum(sizes)
+    mean = math.fsum(totals) / n
     if groups == 1:
         return mean, -math.inf, math.inf
-    squares = math.fsum((total - size * mean) ** 2 for total, size in kept)
+    squares = math.fsum(
+        (total - size * mean) ** 2 for total, size in zip(totals, sizes, strict=True)
+    )
     half = t_quantile(confidence, groups - 1) * math.sqrt(squares * groups / (groups - 1)) / n
     return mean, mean - half, mean + half

@@ -22,6 +22,9 @@ _TOTALS = """
            sum(tokens_in), sum(tokens_out)
 """
 
+OUTCOME = "idx, case_id, variant, repeat, outcome, score"
+"""The columns of a TrialOutcome."""
+
 
 class Counts:
     """Counts the trials of an open run file."""
@@ -101,12 +104,17 @@ class Counts:
             for variant in self._run.meta.variants
         ]
 
-    def outcomes(self) -> Iterator[TrialOutcome]:
-        """What became of each settled trial, in the plan's order, without the rest of it."""
+    def outcomes(self, *, but: str = "") -> Iterator[TrialOutcome]:
+        """What became of each settled trial, in the plan's order, without the rest of it.
+
+        Args:
+            but: An outcome; trials that came to it are left out.
+        """
         before = ""
         with readable(self._run.path):
             for index, case, *rest in self._run.db.execute(
-                f"select idx, case_id, variant, repeat, outcome, score from {self._run.table()} order by idx"  # noqa: S608 (one of two names)
+                f"select {OUTCOME} from {self._run.table()} where outcome != ? order by idx",  # noqa: S608 (fixed names)
+                (but,),
             ):
                 before = before if case == before else case  # one text for all trials of a case
                 yield TrialOutcome(index, before, *rest)

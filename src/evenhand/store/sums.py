@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
-from evenhand.stats.tallies import tally_of
+from evenhand.stats.tallies import Tally, tally_of
 from evenhand.store.counted import CaseTally
 
 CaseSum = tuple[float, int, int]
@@ -48,7 +48,7 @@ class CaseSums:
         self._numbers: dict[str, int] = {}
         self._columns: dict[int, _ColumnSums] = {}
         for place, case, variant, outcome, score, latency in rows:
-            number = self._numbers.setdefault(case, len(self._numbers))
+            number = self._numbers.setdefault(case, len(self._numbers) + 1) - 1
             column = self._columns.get(variant)
             if column is None:
                 column = self._columns[variant] = _ColumnSums()
@@ -66,6 +66,15 @@ class CaseSums:
             if latency is not None:
                 column.latency[number] += latency
                 column.latencies[number] += 1
+
+    @property
+    def cases(self) -> Mapping[str, int]:
+        """Each case and its number, from 1, in the plan's order."""
+        return self._numbers
+
+    def of_column(self, variant: int) -> Mapping[str, Tally]:
+        """What the trials of a column that passed, failed or are in error came to, by case."""
+        return ColumnTallies(self._numbers, self._columns.get(variant) or _ColumnSums())
 
     def tallies(self) -> Iterator[CaseTally]:
         """What the trials that passed, failed or are in error came to, case by case."""
@@ -99,3 +108,32 @@ class CaseSums:
         if column is not None:
             sums = zip(column.latency, column.latencies, strict=True)
             yield from ((total, n, 0) for total, n in sums if n)
+
+
+class ColumnTallies(Mapping[str, Tally]):
+    """A column's tallies by case, in the plan's order: a look at arrays, and nothing of its own."""
+
+    def __init__(self, numbers: Mapping[str, int], column: _ColumnSums) -> None:
+        self._numbers = numbers
+        self._column = column
+
+    def __getitem__(self, case: str) -> Tally:
+        number, column = self._numbers[case] - 1, self._column
+        if number < len(column.passed):
+            tally = tally_of(column.passed[number], column.failed[number], column.errors[number])
+            if tally.n:
+                return tally
+        raise KeyError(case)
+
+    def __iter__(self) -> Iterator[str]:
+        counts = zip(
+            self._numbers,
+            self._column.passed,
+            self._column.failed,
+            self._column.errors,
+            strict=False,  # a column may lack the last cases
+        )
+        return (case for case, *counts in counts if any(counts))
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
