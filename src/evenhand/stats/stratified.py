@@ -17,7 +17,7 @@ from typing import NamedTuple
 from evenhand.stats.interval import CONFIDENCE, z_of
 
 _FAR = 60.0  # of a logarithm of odds: beyond it is no number that anybody would read
-_STEPS = 60
+_STEPS = 45
 
 
 class Stratum(NamedTuple):
