@@ -170,7 +170,7 @@ async def test_the_page_on_runs_has_every_key_of_the_document(make_run: Make):  
     decided = {key: one.document() for key, one in selective_verdicts(run, 0.1).items()}
     calibration = calibrate(run)
     counted = Audit("length", "biased", "…", counts=(GroupCount("long", "pass", 1, 1),))
-    audited = replace(calibration, audits=dict.fromkeys(calibration.audits, [counted]))
+    audited = replace(calibration, audits={key: [counted] for key in calibration.audits})
     agree("calibration-1.md", [calibration.document(), audited.document(decided)])
     batch = await make_run(
         [result(0, case="x", named_scores={"RR": 1.0}, metadata={"tags": ["t"]})],
