@@ -120,7 +120,7 @@ def _by_length(traits: Sequence[OutputTraits]) -> _Groups | str:
         "long",
         "short",
         f"long outputs ({count(least, 'character')} or more)",
-        "short ones",
+        "short outputs",
         lambda one: one.length >= least,
     )
 
@@ -144,7 +144,7 @@ def _by_family(judge: str, traits: Sequence[OutputTraits]) -> _Groups | str:
         "own",
         "others",
         f"outputs of its own family ({own})",
-        f"those of others ({others})",
+        f"outputs of other families ({others})",
         lambda one: one.family == own if one.family else None,
     )
 
@@ -167,14 +167,14 @@ def _compared(name: AuditName, groups: _Groups, labelled: Sequence[LabelledOutpu
         wrong = sum(one.people is not one.judge for one in labelled)
         return not_applicable(
             name,
-            f"not enough labels: {first:,} of {groups.first_words}, {second:,} of {groups.second_words}, and "
-            f"{count(wrong, 'verdict')} that people disagree with: no bias could show",
+            f"not enough labels: {first:,} are of {groups.first_words} and {second:,} of {groups.second_words}, and "
+            f"people disagree with {count(wrong, 'verdict')}: no bias could show",
             first + second,
         )
     return Audit(
         name,
         "not shown",
-        f"{_odds(found, groups)}; {_counted(strata)}",
+        _words(found, groups, strata),
         "odds ratio",
         Estimate(found.value, found.low, found.high),
         p=found.p,
@@ -208,14 +208,15 @@ def _stratum(
     return Stratum(first.passed, first.items, second.passed, second.items)
 
 
-def _odds(found: OddsRatio, groups: _Groups) -> str:
-    """The odds ratio in words, the group with the higher odds first."""
+def _words(found: OddsRatio, groups: _Groups, strata: Sequence[Stratum]) -> str:
+    """The odds ratio and the counts in words, the group with the higher odds first."""
     first, second = groups.first_words, groups.second_words
     value, low, high = found.value, found.low, found.high
     if value < 1:
         first, second = second, first
         value, low, high = _inverse(value), _inverse(high), _inverse(low)
-    alike = f"for {first} as for {second} that people judge alike"
+        strata = [Stratum(c, m, a, n) for a, n, c, m in strata]
+    alike = f"for {first} as for {second} that people judge alike; {_counted(strata)}"
     if math.isinf(value):
         return f"its odds of a pass are {_times(low)} as high or more {alike}"
     ends = f"[{_times(low)}–{'∞' if math.isinf(high) else _times(high)}]".replace(" ×", "")

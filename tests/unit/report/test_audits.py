@@ -108,7 +108,7 @@ async def test_a_judge_that_favours_its_own_family_is_found_out(make_run: Make):
     assert family.estimate is not None
     assert family.estimate.low > 1
     assert (
-        "or more for outputs of its own family (openai) as for those of others (anthropic)"
+        "or more for outputs of its own family (openai) as for outputs of other families"
         in family.words
     )
 
@@ -359,3 +359,23 @@ def test_a_judge_without_a_bias_is_called_biased_in_at_most_five_per_cent_of_run
 def test_a_planted_bias_is_found(name: str, odds: float, n: int, power: float):
     """In 100 runs (seed 6), beside a second metric without one: at least in this share of them."""
     assert share_found(6, 100, n, (name,), {name: odds}) >= power
+
+
+def test_the_group_with_the_higher_odds_comes_first_in_words_and_in_counts():
+    """A judge that is hard on long answers passes short ones more easily; the estimate stays that of long ones."""
+    labelled = [
+        LabelledOutput(OutputTraits(900 if i % 2 else 9, "", refusal=False), good(i), i % 2 == 0)
+        for i in range(60)
+    ]
+    labelled[1] = replace(labelled[1], judge=True)
+    labelled[2] = replace(labelled[2], judge=False)
+    (length,) = (
+        one for one in group_audits("gpt-5", labelled, random=True) if one.name == "length"
+    )
+    assert length.estimate is not None
+    assert length.estimate.high < 1
+    assert "for short outputs as for long outputs (900 characters or more)" in length.words
+    assert (
+        "it passes 10 of 10 against 0 of 10 that people fail, and 19 of 20 against 1 of 20"
+        in length.words
+    )
