@@ -29,6 +29,7 @@ from evenhand.core.run import CallEnd, CallStart
 from evenhand.core.score import Outcome
 from evenhand.core.variant import Variant
 from evenhand.probing.canaries import kept_canaries
+from evenhand.report.audit import Audit, GroupCount
 from evenhand.report.baseline_file import read_baseline, write_baseline
 from evenhand.report.baseline_making import baseline_of
 from evenhand.report.calibration import calibrate
@@ -167,7 +168,10 @@ async def test_the_page_on_runs_has_every_key_of_the_document(make_run: Make):  
     add_metric_labels(run.path, "ann", [(0, "rubric", "pass")])
     add_metric_labels(run.path, "bo", [(0, "rubric", "pass")])
     decided = {key: one.document() for key, one in selective_verdicts(run, 0.1).items()}
-    agree("calibration-1.md", [calibrate(run).document(), calibrate(run).document(decided)])
+    calibration = calibrate(run)
+    counted = Audit("length", "biased", "…", counts=(GroupCount("long", "pass", 1, 1),))
+    audited = replace(calibration, audits={key: [counted] for key in calibration.audits})
+    agree("calibration-1.md", [calibration.document(), audited.document(decided)])
     batch = await make_run(
         [result(0, case="x", named_scores={"RR": 1.0}, metadata={"tags": ["t"]})],
         config={"metrics": [{"name": "RR", "best": 1, "counted": True}]},

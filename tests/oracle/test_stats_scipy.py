@@ -16,6 +16,7 @@ from evenhand.stats.interval import clopper_pearson, mean_of_clusters, wilson, z
 from evenhand.stats.multiple import benjamini_hochberg
 from evenhand.stats.permutation import sign_flip, t_test
 from evenhand.stats.power import detectable_mean
+from evenhand.stats.stratified import Stratum, common_odds_ratio
 from evenhand.stats.student import t_quantile, t_tail
 
 stats = pytest.importorskip("scipy.stats")
@@ -207,3 +208,17 @@ def test_recorded_power() -> None:
             given["n"], given["omega2"], (given["sA2"], given["sB2"]), (given["KA"], given["KB"])
         )
         assert ours == pytest.approx(vector["expected"], rel=1e-9)
+
+
+def test_the_odds_ratio_of_one_table_is_scipys():
+    """The conditional estimate; SciPy's interval is without mid-p, so it holds ours."""
+    rng = Random(11)
+    for _ in range(30):
+        n, m = rng.randint(3, 30), rng.randint(3, 30)
+        a, c = rng.randint(1, n - 1), rng.randint(1, m - 1)
+        found = common_odds_ratio([Stratum(a, n, c, m)])
+        theirs = stats.contingency.odds_ratio([[a, n - a], [c, m - c]])
+        exact = theirs.confidence_interval(0.95)
+        assert found is not None
+        assert found.value == pytest.approx(theirs.statistic, rel=1e-6)
+        assert exact.low <= found.low < found.high <= exact.high

@@ -10,12 +10,12 @@ from typing import Any, cast
 
 from evenhand.assertions.assertion import Assertion, Cell, Kind
 from evenhand.assertions.measured import EPSILON, Decided
-from evenhand.assertions.refusal import refuses
 from evenhand.assertions.values import bound
 from evenhand.core.errors import ScoreError
 from evenhand.core.expect import Scorer, Trial
 from evenhand.core.score import Score, check
 from evenhand.scorers.known_outcomes import Answered
+from evenhand.scorers.refusal import refuses
 from evenhand.scorers.text import quoted, text_of
 
 GROUP = "the answer"

@@ -15,6 +15,7 @@ from evenhand.authoring.plan import plan_of
 from evenhand.core.errors import UsageError
 from evenhand.core.plan import Plan, Selection
 from evenhand.core.ranges import BUDGET_USD, CONCURRENCY, REPEATS, ROWS
+from evenhand.documents.project import CALIBRATED, Calibrated, calibrated_for
 from evenhand.engine.door import Settings, settle, waiting
 from evenhand.engine.runner import ShowProgress
 from evenhand.report.run import Run
@@ -30,6 +31,7 @@ async def run_async(
     strict: bool = False,
     progress: bool | None = None,
     home: Path | None = None,
+    calibrated: Calibrated | None = None,
 ) -> Run:
     """Runs eval sets: `run(…)` waits for them, in a script, a notebook cell and inside a running loop too.
 
@@ -46,6 +48,8 @@ async def run_async(
         strict: A trial that expects nothing is an error.
         progress: Whether a line on stderr says how far it is; by default where that is a terminal.
         home: The folder that keeps runs; `.evenhand` beside the first set's file by default.
+        calibrated: `required`: the run has no verdict while a judge has no calibration that holds. `accepted`: it may
+            have one. By default as pyproject.toml says, of the sets' folders.
 
     Returns:
         The run: print it, look at it in a notebook, or take its `rows()`.
@@ -58,9 +62,11 @@ async def run_async(
     """
     settings = Settings(home, concurrency, cache, max_cost_usd)
     selection = Selection(first=first, repeats=repeats)
-    plan = _planned(sets, selection, settings, strict)
+    plan = _planned(sets, selection, settings, strict, calibrated)
+    wanted = calibrated or calibrated_for(map(_folder, sets))
+    recorded = _recorded(settings, selection, strict=strict, calibrated=wanted)
     with shown(plan, progress) as show:
-        finished = await settle(plan, _recorded(settings, selection, strict=strict), progress=show)
+        finished = await settle(plan, recorded, progress=show)
     return Run.open(finished.path)
 
 
@@ -69,7 +75,11 @@ run = waiting(run_async)
 
 
 def _planned(
-    sets: Sequence[EvalSet], selection: Selection, settings: Settings, strict: bool
+    sets: Sequence[EvalSet],
+    selection: Selection,
+    settings: Settings,
+    strict: bool,
+    calibrated: object,
 ) -> Plan:
     wrong = [
         f"{type(item).__name__} is not an EvalSet"
@@ -83,6 +93,8 @@ def _planned(
         BUDGET_USD.problem("max_cost_usd", settings.max_cost_usd),
     )
     wrong += filter(None, numbers)
+    if calibrated is not None and calibrated not in CALIBRATED:
+        wrong.append(f"calibrated is {calibrated!r}; it is one of {', '.join(CALIBRATED)}")
     if wrong:
         raise UsageError(f"run: {'; '.join(wrong)}", hint="Write run(evals, others, first=10).")
     # A set that was typed in a notebook or at a prompt has no file: its runs are kept in the current folder.
@@ -90,9 +102,16 @@ def _planned(
     return plan_of(sets, selection, env=os.environ, source=str(file), strict=strict)
 
 
-def _recorded(settings: Settings, selection: Selection, *, strict: bool) -> Settings:
+def _folder(evals: EvalSet) -> Path:
+    """Where a set stands; the current folder for one that was typed in a notebook or at a prompt."""
+    return evals.path.parent if evals.path.is_file() else Path.cwd()
+
+
+def _recorded(
+    settings: Settings, selection: Selection, *, strict: bool, calibrated: str
+) -> Settings:
     """The settings, with what is kept of them in the run's file."""
-    record = {
+    record: dict[str, object] = {
         "first": selection.first,
         "repeats": selection.repeats,
         "strict": strict,
@@ -100,6 +119,8 @@ def _recorded(settings: Settings, selection: Selection, *, strict: bool) -> Sett
         "cache": settings.cache,
         "max_cost_usd": settings.max_cost_usd,
     }
+    if calibrated:
+        record["calibrated"] = calibrated
     return replace(settings, record=record)
 
 

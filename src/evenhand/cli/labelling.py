@@ -11,8 +11,9 @@ import click
 from evenhand.core.draw import LabelledVerdict
 from evenhand.core.errors import UsageError
 from evenhand.core.label import LabelField, LabelValue, NewLabel, newest, standing
-from evenhand.report.calibration import calibrate
+from evenhand.report.calibration import calibrations
 from evenhand.report.failure_codes import failure_codes
+from evenhand.report.judged import judgements
 from evenhand.report.labelling import DrawnItem, draw, drawn_items, items_for
 from evenhand.report.trust_lines import worth_line
 from evenhand.report.words import count, safe
@@ -61,7 +62,7 @@ def label_in_terminal(
     left = [i for i in items if author not in labels.get((i.trial.index, i.metric), {})]
     done = session.label(left, len(items))
     with RunFile.open(path) as run:
-        for judge in calibrate(run).judges:
+        for judge in calibrations(run, judgements(run)):
             click.echo(worth_line(judge))
     click.echo(f"{count(done, 'label')} by {safe(author)}; next: evenhand calibrate")
     return 0

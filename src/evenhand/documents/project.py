@@ -7,10 +7,10 @@ that has the table.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Literal, cast, get_args
 
 from evenhand.core.errors import ConfigError, Problem
 from evenhand.core.gate_terms import GateTerms, read_gate_terms
@@ -19,8 +19,9 @@ from evenhand.core.ranges import NUMBER, RETRIES, SECONDS, Range
 
 FILE = "pyproject.toml"
 KEYS = ("judge", "timeout", "retries", "time-limit", "threshold", "calibrated", "gate")
-CALIBRATED = ("required", "accepted")
+Calibrated = Literal["required", "accepted"]
 """Whether judged numbers need a calibration that holds, or pass without one."""
+CALIBRATED: tuple[Calibrated, ...] = get_args(Calibrated)
 _NUMBERS: Mapping[str, Range] = {"timeout": SECONDS, "retries": RETRIES, "time-limit": SECONDS}
 _PLACE = re.compile(r"at line (\d+), column (\d+)")
 
@@ -81,6 +82,19 @@ def project_for(folder: Path) -> Project:
             if table is not None:
                 return _TableReader(path, text).read(table)
     return Project()
+
+
+def calibrated_for(folders: Iterable[Path]) -> str:
+    """Whether the projects of these folders need calibrated judges: `required` where one says so.
+
+    Returns:
+        `required` or `accepted`; empty where no project says either.
+
+    Raises:
+        ConfigError: All that is wrong with a project's table.
+    """
+    said = {project_for(folder).calibrated for folder in set(folders)}
+    return next((word for word in CALIBRATED if word in said), "")
 
 
 def _table(path: Path, text: str) -> Mapping[str, Any] | None:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from evenhand.authoring.expect import Expect
     from evenhand.authoring.thresholds import Thresholds
     from evenhand.core.provider import Provider
+    from evenhand.pytest_plugin.judged_runs import JudgesStanding
     from evenhand.pytest_plugin.session_run import SessionRun, TestTrial
 
 SESSION_RUN: pytest.StashKey[SessionRun] = pytest.StashKey()
@@ -28,6 +29,7 @@ TRIAL: pytest.StashKey[TestTrial] = pytest.StashKey()
 EXPECT: pytest.StashKey[Expect] = pytest.StashKey()
 REPEAT: pytest.StashKey[int] = pytest.StashKey()
 LATE: pytest.StashKey[list[str]] = pytest.StashKey()
+STANDING: pytest.StashKey[JudgesStanding] = pytest.StashKey()
 REPORTED: pytest.StashKey[dict[str, Any]] = pytest.StashKey()
 
 
@@ -174,22 +176,27 @@ def expect(request: pytest.FixtureRequest) -> Iterator[Expect]:
 
 def _session_run(item: pytest.Function) -> SessionRun:
     """The session's run, made when the first test asks for it."""
-    from evenhand.core.errors import StoreError
+    from evenhand.core.errors import ConfigError, StoreError
+    from evenhand.documents.project import calibrated_for
     from evenhand.pytest_plugin.repeats import count_of
     from evenhand.pytest_plugin.session_run import SessionRun
 
     config = item.config
     if SESSION_RUN not in config.stash:
         planned: dict[str, int] = {}
+        folders = {item.path.parent}
         for other in item.session.items:
             if isinstance(other, pytest.Function) and "expect" in other.fixturenames:
                 name = _function(other)
                 planned[name] = planned.get(name, 0) + count_of(other)
+                folders.add(other.path.parent)
         planned.setdefault(_function(item), 1)
         try:
             live = bool(config.getoption("evenhand_live"))
-            config.stash[SESSION_RUN] = SessionRun(config.rootpath, planned, live=live)
-        except StoreError as error:
+            config.stash[SESSION_RUN] = SessionRun(
+                config.rootpath, planned, live=live, calibrated=calibrated_for(folders)
+            )
+        except (ConfigError, StoreError) as error:
             pytest.fail(str(error), pytrace=False)
     return config.stash[SESSION_RUN]
 
@@ -314,21 +321,31 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
     """Says what the expectations came to, and where to look at them again."""
     for line in terminalreporter.config.stash.get(LATE, ()):
         terminalreporter.write_line(f"evenhand: after the test had ended: {line}", red=True)
-    settled: list[dict[str, Any]] = [
-        report.evenhand
-        for reports in terminalreporter.stats.values()
-        for report in reports
-        if hasattr(report, "evenhand")
-    ]
-    if not settled or terminalreporter.config.get_verbosity() < 0:
+    settled = _settled(terminalreporter)
+    stash, quiet = terminalreporter.config.stash, terminalreporter.config.get_verbosity() < 0
+    standing = stash.get(STANDING, None)
+    if standing is not None and (standing.undecided or not quiet):
+        for line in standing.lines:
+            terminalreporter.write_line(line, red=standing.undecided)
+    if not settled or quiet:
         return
     from evenhand.pytest_plugin.report_lines import closing
 
     terminalreporter.write_line(closing(settled))
 
 
+def _settled(reporter: Any) -> list[dict[str, Any]]:
+    """What the expectations of all tests came to, also of those that workers ran."""
+    return [
+        report.evenhand
+        for reports in reporter.stats.values()
+        for report in reports
+        if hasattr(report, "evenhand")
+    ]
+
+
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
-    """Ends the session's run."""
+    """Ends the session's run, and looks at its judges: where calibration is required, all have to have one."""
     session_run = session.config.stash.get(SESSION_RUN, None)
     if session_run is not None:
         del session.config.stash[SESSION_RUN]
@@ -337,3 +354,14 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
         if late:
             session.config.stash[LATE] = late
             session.exitstatus = exitstatus or pytest.ExitCode.TESTS_FAILED
+    reporter: Any = session.config.pluginmanager.get_plugin("terminalreporter")
+    settled = (
+        [] if reporter is None or hasattr(session.config, "workerinput") else _settled(reporter)
+    )
+    if any(one["calls"] for one in settled):
+        from evenhand.pytest_plugin.judged_runs import standing_of
+
+        runs = dict.fromkeys(Path(one["run"]) for one in settled)
+        session.config.stash[STANDING] = standing = standing_of(runs)
+        if standing.undecided:
+            session.exitstatus = session.exitstatus or pytest.ExitCode.TESTS_FAILED

@@ -168,12 +168,15 @@ class SessionRun:
         root: Pytest's root folder: runs and cache are kept in its `.evenhand`.
         planned: The tests, and how many trials each has.
         live: Whether models over the network may be asked.
+        calibrated: `required` or `accepted`, as the project says of its judges; empty for neither.
 
     Raises:
         StoreError: The run cannot be kept.
     """
 
-    def __init__(self, root: Path, planned: Mapping[str, int], *, live: bool) -> None:
+    def __init__(
+        self, root: Path, planned: Mapping[str, int], *, live: bool, calibrated: str = ""
+    ) -> None:
         self._live = live
         self._variants = {name: Variant(i, name, "") for i, name in enumerate(planned)}
         self._count = itertools.count()
@@ -191,6 +194,7 @@ class SessionRun:
             repeats=1,
             variants=tuple(self._variants.values()),
             created_at=time.time(),
+            settings={"calibrated": calibrated} if calibrated else {},
             version=__version__,
         )
         self._journal = Journal.create(run_folder(home), meta)

@@ -19,6 +19,7 @@ from typing import Any, Literal
 from evenhand.core.draw import Draw, MetricLabel
 from evenhand.core.encoding import digest
 from evenhand.core.variant import Variant
+from evenhand.report.auditing import Audits, JudgeBesidePeople, audits
 from evenhand.report.judged import Item, JudgedMetric, Judgements, judgements
 from evenhand.report.words import percent
 from evenhand.stats.agreement import ac1, alpha, kappa
@@ -174,12 +175,14 @@ class Calibration:
         variants: Its variants.
         judges: One for each judged metric and judge.
         made_at: Seconds since 1970.
+        audits: What their verdicts depend on, by metric and judge; see `report.auditing`.
     """
 
     run: str
     variants: Sequence[Variant]
     judges: tuple[JudgeCalibration, ...]
     made_at: float
+    audits: Audits
 
     def document(
         self, selective: Mapping[tuple[str, str], Mapping[str, Any]] | None = None
@@ -190,6 +193,8 @@ class Calibration:
             selective: What each judge may decide, by metric and judge, for a document that is printed; None for a file.
         """
         rows = [judge.row(self.variants) for judge in self.judges]
+        for row in rows:
+            row["audits"] = [one.row() for one in self.audits[row["metric"], row["model"]]]
         if selective is not None:
             for row in rows:
                 row["selective"] = selective.get((row["metric"], row["model"]))
@@ -205,11 +210,21 @@ def calibrate(run: RunFile) -> Calibration:
         StoreError: The run cannot be read.
     """
     judged = judgements(run)
+    judges = calibrations(run, judged)
+    beside_people = [
+        JudgeBesidePeople(
+            metric := judged.metrics[judge.metric, judge.model],
+            peoples_verdicts(run, metric),
+            judge.random_p is None or judge.random_p >= UNLIKELY,
+        )
+        for judge in judges
+    ]
     return Calibration(
         run.meta.id,
         run.meta.variants,
-        tuple(calibrations(run, judged)),
+        tuple(judges),
         time.time(),
+        audits(run, beside_people),
     )
 
 

@@ -15,6 +15,7 @@ from evenhand.report.ink import Ink
 from evenhand.report.rates import HEADS, rate_cells
 from evenhand.report.requirement_lines import requirement_lines
 from evenhand.report.requirements import verdict_of
+from evenhand.report.trust_lines import judged_lines
 from evenhand.report.words import count, money, passed_of, safe, short_id, tokens
 from evenhand.store.runfile import RunFile
 
@@ -50,6 +51,7 @@ def _parts(run: RunFile) -> Iterator[str]:
         yield from _table(run, grid)
         used = usage_line(run)
         lines = [] if run.by_outcome else requirement_lines(run, grid.names)
+        lines += judged_lines(run, grid.names, WIDTH)
         lines += failure_lines(run, grid, WIDTH, Ink(False)) + findings(run, grid)
         lines += [used] if used else []
         yield from _block(lines + [f"! {text}" for text in warnings(run)])

@@ -212,7 +212,11 @@ def instrument_of(outcome: Outcome) -> str:
     """What is known of the judge's prompt: a digest, or its version where the judge keeps no digest."""
     members = outcome.metadata.get("jury")
     each = (
-        [cast("Mapping[str, object]", m) for m in cast("list[object]", members)]
+        [
+            cast("Mapping[str, object]", member)
+            for member in cast("list[object]", members)
+            if isinstance(member, Mapping)
+        ]
         if isinstance(members, list)
         else [outcome.metadata]
     )

@@ -8,7 +8,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from evenhand.report.calibration import calibrate
+from evenhand.report.calibration import calibrations
+from evenhand.report.judged import judgements
 from evenhand.report.words import count, percent, safe
 from evenhand.stats.power import (
     cases_needed,
@@ -101,7 +102,7 @@ def pilot_of(run: RunFile) -> Pilot:
                 judge.rho2,
                 judge.verdicts.items,
             )
-            for judge in calibrate(run).judges
+            for judge in calibrations(run, judgements(run))
         ],
     )
 

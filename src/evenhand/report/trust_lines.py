@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 
+from evenhand.report.audit_lines import audit_lines
 from evenhand.report.calibrated import JudgedRate, judged_rates
 from evenhand.report.calibration import Calibration, JudgeCalibration
 from evenhand.report.selective import SelectiveVerdicts, lines_of
@@ -45,8 +46,6 @@ def calibration_lines(
         )
         if judge.alternative is not None:
             yield f"  people     {_alternative_words(judge.alternative)}"
-        if judge.consistent is not None:
-            yield f"  order      {_order_words(judge, judge.consistent)}"
         if judge.rho2 is not None:
             yield f"  worth      replaces {percent(judge.rho2)} of your labels (ρ²)"
         if v.labels:
@@ -54,6 +53,7 @@ def calibration_lines(
         decides = selective.get((judge.metric, judge.model))
         if decides is not None:
             yield from lines_of(decides)
+        yield from audit_lines(calibration.audits[judge.metric, judge.model])
         for warning in judge.warnings:
             yield f"  note: {warning}"
         yield ""
@@ -149,22 +149,6 @@ def _alternative_words(one: Alternative) -> str:
     return (
         f"the judge {word} stand in for a person: for {one.replaced} of {one.people}; "
         f"it agrees with the others at least as much as they do on {percent(one.advantage)} of outputs"
-    )
-
-
-def _order_words(judge: JudgeCalibration, consistent: Estimate) -> str:
-    words = (
-        f"the same preference in both orders for {rate(consistent)} of {count(judge.pairs, 'pair')}"
-    )
-    first = judge.first_place
-    if first is None:
-        return words
-    biased = not first.low <= 0.5 <= first.high
-    place = "first" if first.value > 0.5 else "second"
-    return f"{words}; " + (
-        f"otherwise it likes the {place} text: {rate(first)} go to the first"
-        if biased
-        else f"otherwise it likes neither place more: {rate(first)} go to the first"
     )
 
 

@@ -11,9 +11,10 @@ from typing import Any
 from evenhand.core.draw import LabelledVerdict
 from evenhand.core.errors import UsageError
 from evenhand.core.label import LONGEST_AUTHOR, newest, standing
-from evenhand.report.calibration import calibrate
+from evenhand.report.calibration import calibrations
 from evenhand.report.failure_codes import failure_codes
 from evenhand.report.judge_checks import refuse_judge_check
+from evenhand.report.judged import judgements
 from evenhand.report.labelling import draw, drawn_items, items_for, judged_metrics, judged_places
 from evenhand.report.trust_lines import worth_line
 from evenhand.store.draws import add_metric_labels, set_rule, standing_labels
@@ -80,7 +81,7 @@ def drawn(run: RunFile, author: str) -> DrawShape:
         run.rules(),
         items,
         [code.name for code in failure_codes(run)],
-        [worth_line(judge) for judge in calibrate(run).judges] if labels else [],
+        [worth_line(judge) for judge in calibrations(run, judgements(run))] if labels else [],
     )
 
 

@@ -14,7 +14,13 @@ import pytest
 import evenhand
 from evenhand import EvalSet, Run, run, run_async
 from evenhand.core.errors import UsageError
-from evenhand.testing import Scripted
+from evenhand.documents.project import calibrated_for
+from evenhand.report.calibrated import place_of, write_calibration
+from evenhand.report.labelling import draw, drawn_items
+from evenhand.scorers import Passes
+from evenhand.store.draws import add_metric_labels
+from evenhand.testing import FakeProvider, Script, Scripted
+from evenhand.testing.script import Rule
 
 CELL = '''
 from evenhand import EvalSet, Expect, run
@@ -222,3 +228,80 @@ def test_progress_goes_to_stderr_where_somebody_looks(
     before = terminal.getvalue()
     ended(home=tmp_path, progress=False)
     assert terminal.getvalue() == before
+
+
+JUDGED = {"reasoning": "r", "passes": True, "confidence": 0.9}
+CRITICAL = Script([Rule((r"reply \d[789]",), {**JUDGED, "passes": False}), Rule((), JUDGED)])
+
+
+def polite(path: Path) -> EvalSet:
+    """A set that stands in this file; a judge looks at 40 replies, and half of them have to pass."""
+    evals = EvalSet(
+        "polite", data=[{"id": f"{i:02d}"} for i in range(40)], pass_rate=0.5, judge="openai:gpt-5"
+    )
+
+    @evals.eval
+    def answers(case, expect):
+        expect(f"reply {case.id}", Passes("is polite"), metric="manners")
+
+    path.touch()
+    object.__setattr__(evals, "path", path)
+    return evals
+
+
+def test_a_calibration_that_is_required_is_required_of_a_script_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """By the project or the call, which goes first; with one that holds, the rate is corrected, also in a notebook."""
+    (tmp_path / "pyproject.toml").write_text("[tool.evenhand]\ncalibrated = 'required'\n")
+    file = tmp_path / "evals" / "polite_evals.py"
+    file.parent.mkdir()
+    with FakeProvider(CRITICAL) as fake:
+        for name, value in fake.env().items():
+            monkeypatch.setenv(name, value)
+        with run(polite(file)) as found:
+            assert found.verdict == "undecided"
+            assert "calibration is required" in str(found)
+            assert "calibration is required" in found._repr_html_()
+            items = list(drawn_items(found.file, [draw(found.file, 40, seed=1)]))
+            labels = [
+                (i.trial.index, i.metric, "fail" if i.trial.case[-1] in "6789" else "pass")
+                for i in items
+            ]
+            add_metric_labels(found.path, "ann", labels)  # type: ignore[arg-type]
+        with run(polite(file), calibrated="accepted") as found:
+            assert found.verdict == "passed"
+            assert "accepted without calibration" in str(found)
+        with Run.open(labelled := first_run(file)) as found:
+            write_calibration(found.calibrate(), place_of(found.meta))
+        assert labelled.is_file()
+        with run(polite(file)) as found:
+            assert found.verdict == "passed"
+            assert "corrected, 40 labels, today" in str(found)
+            assert "corrected, 40 labels, today" in found._repr_html_()
+            assert found.meta.settings["calibrated"] == "required"
+
+
+def first_run(file: Path) -> Path:
+    """The first run of the set in this file."""
+    return min((file.parent / ".evenhand" / "runs").glob("*.db"), key=lambda path: path.name)
+
+
+def test_what_calibrated_is_not_is_told(tmp_path: Path):
+    """With the words that there are."""
+    with pytest.raises(
+        UsageError, match="calibrated is 'requird'; it is one of required, accepted"
+    ):
+        run(arithmetic(), home=tmp_path, calibrated="requird")  # type: ignore[arg-type]
+
+
+def test_one_project_that_requires_calibration_is_enough(tmp_path: Path):
+    """Of several folders the strictest counts; without a project there is nothing."""
+    for name in ("required", "accepted", "silent"):
+        (tmp_path / name).mkdir()
+        text = f"calibrated = '{name}'" if name != "silent" else "retries = 1"
+        (tmp_path / name / "pyproject.toml").write_text(f"[tool.evenhand]\n{text}\n")
+    folders = [tmp_path / name for name in ("silent", "accepted", "required")]
+    assert calibrated_for(folders) == "required"
+    assert calibrated_for(folders[:2]) == "accepted"
+    assert calibrated_for(folders[:1]) == calibrated_for([]) == ""

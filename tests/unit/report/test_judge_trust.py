@@ -315,9 +315,10 @@ async def test_a_judge_of_preferences_is_shown_to_go_by_the_place(make_run: Make
     assert judge.pairs == 200
     assert judge.first_place is not None
     assert judge.first_place.value == 0.9
-    lines = "\n".join(calibration_lines(calibrate(await a_run(make_run, change=preference))))
+    lines = " ".join(calibration_lines(calibrate(await a_run(make_run, change=preference))))
+    assert "audits     biased by position" in lines
     assert "the same preference in both orders for 74 % [68–80] of 200 pairs" in lines
-    assert "otherwise it likes the first text: 90 % [78–97] go to the first" in lines
+    assert "biased: where the place decides, 90 % [78–97] of 50 pairs go to the first text" in lines
 
 
 async def test_a_good_judge_is_usable_and_its_rate_is_corrected(make_run: Make):

@@ -1,0 +1,61 @@
+"""What judges said in a session, and whether people have checked it: the lines below pytest's summary."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from evenhand.core.errors import EvenhandError
+from evenhand.report.calibrated import judged_rates
+from evenhand.report.trust_lines import judged_lines
+from evenhand.report.words import safe
+from evenhand.store.runfile import RunFile
+
+MOST = 10
+"""Lines for one run; `evenhand show` has them all."""
+WIDTH = 100
+
+
+@dataclass(frozen=True, slots=True)
+class JudgesStanding:
+    """How the judges of a session stand.
+
+    Attributes:
+        lines: Their numbers: corrected, or not checked against people.
+        undecided: Whether calibration is required, and one of them has none that holds.
+    """
+
+    lines: tuple[str, ...] = ()
+    undecided: bool = False
+
+
+def standing_of(runs: Iterable[Path]) -> JudgesStanding:
+    """How the judges stand in these runs: one run, or one of each worker."""
+    lines: list[str] = []
+    undecided = False
+    for path in runs:
+        required = False
+        try:
+            with RunFile.open(path) as run:
+                names = [variant.prompt for variant in run.meta.variants]
+                required = run.meta.settings.get("calibrated") == "required"
+                undecided |= required and any(not rate.trusted for rate in judged_rates(run))
+                lines += _shortened(judged_lines(run, names, WIDTH))
+        except EvenhandError as error:
+            undecided |= required
+            lines += [f"! {safe(line)}" for line in str(error).splitlines()]
+    return JudgesStanding(tuple(lines), undecided)
+
+
+def _shortened(lines: list[str]) -> list[str]:
+    if not lines:
+        return []
+    head, *rest = lines
+    more = len(rest) - MOST
+    shown = rest[:MOST] if more > 0 else rest
+    return [
+        f"evenhand:{head.removeprefix(' ')}",
+        *shown,
+        *([f"    … and {more:,} lines more: evenhand show"] if more > 0 else []),
+    ]
