@@ -167,7 +167,14 @@ async def test_the_page_on_runs_has_every_key_of_the_document(make_run: Make):  
     add_metric_labels(run.path, "ann", [(0, "rubric", "pass")])
     add_metric_labels(run.path, "bo", [(0, "rubric", "pass")])
     decided = {key: one.document() for key, one in selective_verdicts(run, 0.1).items()}
-    agree("calibration-1.md", [calibrate(run).document(), calibrate(run).document(decided)])
+    jury = Outcome("j", "pass", 1.0, metadata={"jury": [{"judge": "a", "passed": True}]})
+    by_jury = await make_run([result(i, case=f"c{i}", outcomes=(jury,)) for i in range(30)])
+    add_draw(by_jury.path, 1, ["j"], 30, list(range(30)))
+    add_metric_labels(by_jury.path, "ann", [(i, "j", "pass") for i in range(30)])
+    agree(
+        "calibration-1.md",
+        [calibrate(one).document() for one in (run, by_jury)] + [calibrate(run).document(decided)],
+    )
     batch = await make_run(
         [result(0, case="x", named_scores={"RR": 1.0}, metadata={"tags": ["t"]})],
         config={"metrics": [{"name": "RR", "best": 1, "counted": True}]},
