@@ -171,5 +171,7 @@ def _report(file: Path, *, as_json: bool) -> int:
                 following = f"evenhand label {tryout.run} --draw 60"
             elif "confirmed" in verdicts:
                 following = "name the winner as your judge, then evenhand run, label and calibrate"
+            elif "not confirmed" in verdicts:
+                following = f"evenhand label {tryout.run} --draw 60, and try again with more labels"
             tell(f"{count(tryout.calls, 'call')}, cost {money(tryout.cost_usd)}; next: {following}")
     return 0

@@ -101,11 +101,13 @@ class Comparison:
         difference: How much more often it agrees with people, a share; None for no verdicts.
         p: The p-value that there is no difference, corrected for the number of comparisons.
         word: What that comes to.
+        smallest: The smallest true difference that so many outputs show four times in five; None where they show none.
     """
 
     difference: Estimate | None
     p: float
     word: Word
+    smallest: float | None
 
     def row(self) -> dict[str, Any]:
         """It in the keys of `evenhand.tryout/1`."""
@@ -113,6 +115,7 @@ class Comparison:
             "difference": estimate_row(self.difference),
             "p": self.p,
             "verdict": self.word,
+            "smallest": self.smallest,
         }
 
 
@@ -246,7 +249,7 @@ def decide(judges: Sequence[JudgeTryout]) -> None:
 def _comparison(half: Half, p: float) -> Comparison:
     mean = half.seen.mean
     difference = None if mean is None else Estimate(mean, *half.seen.interval())
-    return Comparison(difference, p, verdict(half.seen, p))
+    return Comparison(difference, p, verdict(half.seen, p), half.seen.smallest())
 
 
 def _row(one: Tried) -> dict[str, Any]:

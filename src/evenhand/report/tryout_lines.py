@@ -52,18 +52,25 @@ def _why(judge: JudgeTryout) -> str:
     doubt = f"; {count(errors, 'error')} could have gone either way" if errors else ""
     return (
         f"'{name}' is ahead on the outputs that choose, but isn't shown to be better on the {half} others:"
-        f" {seen}{doubt}"
+        f" {seen}{doubt}. {_could_show(judge.confirmation, half)}"
     )
+
+
+def _could_show(compared: Comparison, outputs: int) -> str:
+    """What so many outputs can show at all."""
+    if compared.smallest is None:
+        return f"{outputs} outputs like these show no difference, however large"
+    return f"{outputs} outputs show a difference of {compared.smallest * 100:.0f} points four times in five"
 
 
 def _rates(judge: JudgeTryout) -> Iterator[str]:
     """How each one stands to people, on all labelled outputs."""
     labels = f"on all {count(judge.labels, 'label')}"
-    yield f"  {padded(labels, _NAME)}  {'agrees':<16}  {'TPR':<16}  {'TNR':<16}  {'a verdict':<9}  errors"
+    yield f"  {padded(labels, _NAME)}  {'agrees':<16}  {'TPR':<16}  {'TNR':<16}  {'per verdict':<11}  errors"
     for one in (judge.today, *judge.variants):
         cells = [_name(one), *(padded(_share(x), 16) for x in (one.agrees, one.tpr, one.tnr))]
         cost = "–" if one.per_verdict_usd is None else money(one.per_verdict_usd)
-        yield f"  {'  '.join(cells)}  {cost:<9}  {one.errors or ''}".rstrip()
+        yield f"  {'  '.join(cells)}  {cost:<11}  {one.errors or ''}".rstrip()
 
 
 def _differences(judge: JudgeTryout) -> Iterator[str]:
