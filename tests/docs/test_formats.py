@@ -29,6 +29,7 @@ from evenhand.core.run import CallEnd, CallStart
 from evenhand.core.score import Outcome
 from evenhand.core.variant import Variant
 from evenhand.probing.canaries import kept_canaries
+from evenhand.probing.judge_variants import JudgeModel, JudgeVariant
 from evenhand.report.baseline_file import read_baseline, write_baseline
 from evenhand.report.baseline_making import baseline_of
 from evenhand.report.calibration import calibrate
@@ -45,6 +46,8 @@ from evenhand.report.power import JudgeWorth, Pilot, Power
 from evenhand.report.precedent import Precedent
 from evenhand.report.probe import ATTACK, CONTROL, probe_of, probed_axes
 from evenhand.report.selective import selective_verdicts
+from evenhand.report.tried import JudgeTryout, Tried, Tryout, decide
+from evenhand.report.tryout_record import CHOOSING, CONFIRMING, TODAY, TriedItem, TriedJudge
 from evenhand.store import schema
 from evenhand.store.draws import add_draw, add_metric_labels
 from evenhand.store.labels import append_labels
@@ -231,6 +234,21 @@ async def test_the_page_on_probes_has_every_key_of_the_document(make_run: Make):
     agree("probe-1.md", [probe_of(run).document()])
 
 
+async def test_the_page_on_tryouts_has_every_key_of_the_document():
+    """With a winner, and without one."""
+    items = tuple(
+        TriedItem(i, f"c{i}", CONFIRMING if i % 2 else CHOOSING, i % 8 > 1, today=True, votes={})
+        for i in range(80)
+    )
+    judge = TriedJudge("m", "j", 0.1, items)
+    today = Tried(TODAY, items, {item.index: True for item in items}, 0.1)
+    sharp = Tried("sharp", items, {item.index: item.people for item in items}, 0.1)
+    judges = JudgeTryout(judge, today, [sharp]), JudgeTryout(judge, today, [today])
+    decide(judges)
+    tried = (JudgeVariant("sharp", (JudgeModel("a:b"),)).summary(),)
+    agree("tryout-1.md", [Tryout("01K", "01L", 0, tried, judges, 80, 0.1).document()])
+
+
 async def test_the_pages_on_canaries_have_every_key_of_their_documents(make_run: Make):  # noqa: F811
     """The file as it is kept, and two checks of the same canaries."""
     judged = Outcome("r", "pass", 1.0, metric="m", metadata={"judge": "j"})
@@ -358,6 +376,7 @@ async def test_the_page_on_histories_has_every_key_of_the_document(
         "history-1.md",
         "power-1.md",
         "probe-1.md",
+        "tryout-1.md",
         "canary-1.md",
         "canaries-1.md",
     ],

@@ -233,6 +233,8 @@ def test_what_is_wrong_is_said_before_anything_is_asked(start, tmp_path: Path):
         (("--try", "repeats=3", "--no-write"), "this is a tryout"),
         (("--dry-run",), "It goes with --try"),
         (("--max-cost", "1"), "--max-cost says nothing here"),
+        (("--metric", "tides"), "--metric says nothing here"),
+        (("--retries", "1"), "--retries says nothing here"),
     ):
         assert words in evenhand("calibrate", *args, code=2), args
     assert fake.ledger.total == before

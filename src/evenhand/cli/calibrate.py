@@ -9,7 +9,6 @@ from typing import Any
 import click
 
 from evenhand.cli.completing import complete_runs
-from evenhand.cli.grouped import GroupedCommand
 from evenhand.cli.numbers import Number
 from evenhand.cli.session import Session, spending_options
 from evenhand.cli.streams import printing, tell
@@ -19,7 +18,7 @@ RISK = Range(0.001, 0.999)
 SEED = Range(0, 2**53, whole=True)
 
 
-@click.command(cls=GroupedCommand, short_help="Compare a run's judges with people's labels.")
+@click.command(short_help="Compare a run's judges with people's labels.")
 @click.argument("run", required=False, metavar="[RUN]", shell_complete=complete_runs)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
 @click.option(
@@ -95,7 +94,7 @@ def calibrate(
     for name, value in options.items():
         if value and name != "no_progress":
             raise UsageError(
-                f"--{name.removesuffix('s').replace('_', '-')} says nothing here",
+                f"--{'metric' if name == 'metrics' else name.replace('_', '-')} says nothing here",
                 hint="It goes with --try.",
             )
     return _calibrated(path, as_json, to, no_write, accept_risk)

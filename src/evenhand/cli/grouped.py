@@ -15,7 +15,6 @@ GROUPS: Mapping[str, str] = {
     "Verdict and exit code": "baseline margin undecided metrics lower at_least stop_when_decided calibrated strict "
     "exit_zero promptfoo_exit_codes fail_on_empty",
     "Earlier runs": "resumed retry_errors",
-    "Trying other judges": "tried dry_run",
     "Promptfoo configs": "prompts providers tests model_outputs assertions var prompt_prefix prompt_suffix "
     "strict_prompts",
 }
