@@ -37,7 +37,7 @@ class Tried:
         name: The variant's name.
         items: The labelled outputs.
         verdicts: What it made of them. An output that it wasn't asked about yet is not in it.
-        per_verdict_usd: What one verdict cost; None where that is not known, or all came from the cache.
+        per_verdict_usd: What one verdict cost; None where that is not known.
     """
 
     name: str

@@ -114,11 +114,21 @@ class _Reading:
 
 
 def _paid_trials(run: RunFile) -> dict[int, float | None]:
-    """What the judges of each trial cost; None where a price is not known, or the cache had an answer."""
-    costs: dict[int, float | None] = {}
+    """What the judges of each trial cost; None where that is not known.
+
+    An answer from the cache counts as what other calls of that model cost on average in this run.
+    """
+    paid: defaultdict[str, list[float]] = defaultdict(list)
+    calls: list[tuple[int, str, float | None]] = []
     for call in run.calls():
         if call.start.role == "judge" and call.end is not None:
-            before, cost = costs.get(call.start.trial, 0.0), call.end.cost_usd
-            known = before is not None and cost is not None and call.end.origin != "cache"
-            costs[call.start.trial] = (before or 0.0) + (cost or 0.0) if known else None
+            cost = None if call.end.origin == "cache" else call.end.cost_usd
+            if cost is not None:
+                paid[call.end.model].append(cost)
+            calls.append((call.start.trial, call.end.model, cost))
+    means = {model: sum(costs) / len(costs) for model, costs in paid.items()}
+    costs: dict[int, float | None] = {}
+    for trial, model, cost in calls:
+        before, own = costs.get(trial, 0.0), means.get(model) if cost is None else cost
+        costs[trial] = None if before is None or own is None else before + own
     return costs
