@@ -15,6 +15,7 @@ from evenhand.assertions.kinds import INSTEAD, SUPPORTED
 from evenhand.cli import exits
 from evenhand.cli.verbs import evenhand
 from evenhand.core.errors import EvenhandError
+from evenhand.probing.judge_variants import read_variants
 from evenhand.promptfoo.load import load
 from evenhand.promptfoo.overrides import Chosen
 from evenhand.providers.catalog import KEYS, SCHEMES
@@ -75,7 +76,12 @@ def test_python_in_the_documentation_runs(
 
 @pytest.mark.parametrize("code", [*blocks("yaml")])
 def test_yaml_in_the_documentation_is_known_to_the_reader(code: str, tmp_path: Path):
-    """Put into a whole config, each block loads without a problem and without a hint."""
+    """Put into a whole config, or a file of judges, each block loads without a problem and without a hint."""
+    if code.startswith("# judges.yml"):
+        (tmp_path / "judges.yml").write_text(code, "utf-8")
+        (tmp_path / "judge.txt").write_text("{{output}}", "utf-8")
+        assert len(read_variants(["judges.yml"], tmp_path)) == code.count("\n  ")
+        return
     config = {
         "prompts": ["{{message}}"],
         "providers": ["echo"],

@@ -29,6 +29,7 @@ from evenhand.core.run import CallEnd, CallStart
 from evenhand.core.score import Outcome
 from evenhand.core.variant import Variant
 from evenhand.probing.canaries import kept_canaries
+from evenhand.probing.judge_variants import JudgeModel, JudgeVariant
 from evenhand.report.audit import Audit, GroupCount
 from evenhand.report.baseline_file import read_baseline, write_baseline
 from evenhand.report.baseline_making import baseline_of
@@ -46,6 +47,8 @@ from evenhand.report.power import JudgeWorth, Pilot, Power
 from evenhand.report.precedent import Precedent
 from evenhand.report.probe import ATTACK, CONTROL, probe_of, probed_axes
 from evenhand.report.selective import selective_verdicts
+from evenhand.report.tried import JudgeTryout, Tried, Tryout, decide
+from evenhand.report.tryout_record import CHOOSING, CONFIRMING, TODAY, TriedItem, TriedJudge
 from evenhand.store import schema
 from evenhand.store.draws import add_draw, add_metric_labels
 from evenhand.store.labels import append_labels
@@ -168,10 +171,15 @@ async def test_the_page_on_runs_has_every_key_of_the_document(make_run: Make):  
     add_metric_labels(run.path, "ann", [(0, "rubric", "pass")])
     add_metric_labels(run.path, "bo", [(0, "rubric", "pass")])
     decided = {key: one.document() for key, one in selective_verdicts(run, 0.1).items()}
-    calibration = calibrate(run)
     counted = Audit("length", "biased", "…", counts=(GroupCount("long", "pass", 1, 1),))
-    audited = replace(calibration, audits={key: [counted] for key in calibration.audits})
-    agree("calibration-1.md", [calibration.document(), audited.document(decided)])
+    plain = calibrate(run)
+    audited = replace(plain, audits={key: [counted] for key in plain.audits})
+    jury = Outcome("j", "pass", 1.0, metadata={"jury": [{"judge": "a", "passed": True}]})
+    by_jury = await make_run([result(i, case=f"c{i}", outcomes=(jury,)) for i in range(30)])
+    add_draw(by_jury.path, 1, ["j"], 30, list(range(30)))
+    add_metric_labels(by_jury.path, "ann", [(i, "j", "pass") for i in range(30)])
+    documents = [calibrate(one).document() for one in (run, by_jury)]
+    agree("calibration-1.md", [*documents, audited.document(decided)])
     batch = await make_run(
         [result(0, case="x", named_scores={"RR": 1.0}, metadata={"tags": ["t"]})],
         config={"metrics": [{"name": "RR", "best": 1, "counted": True}]},
@@ -226,6 +234,21 @@ async def test_the_page_on_probes_has_every_key_of_the_document(make_run: Make):
     about = {"run": "01K", "judges": [{"metric": "m", "model": "j", "kinds": ["praise", "echo"]}]}
     run = await make_run(trials, variants, config={"probe": about})
     agree("probe-1.md", [probe_of(run).document()])
+
+
+async def test_the_page_on_tryouts_has_every_key_of_the_document():
+    """With a winner, and without one."""
+    items = tuple(
+        TriedItem(i, f"c{i}", CONFIRMING if i % 2 else CHOOSING, i % 8 > 1, today=True, votes={})
+        for i in range(80)
+    )
+    judge = TriedJudge("m", "j", 0.1, items)
+    today = Tried(TODAY, items, {item.index: True for item in items}, 0.1)
+    sharp = Tried("sharp", items, {item.index: item.people for item in items}, 0.1)
+    judges = JudgeTryout(judge, today, [sharp]), JudgeTryout(judge, today, [today])
+    decide(judges)
+    tried = (JudgeVariant("sharp", (JudgeModel("a:b"),)).summary(),)
+    agree("tryout-1.md", [Tryout("01K", "01L", 0, tried, judges, 80, 0.1).document()])
 
 
 async def test_the_pages_on_canaries_have_every_key_of_their_documents(make_run: Make):  # noqa: F811
@@ -355,6 +378,7 @@ async def test_the_page_on_histories_has_every_key_of_the_document(
         "history-1.md",
         "power-1.md",
         "probe-1.md",
+        "tryout-1.md",
         "canary-1.md",
         "canaries-1.md",
     ],

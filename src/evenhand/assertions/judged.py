@@ -63,12 +63,12 @@ def _rubric(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
         rubric,
         assertion.judge,
         assertion.threshold,
-        partial(_messages, assertion, rubric, cell.variables) if assertion.rubric_prompt else None,
+        partial(_messages, assertion, cell.variables) if assertion.rubric_prompt else None,
     )
 
 
 def _messages(
-    assertion: Assertion, rubric: str, variables: Mapping[str, Any], output: str
+    assertion: Assertion, variables: Mapping[str, Any], rubric: str, output: str
 ) -> tuple[Message, ...]:
     values = {**variables, "rubric": rubric, "output": as_variable(output)}
     return filled_messages(assertion.rubric_prompt, values, assertion.templates)

@@ -1,18 +1,21 @@
-"""`evenhand calibrate`: whether a run's judges can be trusted."""
+"""`evenhand calibrate`: whether a run's judges can be trusted, and whether another one would be better."""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import click
 
 from evenhand.cli.completing import complete_runs
 from evenhand.cli.numbers import Number
+from evenhand.cli.session import Session, spending_options
 from evenhand.cli.streams import printing, tell
 from evenhand.core.ranges import Range
 
 RISK = Range(0.001, 0.999)
+SEED = Range(0, 2**53, whole=True)
 
 
 @click.command(short_help="Compare a run's judges with people's labels.")
@@ -30,25 +33,119 @@ RISK = Range(0.001, 0.999)
     metavar="R",
     help="Say which verdicts can stand if at most this share of them may be wrong; 0.1 is 10 %.",
 )
+@click.option(
+    "--try",
+    "tried",
+    multiple=True,
+    metavar="FILE|KEY=VALUE",
+    help="Try variants of the judge on the labelled outputs: a YAML file of them, or one, such as"
+    " model=openai:gpt-5-mini, repeats=3 or criteria='…'. May be repeated.",
+)
+@click.option(
+    "--metric",
+    "metrics",
+    multiple=True,
+    metavar="NAME",
+    help="With --try: only the judges of this metric; may be repeated.",
+)
+@click.option(
+    "--seed",
+    type=Number(SEED),
+    metavar="N",
+    help="With --try: the seed that divides the labels into halves.  [default: 0]",
+)
+@click.option("--dry-run", is_flag=True, help="With --try: estimate calls and cost, send nothing.")
+@click.option("--offline", is_flag=True, help="With --try: answer from the folder's offline.jsonl.")
+@spending_options
+@click.option("--no-progress", is_flag=True, help="Don't print progress.")
 def calibrate(
-    run: str | None, as_json: bool, to: Path | None, no_write: bool, accept_risk: float | None
+    run: str | None,
+    as_json: bool,
+    to: Path | None,
+    no_write: bool,
+    accept_risk: float | None,
+    **options: Any,
 ) -> int:
     """Say for each judge in RUN whether it can be trusted, and what its numbers come to once corrected.
 
     Needs labels of a random draw (`evenhand label`); with fewer than 30 there is no verdict. Writes calibration.json,
     which later runs read: commit it. It holds until the judge, its prompt, the system, the data or the rule changes.
+
+    With --try it asks variants of the judge about the labelled outputs instead, and says whether one of them agrees
+    with people more often. It writes nothing beside the run; with the id of such a tryout it prints or continues it.
     """
+    from evenhand.cli.probe import latest_but_asked_again
+    from evenhand.core.errors import UsageError
+    from evenhand.report.judge_checks import is_tryout, refuse_judge_check
+    from evenhand.store.runfile import RunFile
+
+    path = latest_but_asked_again(run)
+    with RunFile.open(path) as run_file:
+        meta = run_file.meta
+    tried = tuple(dict.fromkeys(options.pop("tried")))
+    if tried or is_tryout(meta):
+        if to is not None or no_write or accept_risk is not None:
+            raise UsageError(
+                "--to, --no-write and --accept-risk say nothing here",
+                hint="They are for calibrations, and this is a tryout.",
+            )
+        return _tryout(path, tried, **options, as_json=as_json)
+    refuse_judge_check(meta)
+    for name, value in options.items():
+        if value and name != "no_progress":
+            raise UsageError(
+                f"--{'metric' if name == 'metrics' else name.replace('_', '-')} says nothing here",
+                hint="It goes with --try.",
+            )
+    return _calibrated(path, as_json, to, no_write, accept_risk)
+
+
+def _tryout(
+    path: Path,
+    tried: tuple[str, ...],
+    *,
+    metrics: tuple[str, ...],
+    seed: float | None,
+    dry_run: bool,
+    offline: bool,
+    **options: Any,
+) -> int:
+    """Tries variants, or goes on with that."""
+    from evenhand.cli.tryout import continue_tryout, try_variants
+    from evenhand.cli.tryout_request import TryoutRequest
+    from evenhand.core.errors import UsageError
+    from evenhand.report.judge_checks import is_tryout, refuse_judge_check
+    from evenhand.store.runfile import RunFile
+
+    session = Session.of(options)
+    with RunFile.open(path) as run_file:
+        meta = run_file.meta
+    if is_tryout(meta):
+        if tried or metrics or seed is not None or dry_run:
+            raise UsageError(
+                f"run {meta.id} is a tryout, whose variants, metrics and halves are settled",
+                hint="Name the run whose judges it tried to start another one.",
+            )
+        return continue_tryout(meta, path, session)
+    refuse_judge_check(meta)
+    if dry_run and session.as_json:
+        raise UsageError("--dry-run prints no document", hint="Leave --json out.")
+    request = TryoutRequest.of(meta, path, tried, int(seed or 0), metrics, offline=offline)
+    return try_variants(request, session, dry_run=dry_run)
+
+
+def _calibrated(
+    file: Path, as_json: bool, to: Path | None, no_write: bool, accept_risk: float | None
+) -> int:
+    """Prints a calibration, and writes it."""
     from evenhand.report.calibrated import place_of, write_calibration
     from evenhand.report.calibration import calibrate as calibrated
-    from evenhand.report.judge_checks import refuse_judge_check
     from evenhand.report.selective import selective_verdicts
     from evenhand.report.trust_lines import calibration_lines
     from evenhand.report.words import put
-    from evenhand.store.catalogue import find
     from evenhand.store.runfile import RunFile
 
-    with RunFile.open(find(Path.cwd(), run)) as run_file:
-        refuse_judge_check(run_file.meta)
+    with RunFile.open(file) as run_file:
         calibration = calibrated(run_file)
         path = None if no_write else to or place_of(run_file.meta)
         selective = {} if accept_risk is None else selective_verdicts(run_file, accept_risk)

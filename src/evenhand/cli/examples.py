@@ -31,7 +31,11 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "evenhand label --draw 60 --seed 1 --to draw.csv",
         "evenhand label --from draw.csv --by ann",
     ),
-    "calibrate": ("evenhand calibrate", "evenhand calibrate 01M7YPHZRR --json"),
+    "calibrate": (
+        "evenhand calibrate",
+        "evenhand calibrate 01M7YPHZRR --json",
+        "evenhand calibrate --try judges.yml --max-cost 2",
+    ),
     "probe": (
         "evenhand probe latest --dry-run",
         "evenhand probe latest --max-cost 2",

@@ -95,7 +95,7 @@ def probe(
     from evenhand.core.errors import UsageError
     from evenhand.engine.door import Settings
     from evenhand.probing.plan import Probing
-    from evenhand.report.judge_checks import is_probe
+    from evenhand.report.judge_checks import is_probe, is_tryout, refuse_judge_check
     from evenhand.store.runfile import RunFile
 
     if dry_run and as_json:
@@ -120,6 +120,8 @@ def probe(
         time_limit_s=session.time_limit,
         retries=session.retries,
     )
+    if is_tryout(meta):
+        refuse_judge_check(meta)
     if is_probe(meta):
         if kinds or metrics or dry_run:
             raise UsageError(
@@ -151,7 +153,7 @@ def latest_but_asked_again(run: str | None) -> Path:
         UsageError: There is none.
     """
     from evenhand.core.errors import UsageError
-    from evenhand.report.judge_checks import is_canary_check, is_probe
+    from evenhand.report.judge_checks import is_judge_check
     from evenhand.store.catalogue import files, find, newest_first
     from evenhand.store.runfile import RunFile
 
@@ -162,10 +164,10 @@ def latest_but_asked_again(run: str | None) -> Path:
     newest = find(folder, None)
     for path in newest_first(files(folder)):
         with RunFile.open(path) as run_file:
-            if not (is_probe(run_file.meta) or is_canary_check(run_file.meta)):
+            if not is_judge_check(run_file.meta):
                 return path
     raise UsageError(
-        f"there are only probes and checks of canaries in {newest.parent}",
+        f"there are only probes, tryouts and checks of canaries in {newest.parent}",
         hint="Run the evals first.",
     )
 

@@ -118,10 +118,13 @@ def _request(meta: RunMeta, file: Path) -> Request:
     """
     from evenhand.cli.canary_request import CanaryRequest
     from evenhand.cli.probe_request import ProbeRequest, asked_of
-    from evenhand.report.judge_checks import is_canary_check, is_probe
+    from evenhand.cli.tryout_request import TryoutRequest
+    from evenhand.report.judge_checks import is_canary_check, is_probe, is_tryout
 
     if is_probe(meta):
         return ProbeRequest.again(meta, file)
     if is_canary_check(meta):
         return CanaryRequest.again(meta, file)
+    if is_tryout(meta):
+        return TryoutRequest.again(meta, file)
     return asked_of(meta)

@@ -8,7 +8,7 @@ Of what it expects, only the expectations of the probed judge are recorded, each
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
@@ -67,28 +67,62 @@ class ProbeBody:
         live = cast("LiveTrial", trial)
         if self.tells or self.rests_on is not None:
             live.mark({SWAPPED: True})
+        asked = AskedAgain(self.run, self.step, self.metric, self.item.names, self._attacked)
+        expectations = await asked.expectations(live)
+        if self.tells:
+            live.keep(state_of([await live.now(expectation) for expectation in expectations]))
+        else:
+            for expectation in expectations:
+                live.expect(expectation)
+        return expectations[0].value
+
+    def _attacked(self, expectation: Expectation) -> Expectation:
+        answer = text_of(expectation.value) if self.item.answer is None else self.item.answer
+        text = self.attack.make(answer, criteria_of(expectation.scorer), self.turn)
+        scorer = Shown(expectation.scorer, text)
+        label = expectation.label or label_of(expectation.scorer)
+        return replace(expectation, value=text, scorer=scorer, label=label)
+
+
+@dataclass(frozen=True, slots=True)
+class AskedAgain:
+    """The expectations of one judge in one trial of a run, as the run's own code says them when it is run again.
+
+    Attributes:
+        run: The run's file.
+        step: The trial of the run, before it happened.
+        metric: The judged metric.
+        names: The names of its expectations under the metric.
+        change: What is asked in place of each.
+    """
+
+    run: Path
+    step: Step
+    metric: str
+    names: frozenset[str]
+    change: Callable[[Expectation], Expectation]
+
+    async def expectations(self, live: LiveTrial) -> list[Expectation]:
+        """Runs the trial's body, with the run's answers, and returns what it expects under the metric.
+
+        Raises:
+            UsageError: The run has no such trial any more.
+            ScoreError: It expects nothing.
+        """
         with RunFile.open(self.run) as run_file:
             before = run_file.trial(self.step.index)
         if before is None:
             raise UsageError(f"{self.run} has no trial {self.step.index} any more")
         live.asker = StoredAnswers(live.asker, self.run, before)
-        probed = ProbedTrial(live, self, before)
+        seen = ProbedTrial(live, self, before)
         body = copy.copy(self.step.body)  # some keep things while they are run
-        await body(cast("Trial", probed))
-        if not probed.expectations:
+        await body(cast("Trial", seen))
+        if not seen.expectations:
             raise ScoreError(
                 f"the trial expects nothing under {self.metric!r} when it is run again",
                 hint="Its expectations may depend on what its code does. `evenhand show` has what it expected before.",
             )
-        for expectation in probed.expectations:
-            if self.tells:
-                outcome = await live.now(expectation)
-                probed.settled_now.append(outcome)
-            else:
-                live.expect(expectation)
-        if self.tells:
-            live.keep(state_of(probed.settled_now))
-        return probed.expectations[0].value
+        return seen.expectations
 
 
 class StoredAnswers:
@@ -133,17 +167,15 @@ class StoredAnswers:
 
 
 class ProbedTrial:
-    """A trial of a probe, as the run's code sees it: the trial that it was, with its expectations turned to a text.
+    """A trial whose judge is asked again, as the run's code sees it: the trial that it was.
 
     Attributes:
-        expectations: Those of the probed judge, about the attack's text.
-        settled_now: Their outcomes, where they were wanted at once.
+        expectations: Those of the judge, changed.
     """
 
-    def __init__(self, trial: LiveTrial, probe: ProbeBody, before: TrialResult) -> None:
-        self._trial, self._probe, self._before = trial, probe, before
+    def __init__(self, trial: LiveTrial, asked: AskedAgain, before: TrialResult) -> None:
+        self._trial, self._asked, self._before = trial, asked, before
         self.expectations: list[Expectation] = []
-        self.settled_now: list[Outcome] = []
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._trial, name)
@@ -151,31 +183,31 @@ class ProbedTrial:
     @property
     def case(self) -> Case:
         """The run's case."""
-        return self._probe.step.case
+        return self._asked.step.case
 
     @property
     def variant(self) -> Variant:
         """The run's variant."""
-        return self._probe.step.variant
+        return self._asked.step.variant
 
     @property
     def repeat(self) -> int:
         """The run's repeat."""
-        return self._probe.step.repeat
+        return self._asked.step.repeat
 
     def keep(self, value: object) -> None:
         """Keeps nothing: no other trial comes after it."""
 
     def kept(self, index: int) -> object:
         """What that trial of the run kept."""
-        with RunFile.open(self._probe.run) as run_file:
+        with RunFile.open(self._asked.run) as run_file:
             trial = run_file.trial(index)
         return None if trial is None else trial.kept
 
     def expect(self, expectation: Expectation) -> None:
         """Records it where the probed judge is asked."""
         if self._probed(expectation):
-            self.expectations.append(self._attacked(expectation))
+            self.expectations.append(self._asked.change(expectation))
 
     async def now(self, expectation: Expectation) -> Outcome:
         """Records it so; its outcome is that of the run, by which the run's code went on."""
@@ -189,15 +221,7 @@ class ProbedTrial:
     def _probed(self, expectation: Expectation) -> bool:
         name = expectation.label or label_of(expectation.scorer)
         named = metric_of(Outcome(name, "pass", None, metric=expectation.metric))
-        return named == self._probe.metric and name in self._probe.item.names
-
-    def _attacked(self, expectation: Expectation) -> Expectation:
-        probe = self._probe
-        answer = text_of(expectation.value) if probe.item.answer is None else probe.item.answer
-        text = probe.attack.make(answer, criteria_of(expectation.scorer), probe.turn)
-        scorer = Shown(expectation.scorer, text)
-        label = expectation.label or label_of(expectation.scorer)
-        return replace(expectation, value=text, scorer=scorer, label=label)
+        return named == self._asked.metric and name in self._asked.names
 
 
 def judge_holds(outcomes: Sequence[Outcome]) -> Verdict:

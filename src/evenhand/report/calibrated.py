@@ -24,7 +24,7 @@ from evenhand.report.calibration import (
     calibrations,
     estimate_row,
 )
-from evenhand.report.judge_checks import is_canary_check, is_probe
+from evenhand.report.judge_checks import is_judge_check
 from evenhand.report.judged import JudgedMetric, judgements
 from evenhand.stats.correction import Estimate, Verdicts, corrected_rate
 from evenhand.stats.interval import wilson
@@ -146,15 +146,15 @@ def read_calibration(path: Path) -> dict[tuple[str, str], _Judge]:
 def judged_rates(run: RunFile) -> list[JudgedRate]:
     """The pass rates of all judged metrics, variant by variant; empty where no judge was asked.
 
-    Of trials that were chosen by what came of them there are none: they are no draw of anything. Nor of probes and
-    checks of canaries: their outputs are no system's answers.
+    Of trials that were chosen by what came of them there are none: they are no draw of anything. Nor of probes, checks
+    of canaries and tryouts: they are about judges.
 
     Raises:
         UsageError: `calibration.json` is damaged.
     """
     if run.by_outcome or not (sum(run.judge_calls()) or "imported" in run.meta.settings):
         return []
-    if is_probe(run.meta) or is_canary_check(run.meta):
+    if is_judge_check(run.meta):
         return []
     kept, draws = read_calibration(place_of(run.meta)), run.draws()
     judged = judgements(run, verdicts_only=not (kept or draws))

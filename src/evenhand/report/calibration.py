@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from evenhand.core.draw import Draw, MetricLabel
@@ -21,6 +21,7 @@ from evenhand.core.encoding import digest
 from evenhand.core.variant import Variant
 from evenhand.report.auditing import Audits, JudgeBesidePeople, audits
 from evenhand.report.judged import Item, JudgedMetric, Judgements, judgements
+from evenhand.report.jury_weights import JuryWeights, jury_weights
 from evenhand.report.words import percent
 from evenhand.stats.agreement import ac1, alpha, kappa
 from evenhand.stats.alternative import Alternative, alternative_annotator
@@ -75,6 +76,7 @@ class JudgeCalibration:
         by_variant: The counts of each variant alone: error rates of one system say nothing of another's.
         alternative: Whether it can stand in for a person; None unless two or more labelled the same outputs.
         orders: How its preferences depend on the order of the texts; see `JudgedMetric`.
+        jury: What the votes of a jury are worth; None for one judge, and with fewer than 30 labels.
     """
 
     metric: str
@@ -97,6 +99,7 @@ class JudgeCalibration:
     by_variant: Mapping[int, Verdicts]
     alternative: Alternative | None
     orders: Mapping[str, int]
+    jury: JuryWeights | None = None
 
     @property
     def pairs(self) -> int:
@@ -152,6 +155,7 @@ class JudgeCalibration:
             }
             if self.pairs
             else None,
+            "jury": self.jury and self.jury.row(),
             "warnings": self.warnings,
             "variants": [
                 {
@@ -222,7 +226,7 @@ def calibrate(run: RunFile) -> Calibration:
     return Calibration(
         run.meta.id,
         run.meta.variants,
-        tuple(judges),
+        tuple(_with_votes(run, judged, one) for one in judges),
         time.time(),
         audits(run, beside_people),
     )
@@ -236,6 +240,11 @@ def calibrations(run: RunFile, judged: Judgements) -> list[JudgeCalibration]:
         for metric in judged.metrics.values()
         if metric.items
     ]
+
+
+def _with_votes(run: RunFile, judged: Judgements, judge: JudgeCalibration) -> JudgeCalibration:
+    metric = judged.metrics[judge.metric, judge.model]
+    return replace(judge, jury=jury_weights(run, metric, peoples_verdicts(run, metric)))
 
 
 def estimate_row(estimate: Estimate | None) -> dict[str, float] | None:

@@ -14,7 +14,7 @@ from evenhand.core.errors import StoreError
 from evenhand.core.run import RunMeta, RunStatus
 from evenhand.report.baseline_making import is_offline
 from evenhand.report.column_names import column_names
-from evenhand.report.judge_checks import is_canary_check, is_probe
+from evenhand.report.judge_checks import is_judge_check
 from evenhand.report.means import Mean
 from evenhand.report.rates import latencies, rates
 from evenhand.report.run_changes import Evidence, RunChange, changes, evidence_of, finished
@@ -144,7 +144,7 @@ def history(files: Iterable[Path], within: Path | None = None, last: int | None 
 
 def is_of_a_system(meta: RunMeta) -> bool:
     """Whether a run is one of a system, and not one that asks about judges."""
-    return not is_probe(meta) and not is_canary_check(meta)
+    return not is_judge_check(meta)
 
 
 def _belongs(meta: RunMeta, within: Path | None) -> bool:

@@ -1,4 +1,4 @@
-"""Runs that ask about judges and not about a system: probes, and checks of canaries."""
+"""Runs that ask about judges and not about a system: probes, checks of canaries, and tryouts."""
 
 from __future__ import annotations
 
@@ -16,14 +16,30 @@ def is_canary_check(meta: RunMeta) -> bool:
     return "canaries" in meta.settings
 
 
+def is_tryout(meta: RunMeta) -> bool:
+    """Whether a run tried variants of another one's judges."""
+    return "tryout" in meta.settings
+
+
+def is_judge_check(meta: RunMeta) -> bool:
+    """Whether a run asked about judges, in whichever way."""
+    return is_probe(meta) or is_canary_check(meta) or is_tryout(meta)
+
+
 def refuse_judge_check(meta: RunMeta) -> None:
-    """Raises an error for a probe or a check of canaries: none of its outputs is a system's answer.
+    """Raises an error for a run that asked about judges: none of its outputs is a system's answer.
 
     Raises:
         UsageError: The run is one of these.
     """
     if is_canary_check(meta):
         raise UsageError(f"run {meta.id} asked judges about canaries", hint="Name a run of evals.")
+    if is_tryout(meta):
+        run = (meta.config.get("tryout") or {}).get("run")
+        raise UsageError(
+            f"run {meta.id} tried variants of the judges of run {run}",
+            hint=f"Name the run itself: {run}",
+        )
     if is_probe(meta):
         probed = (meta.config.get("probe") or {}).get("run")
         raise UsageError(

@@ -11,6 +11,7 @@ from types import MappingProxyType
 from evenhand.report.audit_lines import audit_lines
 from evenhand.report.calibrated import JudgedRate, judged_rates
 from evenhand.report.calibration import Calibration, JudgeCalibration
+from evenhand.report.jury_weights import JuryWeights
 from evenhand.report.selective import SelectiveVerdicts, lines_of
 from evenhand.report.words import count, interval, percent, percents, safe
 from evenhand.stats.alternative import Alternative
@@ -46,6 +47,8 @@ def calibration_lines(
         )
         if judge.alternative is not None:
             yield f"  people     {_alternative_words(judge.alternative)}"
+        if judge.jury is not None:
+            yield from jury_lines(judge.jury)
         if judge.rho2 is not None:
             yield f"  worth      replaces {percent(judge.rho2)} of your labels (ρ²)"
         if v.labels:
@@ -142,6 +145,30 @@ def age(at: float | None) -> str:
     """How long ago, in days: `today`, `12 days old`."""
     days = 0 if at is None else int((time.time() - at) // 86_400)
     return "today" if days < 1 else f"{count(days, 'day')} old"
+
+
+def jury_lines(jury: JuryWeights) -> Iterator[str]:
+    """Whether weighting a jury's votes pays, and what each member's vote is worth."""
+    yield (
+        f"  jury       agrees with people on {rate(jury.majority)} by majority,"
+        f" {rate(jury.weighted)} weighted by labels"
+    )
+    words = {
+        "better": "weighting the votes is better",
+        "worse": "weighting the votes is worse",
+        "undecided": "too few labels to say whether weighting the votes is better",
+    }
+    gain = points(jury.difference)
+    yield f"             {words.get(jury.word, 'no gain from weighting is shown')}: {gain}, p = {jury.p:.2g}"
+    for member in jury.members:
+        agrees = "never voted" if member.agrees is None else f"agrees on {rate(member.agrees)}"
+        yield f"             {safe(member.model)}: weight {member.weight:.2f}, {agrees}"
+
+
+def points(difference: Estimate) -> str:
+    """A difference of shares with its interval: `+12 points [+1, +23]`."""
+    ends = f"[{difference.low * 100:+.0f}, {difference.high * 100:+.0f}]"
+    return f"{difference.value * 100:+.0f} points {ends}"
 
 
 def _alternative_words(one: Alternative) -> str:

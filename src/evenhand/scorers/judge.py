@@ -40,20 +40,21 @@ class MeetsRubric:
         rubric: What is asked of the output, in words.
         judge: The model that judges.
         threshold: The judge's score must reach this, beside its verdict.
-        messages: A prompt of the user's own, given the output; None for ours. Its scale is its own business.
+        messages: A prompt of the user's own, given the rubric and the output; None for ours. Its scale is its own
+            business.
         scale: What a score may be where the prompt is ours; None for anything.
     """
 
     rubric: str
     judge: Provider
     threshold: float | None = None
-    messages: Callable[[str], tuple[Message, ...]] | None = field(default=None, repr=False)
+    messages: Callable[[str, str], tuple[Message, ...]] | None = field(default=None, repr=False)
     scale: tuple[float, float] | None = (0.0, 1.0)
 
     async def score(self, output: Any, trial: Trial) -> Score:
         model = trial.model(self.judge, "judge")
         if self.messages is not None:
-            prompt = conversation(self.messages(text_of(output)))
+            prompt = conversation(self.messages(self.rubric, text_of(output)))
             version, scale = "your own", None
         else:
             version, prompt = rubric_prompt(self.rubric, text_of(output))
@@ -81,7 +82,7 @@ class MeetsRubric:
 
     def _instrument(self, prompt: Prompt, text: str) -> str:
         if self.messages is not None:
-            prompt, text = conversation(self.messages("")), ""
+            prompt, text = conversation(self.messages(self.rubric, "")), ""
         return instrument_of(prompt, text)
 
     def __str__(self) -> str:

@@ -121,7 +121,7 @@ async def test_a_prompt_of_the_users_is_sent_as_it_is_and_has_no_scale(trial):
     """Our words and our scale have no place in it."""
     trial.judge.replies = ['{"pass": true, "score": 8}']
     mine = (Message("system", "Be kind."), Message("user", "Rate it."))
-    score = await scorer(messages=lambda output: mine if output == "o" else ()).score("o", trial)
+    score = await scorer(messages=lambda _, output: mine if output == "o" else ()).score("o", trial)
     assert trial.judge.asked[0].messages == mine
     assert (score.value, score.metadata["prompt"]) == (8.0, "your own")
 

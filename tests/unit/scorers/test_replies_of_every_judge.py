@@ -337,7 +337,7 @@ async def test_a_score_off_the_scale_of_our_own_words_is_no_score(name: str, sco
 async def test_a_prompt_of_the_users_own_has_a_scale_of_its_own():
     """As promptfoo has it."""
     judge: Any = Repeating(Reply('{"reason": "r", "pass": true, "score": 8}'))
-    own = MeetsRubric("r", judge, messages=lambda output: (Message("user", output),))
+    own = MeetsRubric("r", judge, messages=lambda _rubric, output: (Message("user", output),))
     assert (await own.score(OUTPUT, Stage(judge))).value == 8.0  # type: ignore[arg-type]
     goal = ReachesGoal("g", "{}", Grader(judge, "Rate {{output}} from 0 to 10"))
     assert (await goal.score(OUTPUT, Stage(judge))).value == 8.0  # type: ignore[arg-type]

@@ -1,0 +1,177 @@
+"""`evenhand calibrate --try`: variants of a run's judges on its labelled outputs."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from evenhand.cli.session import Session
+from evenhand.cli.settling import safe_text, settle
+from evenhand.cli.streams import printing, tell
+
+if TYPE_CHECKING:
+    from evenhand.cli.tryout_request import TryoutRequest
+    from evenhand.core.run import RunMeta
+    from evenhand.engine.door import Settings
+
+
+def try_variants(request: TryoutRequest, session: Session, *, dry_run: bool) -> int:
+    """Asks variants of a run's judges about its labelled outputs, and prints what that came to.
+
+    Args:
+        dry_run: Only says what would be asked.
+    """
+    record = {
+        **request.record(),
+        "concurrency": session.concurrency,
+        "max_cost_usd": session.max_cost,
+        "cache": not session.no_cache,
+        "time_limit_s": session.time_limit,
+        "retries": session.retries,
+    }
+    settings = replace(_settings(request.run, session), record=record)
+    return _tried(request, settings, None, session, dry_run=dry_run)
+
+
+def continue_tryout(meta: RunMeta, file: Path, session: Session) -> int:
+    """Goes on with a tryout that is not finished, and prints what it came to.
+
+    Args:
+        meta: The tryout's own run.
+        file: Its file.
+    """
+    from evenhand.cli.tryout_request import TryoutRequest
+
+    if meta.status == "finished":
+        return _report(file, as_json=session.as_json)
+    settings = replace(_settings(file, session), record=meta.settings)
+    return _tried(TryoutRequest.again(meta, file), settings, file, session)
+
+
+def _settings(run: Path, session: Session) -> Settings:
+    from evenhand.engine.door import Settings
+
+    return Settings(
+        home=run.parent.parent,
+        concurrency=session.concurrency,
+        cache=False if session.no_cache else None,
+        max_cost_usd=session.max_cost,
+        time_limit_s=session.time_limit,
+        retries=session.retries,
+    )
+
+
+def _tried(
+    request: TryoutRequest,
+    settings: Settings,
+    file: Path | None,
+    session: Session,
+    *,
+    dry_run: bool = False,
+) -> int:
+    from evenhand.cli.exits import code_for
+    from evenhand.cli.offline import offline_answers
+    from evenhand.engine.process import own_process
+    from evenhand.scorers.rag.definitions import OURS, using_definitions
+
+    replies = offline_answers(request.folder) if request.offline else contextlib.nullcontext()
+    with own_process(), replies, using_definitions(request.definitions or OURS):
+        plan = request.plan()
+        if dry_run or (file is None and not request.offline):
+            _estimate(request, quiet=not dry_run)
+        if dry_run:
+            return 0
+        _refuse_keyless(request)
+        finished = settle(
+            plan,
+            replace(settings, free=request.offline),
+            file,
+            session,
+            replayed=request.offline,
+        )
+    code = _report(finished.path, as_json=session.as_json)
+    ending = finished.ending
+    if ending.status == "finished":
+        return code
+    tell(safe_text(f"the tryout stopped early: {ending.message}; evenhand resume continues it"))
+    return code_for("undecided", ending.status, ending.signal)
+
+
+def _refuse_keyless(request: TryoutRequest) -> None:
+    """Says which keys are missing, before anything is paid for."""
+    from evenhand.core.errors import UsageError
+    from evenhand.providers.catalog import key_missing
+    from evenhand.providers.missing_keys import NO_KEY, set_key
+
+    for variant, models in request.lineup():
+        for model in models:
+            if key := key_missing(model):
+                raise UsageError(
+                    f"--try: {variant.name}: {NO_KEY.format(model.id)}", hint=set_key(key)
+                )
+
+
+def _estimate(request: TryoutRequest, *, quiet: bool) -> None:
+    """Prints about how much each variant asks, and what that costs.
+
+    Args:
+        quiet: Only the sum, to stderr.
+    """
+    from evenhand.probing.estimate import tryout_estimate
+    from evenhand.probing.tryout_plan import labelled_judges
+    from evenhand.report.words import count, money, padded, safe
+    from evenhand.store.runfile import RunFile
+
+    calls, costs = 0, list[float | None]()
+    lines: list[str] = []
+    with RunFile.open(request.run) as run_file:
+        for judge in labelled_judges(run_file, request.seed, request.metrics):
+            lines.append(f"{safe(judge.metric)}: {count(len(judge.items), 'labelled output')}")
+            for variant, models in request.lineup():
+                asked, cost = tryout_estimate(run_file, judge, variant, models)
+                price = "price not known" if cost is None else f"about {money(cost)}"
+                name = padded(safe(variant.name), 28)
+                lines.append(f"  {name}  about {count(asked, 'call')}, {price}")
+                calls += asked
+                costs.append(cost)
+    known = [cost for cost in costs if cost is not None]
+    whole = money(sum(known)) if len(known) == len(costs) else "price not known"
+    line = f"about {count(calls, 'call')} to judges, {whole}"
+    if quiet:
+        tell(line)
+        return
+    with printing():
+        click.echo("\n".join([*lines, line]))
+
+
+def _report(file: Path, *, as_json: bool) -> int:
+    """Prints what a tryout came to. It is no gate: whatever that is, the exit code is 0."""
+    from evenhand.report.document import json_text, writer
+    from evenhand.report.tryout import tryout_of
+    from evenhand.report.tryout_lines import tryout_lines
+    from evenhand.report.words import count, money, put
+    from evenhand.store.catalogue import called
+    from evenhand.store.runfile import RunFile
+
+    with RunFile.open(file) as run_file:
+        tryout = tryout_of(run_file)
+    with printing():
+        if as_json:
+            writer(sys.stdout)(json_text(tryout.document()) + "\n")
+        else:
+            put(sys.stdout, "".join(f"{line}\n" for line in tryout_lines(tryout)))
+            verdicts = {judge.verdict for judge in tryout.judges}
+            following = f"evenhand view {called(Path.cwd(), file)}"
+            if "no verdict" in verdicts and all(judge.complete for judge in tryout.judges):
+                following = f"evenhand label {tryout.run} --draw 60"
+            elif "confirmed" in verdicts:
+                following = "name the winner as your judge, then evenhand run, label and calibrate"
+            elif "not confirmed" in verdicts:
+                following = f"evenhand label {tryout.run} --draw 60, and try again with more labels"
+            tell(f"{count(tryout.calls, 'call')}, cost {money(tryout.cost_usd)}; next: {following}")
+    return 0
