@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -92,15 +92,20 @@ def judge_of(outcome: Outcome) -> str:
     judge = outcome.metadata.get("judge")
     if isinstance(judge, str):
         return judge
+    names = {str(member.get("judge", "")) for member in members_of(outcome)}
+    return "+".join(sorted(filter(None, names)))
+
+
+def members_of(outcome: Outcome) -> list[Mapping[str, object]]:
+    """What the members of a jury said; empty for what no jury judged. One that gave an error has no `judge`."""
     members = outcome.metadata.get("jury")
     if not isinstance(members, list):
-        return ""
-    names = [
-        str(cast("Mapping[str, object]", member).get("judge", ""))
+        return []
+    return [
+        cast("Mapping[str, object]", member)
         for member in cast("list[object]", members)
         if isinstance(member, Mapping)
     ]
-    return "+".join(sorted({name for name in names if name}))
 
 
 def metric_of(outcome: Outcome) -> str:
@@ -114,14 +119,7 @@ def certainty_of(outcome: Outcome) -> float:
     That is its stated confidence, how far a jury agrees (0 for an even split), whether both orders of a preference name
     the same text, and how far a score from 0 to 1 is from the middle.
     """
-    members = outcome.metadata.get("jury")
-    answers: list[Mapping[str, object]] = [outcome.metadata]
-    if isinstance(members, list):
-        answers += [
-            cast("Mapping[str, object]", member)
-            for member in cast("list[object]", members)
-            if isinstance(member, Mapping)
-        ]
+    answers: list[Mapping[str, object]] = [outcome.metadata, *members_of(outcome)]
     signals = [
         float(confidence)
         for answer in answers
@@ -152,6 +150,7 @@ def judgements(run: RunFile, *, verdicts_only: bool = False) -> Judgements:
     cases: set[str] = set()
     by_metric: dict[str, str] = {}
     in_error: list[str] = []
+    whole: set[tuple[str, str]] = set()
     for trial in run.trials():
         verdicts: dict[tuple[str, str], tuple[bool, float]] = {}
         for outcome in trial.outcomes:
@@ -163,7 +162,9 @@ def judgements(run: RunFile, *, verdicts_only: bool = False) -> Judgements:
             key = metric_of(outcome), model
             by_metric.setdefault(*key)
             judge = metrics.setdefault(key, JudgedMetric(*key))
-            judge.instruments.add(instrument_of(outcome))
+            if all(member.get("judge") for member in members_of(outcome)):
+                whole.add(key)
+                judge.instruments.add(instrument_of(outcome))
             judge.criteria.add(digest(encode([outcome.name, outcome.at_least, outcome.at_most])))
             if (order := _order_effect(outcome)) is not None:
                 judge.orders[order] += 1
@@ -179,6 +180,7 @@ def judgements(run: RunFile, *, verdicts_only: bool = False) -> Judgements:
             continue
         prompts.add(_system(trial))
         cases.add(digest(encode([trial.case, trial.vars, trial.input, trial.expected])))
+    _join_juries(metrics, whole)
     for metric in in_error:
         if metric in by_metric:
             metrics[metric, by_metric[metric]].errors += 1
@@ -190,6 +192,21 @@ def judgements(run: RunFile, *, verdicts_only: bool = False) -> Judgements:
         _digest_of(cases),
         {model: _digest_of(settings) for model, settings in judges.items()},
     )
+
+
+def _join_juries(
+    metrics: dict[tuple[str, str], JudgedMetric], whole: Collection[tuple[str, str]]
+) -> None:
+    """Counts the verdicts of juries that lacked a member, which gave an error, as those of the jury that they are."""
+    for key in [key for key in metrics if key not in whole]:
+        metric, model = key
+        members = set(model.split("+"))
+        juries = [k for k in whole if k[0] == metric and members < set(k[1].split("+"))]
+        if len(juries) == 1:
+            part, jury = metrics.pop(key), metrics[juries[0]]
+            jury.items = sorted([*jury.items, *part.items], key=lambda item: item.index)
+            jury.criteria |= part.criteria
+            jury.orders += part.orders
 
 
 def _order_effect(outcome: Outcome) -> str | None:
@@ -210,16 +227,7 @@ def _order_effect(outcome: Outcome) -> str | None:
 
 def instrument_of(outcome: Outcome) -> str:
     """What is known of the judge's prompt: a digest, or its version where the judge keeps no digest."""
-    members = outcome.metadata.get("jury")
-    each = (
-        [
-            cast("Mapping[str, object]", member)
-            for member in cast("list[object]", members)
-            if isinstance(member, Mapping)
-        ]
-        if isinstance(members, list)
-        else [outcome.metadata]
-    )
+    each = members_of(outcome) or [outcome.metadata]
     return digest(*(str(one.get("instrument") or one.get("prompt") or "") for one in each))
 
 

@@ -29,6 +29,7 @@ from evenhand.report.calibrated import (
 )
 from evenhand.report.calibration import calibrate
 from evenhand.report.failure_codes import code_lines, failure_codes, rename_code
+from evenhand.report.judged import judgements
 from evenhand.report.junit import write_junit
 from evenhand.report.labelling import draw, drawn_items, items_for, read_labels, write_items
 from evenhand.report.markdown import write_markdown
@@ -675,3 +676,23 @@ async def test_a_run_in_code_calibrates_its_judges_and_shows_its_methods(make_ru
     write_markdown(run.file, out)
     assert "prose:" in out.getvalue()
     assert "corrected, 60 labels" in out.getvalue()
+
+
+async def test_a_jury_that_lacked_a_member_once_is_still_that_jury(make_run: Make):
+    """A member that gave an error has no name in the outcome."""
+
+    def vote(judge: str) -> dict[str, object]:
+        return {"judge": judge, "passed": True, "score": 1.0, "instrument": "i"}
+
+    error = {"score": None, "passed": None, "error": "judge"}
+    both = Outcome("j", "pass", 1.0, metadata={"jury": [vote("a"), vote("b")]})
+    one = Outcome("j", "fail", 0.0, metadata={"jury": [vote("a"), error]})
+    run = await make_run(
+        [result(i, case=f"c{i}", outcomes=(one if i == 3 else both,)) for i in range(6)]
+    )
+    (jury,) = judgements(run).metrics.values()
+    assert (jury.model, [item.passed for item in jury.items]) == (
+        "a+b",
+        [True, True, True, False, True, True],
+    )
+    assert len(jury.instruments) == 1
