@@ -9,6 +9,7 @@ from evenhand.report.grid import Grid
 from evenhand.report.outcome import UNSURE, unsure
 from evenhand.report.preferences import preferences
 from evenhand.report.rates import repeats
+from evenhand.report.standing_lines import standing_lines
 from evenhand.report.triggers import trigger_rates
 from evenhand.report.variant_comparison import sentences
 from evenhand.report.words import clip, count, interval, money, near, percents, safe, tokens
@@ -51,7 +52,11 @@ def findings(run: RunFile, grid: Grid, marked: Marked | None = None) -> list[str
     lines = [f"{grid.names[one.variant]}: {one}" for one in triggers]
     preferred = preferences(run, marked.judged if marked else None)
     lines += [f"{grid.names[one.variant]}: {one}" for one in preferred]
+    ranked = standing_lines(run, grid.names, marked.judged if marked else None)
+    lines += ranked
     compared = [] if run.narrowed else sentences(grid)
+    if ranked:  # of which these say nothing
+        compared = [f"by pass rate: {line}" for line in compared]
     return [*lines, *compared, *_repeats(run, grid), *_unsure(run, grid, marked)]
 
 
