@@ -9,14 +9,14 @@ so the chance that the first wins, ties aside, is the logistic function of λ₁
 Davidson, J. Am. Stat. Assoc. 65 (1970), doi:10.1080/01621459.1970.10481082, whose ν is exp(τ); with the place that of
 Davidson and Beaver, Biometrics 33 (1977), doi:10.2307/2529467.
 
-A column that wins every time would have an infinite strength. So a case is made up in which each column wins half and
-loses half of its comparisons against one of strength 0, and each place wins half: the prior of a proportion, half a
-win and half a loss, in the size of a case. With thirty cases it moves a rate by about a thirtieth of its way to 50 %.
+A column that wins every time would have an infinite strength. So each column is given half a win and half a loss
+against one of strength 0, and so is each place against the other: the prior of a proportion by Jeffreys, in every
+direction. In a hundred answers it moves a share of 80 % by less than half a point.
 
 Answers about one case are no independent ones. So the covariance is that of estimates which leave out one case at a
-time (the jackknife, each by one Newton step), the case that is made up among them, and the intervals have Student's
-quantile for one degree of freedom less than there are cases. They are never narrower than if all answers were
-independent: where each order gave the opposite answer, no case differs from the next, and still little is known.
+time (the jackknife, each by one Newton step), the prior among them, and the intervals have Student's quantile for one
+degree of freedom less than there are cases. They are never narrower than if all answers were independent: where each
+order gave the opposite answer, no case differs from the next, and still little is known.
 """
 
 from __future__ import annotations
@@ -153,7 +153,7 @@ def fit(comparisons: Iterable[Comparison], *, prior: bool = True) -> Strengths:
 
     Args:
         comparisons: In any order: the result is the same.
-        prior: With the case that is made up. Without it a column that wins or loses every time has no estimate.
+        prior: With it. Without, the fit does not converge where a column wins or loses every time.
 
     Raises:
         NotEstimable: Nothing was compared, or only parts that have no column in common; all comparisons are ties; or

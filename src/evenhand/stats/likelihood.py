@@ -21,6 +21,8 @@ Table = Mapping[Cell, float]
 Chances = dict[tuple[int, int], tuple[float, float, float]]
 """Of an ordered pair the chances that the first wins, the second, and neither."""
 
+PRIOR = 1.0
+"""Comparisons of each column with one of strength 0, and of each place with the other: half won, half lost."""
 STEPS = 100
 """Newton steps; about ten are needed."""
 LEFT_OUT_WORK = 20_000_000
@@ -55,21 +57,7 @@ class Likelihood:
         self.total: Table = dict(sorted(total.items()))
         self.with_ties = any(answer == "tie" for _, _, answer in self.total)
         self.size = self.columns + 1 + self.with_ties
-        self.prior = self._made_up() if prior else ()
-
-    def _made_up(self) -> Sequence[float]:
-        """How much the made-up case weighs for each strength, and for the place: as an average case does."""
-        place = self.columns
-        weights, cases = [0.0] * (place + 1), [0] * (place + 1)
-        for table in self.tables.values():
-            there = {place}
-            for (first, second, _), weight in table.items():
-                for i in (first, second, place):
-                    weights[i] += weight
-                there |= {first, second}
-            for i in there:
-                cases[i] += 1
-        return [weight / number for weight, number in zip(weights, cases, strict=True)]
+        self.prior = [PRIOR] * (self.columns + 1) if prior else []
 
     def chances(self, theta: Vector) -> Chances:
         """Of each ordered pair that was shown the chances of the three answers."""
@@ -177,7 +165,7 @@ def maximum(model: Likelihood) -> tuple[Vector, bool]:
 
 
 def covariances(model: Likelihood, theta: Vector) -> tuple[Matrix, Matrix]:
-    """The jackknife's covariance over clusters, the made-up case being one of them; and that of independent answers."""
+    """The jackknife's covariance over clusters, the prior being one of them; and that of independent answers."""
     chances = model.chances(theta)
     whole = model.whole_information(theta, chances)
     lower = factored(whole)
