@@ -21,6 +21,7 @@ from evenhand.report.markdown import write_markdown
 from evenhand.report.standings import standings
 from evenhand.report.where import narrow
 from evenhand.store.runfile import RunFile
+from evenhand.viewer.columns import parts
 
 SEED = 20_260_802
 NAME = 'ranking by "x"'
@@ -230,6 +231,14 @@ async def test_a_view_ranks_the_variants_that_it_has_and_none_that_were_chosen_b
     assert (some.cases, some.answers) == (1, 6)
     assert standings(narrow(run, "variant:warm")) == []
     assert standings(narrow(run, "status:pass")) == []
+
+
+async def test_the_viewer_finds_the_same_among_the_trials_that_it_marks(make_run: Make):
+    """It reads all trials anyway, and hands over the places of those with preferences."""
+    run = await make_run(drawn(10, [0.5, 0.0, -0.5]), VARIANTS[:3])
+    judged = [place for part in parts(run) for place in part.judged]
+    assert 0 < len(judged) < 30
+    assert standings(run, judged) == standings(run)
 
 
 async def test_names_and_judges_steer_no_terminal(make_run: Make):
