@@ -46,14 +46,12 @@ class ComparedPairs:
         name: The ranking, as outcomes are called.
         answers: What they preferred.
         missing: The answers that there could have been.
-        errors: How many are missing for certain: a judge was asked, and gave none.
         judges: Who they are, as their answers named them.
     """
 
     name: str
     answers: list[Comparison] = field(default_factory=list[Comparison])
     missing: list[MissingAnswer] = field(default_factory=list[MissingAnswer])
-    errors: int = 0
     judges: set[str] = field(default_factory=set[str])
     _there: dict[_Cell, set[int]] = field(default_factory=lambda: defaultdict(set))
 
@@ -70,7 +68,6 @@ class ComparedPairs:
             return
         pair = (one, two) if first == one else (two, one)
         if "error" in order:
-            self.errors += 1
             self.missing.append(MissingAnswer(case, *pair, 1.0))
         elif answer in _ANSWERS:
             self.answers.append(Comparison(case, *pair, answer))
@@ -80,7 +77,7 @@ class ComparedPairs:
         """Takes the pairs of trials in error for missing, as far as these have variants that were compared."""
         variants = set[int]().union(*self._there.values())
         pairs = sum(len(there) * (len(there) - 1) // 2 for there in self._there.values())
-        each = (len(self.answers) + self.errors) / pairs / 2
+        each = (len(self.answers) + len(self.missing)) / pairs / 2
         members: dict[_Cell, set[int]] = defaultdict(set)
         absent: dict[_Cell, set[int]] = defaultdict(set)
         for trial in trials:

@@ -16,36 +16,60 @@ MOST_NAMED = 4
 
 
 def standing_lines(
-    run: RunFile, names: Sequence[str], places: Sequence[int] | None = None
+    run: RunFile,
+    names: Sequence[str],
+    places: Sequence[int] | None = None,
+    *,
+    one_each: bool = False,
 ) -> list[str]:
-    """The rankings in words, line by line; none where nothing was compared.
+    """The rankings in words; none where nothing was compared.
 
     Args:
         run: The run.
         names: What its columns are called.
         places: See `standings`.
+        one_each: Each ranking in one line, for lists; otherwise a line for each variant, for terminals.
     """
-    return [line for one in standings(run, places) for line in _lines(one, names)]
+    known = standings(run, places)
+    if one_each:
+        return [_sentence(one, names) for one in known]
+    return [line for one in known for line in _lines(one, names)]
 
 
 def _lines(one: Standings, names: Sequence[str]) -> Iterator[str]:
+    yield _head(one)
+    width = max((columns(names[standing.variant]) for standing in one.ranked), default=0)
+    for place, standing in enumerate(one.ranked, 1):
+        name = padded(names[standing.variant], width)
+        yield f"  {place:>{len(str(len(one.ranked)))}}  {name}  {_words(standing.chance)}"
+    for text in _notes(one, names):
+        yield f"  {text}"
+
+
+def _sentence(one: Standings, names: Sequence[str]) -> str:
+    ranked = [
+        f"{place}. {names[standing.variant]} {_words(standing.chance)}"
+        for place, standing in enumerate(one.ranked, 1)
+    ]
+    parts = [": ".join([_head(one), ", ".join(ranked)] if ranked else [_head(one)])]
+    return "; ".join([*parts, *_notes(one, names)])
+
+
+def _head(one: Standings) -> str:
     if one.why:
-        yield f"{safe(one.name)}: no ranking: {one.why}"
-    else:
-        yield f"{safe(one.name)}: the chance to beat the average variant, ties aside"
-        width = max(columns(names[standing.variant]) for standing in one.ranked)
-        for place, standing in enumerate(one.ranked, 1):
-            name = padded(names[standing.variant], width)
-            yield f"  {place:>{len(str(len(one.ranked)))}}  {name}  {_words(standing.chance)}"
-        yield f"  {_first(one, names)}"
-        if one.first_wins is not None:
-            yield (
-                "  between equally good outputs, the judge prefers the one shown first "
-                f"{_words(one.first_wins)} of the time, ties aside"
-            )
+        return f"{safe(one.name)}: no ranking: {one.why}"
+    return f"{safe(one.name)}, the chance to beat the average variant, ties aside"
+
+
+def _notes(one: Standings, names: Sequence[str]) -> Iterator[str]:
+    if one.ranked:
+        yield _first(one, names)
+    if one.first_wins is not None:
+        chance = _words(one.first_wins)
+        yield f"if both are equally good, the judge prefers the one shown first {chance} of the time"
     if one.apart:
-        yield f"  never compared with these: {_listed([names[v] for v in one.apart], 'and')}"
-    yield f"  {_basis(one)}"
+        yield f"never compared with these: {_listed([names[v] for v in one.apart], 'and')}"
+    yield _basis(one)
 
 
 def _first(one: Standings, names: Sequence[str]) -> str:

@@ -43,7 +43,7 @@ class Standings:
         judges: Who compared, as their answers named them.
         cases: How many cases have an answer.
         answers: How many answers there are.
-        errors: How many are missing: a judge was asked, and gave none.
+        errors: How many are missing: a judge gave none, or a trial is in error.
         ranked: The variants, best first; empty where they cannot be ranked.
         why: Why they cannot; empty where they are.
         apart: Variants that were never compared with those in `ranked`.
@@ -82,7 +82,7 @@ def _standings(pairs: ComparedPairs) -> Standings:
         tuple(sorted(filter(None, pairs.judges))),
         len({one.cluster for one in answers}),
         len(answers),
-        pairs.errors,
+        round(sum(one.weight for one in pairs.missing)),
     )
     groups = connected(answers)
     if not groups:

@@ -22,6 +22,7 @@ from evenhand.report.standings import standings
 from evenhand.report.where import narrow
 from evenhand.store.runfile import RunFile
 from evenhand.viewer.columns import parts
+from evenhand.viewer.head import notes
 
 SEED = 20_260_802
 NAME = 'ranking by "x"'
@@ -93,10 +94,10 @@ async def test_variants_are_ranked_by_the_chance_to_beat_the_average_with_the_pl
         assert standing.won + standing.lost + standing.tied == 240
         assert standing.chance.low < standing.chance.least == standing.chance.most
     text = lines(run)
-    assert text[0] == f"{NAME}: the chance to beat the average variant, ties aside"
+    assert text[0] == f"{NAME}, the chance to beat the average variant, ties aside"
     assert text[1].startswith("  1  warm   ")
     assert text[4] == "  warm beats all others"
-    assert text[5].startswith("  between equally good outputs, the judge prefers the one shown ")
+    assert text[5].startswith("  if both are equally good, the judge prefers the one shown first ")
     assert text[6].startswith("  360 answers of judge-1 about 60 cases, ")
     assert text[6].endswith(" ties; not checked against people")
     (row,) = document(run)["rankings"]
@@ -154,7 +155,7 @@ async def test_trials_in_error_leave_their_comparisons_open(make_run: Make):
         result(62, variant=2, case="late", ok=None),
     ]
     (after,) = standings(await make_run([*trials, *lost], VARIANTS[:3]))
-    assert (after.answers, after.errors) == (before.answers + 2, 0)
+    assert (after.answers, after.errors) == (before.answers + 2, 4)
     third = next(standing for standing in after.ranked if standing.variant == 2)
     assert third.chance.least < third.chance.most
 
@@ -239,6 +240,9 @@ async def test_the_viewer_finds_the_same_among_the_trials_that_it_marks(make_run
     judged = [place for part in parts(run) for place in part.judged]
     assert 0 < len(judged) < 30
     assert standings(run, judged) == standings(run)
+    (line,) = [line for line in notes(run).findings if NAME in line]
+    assert line.startswith(f"{NAME}, the chance to beat the average variant, ties aside: 1. ")
+    assert line.endswith("; not checked against people")
 
 
 async def test_names_and_judges_steer_no_terminal(make_run: Make):
