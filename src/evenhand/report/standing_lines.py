@@ -86,7 +86,7 @@ def _basis(one: Standings) -> str:
     if one.ties is not None:
         parts.append(f"{percents(one.ties, one.ties)} ties")
     if one.errors:
-        parts.append(f"{one.errors:,} more without a verdict")
+        parts.append(f"{one.errors:,} more missing")
     return ", ".join(parts) + "; not checked against people"
 
 

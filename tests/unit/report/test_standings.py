@@ -138,7 +138,7 @@ async def test_answers_in_error_are_no_ties_and_may_have_been_either(make_run: M
         assert (now.won, now.lost, now.tied) == (was.won, was.lost, was.tied)
     assert after.first_wins is not None
     assert after.first_wins.least < after.first_wins.most
-    assert "6 more without a verdict" in lines(run)[-1 - _compared(run)]
+    assert "6 more missing" in lines(run)[-1 - _compared(run)]
 
 
 def _compared(run: RunFile) -> int:
