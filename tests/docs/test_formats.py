@@ -186,11 +186,32 @@ async def test_the_page_on_runs_has_every_key_of_the_document(make_run: Make):  
     )
     with RunFile.open(run.path) as labelled:
         stopped = await make_run([result(0)], status="decided", decided=DECIDED)
-        documents = [document_of(one, calls=one is labelled) for one in (labelled, batch, stopped)]
+        ranked = await make_run(_ranked(), SUMMARIES)
+        runs = (labelled, batch, stopped, ranked)
+        documents = [document_of(one, calls=one is labelled) for one in runs]
         documents[0]["trials"].append(
             trial_row(trials[0], labelled.meta.variants, list(labelled.labels()))
         )
         agree("run-1.md", documents)
+
+
+def _ranked() -> list[Any]:
+    """Two variants compared in both orders, and a ranking of nothing but ties."""
+
+    def pair(other: int, *said: str) -> Outcome:
+        orders = [
+            {"first": first, "said": word, "judge": "j"}
+            for first, word in zip((other - 1, other), said, strict=True)
+        ]
+        row = {"variant": other, "winner": None, "consistent": True, "orders": orders}
+        return Outcome(f"by {said}", "pass", 0.5, metadata={"ranked": [row]})
+
+    outcomes = (pair(1, "first", "second"), pair(1, "tie", "tie"))
+    return [
+        result(0, case="x", variant=0, outcomes=outcomes),
+        result(1, case="x", variant=1),
+        result(2, case="x", variant=2),
+    ]
 
 
 async def test_the_page_on_comparisons_has_every_key_of_the_document(make_run: Make):  # noqa: F811

@@ -20,13 +20,14 @@ from evenhand.authoring.bounds import misspelt, off_scale, wants_none, wrongly_b
 from evenhand.authoring.evalset import RESERVED, Eval, EvalSet
 from evenhand.authoring.models import EvalSetRoster
 from evenhand.authoring.thresholds import Thresholds
+from evenhand.core.case import Case
 from evenhand.core.errors import AuthError, EvenhandError, Problem, UsageError
 from evenhand.core.expect import Asks
 from evenhand.core.named_models import reading
 from evenhand.core.names import did_you_mean
 from evenhand.core.traits import traits_of
 from evenhand.scorers.function import FunctionScorer
-from evenhand.scorers.judging import NAME_A_JUDGE
+from evenhand.scorers.judging import NAME_A_JUDGE, AsksJudge
 from evenhand.scorers.jury import JudgeQuestion
 
 _UNKNOWN = object()
@@ -97,6 +98,7 @@ def foreseen(evals: EvalSet, models: EvalSetRoster, chosen: Sequence[Eval]) -> F
         whole.append(
             Problem(str(evals.path), evals.line, 0, what, "Without data=, an eval is run once.")
         )
+    whole += _who_compares(evals, models)
     fixtures: dict[str, list[Problem]] = {}
     for name, function in evals.fixtures.items():
         code = inspect.unwrap(function).__code__
@@ -145,6 +147,23 @@ def asked_of(evals: EvalSet, eval_: Eval) -> set[str]:
             if name in evals.fixtures:
                 names += inspect.signature(evals.fixtures[name]).parameters
     return requested
+
+
+def _who_compares(evals: EvalSet, models: EvalSetRoster) -> Iterator[Problem]:
+    """What is wrong with the judges that compare outputs, as far as they are known before there is a case."""
+    place = (str(evals.path), evals.line)
+    for referee in evals.referees(Case("")) if evals.compares else ():
+        if not isinstance(referee, AsksJudge):
+            continue
+        judge: object = getattr(referee, "judge", None)
+        wrong = models.wrong(judge) if isinstance(judge, str) else None
+        if judge is None and not models.judged:
+            what = f"{referee} wants a judge, and no judge is named"
+            yield Problem(*place, 0, what, NAME_A_JUDGE)
+        elif wrong is not None:
+            yield Problem(*place, 0, wrong.message, wrong.hint)
+        elif judge is None or isinstance(judge, str):
+            yield from _keyless(models, judge or models.judge, *place)
 
 
 def _keyless(models: EvalSetRoster, model: object, path: str, line: int) -> Iterator[Problem]:

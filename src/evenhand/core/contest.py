@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from typing import Any, Protocol
 
+from evenhand.core.errors import EvenhandError
 from evenhand.core.expect import Trial
 from evenhand.core.run import TrialResult
 from evenhand.core.score import Outcome, Score, Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Unsettled:
+    """What a referee says of a contestant that it has no score of, while it may have one of others.
+
+    Attributes:
+        error: Why.
+        metadata: What is worth keeping all the same.
+    """
+
+    error: EvenhandError
+    metadata: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
 
 class Referee(Protocol):
@@ -16,8 +30,8 @@ class Referee(Protocol):
 
     def compare(
         self, contestants: Sequence[TrialResult], trial: Trial
-    ) -> Awaitable[Sequence[Score]]:
-        """Answers it: a score for each contestant, in their order.
+    ) -> Awaitable[Sequence[Score | Unsettled]]:
+        """Answers it: a score for each contestant, in their order, or why it has none.
 
         Args:
             contestants: The trials that have an output, in the plan's order; two at least.

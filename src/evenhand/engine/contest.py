@@ -16,7 +16,7 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from evenhand.core.contest import Contest, Referee
+from evenhand.core.contest import Contest, Referee, Unsettled
 from evenhand.core.errors import CodeError, ScoreError
 from evenhand.core.expect import Expectation
 from evenhand.core.plan import Step
@@ -163,10 +163,16 @@ async def _compared(
                 f"{referee} gave {len(scores)} scores for {len(contestants)} outputs",
                 hint="Return one for each, in their order.",
             )
-        return [checked_outcome(expected, score) for score in scores]
+        return [_outcome(expected, score) for score in scores]
     except ANYTHING as error:
         raise_if_final(error)
         return [error_outcome(expected, error)] * len(contestants)
+
+
+def _outcome(expected: Expectation, score: Score | Unsettled) -> Outcome:
+    if isinstance(score, Unsettled):
+        return error_outcome(replace(expected, metadata=score.metadata), score.error)
+    return checked_outcome(expected, score)
 
 
 def _alone(referee: Referee, contest: Contest) -> ScoreError:

@@ -16,6 +16,7 @@ from evenhand.assertions.assertion import Cell
 from evenhand.assertions.contests import referee
 from evenhand.assertions.reading import AssertionReader
 from evenhand.assertions.sets import parts_of
+from evenhand.core.contest import Unsettled
 from evenhand.core.errors import ScoreError, UsageError
 from evenhand.core.expect import Trial
 from evenhand.core.provider import Provider
@@ -170,7 +171,9 @@ class Compare:
         self._assertion = expected.contests[0]
         self._types = types
 
-    async def compare(self, contestants: Sequence[TrialResult], trial: Trial) -> Sequence[Score]:
+    async def compare(
+        self, contestants: Sequence[TrialResult], trial: Trial
+    ) -> Sequence[Score | Unsettled]:
         types = self._types or [""] * len(contestants[0].outcomes)
         return await referee(self._assertion, types).compare(contestants, trial)
 

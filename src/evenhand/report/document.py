@@ -35,6 +35,7 @@ from evenhand.report.rates import (
 )
 from evenhand.report.requirements import requirement_rows, verdict_of
 from evenhand.report.slices import slice_rows
+from evenhand.report.standing_lines import standing_rows
 from evenhand.report.summaries import described, summary_rows
 from evenhand.report.triggers import TriggerRates, trigger_rates
 from evenhand.store.runfile import RunFile
@@ -193,6 +194,7 @@ def _head(run: RunFile) -> dict[str, Any]:
         "classification": classification_rows(run),
         "triggers": [_trigger_row(run, result) for result in trigger_rates(run)],
         "preferences": [_preferred_row(run, result) for result in preferences(run)],
+        "rankings": standing_rows(run),
         "empty_answers": run.empty_answers()[0],
         "low_confidence": low_confidence(run)[0],
         "warnings": warnings(run),

@@ -9,6 +9,7 @@ from evenhand.report.grid import Grid
 from evenhand.report.outcome import UNSURE, unsure
 from evenhand.report.preferences import preferences
 from evenhand.report.rates import repeats
+from evenhand.report.standing_lines import standing_lines
 from evenhand.report.triggers import trigger_rates
 from evenhand.report.variant_comparison import sentences
 from evenhand.report.words import clip, count, interval, money, near, percents, safe, tokens
@@ -35,7 +36,9 @@ class Marked:
     triggers: Sequence[int] = ()
 
 
-def findings(run: RunFile, grid: Grid, marked: Marked | None = None) -> list[str]:
+def findings(
+    run: RunFile, grid: Grid, marked: Marked | None = None, *, one_each: bool = False
+) -> list[str]:
     """The sentences below the table. Columns are not compared by trials that were chosen: the choice decides.
 
     Of those that were chosen by what came of them, only what their judges were not sure of is told.
@@ -43,7 +46,8 @@ def findings(run: RunFile, grid: Grid, marked: Marked | None = None) -> list[str
     Args:
         run: The run.
         grid: Its cells.
-        marked: Where to look; without it every trial is looked at, twice.
+        marked: Where to look; without it every trial is looked at, several times.
+        one_each: Rankings in one line each, for lists, and not line by line.
     """
     if run.by_outcome:
         return _unsure(run, grid, marked)
@@ -51,7 +55,11 @@ def findings(run: RunFile, grid: Grid, marked: Marked | None = None) -> list[str
     lines = [f"{grid.names[one.variant]}: {one}" for one in triggers]
     preferred = preferences(run, marked.judged if marked else None)
     lines += [f"{grid.names[one.variant]}: {one}" for one in preferred]
+    ranked = standing_lines(run, grid.names, marked.judged if marked else None, one_each=one_each)
+    lines += ranked
     compared = [] if run.narrowed else sentences(grid)
+    if ranked:  # of which these say nothing
+        compared = [f"by pass rate: {line}" for line in compared]
     return [*lines, *compared, *_repeats(run, grid), *_unsure(run, grid, marked)]
 
 

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from evenhand.scorers.rag.relevance import Completeness as Completeness
     from evenhand.scorers.rag.similarity import SemanticSimilarity as SemanticSimilarity
     from evenhand.scorers.rag.summarisation import Summarisation as Summarisation
+    from evenhand.scorers.ranking import Ranking as Ranking
     from evenhand.scorers.rating import Rating as Rating
     from evenhand.scorers.retrieval import AveragePrecision as AveragePrecision
     from evenhand.scorers.retrieval import HitAt as HitAt
@@ -67,6 +68,7 @@ _HOMES = {
     "Graded": "judge_schema",
     "HELPFULNESS": "rubric",
     "Judgement": "judge_schema",
+    "Ranking": "ranking",
     "Rubric": "rubric",
 }
 __all__ = [*_HOMES]  # pyright: ignore[reportUnsupportedDunderAll] (made when asked for)  # noqa: PLE0604 (names)

@@ -17,20 +17,16 @@ from evenhand.core.message import Model
 from evenhand.core.score import Score
 from evenhand.core.traits import Traits
 from evenhand.scorers.argument_checks import need_number, need_text
-from evenhand.scorers.judge_prompt import judge_prompt
-from evenhand.scorers.judge_reply import confidence_of, reasoning_of, the_object, value_shown
 from evenhand.scorers.judging import (
     UNSURE,
     AsksJudge,
     Judge,
-    answer_schema,
-    asked,
     check_judge,
     judged_text,
-    kept,
     lent_judge,
     side_by_side,
 )
+from evenhand.scorers.preference import PreferenceQuestion
 from evenhand.scorers.text import quoted
 
 Ties = Literal["half", "win", "lose", "forbid"]
@@ -124,42 +120,19 @@ class Preferred(AsksJudge):
     async def _asked(
         self, model: Model, mine: str, other: str, *, mine_first: bool
     ) -> dict[str, Any]:
-        version, prompt = judge_prompt(
-            "preferred",
-            {
-                "criteria": self.criteria.strip(),
-                "ties": "" if self.ties == "forbid" else "yes",
-                "context": self.context,
-                "first": mine if mine_first else other,
-                "second": other if mine_first else mine,
-            },
+        question = PreferenceQuestion(
+            criteria=self.criteria,
+            context=self.context,
+            ties=self.ties != "forbid",
+            unsure_below=self.unsure_below,
         )
-        words = ["first", "second"] if self.ties == "forbid" else ["first", "second", "tie"]
-
-        def read(answer: str) -> tuple[str, str, float | None]:
-            value = the_object(answer, ["winner"])
-            place = str(value["winner"]).strip().lower()
-            if place not in words:
-                raise JudgeError(
-                    f"the judge's winner is {value_shown(value['winner'])}, not one of {', '.join(words)}"
-                )
-            return place, reasoning_of(value), confidence_of(value)
-
-        keys = f'with the keys "reasoning", "winner" ({" or ".join(words)}) and "confidence" (from 0 to 1)'
-        schema = answer_schema(winner={"type": "string", "enum": words})
-        reply, (place, reasoning, confidence) = await asked(model, prompt, read, keys, schema)
+        answer = await question.asked_of(
+            model, mine if mine_first else other, other if mine_first else mine
+        )
         winner: Winner = "tie"
-        if place != "tie":
-            winner = "output" if (place == "first") is mine_first else "other"
-        return {
-            "first": "output" if mine_first else "other",
-            "said": place,
-            "winner": winner,
-            "reasoning": reasoning,
-            **kept(
-                reply, model, version, confidence, self.unsure_below, mine, other, prompt=prompt
-            ),
-        }
+        if answer["said"] != "tie":
+            winner = "output" if (answer["said"] == "first") is mine_first else "other"
+        return {"first": "output" if mine_first else "other", "winner": winner, **answer}
 
     def __str__(self) -> str:
         return f"preferred by {quoted(self.criteria.strip())}"

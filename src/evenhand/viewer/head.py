@@ -80,7 +80,9 @@ def notes(run: RunFile, marked: Callable[[], Marked] | None = None) -> Notes:
     ]
     usage = [UsageRow(**asdict(used)) for used in run.usage()]
     grid = Grid(run)
-    highlights = findings(run, grid, marked() if marked else None) if run.totals().trials else []
+    highlights: list[str] = []
+    if run.totals().trials:
+        highlights = findings(run, grid, marked() if marked else None, one_each=True)
     try:
         judges, problems = judged(run), []
     except UsageError as error:  # a damaged calibration is no reason not to show the run

@@ -164,6 +164,28 @@ def test_outputs_of_which_there_can_be_no_two_are_not_compared_for_money(
     assert [step.problem is not None for step in plan.steps()] == [False, True, False] * 2
 
 
+@pytest.mark.parametrize(
+    ("judge", "why"),
+    [
+        ("", r"ranking by \"x\" wants a judge, and no judge is named"),
+        (", judge='nobody:m'", "nobody"),
+        (", judge='anthropic:m'", "there is no API key for anthropic:m"),
+    ],
+)
+def test_a_ranking_without_a_judge_that_can_be_asked_is_told_before_anything_is_sent(
+    tmp_path: Path, fake: FakeProvider, judge: str, why: str
+) -> None:
+    """Nobody is named, nobody knows the name, or there is no key."""
+    ranking = f"compare=[Ranking(criteria='x'{judge})]"
+    text = HEAD.replace(
+        'model="openai:m"', f'over={{"model": ["openai:m", "openai:n"]}}, {ranking}'
+    )
+    text = text.replace("EvalSet\n", "EvalSet\nfrom evenhand.scorers import Ranking\n", 1)
+    with pytest.raises(ConfigError, match=why):
+        planned(tmp_path, text, dict(os.environ))
+    assert fake.requests == []
+
+
 REFEREE = """
 
 class Best:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from evenhand.core.contest import winner_stays
+from evenhand.core.contest import Unsettled, winner_stays
 from evenhand.core.errors import AuthError, JudgeError
 from evenhand.core.expect import Expectation, Trial
 from evenhand.core.plan import Plan
@@ -263,3 +263,15 @@ def test_who_loses_fails_and_who_wins_stays_as_it_was(
     """A contest turns no failure into a pass, and no error into a score."""
     told = [Outcome("r", state, None, reason=str(i)) for i, state in enumerate(outcomes)]
     assert winner_stays(before, told) == after
+
+
+async def test_a_referee_may_have_a_score_of_one_contestant_and_none_of_another(tmp_path: Path):
+    """Who has none is in error, with what the referee keeps; the others have their scores."""
+    why = JudgeError("no verdict", hint="Ask again.")
+    referee = Fails([check(True), Unsettled(why, {"asked": 2}), check(False, "worse")])
+    plan = example(1, answering({0: "x", 1: "y", 2: "z"}), variants=THREE, referees=[referee])
+    _, trials = await ran(plan, tmp_path)
+    assert [t.outcome for t in trials] == ["pass", "error", "fail"]
+    (outcome,) = trials[1].outcomes
+    assert (outcome.name, outcome.error, outcome.reason) == ("fails", "judge", "no verdict")
+    assert (outcome.hint, outcome.metadata, outcome.score) == ("Ask again.", {"asked": 2}, None)

@@ -55,7 +55,7 @@ async def test_the_document_has_the_keys_that_programs_go_by(make_run: Make) -> 
     read, _ = written(run)
     heads = (
         "schema run verdict requirements totals configuration usage rates judged slices "
-        "classification triggers preferences empty_answers low_confidence"
+        "classification triggers preferences rankings empty_answers low_confidence"
     )
     assert list(read) == [*heads.split(), "warnings", "labels", "trials"]
     assert read["schema"] == "evenhand.run/1"

@@ -10,8 +10,11 @@ import pytest
     "module",
     [
         "stats.beta",
+        "stats.bradley_terry",
         "stats.compare",
         "stats.interval",
+        "stats.likelihood",
+        "stats.linear",
         "stats.multiple",
         "stats.permutation",
         "stats.power",

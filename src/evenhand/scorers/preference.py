@@ -1,0 +1,64 @@
+"""One question to a judge: which of two texts is better, the one shown first or the other?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from evenhand.core.errors import JudgeError
+from evenhand.core.message import Model
+from evenhand.scorers.judge_prompt import judge_prompt
+from evenhand.scorers.judge_reply import confidence_of, reasoning_of, the_object, value_shown
+from evenhand.scorers.judging import answer_schema, asked, kept
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PreferenceQuestion:
+    """By what two texts are compared.
+
+    Attributes:
+        criteria: The criteria.
+        context: What else the judge should know.
+        ties: Whether the judge may prefer neither.
+        unsure_below: A confidence below this is warned of.
+    """
+
+    criteria: str
+    context: str
+    ties: bool
+    unsure_below: float
+
+    async def asked_of(self, model: Model, first: str, second: str) -> dict[str, Any]:
+        """The answer, for the metadata: `said` is `first`, `second` or `tie`, beside what is kept of every judge.
+
+        Raises:
+            JudgeError: There is no usable answer.
+        """
+        version, prompt = judge_prompt(
+            "preferred",
+            {
+                "criteria": self.criteria.strip(),
+                "ties": "yes" if self.ties else "",
+                "context": self.context,
+                "first": first,
+                "second": second,
+            },
+        )
+        words = ["first", "second", "tie"] if self.ties else ["first", "second"]
+
+        def read(answer: str) -> tuple[str, str, float | None]:
+            value = the_object(answer, ["winner"])
+            place = str(value["winner"]).strip().lower()
+            if place not in words:
+                raise JudgeError(
+                    f"the judge's winner is {value_shown(value['winner'])}, not one of {', '.join(words)}"
+                )
+            return place, reasoning_of(value), confidence_of(value)
+
+        keys = f'with the keys "reasoning", "winner" ({" or ".join(words)}) and "confidence" (from 0 to 1)'
+        schema = answer_schema(winner={"type": "string", "enum": words})
+        reply, (place, reasoning, confidence) = await asked(model, prompt, read, keys, schema)
+        details = kept(
+            reply, model, version, confidence, self.unsure_below, first, second, prompt=prompt
+        )
+        return {"said": place, "reasoning": reasoning, **details}

@@ -1,0 +1,201 @@
+"""The likelihood of paired comparisons with ties and an effect of the place, its maximum, and how sure that is.
+
+The model is explained in `bradley_terry`. Parameters are the columns' strengths, the effect of the place, and τ where
+there are ties.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+from evenhand.stats.linear import Matrix, Vector, factored, solved
+
+Answer = Literal["first", "second", "tie"]
+Cell = tuple[int, int, Answer]
+"""The column shown first, the other one, and the answer."""
+Table = Mapping[Cell, float]
+"""How often each was seen."""
+Chances = dict[tuple[int, int], tuple[float, float, float]]
+"""Of an ordered pair the chances that the first wins, the second, and neither."""
+
+PRIOR = 1.0
+"""Comparisons of each column with one of strength 0, and of each place with the other: half won, half lost."""
+STEPS = 100
+"""Newton steps; about ten are needed."""
+LEFT_OUT_WORK = 20_000_000
+"""So many multiplications the jackknife may take; beyond, it leaves clusters out of the slope alone."""
+_CLOSE = 1e-10
+_HALVINGS = 40
+_TINY = 1e-300
+_PLACES: Mapping[Answer, int] = {"first": 0, "second": 1, "tie": 2}
+
+
+def logistic(x: float) -> float:
+    """1/(1 + exp(−x)), without overflow.
+
+    >>> logistic(0), logistic(-1000)
+    (0.5, 0.0)
+    """
+    if x >= 0:
+        return 1 / (1 + math.exp(-x))
+    return math.exp(x) / (1 + math.exp(x)) if x > -700 else 0.0
+
+
+class Likelihood:
+    """The likelihood of (strengths, place, τ) and its derivatives, table by table."""
+
+    def __init__(self, columns: Sequence[int], tables: Mapping[str, Table], *, prior: bool) -> None:
+        self.columns = len(columns)
+        self.tables = tables
+        total: dict[Cell, float] = defaultdict(float)
+        for table in tables.values():
+            for cell, weight in table.items():
+                total[cell] += weight
+        self.total: Table = dict(sorted(total.items()))
+        self.with_ties = any(answer == "tie" for _, _, answer in self.total)
+        self.size = self.columns + 1 + self.with_ties
+        self.prior = [PRIOR] * (self.columns + 1) if prior else []
+
+    def chances(self, theta: Vector) -> Chances:
+        """Of each ordered pair that was shown the chances of the three answers."""
+        k = self.columns
+        tie = theta[k + 1] if self.with_ties else -math.inf
+        chances: Chances = {}
+        for first, second, _ in self.total:
+            if (first, second) not in chances:
+                half = (theta[first] - theta[second] + theta[k]) / 2
+                most = max(abs(half), tie)
+                one, two = math.exp(half - most), math.exp(-half - most)
+                none = math.exp(tie - most)
+                total = one + two + none
+                chances[first, second] = one / total, two / total, none / total
+        return chances
+
+    def value(self, theta: Vector, chances: Chances) -> float:
+        """The log-likelihood, prior included."""
+        terms = [
+            weight * math.log(max(_TINY, chances[first, second][_PLACES[answer]]))
+            for (first, second, answer), weight in self.total.items()
+        ]
+        terms += [
+            weight / 2 * math.log(max(_TINY, logistic(x) * logistic(-x)))
+            for x, weight in zip(theta, self.prior, strict=False)
+        ]
+        return math.fsum(terms)
+
+    def slope(self, chances: Chances, table: Table) -> Vector:
+        """The derivative of a table's log-likelihood, without the prior."""
+        k, slope = self.columns, [0.0] * self.size
+        for (first, second, answer), weight in table.items():
+            one, two, none = chances[first, second]
+            sign = (answer == "first") - (answer == "second")
+            x = weight * (sign - one + two) / 2
+            slope[first] += x
+            slope[second] -= x
+            slope[k] += x
+            if self.with_ties:
+                slope[k + 1] += weight * ((answer == "tie") - none)
+        return slope
+
+    def prior_slope(self, theta: Vector) -> Vector:
+        """The derivative of the prior's log-density; all 0 without one."""
+        slope = [0.0] * self.size
+        for i, weight in enumerate(self.prior):
+            slope[i] = weight * (0.5 - logistic(theta[i]))
+        return slope
+
+    def information(self, chances: Chances, table: Table) -> Matrix:
+        """Minus the second derivative of a table's log-likelihood, without the prior."""
+        k = self.columns
+        matrix = [[0.0] * self.size for _ in range(self.size)]
+        for (first, second, _), weight in table.items():
+            one, two, none = chances[first, second]
+            lean = one - two
+            both, mixed = weight * (1 - none - lean * lean) / 4, weight * lean * none / 2
+            parts = ((first, 1), (second, -1), (k, 1))
+            for i, a in parts:
+                for j, b in parts:
+                    matrix[i][j] += a * b * both
+                if self.with_ties:
+                    matrix[i][k + 1] -= a * mixed
+                    matrix[k + 1][i] -= a * mixed
+            if self.with_ties:
+                matrix[k + 1][k + 1] += weight * none * (1 - none)
+        return matrix
+
+    def whole_information(self, theta: Vector, chances: Chances) -> Matrix:
+        """The same of all comparisons and the prior."""
+        matrix = self.information(chances, self.total)
+        for i, weight in enumerate(self.prior):
+            chance = logistic(theta[i])
+            matrix[i][i] += weight * chance * (1 - chance)
+        if not self.prior:  # only differences of strengths count: this keeps their sum where it is
+            for i in range(self.columns):
+                for j in range(self.columns):
+                    matrix[i][j] += 1.0
+        return matrix
+
+
+def maximum(model: Likelihood) -> tuple[Vector, bool]:
+    """The parameters at the maximum, by Newton's method with steps that are halved; and whether it was reached."""
+    theta = [0.0] * model.size
+    chances = model.chances(theta)
+    value = model.value(theta, chances)
+    for _ in range(STEPS):
+        slope = _added(model.slope(chances, model.total), model.prior_slope(theta))
+        lower = factored(model.whole_information(theta, chances))
+        if lower is None:
+            return theta, False
+        step = solved(lower, slope)
+        if max(map(abs, step)) < _CLOSE:
+            return theta, True
+        for _ in range(_HALVINGS):
+            chances = model.chances(_added(theta, step))
+            better = model.value(_added(theta, step), chances)
+            if better >= value - _CLOSE:
+                break
+            step = [x / 2 for x in step]
+        else:
+            return theta, False
+        theta, value = _added(theta, step), better
+    return theta, False
+
+
+def covariances(model: Likelihood, theta: Vector) -> tuple[Matrix, Matrix]:
+    """The jackknife's covariance over clusters, the prior being one of them; and that of independent answers."""
+    chances = model.chances(theta)
+    whole = model.whole_information(theta, chances)
+    lower = factored(whole)
+    if lower is None:
+        unknown = [[math.inf] * model.size for _ in range(model.size)]
+        return unknown, unknown
+    groups = len(model.tables)
+    exactly = groups * model.size**3 <= LEFT_OUT_WORK
+    covariance = [[0.0] * model.size for _ in range(model.size)]
+    for table in model.tables.values():
+        without = lower
+        if exactly:
+            without = factored(_less(whole, model.information(chances, table))) or lower
+        _add_square(covariance, solved(without, model.slope(chances, table)))
+    _add_square(covariance, solved(lower, model.prior_slope(theta)))
+    share = (groups - 1) / groups if exactly else groups / max(1, groups - 1)
+    units = [[float(i == j) for j in range(model.size)] for i in range(model.size)]
+    return [[share * x for x in row] for row in covariance], [solved(lower, one) for one in units]
+
+
+def _add_square(matrix: Matrix, vector: Vector) -> None:
+    for i, a in enumerate(vector):
+        row = matrix[i]
+        for j, b in enumerate(vector):
+            row[j] += a * b
+
+
+def _added(left: Vector, right: Vector) -> Vector:
+    return [a + b for a, b in zip(left, right, strict=True)]
+
+
+def _less(left: Matrix, right: Matrix) -> Matrix:
+    return [[a - b for a, b in zip(*rows, strict=True)] for rows in zip(left, right, strict=True)]
