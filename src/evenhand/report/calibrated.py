@@ -28,6 +28,7 @@ from evenhand.report.judge_checks import is_canary_check, is_probe
 from evenhand.report.judged import JudgedMetric, judgements
 from evenhand.stats.correction import Estimate, Verdicts, corrected_rate
 from evenhand.stats.interval import wilson
+from evenhand.stats.weighted import UniformLabels, corrected_by_strata
 from evenhand.store.runfile import RunFile
 
 NAME = "calibration.json"
@@ -35,6 +36,16 @@ Status = Literal["fresh", "stale", "missing"]
 
 
 _Count = Annotated[int, msgspec.Meta(ge=0, le=10**9)]
+_Amount = Annotated[float, msgspec.Meta(ge=0, le=1e9)]
+
+
+class _Uniform(msgspec.Struct):
+    both_pass: _Amount
+    missed: _Amount
+    excused: _Amount
+    both_fail: _Amount
+    rate: Annotated[float, msgspec.Meta(ge=0, le=1)]
+    size: _Amount
 
 
 class _Variant(msgspec.Struct):
@@ -44,6 +55,7 @@ class _Variant(msgspec.Struct):
     missed: _Count
     excused: _Count
     both_fail: _Count
+    weighted: _Uniform | None = None
 
 
 class _Judge(msgspec.Struct):
@@ -168,21 +180,25 @@ def judged_rates(run: RunFile) -> list[JudgedRate]:
         file = kept.get(key)
         if judge is not None and judge.verdicts.labels:
             counts = {} if judge.corrected is None else judge.by_variant
-            rates += _rates(metric, counts, judge.labelled_at, "fresh", verdict=judge.verdict)
+            weighted = {v: one.uniform for v, one in judge.weighted_by_variant.items()}
+            rates += _rates(
+                metric, counts, weighted, judge.labelled_at, "fresh", verdict=judge.verdict
+            )
         elif file is not None:
             bound = bound_to(metric, judged, rules.get(metric.metric, ""))
             changed = _changed(file.bound, bound, with_rule=metric.metric in rules)
-            counts = {} if changed else _of_file(metric, file, run.meta)
+            counts, weighted = ({}, {}) if changed else _of_file(metric, file, run.meta)
             rates += _rates(
                 metric,
                 counts,
+                weighted,
                 file.labelled_at,
                 "stale" if changed else "fresh",
                 changed,
                 file.verdict,
             )
         else:
-            rates += _rates(metric, {}, None, "missing", _other_judge(metric, kept))
+            rates += _rates(metric, {}, {}, None, "missing", _other_judge(metric, kept))
     return rates
 
 
@@ -228,12 +244,18 @@ def _changed(
     )
 
 
-def _of_file(metric: JudgedMetric, judge: _Judge, meta: RunMeta) -> dict[int, Verdicts]:
-    """What was counted when the calibration was made, beside this run's own verdicts, variant by variant."""
+def _of_file(
+    metric: JudgedMetric, judge: _Judge, meta: RunMeta
+) -> tuple[dict[int, Verdicts], dict[int, UniformLabels]]:
+    """What was counted when the calibration was made, beside this run's own verdicts, variant by variant.
+
+    Where labels were weighted, also those of a uniform draw that say as much.
+    """
     if judge.corrected is None:
-        return {}
+        return {}, {}
     by_name = {(one.prompt, one.model): one for one in judge.variants}
     counts: dict[int, Verdicts] = {}
+    weighted: dict[int, UniformLabels] = {}
     for variant in meta.variants:
         one = by_name.get((variant.prompt, variant.model))
         items = [item for item in metric.items if item.variant == variant.index]
@@ -242,12 +264,15 @@ def _of_file(metric: JudgedMetric, judge: _Judge, meta: RunMeta) -> dict[int, Ve
             counts[variant.index] = Verdicts(
                 one.both_pass, one.missed, one.excused, one.both_fail, passed, len(items)
             )
-    return counts
+            if one.weighted is not None:
+                weighted[variant.index] = UniformLabels(*msgspec.structs.astuple(one.weighted))
+    return counts, weighted
 
 
 def _rates(
     metric: JudgedMetric,
     counts: Mapping[int, Verdicts],
+    weighted: Mapping[int, UniformLabels],
     labelled_at: float | None,
     status: Status,
     changed: tuple[str, ...] = (),
@@ -257,7 +282,10 @@ def _rates(
     for variant in sorted({item.variant for item in metric.items}):
         items = [item for item in metric.items if item.variant == variant]
         passed = sum(item.passed for item in items)
-        verdicts = counts.get(variant)
+        verdicts, labels = counts.get(variant), weighted.get(variant)
+        corrected = None if verdicts is None else corrected_rate(verdicts)
+        if corrected is not None and labels is not None:
+            corrected = corrected_by_strata(labels, passed, len(items))
         rates.append(
             JudgedRate(
                 metric.metric,
@@ -265,7 +293,7 @@ def _rates(
                 variant,
                 len(items),
                 Estimate(passed / len(items), *wilson(passed, len(items))),
-                None if verdicts is None else corrected_rate(verdicts),
+                corrected,
                 0 if verdicts is None else verdicts.labels,
                 labelled_at,
                 status,

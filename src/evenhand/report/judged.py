@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
 from evenhand.core.encoding import decode, digest, encode
 from evenhand.core.run import TrialResult
 from evenhand.core.score import Outcome
+from evenhand.stats.correction import Verdicts
 from evenhand.store.runfile import RunFile
 
 ASKED = frozenset(
@@ -136,6 +137,35 @@ def certainty_of(outcome: Outcome) -> float:
     if outcome.score is not None and 0 < outcome.score < 1:
         signals.append(abs(2 * outcome.score - 1))
     return min(1.0, max(0.0, sum(signals) / len(signals))) if signals else 1.0
+
+
+def verdicts_of(items: Sequence[Item], people: Mapping[Item, bool]) -> Verdicts:
+    """The counts of a judge's verdicts on items, beside people's on some of them."""
+    counts = {(a, b): 0 for a in (True, False) for b in (True, False)}
+    for item, passed in people.items():
+        counts[passed, item.passed] += 1
+    return Verdicts(
+        counts[True, True],
+        counts[True, False],
+        counts[False, True],
+        counts[False, False],
+        sum(item.passed for item in items),
+        len(items),
+    )
+
+
+def certainties(items: Sequence[Item]) -> dict[Item, float]:
+    """How sure the judge is of each: what it shows itself, and whether it says the same of the case's other repeats."""
+    cells: dict[tuple[str, int], list[Item]] = defaultdict(list)
+    for item in items:
+        cells[item.case, item.variant].append(item)
+    sure: dict[Item, float] = {}
+    for item in items:
+        cell = cells[item.case, item.variant]
+        alike = sum(other.passed is item.passed for other in cell) / len(cell)
+        repeated = max(0.0, 2 * alike - 1)
+        sure[item] = item.certainty if len(cell) == 1 else (item.certainty + repeated) / 2
+    return sure
 
 
 def judgements(run: RunFile, *, verdicts_only: bool = False) -> Judgements:

@@ -15,6 +15,7 @@ from evenhand.report.words import count, interval, percent, percents, safe
 from evenhand.stats.alternative import Alternative
 from evenhand.stats.correction import Estimate
 from evenhand.stats.interval import z_of
+from evenhand.stats.weighted import half_width_by_strata
 from evenhand.store.runfile import RunFile
 
 MORE = 40
@@ -132,6 +133,8 @@ def half_width(judge: JudgeCalibration, labels: int) -> float:
     Source: the variance of PPI++ with its best λ, arXiv:2311.01453: σ²/n · (1 − ρ² · N/(n + N)).
     """
     v = judge.verdicts
+    if judge.weighted is not None:
+        return half_width_by_strata(judge.weighted, labels, v.items)
     people = (v.both_pass + v.missed + 1) / (v.labels + 2)  # never 0 or 1 on so few
     others = max(0, v.items - labels)
     left = 1 - (judge.rho2 or 0.0) * others / max(1, labels + others)
