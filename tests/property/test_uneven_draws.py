@@ -16,7 +16,7 @@ intervals hold the pass rate that people give all 500, and how wide they are as 
 | nearly all pass | equal | 0.979 | 0.993 | 1.02 |
 | no better than chance | uniform | 0.957 | 0.970 | 1.00 |
 | no better than chance | active | 0.945 | 0.967 | 1.01 |
-| no better than chance | equal | 0.936 | 0.000 | 1.03 |
+| no better than chance | equal | 0.936 | 0.961 | 1.03 |
 """
 
 from __future__ import annotations
