@@ -200,7 +200,9 @@ class _Design:
         if self.active:
             drawn = draw_unsure(run, size, seed, metrics)
             if not drawn.strata:
-                tell("the judge shows no doubt of anything, so this is a uniform draw")
+                tell(
+                    "the judge seems as sure of each output as of any other, so this is a uniform draw"
+                )
         elif self.by_stratum is not None:
             drawn = draw_by_stratum(run, size, seed, self.by_stratum, metrics, equal=self.equal)
         else:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from evenhand.core.draw import Draw, MetricLabel
@@ -21,6 +21,13 @@ from evenhand.core.encoding import digest
 from evenhand.core.variant import Variant
 from evenhand.report.agreement import agreement, rate_of
 from evenhand.report.judged import Item, JudgedMetric, Judgements, judgements, verdicts_of
+from evenhand.report.scores_calibrated import (
+    ScoreCalibration,
+    calibrate_scores,
+    peoples_scores,
+    scored_metrics,
+    scores_row,
+)
 from evenhand.report.strata import uniform_first
 from evenhand.report.words import percent
 from evenhand.stats.agreement import alpha
@@ -79,6 +86,7 @@ class JudgeCalibration:
         weighted: What the labels say once each counts by how likely it was to be drawn; None for uniform draws.
         weighted_by_variant: The same of each variant that has labels; empty for uniform draws.
         shared: Whether two or more people labelled the same output.
+        scores: Its scores beside people's; None where either gave none.
     """
 
     metric: str
@@ -104,6 +112,7 @@ class JudgeCalibration:
     weighted: Weighted | None = None
     weighted_by_variant: Mapping[int, Weighted] = field(default_factory=dict[int, Weighted])
     shared: bool = False
+    scores: ScoreCalibration | None = None
 
     @property
     def pairs(self) -> int:
@@ -131,6 +140,8 @@ class JudgeCalibration:
             notes.append(f"{self.unused} labels are not used: outside a draw, or people are split")
         if self.weighted is not None:
             notes += [WEIGHTED, NO_PEOPLE] if self.shared else [WEIGHTED]
+        if self.scores is not None:
+            notes += self.scores.warnings
         return notes
 
     def row(self, variants: Sequence[Variant]) -> dict[str, Any]:
@@ -162,6 +173,7 @@ class JudgeCalibration:
             }
             if self.pairs
             else None,
+            "scores": self.scores and self.scores.row(),
             "warnings": self.warnings,
             "variants": [
                 {
@@ -169,6 +181,7 @@ class JudgeCalibration:
                     "model": variants[index].model,
                     **counts._asdict(),
                     "weighted": weighted_row(self.weighted_by_variant.get(index)),
+                    "scores": self.scores and scores_row(self.scores.by_variant.get(index)),
                 }
                 for index, counts in sorted(self.by_variant.items())
             ],
@@ -228,10 +241,14 @@ def calibrate(run: RunFile) -> Calibration:
 def calibrations(run: RunFile, judged: Judgements) -> list[JudgeCalibration]:
     """The same for what was read of the run before."""
     draws, labels, rules = run.draws(), standing_labels(run.metric_labels()), run.rules()
+    metrics = [metric for metric in judged.metrics.values() if metric.items]
+    scores, scored = peoples_scores(run.labels()), scored_metrics(metrics)
     return [
-        _calibrated(metric, judged, draws, labels, rules.get(metric.metric, ""))
-        for metric in judged.metrics.values()
-        if metric.items
+        replace(
+            _calibrated(metric, judged, draws, labels, rules.get(metric.metric, "")),
+            scores=calibrate_scores(metric, scored, draws, scores),
+        )
+        for metric in metrics
     ]
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from statistics import fmean
 from typing import Any, cast
 
 from evenhand.core.encoding import decode, digest, encode
 from evenhand.core.run import TrialResult
-from evenhand.core.score import Outcome
+from evenhand.core.score import Outcome, Scale
 from evenhand.stats.correction import Verdicts
 from evenhand.store.runfile import RunFile
 
@@ -29,6 +30,7 @@ class Item:
         variant: The variant's index.
         passed: Whether the judge passes it.
         certainty: How sure the judge seems, from 0 to 1; see `certainty_of`.
+        score: The judge's score, the mean of several under one metric; None where it gave none.
     """
 
     index: int
@@ -36,6 +38,7 @@ class Item:
     variant: int
     passed: bool
     certainty: float = 1.0
+    score: float | None = None
 
 
 @dataclass(slots=True)
@@ -51,6 +54,7 @@ class JudgedMetric:
         criteria: Digests of the expectations: their names and bounds.
         orders: Of preferences asked in both orders: how many were `consistent`, how many went to the `first` or to the
             `second` text in both orders, and in how many only one order named a text (`half`).
+        scale: The lowest and the highest score that its scorers say there can be; None where none does.
     """
 
     metric: str
@@ -60,6 +64,7 @@ class JudgedMetric:
     instruments: set[str] = field(default_factory=set[str])
     criteria: set[str] = field(default_factory=set[str])
     orders: Counter[str] = field(default_factory=Counter[str])
+    scale: Scale | None = None
 
     @property
     def passed(self) -> int:
@@ -184,6 +189,7 @@ def judgements(run: RunFile, *, verdicts_only: bool = False) -> Judgements:
     in_error: list[str] = []
     for trial in run.trials():
         verdicts: dict[tuple[str, str], tuple[bool, float]] = {}
+        scores: dict[tuple[str, str], list[float]] = {}
         for outcome in trial.outcomes:
             model = judge_of(outcome)
             if not model:
@@ -203,8 +209,12 @@ def judgements(run: RunFile, *, verdicts_only: bool = False) -> Judgements:
                     passed and outcome.outcome == "pass",
                     min(certainty, certainty_of(outcome)),
                 )
+                if outcome.score is not None:
+                    scores.setdefault(key, []).append(outcome.score)
+                    judge.scale = _wider(judge.scale, outcome.scale)
         for key, verdict in verdicts.items():
-            metrics[key].items.append(Item(trial.index, trial.case, trial.variant, *verdict))
+            score = fmean(scores[key]) if key in scores else None
+            metrics[key].items.append(Item(trial.index, trial.case, trial.variant, *verdict, score))
         if verdicts_only:
             continue
         prompts.add(_system(trial))
@@ -220,6 +230,12 @@ def judgements(run: RunFile, *, verdicts_only: bool = False) -> Judgements:
         _digest_of(cases),
         {model: _digest_of(settings) for model, settings in judges.items()},
     )
+
+
+def _wider(first: Scale | None, second: Scale | None) -> Scale | None:
+    if first is None or second is None:
+        return first or second
+    return min(first[0], second[0]), max(first[1], second[1])
 
 
 def _order_effect(outcome: Outcome) -> str | None:
