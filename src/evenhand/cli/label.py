@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ from evenhand.cli.streams import printing, tell
 from evenhand.core.ranges import Range
 
 if TYPE_CHECKING:
+    from evenhand.core.draw import Draw
     from evenhand.store.runfile import RunFile
 
 DRAW = Range(1, 1_000_000, whole=True)
@@ -24,6 +26,17 @@ RISK = Range(0.001, 0.999)
 @click.command(short_help="Label a random draw of what judges judged.")
 @click.argument("run", required=False, metavar="[RUN]", shell_complete=complete_runs)
 @click.option("--draw", "size", type=Number(DRAW), metavar="N", help="Draw N trials at random.")
+@click.option(
+    "--active",
+    is_flag=True,
+    help="Draw outputs that the judge is unsure of more often; needs --draw.",
+)
+@click.option(
+    "--by-stratum",
+    metavar="COLUMN",
+    help="Draw from each value of this column (`tags`, `variant`) in proportion; needs --draw.",
+)
+@click.option("--equal", is_flag=True, help="With --by-stratum: draw as many from each value.")
 @click.option(
     "--seed", type=Number(SEED), metavar="N", help="The seed of the draw.  [default: a random one]"
 )
@@ -63,6 +76,9 @@ RISK = Range(0.001, 0.999)
 def label(
     run: str | None,
     size: int | None,
+    active: bool,
+    by_stratum: str | None,
+    equal: bool,
     seed: int | None,
     metrics: tuple[str, ...],
     to: Path | None,
@@ -81,7 +97,7 @@ def label(
     from evenhand.core.errors import UsageError
     from evenhand.core.label import NewLabel
     from evenhand.report.judge_checks import refuse_judge_check
-    from evenhand.report.labelling import draw, drawn_items, items_for, read_labels, write_items
+    from evenhand.report.labelling import drawn_items, items_for, read_labels, write_items
     from evenhand.report.selective import items_for_people
     from evenhand.report.words import count
     from evenhand.store.catalogue import find
@@ -99,6 +115,8 @@ def label(
             "--unsure goes with neither --draw nor --from",
             hint="What is picked is no draw: its labels correct nothing.",
         )
+    design = _Design(active, by_stratum, equal)
+    design.check(size)
     if codes or rename:
         return _codes(find(Path.cwd(), run), rename)
     with RunFile.open(find(Path.cwd(), run)) as run_file:
@@ -129,7 +147,7 @@ def label(
         picked = None if unsure is None else items_for_people(run_file, unsure, metrics)
         draws = [d for d in run_file.draws() if not metrics or set(metrics) & set(d.metrics)]
         if size is not None:
-            draws = [draw(run_file, size, _seed(seed), metrics)]
+            draws = [design.draw(run_file, size, _seed(seed), metrics)]
         elif to is not None and picked is None and not draws:
             raise UsageError("nothing is drawn yet", hint="Say how many: --draw 60.")
         if to is not None:
@@ -147,6 +165,51 @@ def label(
     from evenhand.cli.labelling import label_in_terminal
 
     return label_in_terminal(find(Path.cwd(), run), metrics, _name(by), size, picked)
+
+
+@dataclass(frozen=True, slots=True)
+class _Design:
+    """How likely each trial is to be drawn, as the options say."""
+
+    active: bool
+    by_stratum: str | None
+    equal: bool
+
+    def check(self, size: int | None) -> None:
+        """Raises a UsageError where the options don't go together."""
+        from evenhand.core.errors import UsageError
+
+        if self.equal and self.by_stratum is None:
+            raise UsageError("--equal needs --by-stratum", hint="--by-stratum tags --equal")
+        if not self.active and self.by_stratum is None:
+            return
+        option = "--active" if self.active else "--by-stratum"
+        if self.active and self.by_stratum is not None:
+            raise UsageError(
+                "--active doesn't go with --by-stratum",
+                hint="Make two draws: the second one is from what the first one left.",
+            )
+        if size is None:
+            raise UsageError(f"{option} needs --draw", hint=f"Say how many: --draw 60 {option}.")
+
+    def draw(self, run: RunFile, size: int, seed: int, metrics: tuple[str, ...]) -> Draw:
+        """Draws; of a draw that isn't uniform it says what it came to."""
+        from evenhand.report.drawing import draw_by_stratum, draw_lines, draw_unsure
+        from evenhand.report.labelling import draw
+
+        if self.active:
+            drawn = draw_unsure(run, size, seed, metrics)
+            if not drawn.strata:
+                tell(
+                    "the judge seems as sure of each output as of any other, so this is a uniform draw"
+                )
+        elif self.by_stratum is not None:
+            drawn = draw_by_stratum(run, size, seed, self.by_stratum, metrics, equal=self.equal)
+        else:
+            return draw(run, size, seed, metrics)
+        for line in draw_lines(drawn):
+            tell(line)
+        return drawn
 
 
 def _codes(path: Path, rename: tuple[str, ...]) -> int:

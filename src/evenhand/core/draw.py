@@ -7,10 +7,31 @@ from typing import Literal
 
 LabelledVerdict = Literal["pass", "fail"]
 
+Design = Literal["uniform", "active", "equal", "proportional"]
+"""uniform: every trial alike · active: those of which the judge is unsure are likelier · equal: as many of each
+stratum · proportional: of each stratum as many as its size asks for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stratum:
+    """Trials that were equally likely to be drawn.
+
+    Attributes:
+        name: What they have in common, in a few words.
+        drawn: How many were drawn.
+        inclusion: How likely each was to be drawn that had not been drawn before, from 0 to 1.
+        places: All of them, drawn or not, as places in the plan.
+    """
+
+    name: str
+    drawn: int
+    inclusion: float
+    places: tuple[int, ...]
+
 
 @dataclass(frozen=True, slots=True)
 class Draw:
-    """Trials that were drawn at random, each with the same probability.
+    """Trials that were drawn at random, with known probabilities.
 
     Attributes:
         number: Counts a run's draws, from 1.
@@ -19,6 +40,9 @@ class Draw:
         metrics: What is to be labelled of each.
         population: How many trials there were to draw from.
         places: The drawn trials' places in the plan, in the order in which they were drawn.
+        design: How likely each was to be drawn.
+        by: The column of the cases that the strata are of; empty for none.
+        strata: What was drawn from, where some trials were likelier than others; empty for a uniform draw.
     """
 
     number: int
@@ -27,6 +51,9 @@ class Draw:
     metrics: tuple[str, ...]
     population: int
     places: tuple[int, ...]
+    design: Design = "uniform"
+    by: str = ""
+    strata: tuple[Stratum, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,8 @@ as long as everything that it is bound to is unchanged; else it says what has ch
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -20,14 +20,18 @@ from evenhand.core.run import RunMeta
 from evenhand.report.calibration import (
     SCHEMA,
     Calibration,
+    JudgeCalibration,
     bound_to,
     calibrations,
     estimate_row,
 )
 from evenhand.report.judge_checks import is_judge_check
-from evenhand.report.judged import JudgedMetric, judgements
+from evenhand.report.judged import Item, JudgedMetric, judgements
+from evenhand.report.scores_calibrated import JudgedMean, later_mean, raw_mean, scale_of
 from evenhand.stats.correction import Estimate, Verdicts, corrected_rate
 from evenhand.stats.interval import wilson
+from evenhand.stats.paired_scores import PairedScores, Spread
+from evenhand.stats.weighted import UniformLabels, corrected_by_strata
 from evenhand.store.runfile import RunFile
 
 NAME = "calibration.json"
@@ -35,6 +39,36 @@ Status = Literal["fresh", "stale", "missing"]
 
 
 _Count = Annotated[int, msgspec.Meta(ge=0, le=10**9)]
+_Amount = Annotated[float, msgspec.Meta(ge=0, le=1e9)]
+
+
+class _Uniform(msgspec.Struct):
+    both_pass: _Amount
+    missed: _Amount
+    excused: _Amount
+    both_fail: _Amount
+    rate: Annotated[float, msgspec.Meta(ge=0, le=1)]
+    size: _Amount
+
+
+class _PairedScores(msgspec.Struct):
+    labels: _Count
+    free: Annotated[int, msgspec.Meta(ge=1, le=10**9)]
+    people: float
+    judge: float
+    spread_people: Annotated[float, msgspec.Meta(ge=0)]
+    spread_together: float
+    spread_judge: Annotated[float, msgspec.Meta(ge=0)]
+
+    def paired(self) -> PairedScores:
+        """It as it was computed, as far as other outputs need it."""
+        drawn = Spread(self.spread_people, self.spread_together, self.spread_judge)
+        none = Spread(0.0, 0.0, 0.0)
+        return PairedScores(self.labels, self.free, self.people, self.judge, drawn, none, 0.0, None)
+
+
+class _ScoredOn(msgspec.Struct):
+    scale: tuple[float, float]
 
 
 class _Variant(msgspec.Struct):
@@ -44,6 +78,8 @@ class _Variant(msgspec.Struct):
     missed: _Count
     excused: _Count
     both_fail: _Count
+    weighted: _Uniform | None = None
+    scores: _PairedScores | None = None
 
 
 class _Judge(msgspec.Struct):
@@ -54,6 +90,7 @@ class _Judge(msgspec.Struct):
     bound: dict[str, str]
     labelled_at: float | None = None
     corrected: dict[str, float] | None = None
+    scores: _ScoredOn | None = None
 
 
 class _File(msgspec.Struct):
@@ -77,6 +114,7 @@ class JudgedRate:
         status: Whether there is a calibration, and whether it still holds.
         changed: What has changed since it was made.
         verdict: What the calibration says of the judge; empty without one.
+        mean: The mean of its scores; None where it gives none, or people gave none.
     """
 
     metric: str
@@ -90,6 +128,7 @@ class JudgedRate:
     status: Status
     changed: tuple[str, ...] = ()
     verdict: str = ""
+    mean: JudgedMean | None = None
 
     @property
     def trusted(self) -> bool:
@@ -168,21 +207,22 @@ def judged_rates(run: RunFile) -> list[JudgedRate]:
         file = kept.get(key)
         if judge is not None and judge.verdicts.labels:
             counts = {} if judge.corrected is None else judge.by_variant
-            rates += _rates(metric, counts, judge.labelled_at, "fresh", verdict=judge.verdict)
+            weighted = {v: one.uniform for v, one in judge.weighted_by_variant.items()}
+            own_rates = _rates(
+                metric, counts, weighted, judge.labelled_at, "fresh", verdict=judge.verdict
+            )
+            rates += _with_means(own_rates, _own_means(metric, judge))
         elif file is not None:
             bound = bound_to(metric, judged, rules.get(metric.metric, ""))
             changed = _changed(file.bound, bound, with_rule=metric.metric in rules)
-            counts = {} if changed else _of_file(metric, file, run.meta)
-            rates += _rates(
-                metric,
-                counts,
-                file.labelled_at,
-                "stale" if changed else "fresh",
-                changed,
-                file.verdict,
+            counts, weighted = ({}, {}) if changed else _of_file(metric, file, run.meta)
+            status = "stale" if changed else "fresh"
+            of_file = _rates(
+                metric, counts, weighted, file.labelled_at, status, changed, file.verdict
             )
+            rates += _with_means(of_file, {} if changed else _means_of_file(metric, file, run.meta))
         else:
-            rates += _rates(metric, {}, None, "missing", _other_judge(metric, kept))
+            rates += _rates(metric, {}, {}, None, "missing", _other_judge(metric, kept))
     return rates
 
 
@@ -209,6 +249,7 @@ def judged_rows(run: RunFile) -> list[dict[str, Any]]:
             "labelled_at": rate.labelled_at,
             "calibration": rate.status,
             "changed": list(rate.changed),
+            "mean": rate.mean and rate.mean.row(),
         }
         for rate in judged_rates(run)
     ]
@@ -228,12 +269,18 @@ def _changed(
     )
 
 
-def _of_file(metric: JudgedMetric, judge: _Judge, meta: RunMeta) -> dict[int, Verdicts]:
-    """What was counted when the calibration was made, beside this run's own verdicts, variant by variant."""
+def _of_file(
+    metric: JudgedMetric, judge: _Judge, meta: RunMeta
+) -> tuple[dict[int, Verdicts], dict[int, UniformLabels]]:
+    """What was counted when the calibration was made, beside this run's own verdicts, variant by variant.
+
+    Where labels were weighted, also those of a uniform draw that say as much.
+    """
     if judge.corrected is None:
-        return {}
+        return {}, {}
     by_name = {(one.prompt, one.model): one for one in judge.variants}
     counts: dict[int, Verdicts] = {}
+    weighted: dict[int, UniformLabels] = {}
     for variant in meta.variants:
         one = by_name.get((variant.prompt, variant.model))
         items = [item for item in metric.items if item.variant == variant.index]
@@ -242,12 +289,56 @@ def _of_file(metric: JudgedMetric, judge: _Judge, meta: RunMeta) -> dict[int, Ve
             counts[variant.index] = Verdicts(
                 one.both_pass, one.missed, one.excused, one.both_fail, passed, len(items)
             )
-    return counts
+            if one.weighted is not None:
+                weighted[variant.index] = UniformLabels(*msgspec.structs.astuple(one.weighted))
+    return counts, weighted
+
+
+def _own_means(metric: JudgedMetric, judge: JudgeCalibration) -> dict[int, JudgedMean]:
+    """The means of a run that people gave scores in, variant by variant."""
+    scores = judge.scores
+    if scores is None:
+        return {}
+    return {
+        variant: JudgedMean(
+            scores.scale,
+            raw_mean(_of_variant(metric, variant), scores.scale),
+            one.corrected,
+            one.paired.labels,
+        )
+        for variant, one in scores.by_variant.items()
+    }
+
+
+def _means_of_file(metric: JudgedMetric, judge: _Judge, meta: RunMeta) -> dict[int, JudgedMean]:
+    """The means as scores of an earlier run correct them, variant by variant; none on another scale."""
+    if judge.scores is None or scale_of(metric) != judge.scores.scale:
+        return {}
+    scale = judge.scores.scale
+    by_name = {(one.prompt, one.model): one.scores for one in judge.variants}
+    means: dict[int, JudgedMean] = {}
+    for variant in meta.variants:
+        paired = by_name.get((variant.prompt, variant.model))
+        items = _of_variant(metric, variant.index)
+        if paired is None or all(item.score is None for item in items):
+            continue
+        corrected = later_mean(paired.paired(), items, scale)
+        means[variant.index] = JudgedMean(scale, raw_mean(items, scale), corrected, paired.labels)
+    return means
+
+
+def _of_variant(metric: JudgedMetric, variant: int) -> list[Item]:
+    return [item for item in metric.items if item.variant == variant]
+
+
+def _with_means(rates: Sequence[JudgedRate], means: Mapping[int, JudgedMean]) -> list[JudgedRate]:
+    return [replace(rate, mean=means.get(rate.variant)) for rate in rates]
 
 
 def _rates(
     metric: JudgedMetric,
     counts: Mapping[int, Verdicts],
+    weighted: Mapping[int, UniformLabels],
     labelled_at: float | None,
     status: Status,
     changed: tuple[str, ...] = (),
@@ -257,7 +348,10 @@ def _rates(
     for variant in sorted({item.variant for item in metric.items}):
         items = [item for item in metric.items if item.variant == variant]
         passed = sum(item.passed for item in items)
-        verdicts = counts.get(variant)
+        verdicts, labels = counts.get(variant), weighted.get(variant)
+        corrected = None if verdicts is None else corrected_rate(verdicts)
+        if corrected is not None and labels is not None:
+            corrected = corrected_by_strata(labels, passed, len(items))
         rates.append(
             JudgedRate(
                 metric.metric,
@@ -265,7 +359,7 @@ def _rates(
                 variant,
                 len(items),
                 Estimate(passed / len(items), *wilson(passed, len(items))),
-                None if verdicts is None else corrected_rate(verdicts),
+                corrected,
                 0 if verdicts is None else verdicts.labels,
                 labelled_at,
                 status,

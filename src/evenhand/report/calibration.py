@@ -13,26 +13,30 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from evenhand.core.draw import Draw, MetricLabel
 from evenhand.core.encoding import digest
 from evenhand.core.variant import Variant
+from evenhand.report.agreement import agreement, rate_of
 from evenhand.report.auditing import Audits, JudgeBesidePeople, audits
-from evenhand.report.judged import Item, JudgedMetric, Judgements, judgements
+from evenhand.report.judged import Item, JudgedMetric, Judgements, judgements, verdicts_of
 from evenhand.report.jury_weights import JuryWeights, jury_weights
-from evenhand.report.words import percent
-from evenhand.stats.agreement import ac1, alpha, kappa
-from evenhand.stats.alternative import Alternative, alternative_annotator
-from evenhand.stats.correction import (
-    Estimate,
-    Verdicts,
-    corrected_rate,
-    drawn_at_random,
-    replaced_share,
+from evenhand.report.scores_calibrated import (
+    ScoreCalibration,
+    calibrate_scores,
+    peoples_scores,
+    scored_metrics,
+    scores_row,
 )
-from evenhand.stats.interval import clopper_pearson, wilson
+from evenhand.report.strata import uniform_first
+from evenhand.report.words import percent
+from evenhand.stats.agreement import alpha
+from evenhand.stats.alternative import Alternative, alternative_annotator
+from evenhand.stats.correction import Estimate, Verdicts
+from evenhand.stats.interval import wilson
+from evenhand.stats.weighted import Weighted
 from evenhand.store.draws import standing_labels
 from evenhand.store.runfile import RunFile
 
@@ -45,6 +49,11 @@ TELLS_APART = 0.3
 """The lower end of TPR + TNR − 1 has to be above this for a judge's own number to be read."""
 UNLIKELY = 0.01
 """Labels that a random draw would give so seldom are taken for none."""
+
+WEIGHTED = "some outputs were likelier to be drawn than others: each label is weighted by how likely it was"
+NO_PEOPLE = (
+    "how far people agree with each other is left out: it holds for the drawn outputs, not for all"
+)
 
 TrustVerdict = Literal["usable", "usable with labels", "do not use", "no verdict"]
 Bound = Mapping[str, str]
@@ -77,6 +86,10 @@ class JudgeCalibration:
         alternative: Whether it can stand in for a person; None unless two or more labelled the same outputs.
         orders: How its preferences depend on the order of the texts; see `JudgedMetric`.
         jury: What the votes of a jury are worth; None for one judge, and with fewer than 30 labels.
+        weighted: What the labels say once each counts by how likely it was to be drawn; None for uniform draws.
+        weighted_by_variant: The same of each variant that has labels; empty for uniform draws.
+        shared: Whether two or more people labelled the same output.
+        scores: Its scores beside people's; None where either gave none.
     """
 
     metric: str
@@ -100,6 +113,10 @@ class JudgeCalibration:
     alternative: Alternative | None
     orders: Mapping[str, int]
     jury: JuryWeights | None = None
+    weighted: Weighted | None = None
+    weighted_by_variant: Mapping[int, Weighted] = field(default_factory=dict[int, Weighted])
+    shared: bool = False
+    scores: ScoreCalibration | None = None
 
     @property
     def pairs(self) -> int:
@@ -109,13 +126,13 @@ class JudgeCalibration:
     @property
     def consistent(self) -> Estimate | None:
         """The share of preferences that the order did not change; None without preferences."""
-        return _rate(self.orders.get("consistent", 0), self.pairs)
+        return rate_of(self.orders.get("consistent", 0), self.pairs)
 
     @property
     def first_place(self) -> Estimate | None:
         """Of the preferences that went by the place, the share that went to the first one; None for none."""
         first, second = self.orders.get("first", 0), self.orders.get("second", 0)
-        return _rate(first, first + second)
+        return rate_of(first, first + second)
 
     @property
     def warnings(self) -> list[str]:
@@ -125,6 +142,10 @@ class JudgeCalibration:
             notes.append(f"{self.verdicts.labels} labels are few: {FEW} or more make this firm")
         if self.unused:
             notes.append(f"{self.unused} labels are not used: outside a draw, or people are split")
+        if self.weighted is not None:
+            notes += [WEIGHTED, NO_PEOPLE] if self.shared else [WEIGHTED]
+        if self.scores is not None:
+            notes += self.scores.warnings
         return notes
 
     def row(self, variants: Sequence[Variant]) -> dict[str, Any]:
@@ -134,6 +155,7 @@ class JudgeCalibration:
             "metric": self.metric,
             "model": self.model,
             "labels": v.labels,
+            "weighted": self.weighted is not None,
             "verdict": self.verdict,
             "why": self.why,
             "tpr": estimate_row(self.tpr),
@@ -156,12 +178,15 @@ class JudgeCalibration:
             if self.pairs
             else None,
             "jury": self.jury and self.jury.row(),
+            "scores": self.scores and self.scores.row(),
             "warnings": self.warnings,
             "variants": [
                 {
                     "prompt": variants[index].prompt,
                     "model": variants[index].model,
                     **counts._asdict(),
+                    "weighted": weighted_row(self.weighted_by_variant.get(index)),
+                    "scores": self.scores and scores_row(self.scores.by_variant.get(index)),
                 }
                 for index, counts in sorted(self.by_variant.items())
             ],
@@ -235,10 +260,14 @@ def calibrate(run: RunFile) -> Calibration:
 def calibrations(run: RunFile, judged: Judgements) -> list[JudgeCalibration]:
     """The same for what was read of the run before."""
     draws, labels, rules = run.draws(), standing_labels(run.metric_labels()), run.rules()
+    metrics = [metric for metric in judged.metrics.values() if metric.items]
+    scores, scored = peoples_scores(run.labels()), scored_metrics(metrics)
     return [
-        _calibrated(metric, judged, draws, labels, rules.get(metric.metric, ""))
-        for metric in judged.metrics.values()
-        if metric.items
+        replace(
+            _calibrated(metric, judged, draws, labels, rules.get(metric.metric, "")),
+            scores=calibrate_scores(metric, scored, draws, scores),
+        )
+        for metric in metrics
     ]
 
 
@@ -250,6 +279,11 @@ def _with_votes(run: RunFile, judged: Judgements, judge: JudgeCalibration) -> Ju
 def estimate_row(estimate: Estimate | None) -> dict[str, float] | None:
     """A number and its interval, in the keys of documents."""
     return None if estimate is None else estimate._asdict()
+
+
+def weighted_row(weighted: Weighted | None) -> dict[str, float] | None:
+    """The labels of a uniform draw that would say as much, in the keys of documents."""
+    return None if weighted is None else weighted.uniform._asdict()
 
 
 def bound_to(metric: JudgedMetric, judged: Judgements, rule: str) -> Bound:
@@ -275,16 +309,11 @@ def _calibrated(
 ) -> JudgeCalibration:
     of_items = _labels_of(metric, labels)
     counted = _counted(metric, draws, of_items)
-    verdicts = verdicts_of(metric.items, counted)
-    n = verdicts.labels
-    positives = verdicts.both_pass + verdicts.missed
-    negatives = verdicts.both_fail + verdicts.excused
-    tpr, tnr = _rate(verdicts.both_pass, positives), _rate(verdicts.both_fail, negatives)
-    labelled_passes = verdicts.both_pass + verdicts.excused
-    random_p = drawn_at_random((labelled_passes, n), (metric.passed, verdicts.items)) if n else None
+    agrees = agreement(metric, counted, draws)
+    verdicts, tpr, tnr, random_p = agrees.verdicts, agrees.tpr, agrees.tnr, agrees.random_p
     worse = tpr is not None and tnr is not None and tpr.value + tnr.value <= 1
     not_random = random_p is not None and random_p < UNLIKELY
-    corrected = None if worse or not_random else corrected_rate(verdicts)
+    corrected = None if worse or not_random else agrees.corrected
     raw = Estimate(metric.passed / max(1, verdicts.items), *wilson(metric.passed, verdicts.items))
     verdict, why = _trust(verdicts, random_p, tpr, tnr, raw, corrected)
     return JudgeCalibration(
@@ -295,13 +324,15 @@ def _calibrated(
         why,
         tpr,
         tnr,
-        kappa(verdicts.pairs),
-        ac1(verdicts.pairs),
-        replaced_share(verdicts.pairs),
+        agrees.kappa,
+        agrees.ac1,
+        agrees.rho2,
         raw,
         corrected,
         random_p,
-        alpha(
+        None
+        if agrees.weighted is not None
+        else alpha(
             [
                 [float(label.verdict == "pass") for label in each.values()]
                 for each in of_items.values()
@@ -311,8 +342,11 @@ def _calibrated(
         max((label.at for item in counted for label in of_items[item].values()), default=None),
         bound_to(metric, judged, rule),
         _by_variant(metric, counted),
-        _alternative(of_items),
+        None if agrees.weighted is not None else _alternative(of_items),
         dict(metric.orders),
+        weighted=agrees.weighted,
+        weighted_by_variant=agrees.by_variant,
+        shared=any(len(each) > 1 for each in of_items.values()),
     )
 
 
@@ -325,8 +359,12 @@ def _alternative(of_items: Mapping[Item, Mapping[str, MetricLabel]]) -> Alternat
 
 
 def peoples_verdicts(run: RunFile, metric: JudgedMetric) -> dict[Item, bool]:
-    """What most people say of each drawn item of a metric, without the items on which they are split."""
-    return _counted(metric, run.draws(), _labels_of(metric, standing_labels(run.metric_labels())))
+    """What most people say of each item of a metric that a uniform draw holds, without items on which they are split.
+
+    Labels of another draw, and of later ones, would have to be weighted: they are left out.
+    """
+    draws = uniform_first(run.draws(), metric.metric)
+    return _counted(metric, draws, _labels_of(metric, standing_labels(run.metric_labels())))
 
 
 def _labels_of(
@@ -361,25 +399,6 @@ def _by_variant(metric: JudgedMetric, people: Mapping[Item, bool]) -> dict[int, 
         items = [item for item in metric.items if item.variant == variant]
         counts[variant] = verdicts_of(items, {i: people[i] for i in items if i in people})
     return counts
-
-
-def verdicts_of(items: Sequence[Item], people: Mapping[Item, bool]) -> Verdicts:
-    """The counts of a judge's verdicts on items, beside people's on some of them."""
-    counts = {(a, b): 0 for a in (True, False) for b in (True, False)}
-    for item, passed in people.items():
-        counts[passed, item.passed] += 1
-    return Verdicts(
-        counts[True, True],
-        counts[True, False],
-        counts[False, True],
-        counts[False, False],
-        sum(item.passed for item in items),
-        len(items),
-    )
-
-
-def _rate(successes: int, n: int) -> Estimate | None:
-    return Estimate(successes / n, *clopper_pearson(successes, n)) if n else None
 
 
 def _trust(

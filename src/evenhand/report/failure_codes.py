@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from evenhand.core.errors import UsageError
 from evenhand.core.label import NewLabel, standing
 from evenhand.core.names import did_you_mean
+from evenhand.report.strata import weight_of
 from evenhand.report.words import count, interval, percent, safe
-from evenhand.stats.interval import wilson
+from evenhand.stats.correction import Estimate
+from evenhand.stats.weighted import weighted_share
 from evenhand.store.draws import standing_labels
 from evenhand.store.labels import append_labels
 from evenhand.store.runfile import RunFile
@@ -25,12 +27,14 @@ class FailureCode:
         name: The code.
         drawn: Labelled trials of a draw that have it.
         labelled: Labelled trials of a draw.
+        share: Their share of all that could be drawn, with its 95 % interval; None where nothing is labelled.
         trials: All trials that have it, as places in the plan, in their order.
     """
 
     name: str
     drawn: int
     labelled: int
+    share: Estimate | None
     trials: tuple[int, ...]
 
 
@@ -40,11 +44,19 @@ def failure_codes(run: RunFile) -> list[FailureCode]:
     Raises:
         StoreError: The run cannot be read.
     """
-    drawn = {place for draw in run.draws() for place in draw.places}
+    draws = run.draws()
+    drawn = {place for draw in draws for place in draw.places}
     labelled = drawn & {index for index, _ in standing_labels(run.metric_labels())}
     trials = _by_code(run)
+    weight = weight_of(draws, labelled)
     codes = [
-        FailureCode(name, len(places & labelled), len(labelled), tuple(sorted(places)))
+        FailureCode(
+            name,
+            len(places & labelled),
+            len(labelled),
+            weighted_share([(weight(place), place in places) for place in labelled]),
+            tuple(sorted(places)),
+        )
         for name, places in trials.items()
     ]
     return sorted(codes, key=lambda code: (-len(code.trials), code.name))
@@ -87,9 +99,9 @@ def code_lines(run: RunFile) -> Iterator[str]:
     width = max(len(safe(code.name)) for code in codes)
     for code in codes:
         share = ""
-        if labelled:
-            low, high = wilson(code.drawn, labelled)
-            share = f"{percent(code.drawn / labelled):>6} [{interval(low, high)}]"
+        if code.share is not None:
+            ends = interval(code.share.low, code.share.high)
+            share = f"{percent(code.share.value):>6} [{ends}]"
         else:
             share = count(len(code.trials), "output")
         examples = [trial.description or trial.case for trial in run.at(code.trials[:EXAMPLES])]

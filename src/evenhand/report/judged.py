@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from statistics import fmean
 from typing import Any, cast
 
 from evenhand.core.encoding import decode, digest, encode
 from evenhand.core.run import TrialResult
-from evenhand.core.score import Outcome
+from evenhand.core.score import Outcome, Scale
+from evenhand.stats.correction import Verdicts
 from evenhand.store.runfile import RunFile
 
 ASKED = frozenset(
@@ -28,6 +30,7 @@ class Item:
         variant: The variant's index.
         passed: Whether the judge passes it.
         certainty: How sure the judge seems, from 0 to 1; see `certainty_of`.
+        score: The judge's score, the mean of several under one metric; None where it gave none.
     """
 
     index: int
@@ -35,6 +38,7 @@ class Item:
     variant: int
     passed: bool
     certainty: float = 1.0
+    score: float | None = None
 
 
 @dataclass(slots=True)
@@ -50,6 +54,7 @@ class JudgedMetric:
         criteria: Digests of the expectations: their names and bounds.
         orders: Of preferences asked in both orders: how many were `consistent`, how many went to the `first` or to the
             `second` text in both orders, and in how many only one order named a text (`half`).
+        scale: The lowest and the highest score that its scorers say there can be; None where none does.
     """
 
     metric: str
@@ -59,6 +64,7 @@ class JudgedMetric:
     instruments: set[str] = field(default_factory=set[str])
     criteria: set[str] = field(default_factory=set[str])
     orders: Counter[str] = field(default_factory=Counter[str])
+    scale: Scale | None = None
 
     @property
     def passed(self) -> int:
@@ -136,6 +142,35 @@ def certainty_of(outcome: Outcome) -> float:
     return min(1.0, max(0.0, sum(signals) / len(signals))) if signals else 1.0
 
 
+def verdicts_of(items: Sequence[Item], people: Mapping[Item, bool]) -> Verdicts:
+    """The counts of a judge's verdicts on items, beside people's on some of them."""
+    counts = {(a, b): 0 for a in (True, False) for b in (True, False)}
+    for item, passed in people.items():
+        counts[passed, item.passed] += 1
+    return Verdicts(
+        counts[True, True],
+        counts[True, False],
+        counts[False, True],
+        counts[False, False],
+        sum(item.passed for item in items),
+        len(items),
+    )
+
+
+def certainties(items: Sequence[Item]) -> dict[Item, float]:
+    """How sure the judge is of each: what it shows itself, and whether it says the same of the case's other repeats."""
+    cells: dict[tuple[str, int], list[Item]] = defaultdict(list)
+    for item in items:
+        cells[item.case, item.variant].append(item)
+    sure: dict[Item, float] = {}
+    for item in items:
+        cell = cells[item.case, item.variant]
+        alike = sum(other.passed is item.passed for other in cell) / len(cell)
+        repeated = max(0.0, 2 * alike - 1)
+        sure[item] = item.certainty if len(cell) == 1 else (item.certainty + repeated) / 2
+    return sure
+
+
 def judgements(run: RunFile, *, verdicts_only: bool = False) -> Judgements:
     """Reads what judges said. The whole run is read once; it is empty where no judge was asked.
 
@@ -148,11 +183,11 @@ def judgements(run: RunFile, *, verdicts_only: bool = False) -> Judgements:
     metrics: dict[tuple[str, str], JudgedMetric] = {}
     prompts: set[str] = set()
     cases: set[str] = set()
-    by_metric: dict[str, str] = {}
     in_error: list[str] = []
     whole: set[tuple[str, str]] = set()
     for trial in run.trials():
         verdicts: dict[tuple[str, str], tuple[bool, float]] = {}
+        scores: dict[tuple[str, str], list[float]] = {}
         for outcome in trial.outcomes:
             model = judge_of(outcome)
             if not model:
@@ -160,7 +195,6 @@ def judgements(run: RunFile, *, verdicts_only: bool = False) -> Judgements:
                     in_error.append(metric_of(outcome))
                 continue
             key = metric_of(outcome), model
-            by_metric.setdefault(*key)
             judge = metrics.setdefault(key, JudgedMetric(*key))
             if all(member.get("judge") for member in members_of(outcome)):
                 whole.add(key)
@@ -174,16 +208,21 @@ def judgements(run: RunFile, *, verdicts_only: bool = False) -> Judgements:
                     passed and outcome.outcome == "pass",
                     min(certainty, certainty_of(outcome)),
                 )
+                if outcome.score is not None:
+                    scores.setdefault(key, []).append(outcome.score)
+                    judge.scale = _wider(judge.scale, outcome.scale)
         for key, verdict in verdicts.items():
-            metrics[key].items.append(Item(trial.index, trial.case, trial.variant, *verdict))
+            score = fmean(scores[key]) if key in scores else None
+            metrics[key].items.append(Item(trial.index, trial.case, trial.variant, *verdict, score))
         if verdicts_only:
             continue
         prompts.add(_system(trial))
         cases.add(digest(encode([trial.case, trial.vars, trial.input, trial.expected])))
     _join_juries(metrics, whole)
+    by_metric = {metric: judge for (metric, _), judge in reversed(metrics.items())}
     for metric in in_error:
         if metric in by_metric:
-            metrics[metric, by_metric[metric]].errors += 1
+            by_metric[metric].errors += 1
     subject, judges = (set[str](), {}) if verdicts_only else _settings(run)
     variants = [[variant.prompt, variant.model] for variant in run.meta.variants]
     return Judgements(
@@ -207,6 +246,13 @@ def _join_juries(
             jury.items = sorted([*jury.items, *part.items], key=lambda item: item.index)
             jury.criteria |= part.criteria
             jury.orders += part.orders
+            jury.scale = _wider(jury.scale, part.scale)
+
+
+def _wider(first: Scale | None, second: Scale | None) -> Scale | None:
+    if first is None or second is None:
+        return first or second
+    return min(first[0], second[0]), max(first[1], second[1])
 
 
 def _order_effect(outcome: Outcome) -> str | None:

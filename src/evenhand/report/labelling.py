@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import cast
@@ -18,6 +18,7 @@ from evenhand.core.run import TrialResult
 from evenhand.report.judge_checks import refuse_judge_check
 from evenhand.report.judged import judge_of, metric_of
 from evenhand.report.spreadsheet import as_text, cell
+from evenhand.report.strata import inclusions
 from evenhand.report.words import count
 from evenhand.store.draws import add_draw
 from evenhand.store.runfile import RunFile
@@ -135,11 +136,8 @@ def draw(run: RunFile, size: int, seed: int, metrics: Sequence[str] = ()) -> Dra
     places, names = judged_places(run, metrics)
     before = [d for d in run.draws() if set(d.metrics) & set(names)]
     for known in before:
-        if (known.seed, len(known.places), list(known.metrics)) == (
-            seed,
-            min(size, len(places)),
-            names,
-        ):
+        same = known.seed, len(known.places), list(known.metrics), known.design
+        if same == (seed, min(size, len(places)), names, "uniform"):
             return known
     taken = {place for known in before for place in known.places}
     left = [place for place in places if place not in taken]
@@ -156,15 +154,15 @@ def draw(run: RunFile, size: int, seed: int, metrics: Sequence[str] = ()) -> Dra
 
 def drawn_items(run: RunFile, draws: Sequence[Draw]) -> Iterator[DrawnItem]:
     """The items of draws, in the order in which they were drawn."""
-    sizes: dict[str, int] = {}
-    for each in draws:
-        for metric in each.metrics:
-            sizes[metric] = sizes.get(metric, 0) + len(each.places)
+    every = list({one.number: one for one in [*run.draws(), *draws]}.values())
+    shares: dict[str, Callable[[int], float]] = {
+        metric: inclusions(every, metric) for each in draws for metric in each.metrics
+    }
     for each in draws:
         for trial in run.at(each.places):
             for metric in judged_metrics(trial):
                 if metric in each.metrics:
-                    yield DrawnItem(trial, metric, sizes[metric] / each.population)
+                    yield DrawnItem(trial, metric, shares[metric](trial.index))
 
 
 def items_for(

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from evenhand.report.calibration import peoples_verdicts
-from evenhand.report.judged import Item, JudgedMetric, judgements
+from evenhand.report.judged import Item, JudgedMetric, certainties, judgements
 from evenhand.report.labelling import DrawnItem
+from evenhand.report.strata import uneven
 from evenhand.report.words import count, percent, safe
 from evenhand.stats.selective import (
     DELTA,
@@ -33,6 +33,7 @@ class SelectiveVerdicts:
         labels: How many of them are labelled.
         wrong: How many of these people disagree with.
         acceptance: What can be accepted; None where nothing can.
+        uneven: Whether labels are left out, as they are no uniform draw.
         for_people: The trials whose verdicts cannot, as places in the plan, the least sure first.
     """
 
@@ -44,6 +45,7 @@ class SelectiveVerdicts:
     wrong: int
     acceptance: Acceptance | None
     for_people: tuple[int, ...]
+    uneven: bool = False
 
     def line(self) -> str:
         """It in words."""
@@ -61,14 +63,19 @@ class SelectiveVerdicts:
             )
         if self.labels == 0:
             fewest = labels_for_nothing_wrong(self.risk)
-            return f"decides nothing at {risk} yet: that takes {fewest} labels or more"
+            return f"decides nothing at {risk} yet: that takes {fewest} labels{self._kind} or more"
         needed = labels_for_errors(self.risk, self.wrong / self.labels)
         if needed is None:
             return (
                 f"decides nothing at {risk}: people disagree with {percent(self.wrong / self.labels)} of "
-                f"{count(self.labels, 'labelled verdict')}; label more, or accept a higher risk"
+                f"{count(self.labels, 'labelled verdict')}{self._kind}; label more, or accept a higher risk"
             )
-        return f"decides nothing at {risk} yet: as it stands, that takes about {needed} labels, not {self.labels}"
+        about = f"that takes about {needed} labels{self._kind}, not {self.labels}"
+        return f"decides nothing at {risk} yet: as it stands, {about}"
+
+    @property
+    def _kind(self) -> str:
+        return " of a uniform draw" if self.uneven else ""
 
     def document(self) -> dict[str, Any]:
         """It as plain values."""
@@ -95,9 +102,12 @@ def selective_verdicts(run: RunFile, risk: float) -> dict[tuple[str, str], Selec
         ValueError: The risk isn't between 0 and 1.
         StoreError: The run cannot be read.
     """
-    judged = judgements(run, verdicts_only=True)
+    judged, draws = judgements(run, verdicts_only=True), run.draws()
     return {
-        key: _selected(metric, peoples_verdicts(run, metric), risk)
+        key: replace(
+            _selected(metric, peoples_verdicts(run, metric), risk),
+            uneven=bool(uneven(draws, metric.metric)),
+        )
         for key, metric in judged.metrics.items()
         if metric.items
     }
@@ -125,7 +135,7 @@ def items_for_people(run: RunFile, risk: float, metrics: Sequence[str] = ()) -> 
 
 
 def _selected(metric: JudgedMetric, people: Mapping[Item, bool], risk: float) -> SelectiveVerdicts:
-    sure = _certainties(metric.items)
+    sure = certainties(metric.items)
     labelled = [(sure[item], item.passed is passed) for item, passed in people.items()]
     acceptance = acceptable(labelled, list(sure.values()), risk) if labelled else None
     left = sorted(
@@ -146,20 +156,6 @@ def _selected(metric: JudgedMetric, people: Mapping[Item, bool], risk: float) ->
         acceptance,
         tuple(item.index for item in left),
     )
-
-
-def _certainties(items: Sequence[Item]) -> dict[Item, float]:
-    """How sure the judge is of each: what it shows itself, and whether it says the same of the case's other repeats."""
-    cells: dict[tuple[str, int], list[Item]] = defaultdict(list)
-    for item in items:
-        cells[item.case, item.variant].append(item)
-    sure: dict[Item, float] = {}
-    for item in items:
-        cell = cells[item.case, item.variant]
-        alike = sum(other.passed is item.passed for other in cell) / len(cell)
-        repeated = max(0.0, 2 * alike - 1)
-        sure[item] = item.certainty if len(cell) == 1 else (item.certainty + repeated) / 2
-    return sure
 
 
 def lines_of(verdicts: SelectiveVerdicts) -> list[str]:

@@ -17,6 +17,7 @@ from evenhand.report.words import count, interval, percent, percents, safe
 from evenhand.stats.alternative import Alternative
 from evenhand.stats.correction import Estimate
 from evenhand.stats.interval import z_of
+from evenhand.stats.weighted import half_width_by_strata
 from evenhand.store.runfile import RunFile
 
 MORE = 40
@@ -53,6 +54,8 @@ def calibration_lines(
             yield f"  worth      replaces {percent(judge.rho2)} of your labels (ρ²)"
         if v.labels:
             yield f"  {worth_line(judge)}"
+        if judge.scores is not None:
+            yield from score_lines(judge)
         decides = selective.get((judge.metric, judge.model))
         if decides is not None:
             yield from lines_of(decides)
@@ -87,8 +90,39 @@ def judged_lines(run: RunFile, names: Sequence[str], width: int) -> list[str]:
     return lines
 
 
+def score_lines(judge: JudgeCalibration) -> Iterator[str]:
+    """A judge's scores beside people's, where both gave some."""
+    one = judge.scores
+    if one is None:
+        return
+    low, high = one.scale
+    yield f"  scores     {count(one.labels, 'output')} with people's scores, put on the scale from {low:g} to {high:g}"
+    yield f"  raw mean   {mean_words(one.raw)}   the mean of the judge's scores"
+    if one.corrected is not None:
+        yield f"  corrected  {mean_words(one.corrected)}   the mean that people would have given"
+    yield f"  agreement  {_number(one.kappa)} κ with quadratic weights, {_number(one.tau)} τ_b"
+    if one.paired is not None and one.paired.rho2 is not None:
+        yield f"  worth      replaces {percent(one.paired.rho2)} of people's scores (ρ²)"
+    now, later = one.half_width(one.labels), one.half_width(one.labels + MORE)
+    if now is not None and later is not None:
+        yield f"  {safe(judge.metric)}: {one.labels:,} scores give ±{now:.2f}; {MORE} more would bring ±{later:.2f}"
+
+
+def mean_words(mean: Estimate) -> str:
+    """A mean with its interval: `4.10 [3.81–4.37]`."""
+    return f"{mean.value:.2f} [{mean.low:.2f}–{mean.high:.2f}]"
+
+
 def standing(one: JudgedRate) -> str:
-    """A judged rate in words: corrected beside raw, or that nobody has checked it."""
+    """A judged rate in words, and the mean of the judge's scores: corrected beside raw, or that nobody checked it."""
+    if one.mean is None or one.mean.corrected is None:
+        return _rate_words(one)
+    mean = one.mean
+    corrected = f"{mean_words(one.mean.corrected)} corrected, {count(mean.labels, 'score')}"
+    return f"{_rate_words(one)} · mean {corrected} · raw mean {mean_words(mean.raw)}"
+
+
+def _rate_words(one: JudgedRate) -> str:
     if one.corrected is not None:
         labels = f"{count(one.labels, 'label')}, {age(one.labelled_at)}"
         return (
@@ -135,6 +169,8 @@ def half_width(judge: JudgeCalibration, labels: int) -> float:
     Source: the variance of PPI++ with its best λ, arXiv:2311.01453: σ²/n · (1 − ρ² · N/(n + N)).
     """
     v = judge.verdicts
+    if judge.weighted is not None:
+        return half_width_by_strata(judge.weighted, labels, v.items)
     people = (v.both_pass + v.missed + 1) / (v.labels + 2)  # never 0 or 1 on so few
     others = max(0, v.items - labels)
     left = 1 - (judge.rho2 or 0.0) * others / max(1, labels + others)

@@ -85,14 +85,32 @@ def corrected_rate(verdicts: Verdicts, confidence: float = CONFIDENCE) -> Estima
     """
     if not verdicts.labels:
         return None
-    tail = (1 - confidence) / 2
-    below = _mixture(verdicts)
-    estimate = Estimate(*(_quantile(below, share) for share in (0.5, tail, 1 - tail)))
+    counts = verdicts.both_pass, verdicts.missed, verdicts.excused, verdicts.both_fail
+    estimate = corrected_counts(counts, verdicts.passed, verdicts.items, confidence)
     people = verdicts.both_pass + verdicts.missed
     low, high = wilson(people, verdicts.labels, confidence)
     if high - low < estimate.high - estimate.low:
         return Estimate(people / verdicts.labels, low, high)
     return estimate
+
+
+def corrected_counts(
+    counts: tuple[float, float, float, float],
+    passed: int,
+    items: int,
+    confidence: float = CONFIDENCE,
+) -> Estimate:
+    """The same from counts that need not be whole, and never that of the labels alone.
+
+    Args:
+        counts: Labelled items that both pass, that only people pass, that only the judge passes, that both fail.
+        passed: Of all judged items, how many the judge passes.
+        items: All judged items.
+        confidence: Of the interval, two-sided.
+    """
+    tail = (1 - confidence) / 2
+    below = _mixture(counts, passed, items)
+    return Estimate(*(_quantile(below, share) for share in (0.5, tail, 1 - tail)))
 
 
 def corrected_mean(
@@ -229,7 +247,7 @@ def drawn_at_random(labelled: tuple[int, int], all_items: tuple[int, int]) -> fl
     Source: the exact test of a draw without replacement (hypergeometric), two-sided by likelihood.
 
     >>> round(drawn_at_random((65, 100), (465, 1000)), 6)
-    9.3e-05
+    0.000123
     """
     passed, n = labelled
     total_passed, total = all_items
@@ -322,15 +340,18 @@ class _Beta:
         return below
 
 
-def _mixture(verdicts: Verdicts) -> Callable[[float], float]:
+def _mixture(
+    counts: tuple[float, float, float, float], passed: int, items: int
+) -> Callable[[float], float]:
     """How likely the rate is to lie below a point.
 
     For each share of passed outputs, the larger part is looked up, and the smaller one summed over: a part that hardly
     counts would make too steep a step to be looked up.
     """
-    shares = _Beta(verdicts.passed + _PRIOR, verdicts.items - verdicts.passed + _PRIOR).nodes()
-    of_passed = _Beta(verdicts.both_pass + _PRIOR, verdicts.excused + _PRIOR)
-    of_failed = _Beta(verdicts.missed + _PRIOR, verdicts.both_fail + _PRIOR)
+    both_pass, missed, excused, both_fail = counts
+    shares = _Beta(passed + _PRIOR, items - passed + _PRIOR).nodes()
+    of_passed = _Beta(both_pass + _PRIOR, excused + _PRIOR)
+    of_failed = _Beta(missed + _PRIOR, both_fail + _PRIOR)
     passed_below, failed_below = of_passed.share_below(), of_failed.share_below()
     passed_nodes, failed_nodes = of_passed.nodes(), of_failed.nodes()
     parts = [

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from msgspec import convert
+from msgspec import convert, to_builtins
 
-from evenhand.core.draw import Draw, LabelledVerdict, MetricLabel
+from evenhand.core.draw import Design, Draw, LabelledVerdict, MetricLabel, Stratum
 from evenhand.core.encoding import decode, encode
 from evenhand.store.adding import added_to
 from evenhand.store.encoding import read_text, write_text
@@ -17,18 +17,41 @@ from evenhand.store.opened import OpenRun, readable
 
 
 def add_draw(
-    path: Path, seed: int, metrics: Sequence[str], population: int, places: Sequence[int]
+    path: Path,
+    seed: int,
+    metrics: Sequence[str],
+    population: int,
+    places: Sequence[int],
+    design: Design = "uniform",
+    by: str = "",
+    strata: Sequence[Stratum] = (),
 ) -> None:
     """Keeps a draw in a run file, of whichever version.
+
+    Args:
+        path: The file.
+        seed: What the draw follows from.
+        metrics: What is to be labelled.
+        population: How many trials there were to draw from.
+        places: Those that were drawn, in their order.
+        design: How likely each was to be drawn.
+        by: The column that the strata are of; empty for none.
+        strata: What was drawn from; none for a uniform draw.
 
     Raises:
         StoreError: The file cannot be written.
     """
     with added_to(path, "draws") as db:
-        db.execute(
+        number = db.execute(
             "insert into draw (at, seed, metrics, population, places) values (?, ?, ?, ?, ?)",
             (time.time(), seed, encode(list(metrics)), population, encode(list(places))),
-        )
+        ).lastrowid
+        if strata:
+            rows = encode([to_builtins(stratum) for stratum in strata])
+            db.execute(
+                "insert into design (draw, design, column_name, strata) values (?, ?, ?, ?)",
+                (number, design, encode(by), rows),
+            )
 
 
 def add_metric_labels(
@@ -76,17 +99,29 @@ class LabelledDraws:
         """The draws, in their order."""
         columns = "id, at, seed, metrics, population, places"
         with readable(self._run.path):
-            return [
-                Draw(
-                    number,
-                    at,
-                    seed,
-                    tuple(convert(decode(metrics), list[str])),
-                    _population(population),
-                    tuple(convert(decode(places), list[int])),
+            designs = {
+                number: (design, convert(decode(by), str), convert(decode(strata), list[Stratum]))
+                for number, design, by, strata in self._rows(
+                    "design", "draw, design, column_name, strata"
                 )
-                for number, at, seed, metrics, population, places in self._rows("draw", columns)
-            ]
+            }
+            draws: list[Draw] = []
+            for number, at, seed, metrics, population, places in self._rows("draw", columns):
+                design, by, strata = designs.get(number, ("uniform", "", []))
+                draws.append(
+                    Draw(
+                        number,
+                        at,
+                        seed,
+                        tuple(convert(decode(metrics), list[str])),
+                        _population(population),
+                        tuple(convert(decode(places), list[int])),
+                        convert(design, Design),
+                        by,
+                        tuple(strata),
+                    )
+                )
+        return draws
 
     def metric_labels(self) -> list[MetricLabel]:
         """What people said, in the order in which they said it."""

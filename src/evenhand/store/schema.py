@@ -13,6 +13,7 @@ Versions of a run file:
 4  remark: what people say of the run as a whole.
 5  detail and part, in place of result: what a trial's row says, and what results share, is kept once.
 6  draw, metric_label and rule: random draws of trials, and what people say of their metrics, by which rule.
+7  design: how likely each trial was to be drawn, where some were likelier than others.
 """
 
 from __future__ import annotations
@@ -154,7 +155,8 @@ RUN_MIGRATIONS = (
     create unique index detail_of_trial on detail (idx, take);
     """,
     """
-    -- Trials that were drawn at random for people to label, each with the probability size of places / population.
+    -- Trials that were drawn at random for people to label, each with the probability size of places / population;
+    -- another one where there is a design.
     create table if not exists draw (
         id          integer primary key autoincrement,
         at          real not null,      -- seconds since 1970
@@ -184,6 +186,15 @@ RUN_MIGRATIONS = (
         at          real not null,      -- seconds since 1970
         metric      blob not null,      -- as JSON
         rule        blob not null       -- as JSON
+    );
+    """,
+    """
+    -- How a draw was made of which some trials were likelier than others. Within a stratum all were equally likely.
+    create table if not exists design (
+        draw        integer primary key references draw (id),
+        design      text not null,      -- active, equal, proportional
+        column_name blob not null,      -- the column of the cases that the strata are of, as JSON; empty for none
+        strata      blob not null       -- a JSON list: name, drawn, inclusion, and the places of all its trials
     );
     """,
 )

@@ -12,6 +12,7 @@ from evenhand.store.runfile import RunFile
 
 _ADDED = {
     6: ("draw", "metric_label", "rule"),
+    7: ("design",),
     5: ("part", "detail"),
     4: ("remark",),
     3: ("scale",),

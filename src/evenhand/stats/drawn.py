@@ -1,0 +1,54 @@
+"""Whether labels look like a draw from strata, within each of which every item was equally likely."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+from evenhand.stats.correction import Verdicts
+
+
+def drawn_within_strata(strata: Sequence[Verdicts]) -> float:
+    """How likely the strata's draws are to hold as many of the judge's passes, or a number no likelier: a p value.
+
+    Args:
+        strata: For each, the labelled items and all of them, in the judge's verdicts.
+
+    Returns:
+        1 where every item is labelled.
+
+    Source: the exact test of a draw without replacement (hypergeometric) in each stratum, and the sum of these,
+        two-sided by likelihood. With one stratum it is `drawn_at_random`.
+
+    >>> round(drawn_within_strata([Verdicts(60, 0, 5, 35, 465, 1000)]), 6)
+    0.000123
+    """
+    distribution, seen = [1.0], 0
+    for s in strata:
+        seen += s.both_pass + s.excused
+        distribution = _sum_of(distribution, list(_passes_drawn(s)))
+    own = distribution[seen] * (1 + 1e-9)
+    return min(1.0, math.fsum(p for p in distribution if p <= own))
+
+
+def _passes_drawn(s: Verdicts) -> Iterator[float]:
+    """How likely the labelled items of a stratum are to hold 0, 1, … passes of the judge."""
+    n, failed = s.labels, s.items - s.passed
+    whole = _choices(s.items, n)
+    for k in range(n + 1):
+        possible = n - failed <= k <= s.passed
+        yield math.exp(_choices(s.passed, k) + _choices(failed, n - k) - whole) if possible else 0.0
+
+
+def _sum_of(first: Sequence[float], second: Sequence[float]) -> list[float]:
+    total = [0.0] * (len(first) + len(second) - 1)
+    for i, a in enumerate(first):
+        if a > 1e-18:
+            for j, b in enumerate(second):
+                total[i + j] += a * b
+    return total
+
+
+def _choices(n: int, k: int) -> float:
+    """The logarithm of the number of ways to choose k of n."""
+    return math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)

@@ -1,0 +1,186 @@
+"""The mean score that people would have given all items, from a judge's scores of all and people's of some: PPI++.
+
+How this works: people's mean on the labelled items is moved by how much the judge's mean on them differs from its mean
+on all items, times λ, which is how well the judge's scores follow people's. The labelled items are a random draw of
+each stratum, and a uniform draw is one stratum.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from evenhand.stats.correction import Estimate
+from evenhand.stats.interval import CONFIDENCE, z_of
+from evenhand.stats.student import t_quantile
+
+FEWEST = 2
+"""Labels that a stratum must have to stand alone; with fewer, it is put together with the next."""
+
+
+class ScoredStratum(NamedTuple):
+    """Items that were equally likely to be labelled.
+
+    Attributes:
+        items: How many they are.
+        pairs: People's score and the judge's, of each labelled one.
+    """
+
+    items: int
+    pairs: Sequence[tuple[float, float]]
+
+
+class Spread(NamedTuple):
+    """Variances of people's mean and of the judge's, and their covariance."""
+
+    people: float
+    together: float
+    judge: float
+
+    def of_difference(self, weight: float) -> float:
+        """The variance of people's mean minus `weight` times the judge's."""
+        return max(0.0, self.people - 2 * weight * self.together + weight**2 * self.judge)
+
+
+class PairedScores(NamedTuple):
+    """What labelled items say of people's scores beside the judge's, once each counts by its stratum's size.
+
+    Attributes:
+        labels: How many items are labelled.
+        free: How many of them are left to tell the spread from: labels minus strata.
+        people: People's mean, in the scores' own unit.
+        judge: The judge's mean on the labelled items.
+        drawn: How far the two means can be off because items were drawn.
+        known: The part of it that isn't there, because the items drawn from are no more than they are.
+        people_spread: The variance of people's scores, over the number of all items.
+        rho2: The share of labels that the judge replaces; None where either gives one score only.
+    """
+
+    labels: int
+    free: int
+    people: float
+    judge: float
+    drawn: Spread
+    known: Spread
+    people_spread: float
+    rho2: float | None
+
+
+def paired_scores(strata: Sequence[ScoredStratum]) -> PairedScores | None:
+    """What the labels of strata say. It holds if each stratum's labels are a random draw of it.
+
+    Returns:
+        None with fewer than two labels.
+    """
+    cells = _cells(strata)
+    items = sum(cell.items for cell in cells)
+    labels = sum(len(cell.pairs) for cell in cells)
+    if labels < FEWEST:
+        return None
+    people = judge = 0.0
+    drawn, known, inside, between = [0.0] * 3, [0.0] * 3, [0.0] * 3, [0.0] * 3
+    for cell in cells:
+        share, n = cell.items / items, len(cell.pairs)
+        first, second = (math.fsum(pair[i] for pair in cell.pairs) / n for i in (0, 1))
+        people, judge = people + share * first, judge + share * second
+        spread = [
+            math.fsum((a - first) ** 2 for a, _ in cell.pairs) / max(1, n - 1),
+            math.fsum((a - first) * (b - second) for a, b in cell.pairs) / max(1, n - 1),
+            math.fsum((b - second) ** 2 for _, b in cell.pairs) / max(1, n - 1),
+        ]
+        for i, (one, middle) in enumerate(
+            zip(spread, (first * first, first * second, second * second), strict=True)
+        ):
+            drawn[i] += share**2 * one / n
+            known[i] += share * one / items
+            inside[i] += share * one
+            between[i] += share * middle
+    whole = [
+        part + middle - product
+        for part, middle, product in zip(
+            inside, between, (people**2, people * judge, judge**2), strict=True
+        )
+    ]
+    product = whole[0] * whole[2]
+    return PairedScores(
+        labels,
+        max(1, labels - len(cells)),
+        people,
+        judge,
+        Spread(*drawn),
+        Spread(*known),
+        whole[0] / items,
+        whole[1] ** 2 / product if product > 1e-15 else None,
+    )
+
+
+def mean_of_all(found: PairedScores, judge: float, confidence: float = CONFIDENCE) -> Estimate:
+    """The mean that people would have given all items, the labelled ones among them; in the scores' own unit.
+
+    Args:
+        found: What the labels say.
+        judge: The judge's mean over all items.
+        confidence: Of the interval, two-sided, with Student's quantile.
+
+    Source: Angelopoulos, Duchi and Zrnic (2023), arXiv:2311.01453, with λ between 0 and 1; for strata, Fisch et al.
+        (2024), arXiv:2406.04291.
+
+    >>> stratum = ScoredStratum(40, [(3, 3), (4, 4), (2, 2), (5, 5), (3, 3), (4, 4)])
+    >>> found = paired_scores([stratum])
+    >>> [round(x, 3) for x in mean_of_all(found, 3.0)]
+    [3.0, 2.574, 3.426]
+    """
+    weight, variance = _best(found, found.labels)
+    value = found.people + weight * (judge - found.judge)
+    half = t_quantile(confidence, found.free) * math.sqrt(variance)
+    return Estimate(value, value - half, value + half)
+
+
+def mean_of_others(
+    found: PairedScores, judge: float, spread: float, items: int, confidence: float = CONFIDENCE
+) -> Estimate:
+    """The same of other items of the same kind, none of which is labelled.
+
+    Args:
+        found: What the labels say.
+        judge: The judge's mean over these items.
+        spread: The variance of its scores.
+        items: How many they are, at least one.
+        confidence: Of the interval, two-sided, with Student's quantile.
+    """
+    own = spread / items
+    below = found.drawn.judge + own
+    weight = min(1.0, max(0.0, found.drawn.together / below)) if below > 0 else 0.0
+    value = found.people + weight * (judge - found.judge)
+    variance = found.drawn.of_difference(weight) + weight**2 * own
+    half = t_quantile(confidence, found.free) * math.sqrt(variance)
+    return Estimate(value, value - half, value + half)
+
+
+def half_width_of_mean(found: PairedScores, labels: int) -> float:
+    """About how far the mean can be off with so many labels, drawn in the same proportions; in the scores' own unit."""
+    return z_of() * math.sqrt(_best(found, labels)[1])
+
+
+def _best(found: PairedScores, labels: int) -> tuple[float, float]:
+    """λ for so many labels, and the variance of the mean."""
+    times = found.labels / labels
+    left = Spread(*(times * one - part for one, part in zip(found.drawn, found.known, strict=True)))
+    weight = min(1.0, max(0.0, left.together / left.judge)) if left.judge > 1e-15 else 0.0
+    return weight, left.of_difference(weight) + found.people_spread
+
+
+def _cells(strata: Sequence[ScoredStratum]) -> list[ScoredStratum]:
+    """The strata, those with too few labels put together with the next, by how much of each is labelled."""
+    cells: list[ScoredStratum] = []
+    for one in sorted(strata, key=lambda one: len(one.pairs) / max(1, one.items)):
+        if cells and len(cells[-1].pairs) < FEWEST:
+            last = cells.pop()
+            cells.append(ScoredStratum(last.items + one.items, [*last.pairs, *one.pairs]))
+        elif one.items:
+            cells.append(one)
+    if len(cells) > 1 and len(cells[-1].pairs) < FEWEST:
+        last, before = cells.pop(), cells.pop()
+        cells.append(ScoredStratum(before.items + last.items, [*before.pairs, *last.pairs]))
+    return cells

@@ -1,0 +1,104 @@
+"""Labels of strata: one stratum is a uniform draw, and of several each counts by its size."""
+
+from __future__ import annotations
+
+import pytest
+from scipy.stats import hypergeom
+
+from evenhand.stats.agreement import ac1, kappa
+from evenhand.stats.allocation import allocated
+from evenhand.stats.correction import Verdicts, corrected_rate, drawn_at_random, replaced_share
+from evenhand.stats.drawn import drawn_within_strata
+from evenhand.stats.weighted import (
+    corrected_by_strata,
+    half_width_by_strata,
+    weighted,
+    weighted_share,
+)
+
+TABLE = Verdicts(11, 9, 7, 33, 78, 332)
+
+
+def test_one_stratum_is_a_uniform_draw():
+    """The corrected rate, the test of the draw and ρ² are those of the labels as they are, to 1e-9."""
+    found = weighted([TABLE])
+    assert found.uniform[:4] == pytest.approx(TABLE[:4], abs=1e-9)
+    corrected = corrected_by_strata(found.uniform, TABLE.passed, TABLE.items)
+    assert corrected == pytest.approx(corrected_rate(TABLE), abs=1e-9)
+    assert drawn_within_strata([TABLE]) == pytest.approx(drawn_at_random((18, 60), (78, 332)))
+
+
+def test_labels_in_proportion_agree_as_the_labels_do():
+    """Where the judge passes as much of the labels as of all, κ, AC1, ρ², TPR and TNR are the unweighted ones."""
+    table = Verdicts(40, 10, 5, 45, 450, 1000)
+    found = weighted([table])
+    assert found.kappa == pytest.approx(kappa(table.pairs))
+    assert found.ac1 == pytest.approx(ac1(table.pairs))
+    assert found.rho2 == pytest.approx(replaced_share(table.pairs))
+    assert found.tpr is not None
+    assert found.tnr is not None
+    assert (found.tpr.value, found.tnr.value) == pytest.approx((40 / 50, 45 / 50))
+
+
+def test_each_stratum_counts_by_its_size_and_not_by_its_labels():
+    """By hand: 160 outputs of which the judge is right, 40 of which it is right half of the time."""
+    found = weighted([Verdicts(10, 0, 0, 10, 80, 160), Verdicts(5, 5, 5, 5, 20, 40)])
+    assert found.shares == pytest.approx((0.45, 0.05, 0.05, 0.45))
+    assert found.uniform.rate == pytest.approx(0.5)
+    assert found.uniform.size == pytest.approx(200**2 / (20 * 8**2 + 20 * 2**2))
+
+
+def test_a_stratum_with_too_few_labels_is_put_together_with_the_next():
+    """One label among 90 outputs does not decide about them alone, none is no error, and no label at all is one."""
+    lonely = weighted([Verdicts(0, 0, 1, 0, 90, 90), Verdicts(9, 0, 1, 0, 10, 10)])
+    assert lonely.shares.both_pass == pytest.approx(9 / (90 + 10))
+    empty = weighted([Verdicts(0, 0, 0, 0, 50, 50), Verdicts(6, 0, 2, 0, 50, 50)])
+    assert empty.shares.both_pass == pytest.approx(0.75)
+    assert empty.tnr is not None
+    with pytest.raises(ValueError, match="no stratum has a label"):
+        weighted([Verdicts(0, 0, 0, 0, 5, 9)])
+
+
+@pytest.mark.parametrize(
+    "strata",
+    [
+        [Verdicts(5, 0, 0, 0, 5, 5)],
+        [Verdicts(0, 0, 0, 3, 0, 9), Verdicts(0, 0, 0, 2, 0, 4)],
+        [Verdicts(1, 0, 0, 0, 4, 9)],
+        [Verdicts(0, 2, 2, 0, 2, 4), Verdicts(1, 0, 0, 1, 500, 1000)],
+    ],
+)
+def test_whatever_is_0_there_is_a_rate_within_its_interval(strata):
+    """All labelled, all failed, a single label, a judge that is always wrong."""
+    found = weighted(strata)
+    passed, items = sum(s.passed for s in strata), sum(s.items for s in strata)
+    rate = corrected_by_strata(found.uniform, passed, items)
+    assert 0 <= rate.low <= rate.value <= rate.high <= 1
+    assert half_width_by_strata(found, 100, items) > 0
+    for share in (found.tpr, found.tnr):
+        assert share is None or 0 <= share.low <= share.value <= share.high <= 1
+
+
+def test_the_test_of_the_draw_is_the_sum_of_hypergeometric_counts():
+    """SciPy's, convolved by hand for two strata."""
+    strata = [Verdicts(6, 0, 2, 4, 30, 60), Verdicts(1, 1, 0, 6, 5, 20)]
+    first, second = hypergeom(60, 30, 12), hypergeom(20, 5, 8)
+    likely = [sum(first.pmf(k) * second.pmf(t - k) for k in range(t + 1)) for t in range(21)]
+    expected = sum(p for p in likely if p <= likely[9] * (1 + 1e-9))
+    assert drawn_within_strata(strata) == pytest.approx(expected, rel=1e-9)
+
+
+def test_a_draw_is_divided_by_shares_and_no_stratum_gives_more_than_it_has():
+    """None gets fewer than two, if there is room; what one cannot give, the others do."""
+    assert allocated([1, 1, 1], [100, 100, 4], 40) == [18, 18, 4]
+    assert allocated([100, 1], [100, 100], 20) == [18, 2]
+    assert allocated([5, 1], [3, 1], 99) == [3, 1]
+    assert allocated([1, 1, 1], [9, 9, 9], 2) == [1, 1, 0]
+    assert allocated([], [], 5) == []
+
+
+def test_a_share_of_equal_weights_has_wilsons_interval():
+    """And none without labels."""
+    found = weighted_share([(2.0, True)] * 8 + [(2.0, False)] * 2)
+    assert found == pytest.approx((0.8, 0.490162, 0.943318), abs=1e-6)
+    assert weighted_share([]) is None
