@@ -45,6 +45,7 @@ from evenhand.scorers import (
     Jury,
     Passes,
     Preferred,
+    Ranking,
     Rating,
 )
 from evenhand.testing import Scripted
@@ -188,6 +189,9 @@ def scorers_of_the_wrong_kind() -> None:
     Rating("clarity", scale=(1, 5))  # pyright: ignore[reportCallIssue]
     Preferred("earlier", "more specific")  # pyright: ignore[reportCallIssue]
     Preferred(over="earlier")  # pyright: ignore[reportCallIssue]
+    Ranking("better")  # pyright: ignore[reportCallIssue]
+    Ranking(criteria="better", pairs="2")  # pyright: ignore[reportArgumentType]
+    EvalSet("ranked", over={"style": [1, 2]}, compare=[Ranking(criteria="better", pairs=2)])
     Preferred(over="earlier", criteria="better", ties="draw")  # pyright: ignore[reportArgumentType]
     Contains(3)  # pyright: ignore[reportArgumentType]
     ContainsAny("<p>", "<b>")  # pyright: ignore[reportArgumentType]
