@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from statistics import NormalDist
 from typing import NamedTuple
 
 from evenhand.stats.beta import beta_share
@@ -20,6 +21,8 @@ _PRIOR = 0.5
 _REACH = 9.0  # in standard deviations: nothing that would show lies beyond
 _NODES = 24
 _TABLE = 128
+_EXACT = 1e-10
+_NORMAL = NormalDist()
 
 
 class Verdicts(NamedTuple):
@@ -87,9 +90,15 @@ def corrected_rate(verdicts: Verdicts, confidence: float = CONFIDENCE) -> Estima
         return None
     tail = (1 - confidence) / 2
     below = _mixture(verdicts)
-    estimate = Estimate(*(_quantile(below, share) for share in (0.5, tail, 1 - tail)))
     people = verdicts.both_pass + verdicts.missed
     low, high = wilson(people, verdicts.labels, confidence)
+    spread = (high - low) / (2 * z_of(confidence))
+    middle = _quantile(below, 0.5, (low + high) / 2, spread)
+    ends = (
+        _quantile(below, share, min(1.0, max(0.0, middle + z * spread)), spread)
+        for share, z in ((tail, -z_of(confidence)), (1 - tail, z_of(confidence)))
+    )
+    estimate = Estimate(middle, *ends)
     if high - low < estimate.high - estimate.low:
         return Estimate(people / verdicts.labels, low, high)
     return estimate
@@ -350,18 +359,31 @@ def _mixture(verdicts: Verdicts) -> Callable[[float], float]:
     return below
 
 
-def _quantile(below: Callable[[float], float], share: float) -> float:
-    """The point below which this share lies: the interval is cut where a straight line would cross it, or in half."""
-    low, high, at_low, at_high = 0.0, 1.0, 0.0, 1.0
-    for turn in range(60):
-        middle = low + (high - low) * (share - at_low) / (at_high - at_low)
-        if turn % 3 == 2 or not low < middle < high:
-            middle = (low + high) / 2
-        value = below(middle)
-        if abs(value - share) < 1e-11 or high - low < 1e-11:
-            return middle
-        if value < share:
-            low, at_low = middle, value
-        else:
-            high, at_high = middle, value
-    return (low + high) / 2
+def _quantile(below: Callable[[float], float], share: float, start: float, spread: float) -> float:
+    """The point below which this share lies.
+
+    On the scale of the normal distribution's quantiles, the shares of a mixture lie nearly on a line: its secants lead
+    there in a few steps. Where one leads out of what is left, that is halved; at the latest in each fourth step.
+
+    Args:
+        below: The share that lies below a point.
+        share: Between 0 and 1.
+        start: A guess.
+        spread: About the standard deviation, for the first step.
+    """
+    wanted = _NORMAL.inv_cdf(share)
+    low, high = 0.0, 1.0
+    point, last, at_last, rise = start, start, 0.0, 1 / spread
+    for turn in range(100):
+        value = below(point)
+        if abs(value - share) < _EXACT or high - low < _EXACT:
+            break
+        low, high = (point, high) if value < share else (low, point)
+        place = _NORMAL.inv_cdf(min(max(value, 1e-15), 1 - 1e-15))
+        if turn:
+            rise = (place - at_last) / (point - last)
+        last, at_last = point, place
+        point = point + (wanted - place) / rise if rise > 0 else low
+        if turn % 4 == 3 or not low < point < high:
+            point = (low + high) / 2
+    return point
