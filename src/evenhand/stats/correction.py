@@ -298,7 +298,7 @@ class _Beta:
         for i in range(_NODES + 1):
             angle = self.low + i * step
             weight = self.density(angle) * step * (0.5 if i in (0, _NODES) else 1)
-            if weight > 1e-14:
+            if weight > 1e-11:
                 points.append((math.sin(angle) ** 2, weight))
         total = math.fsum(weight for _, weight in points)
         return [(x, weight / total) for x, weight in points]
