@@ -15,7 +15,6 @@ from typing import NamedTuple
 
 from evenhand.stats.beta import beta_share
 from evenhand.stats.interval import CONFIDENCE, wilson, z_of
-from evenhand.stats.student import t_quantile
 
 _PRIOR = 0.5
 _REACH = 9.0  # in standard deviations: nothing that would show lies beyond
@@ -104,102 +103,6 @@ def corrected_rate(verdicts: Verdicts, confidence: float = CONFIDENCE) -> Estima
     return estimate
 
 
-def corrected_mean(
-    labelled: Sequence[tuple[float, float]],
-    others: Sequence[float],
-    confidence: float = CONFIDENCE,
-) -> Estimate | None:
-    """The mean that people would have found on all items, by PPI++; in the scores' own unit.
-
-    Args:
-        labelled: For each labelled item, people's score and the judge's.
-        others: The judge's scores of the items without a label.
-        confidence: Of the interval, two-sided.
-
-    Returns:
-        None with fewer than two labels.
-
-    Source: Angelopoulos, Duchi and Zrnic (2023), arXiv:2311.01453, with λ between 0 and 1.
-
-    >>> corrected_mean([(3, 3), (4, 4), (2, 2), (5, 5)], [3, 4, 2, 5])[0]
-    3.5
-    """
-    n, more = len(labelled), len(others)
-    if n < 2:
-        return None
-    mean_label = math.fsum(label for label, _ in labelled) / n
-    if not more:
-        residuals, judged_part, weight = [label for label, _ in labelled], 0.0, 0.0
-    else:
-        own = [judged for _, judged in labelled]
-        mean_own = math.fsum(own) / n
-        together = (
-            math.fsum((label - mean_label) * (judged - mean_own) for label, judged in labelled) / n
-        )
-        spread = _variance([*own, *others])
-        weight = 0.0
-        if spread:
-            weight = min(1.0, max(0.0, together / ((1 + n / more) * spread)))
-        residuals = [label - weight * judged for label, judged in labelled]
-        judged_part = weight * math.fsum(others) / more
-    mean = judged_part + math.fsum(residuals) / n
-    error = math.sqrt(
-        _variance(residuals, 0) / n + (weight * weight * _variance(others, 0) / more if more else 0)
-    )
-    half = z_of(confidence) * error
-    return Estimate(mean, mean - half, mean + half)
-
-
-def corrected_difference(first: Estimate, second: Estimate) -> Estimate:
-    """Second minus first, of two rates that were corrected by labels of their own.
-
-    Where both rates were labelled on the same cases the interval is wider than it has to be, never narrower.
-
-    Source: Newcombe's hybrid interval, Statistics in Medicine 17 (1998), 873–890, method 10; for any two intervals, Zou
-    and Donner (2008), doi:10.1002/sim.3095.
-
-    >>> first, second = Estimate(0.6, 0.5, 0.7), Estimate(0.8, 0.7, 0.87)
-    >>> [round(x, 4) for x in corrected_difference(first, second)]
-    [0.2, 0.0586, 0.3221]
-    """
-    value = second.value - first.value
-    return Estimate(
-        value,
-        value - math.hypot(second.value - second.low, first.high - first.value),
-        value + math.hypot(second.high - second.value, first.value - first.low),
-    )
-
-
-def corrected_paired_difference(
-    labelled: Sequence[tuple[float, float]],
-    others: Sequence[float],
-    confidence: float = CONFIDENCE,
-) -> Estimate | None:
-    """The mean difference that people would have found over all cases, from −1 to 1: PPI++ on the differences.
-
-    Args:
-        labelled: For each case that is labelled in both, the difference of people's verdicts and that of the judge's,
-            second minus first.
-        others: The judge's differences of the other cases.
-        confidence: Of the interval, two-sided, with Student's quantile.
-
-    Returns:
-        None with fewer than two labelled cases.
-
-    Source: as `corrected_mean`.
-
-    >>> corrected_paired_difference([(1, 1), (0, 0), (0, 1), (-1, -1)] * 15, [0, 1] * 100).value
-    0.25
-    """
-    normal = corrected_mean(labelled, others, confidence)
-    if normal is None:
-        return None
-    wider = t_quantile(confidence, len(labelled) - 1) / z_of(confidence)
-    half = (normal.high - normal.value) * wider
-    value = min(1.0, max(-1.0, normal.value))
-    return Estimate(value, max(-1.0, normal.value - half), min(1.0, normal.value + half))
-
-
 def replaced_share(pairs: Sequence[tuple[float, float]]) -> float | None:
     """ρ², from 0 to 1: the share of labels that the judge makes unnecessary for a number that is as precise.
 
@@ -256,11 +159,6 @@ def drawn_at_random(labelled: tuple[int, int], all_items: tuple[int, int]) -> fl
 def _choices(n: int, k: int) -> float:
     """The logarithm of the number of ways to choose k of n."""
     return math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
-
-
-def _variance(values: Sequence[float], lost: int = 1) -> float:
-    mean = math.fsum(values) / len(values)
-    return math.fsum((value - mean) ** 2 for value in values) / max(1, len(values) - lost)
 
 
 # The combination of the three, summed over a grid
