@@ -1,21 +1,16 @@
-"""What judges said in a run, item by item, and what that depends on: their prompts, the system, the data."""
+"""What judges said in a run, item by item, and what they were asked."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import cast
 
-from evenhand.core.encoding import decode, digest, encode
-from evenhand.core.run import TrialResult
+from evenhand.core.encoding import digest, encode
 from evenhand.core.score import Outcome
+from evenhand.report.judged_basis import Parts
 from evenhand.store.runfile import RunFile
-
-ASKED = frozenset(
-    "messages input contents prompt system instructions systemInstruction system_instruction".split()
-)
-"""Keys of a request that hold what is asked; the others are settings."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +45,7 @@ class JudgedMetric:
         criteria: Digests of the expectations: their names and bounds.
         orders: Of preferences asked in both orders: how many were `consistent`, how many went to the `first` or to the
             `second` text in both orders, and in how many only one order named a text (`half`).
+        evals: The evals that it was asked in.
     """
 
     metric: str
@@ -59,6 +55,7 @@ class JudgedMetric:
     instruments: set[str] = field(default_factory=set[str])
     criteria: set[str] = field(default_factory=set[str])
     orders: Counter[str] = field(default_factory=Counter[str])
+    evals: set[str] = field(default_factory=set[str])
 
     @property
     def passed(self) -> int:
@@ -72,15 +69,11 @@ class Judgements:
 
     Attributes:
         metrics: By metric and judge, in the order in which they were first met.
-        system: A digest of what was judged: prompts as sent, models as answered, settings.
-        data: A digest of the cases.
-        settings: For each judge, a digest of the settings that it was asked with.
+        parts: What the evals of the run consist of; without anything where only verdicts were read.
     """
 
     metrics: Mapping[tuple[str, str], JudgedMetric]
-    system: str
-    data: str
-    settings: Mapping[str, str]
+    parts: Parts
 
     def names(self) -> list[str]:
         """The judged metrics, each once."""
@@ -148,8 +141,7 @@ def judgements(run: RunFile, *, verdicts_only: bool = False) -> Judgements:
         verdicts_only: Leaves out the digests, which take as long again.
     """
     metrics: dict[tuple[str, str], JudgedMetric] = {}
-    prompts: set[str] = set()
-    cases: set[str] = set()
+    parts = Parts(run.meta.variants)
     by_metric: dict[str, str] = {}
     in_error: list[str] = []
     for trial in run.trials():
@@ -163,6 +155,7 @@ def judgements(run: RunFile, *, verdicts_only: bool = False) -> Judgements:
             key = metric_of(outcome), model
             by_metric.setdefault(*key)
             judge = metrics.setdefault(key, JudgedMetric(*key))
+            judge.evals.add(parts.eval_of(trial))
             judge.instruments.add(instrument_of(outcome))
             judge.criteria.add(digest(encode([outcome.name, outcome.at_least, outcome.at_most])))
             if (order := _order_effect(outcome)) is not None:
@@ -175,21 +168,14 @@ def judgements(run: RunFile, *, verdicts_only: bool = False) -> Judgements:
                 )
         for key, verdict in verdicts.items():
             metrics[key].items.append(Item(trial.index, trial.case, trial.variant, *verdict))
-        if verdicts_only:
-            continue
-        prompts.add(_system(trial))
-        cases.add(digest(encode([trial.case, trial.vars, trial.input, trial.expected])))
+        if not verdicts_only:
+            parts.add(trial)
     for metric in in_error:
         if metric in by_metric:
             metrics[metric, by_metric[metric]].errors += 1
-    subject, judges = (set[str](), {}) if verdicts_only else _settings(run)
-    variants = [[variant.prompt, variant.model] for variant in run.meta.variants]
-    return Judgements(
-        metrics,
-        _digest_of([*prompts, *subject, encode(variants).decode("utf-8", "replace")]),
-        _digest_of(cases),
-        {model: _digest_of(settings) for model, settings in judges.items()},
-    )
+    if not verdicts_only:
+        parts.add_calls(run)
+    return Judgements(metrics, parts)
 
 
 def _order_effect(outcome: Outcome) -> str | None:
@@ -217,35 +203,3 @@ def instrument_of(outcome: Outcome) -> str:
         else [outcome.metadata]
     )
     return digest(*(str(one.get("instrument") or one.get("prompt") or "") for one in each))
-
-
-def _system(trial: TrialResult) -> str:
-    return digest(trial.prompt, trial.answer.model)
-
-
-def _settings(run: RunFile) -> tuple[set[str], dict[str, set[str]]]:
-    """The different settings that subjects were asked with, and judges, by the model that answered."""
-    subject: set[str] = set()
-    judges: dict[str, set[str]] = {}
-    for call in run.calls():
-        end = call.end
-        if end is None or end.error:
-            continue
-        settings = digest(_without_question(call.start.identity))
-        if call.start.role == "judge":
-            judges.setdefault(end.model, set()).add(settings)
-        elif call.start.role == "subject":
-            subject.add(settings)
-    return subject, judges
-
-
-def _without_question(identity: bytes) -> bytes:
-    request = decode(identity)
-    body = cast("Mapping[str, Any]", request).get("body") if isinstance(request, dict) else None
-    if not isinstance(body, dict):
-        return b""
-    return encode({k: v for k, v in cast("Mapping[str, Any]", body).items() if k not in ASKED})
-
-
-def _digest_of(parts: Iterable[str]) -> str:
-    return digest(*sorted(set(parts)))[:16]
