@@ -157,7 +157,7 @@ def judgements(run: RunFile, *, verdicts_only: bool = False) -> Judgements:
             judge = metrics.setdefault(key, JudgedMetric(*key))
             judge.evals.add(parts.eval_of(trial))
             judge.instruments.add(instrument_of(outcome))
-            judge.criteria.add(digest(encode([outcome.name, outcome.at_least, outcome.at_most])))
+            judge.criteria.add(criteria_of(outcome))
             if (order := _order_effect(outcome)) is not None:
                 judge.orders[order] += 1
             if outcome.outcome in ("pass", "fail"):
@@ -192,6 +192,13 @@ def _order_effect(outcome: Outcome) -> str | None:
         and cast("Mapping[str, object]", order).get("winner") in ("output", "other")
     ]
     return places[0] if len(places) == 2 and places[0] == places[1] else "half"
+
+
+def criteria_of(outcome: Outcome) -> str:
+    """A digest of an expectation: its name and its bounds, the threshold of a config's assertion among them."""
+    threshold = outcome.metadata.get("threshold")
+    bounds = [outcome.at_least, outcome.at_most, *([] if threshold is None else [threshold])]
+    return digest(encode([outcome.name, *bounds]))
 
 
 def instrument_of(outcome: Outcome) -> str:

@@ -44,7 +44,7 @@ class Parts:
         self._evals = [variant.eval for variant in variants]
         self._several = len(set(self._evals)) > 1
         self._eval_of_trial: dict[int, str] = {}
-        self._prompts: defaultdict[str, set[str]] = defaultdict(set)
+        self._system: defaultdict[str, set[str]] = defaultdict(set)
         self._cases: defaultdict[str, set[str]] = defaultdict(set)
         self._subject: defaultdict[str, set[str]] = defaultdict(set)
         self._judges: defaultdict[str, defaultdict[str, set[str]]] = defaultdict(
@@ -56,12 +56,14 @@ class Parts:
         return self._evals[trial.variant]
 
     def add(self, trial: TrialResult) -> None:
-        """Adds a trial. One that came to no answer says nothing of the model that answers."""
+        """Adds a trial. One that came to no answer, or was not asked, says nothing of the model, or the prompt."""
         name = self.eval_of(trial)
         if self._several:
             self._eval_of_trial[trial.index] = name
-        if trial.error is None:
-            self._prompts[name].add(digest(trial.prompt, trial.answer.model))
+        variant = self._variants[trial.variant]
+        for of, part in (("prompt", trial.prompt), ("model", trial.answer.model)):
+            if part or trial.error is None:
+                self._system[name].add(digest(of, variant.prompt, variant.model, part))
         case = [trial.case, trial.vars, trial.input, trial.expected]
         self._cases[name].add(digest(encode(case)))
 
@@ -83,14 +85,14 @@ class Parts:
         names = set(self._evals) if evals is None else set(evals)
         keys = names if self._several else {"", *names}
         variants = [[v.prompt, v.model] for v in self._variants if v.eval in names]
-        prompts = [prompt for name in names for prompt in self._prompts[name]]
+        system = [part for name in names for part in self._system[name]]
         subject = [settings for key in keys for settings in self._subject[key]]
         settings: defaultdict[str, set[str]] = defaultdict(set)
         for key in keys:
             for model, found in self._judges[key].items():
                 settings[model] |= found
         return Basis(
-            _digest_of([*prompts, *subject, encode(variants).decode("utf-8", "replace")]),
+            _digest_of([*system, *subject, encode(variants).decode("utf-8", "replace")]),
             _digest_of(case for name in names for case in self._cases[name]),
             {model: _digest_of(found) for model, found in settings.items()},
         )
