@@ -9,10 +9,13 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from evenhand.stats.correction import (
-    Verdicts,
+from evenhand.stats.corrected_means import (
+    LabelledCase,
     corrected_difference,
     corrected_paired_difference,
+)
+from evenhand.stats.correction import (
+    Verdicts,
     corrected_rate,
     drawn_at_random,
 )
@@ -62,6 +65,8 @@ def test_corrected_intervals_cover_what_people_say_and_are_never_wider_than_thei
         ((0.9, 0.95), 0.5, 0.95, 0.5),
         ((0.5, 0.6), 0.8, 0.8, 0.8),
         ((0.7, 0.7), 0.0, 0.9, 0.7),
+        ((0.95, 0.98), 0.8, 0.95, 0.9),
+        ((0.9, 0.9), 0.9, 0.9, 0.7),
     ],
 )
 def test_corrected_differences_cover_what_people_find(
@@ -91,14 +96,11 @@ def test_corrected_differences_cover_what_people_find(
         )
         assert first is not None
         assert second is not None
-        change = [
-            (float(p[1] - p[0]), float(j[1] - j[0])) for p, j in zip(people, judge, strict=True)
+        labelled = [
+            LabelledCase(*zip(people[i], judge[i], strict=True))  # type: ignore[arg-type]
+            for i in drawn
         ]
-        left = set(range(cases)) - set(drawn)
-        paired = corrected_paired_difference(
-            [change[i] for i in drawn], [change[i][1] for i in left]
-        )
-        assert paired is not None
+        paired = corrected_paired_difference(first, second, labelled)
         for k, one in enumerate((corrected_difference(first, second), paired)):
             covered[k] += one.low <= truth <= one.high
             widths[k] += one.high - one.low

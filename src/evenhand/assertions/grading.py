@@ -49,12 +49,14 @@ class Grader:
         template: The user's own prompt; empty for ours.
         variables: The test's variables, which the user's prompt may name.
         templates: Fills it in.
+        threshold: Of the assertion; kept with the answer, as verdicts by another threshold are other ones.
     """
 
     judge: Provider
     template: str = field(default="", repr=False)
     variables: Mapping[str, Any] = field(default_factory=dict[str, Any], repr=False)
     templates: Templates = field(default=NO_CONFIG, repr=False)
+    threshold: float | None = None
 
     def prompt(self, name: str, **values: Any) -> tuple[str, Prompt]:
         """The version of the prompt, and the prompt.
@@ -109,6 +111,7 @@ class Grader:
         return answer, {
             **kept(reply, model.name, version),
             "instrument": self._instrument(prompt, values),
+            **({} if self.threshold is None else {"threshold": self.threshold}),
         }
 
     def _instrument(self, prompt: Prompt, values: Mapping[str, object]) -> str:
@@ -136,7 +139,7 @@ def grader_of(assertion: Assertion, cell: Cell, template: str | None = None) -> 
     if assertion.judge is None:
         raise ScoreError("there is no model to judge")
     words = assertion.rubric_prompt if template is None else template
-    return Grader(assertion.judge, words, cell.variables, assertion.templates)
+    return Grader(assertion.judge, words, cell.variables, assertion.templates, assertion.threshold)
 
 
 def text_to_judge(output: object) -> str:

@@ -95,15 +95,16 @@ def is_offline(meta: RunMeta) -> bool:
 def bound_to(run: RunFile) -> dict[str, str]:
     """What a run's numbers depend on, as digests by name."""
     judged = judgements(run)
+    basis = judged.parts.basis()
     calibration = place_of(run.meta)
     bound = {
         "config": run.meta.fingerprint,
-        "data": judged.data,
-        "system": judged.system,
+        "data": basis.data,
+        "system": basis.system,
     }
     for (metric, model), judge in sorted(judged.metrics.items()):
         parts = [*sorted(judge.instruments), "", *sorted(judge.criteria)]
-        parts.append(judged.settings.get(model, ""))
+        parts.append(basis.settings.get(model, ""))
         bound[f"judge of {metric}, {model}"] = digest(*parts)[:16]
     if judged.metrics and calibration.is_file():
         bound["calibration"] = digest(calibration.read_bytes())[:16]

@@ -289,13 +289,14 @@ def weighted_row(weighted: Weighted | None) -> dict[str, float] | None:
 def bound_to(metric: JudgedMetric, judged: Judgements, rule: str) -> Bound:
     """What a calibration of this judge holds for."""
     members = metric.model.split("+")
+    basis = judged.parts.basis(metric.evals)
     return {
         "judge model": metric.model,
         "judge prompt": digest(*sorted(metric.instruments))[:16],
-        "judge settings": digest(*(judged.settings.get(member, "") for member in members))[:16],
+        "judge settings": digest(*(basis.settings.get(member, "") for member in members))[:16],
         "criteria": digest(*sorted(metric.criteria))[:16],
-        "system": judged.system,
-        "data": judged.data,
+        "system": basis.system,
+        "data": basis.data,
         "rule": digest(rule)[:16],
     }
 

@@ -1,23 +1,18 @@
-"""What judges said in a run, item by item, and what that depends on: their prompts, the system, the data."""
+"""What judges said in a run, item by item, and what they were asked."""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean
-from typing import Any, cast
+from typing import cast
 
-from evenhand.core.encoding import decode, digest, encode
-from evenhand.core.run import TrialResult
+from evenhand.core.encoding import digest, encode
 from evenhand.core.score import Outcome, Scale
+from evenhand.report.judged_basis import Parts
 from evenhand.stats.correction import Verdicts
 from evenhand.store.runfile import RunFile
-
-ASKED = frozenset(
-    "messages input contents prompt system instructions systemInstruction system_instruction".split()
-)
-"""Keys of a request that hold what is asked; the others are settings."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +50,7 @@ class JudgedMetric:
         orders: Of preferences asked in both orders: how many were `consistent`, how many went to the `first` or to the
             `second` text in both orders, and in how many only one order named a text (`half`).
         scale: The lowest and the highest score that its scorers say there can be; None where none does.
+        evals: The evals that it was asked in.
     """
 
     metric: str
@@ -65,6 +61,7 @@ class JudgedMetric:
     criteria: set[str] = field(default_factory=set[str])
     orders: Counter[str] = field(default_factory=Counter[str])
     scale: Scale | None = None
+    evals: set[str] = field(default_factory=set[str])
 
     @property
     def passed(self) -> int:
@@ -78,15 +75,11 @@ class Judgements:
 
     Attributes:
         metrics: By metric and judge, in the order in which they were first met.
-        system: A digest of what was judged: prompts as sent, models as answered, settings.
-        data: A digest of the cases.
-        settings: For each judge, a digest of the settings that it was asked with.
+        parts: What the evals of the run consist of; without anything where only verdicts were read.
     """
 
     metrics: Mapping[tuple[str, str], JudgedMetric]
-    system: str
-    data: str
-    settings: Mapping[str, str]
+    parts: Parts
 
     def names(self) -> list[str]:
         """The judged metrics, each once."""
@@ -181,8 +174,7 @@ def judgements(run: RunFile, *, verdicts_only: bool = False) -> Judgements:
         verdicts_only: Leaves out the digests, which take as long again.
     """
     metrics: dict[tuple[str, str], JudgedMetric] = {}
-    prompts: set[str] = set()
-    cases: set[str] = set()
+    parts = Parts(run.meta.variants)
     in_error: list[str] = []
     whole: set[tuple[str, str]] = set()
     for trial in run.trials():
@@ -196,10 +188,11 @@ def judgements(run: RunFile, *, verdicts_only: bool = False) -> Judgements:
                 continue
             key = metric_of(outcome), model
             judge = metrics.setdefault(key, JudgedMetric(*key))
+            judge.evals.add(parts.eval_of(trial))
             if all(member.get("judge") for member in members_of(outcome)):
                 whole.add(key)
                 judge.instruments.add(instrument_of(outcome))
-            judge.criteria.add(digest(encode([outcome.name, outcome.at_least, outcome.at_most])))
+            judge.criteria.add(criteria_of(outcome))
             if (order := _order_effect(outcome)) is not None:
                 judge.orders[order] += 1
             if outcome.outcome in ("pass", "fail"):
@@ -214,23 +207,16 @@ def judgements(run: RunFile, *, verdicts_only: bool = False) -> Judgements:
         for key, verdict in verdicts.items():
             score = fmean(scores[key]) if key in scores else None
             metrics[key].items.append(Item(trial.index, trial.case, trial.variant, *verdict, score))
-        if verdicts_only:
-            continue
-        prompts.add(_system(trial))
-        cases.add(digest(encode([trial.case, trial.vars, trial.input, trial.expected])))
+        if not verdicts_only:
+            parts.add(trial)
     _join_juries(metrics, whole)
     by_metric = {metric: judge for (metric, _), judge in reversed(metrics.items())}
     for metric in in_error:
         if metric in by_metric:
             by_metric[metric].errors += 1
-    subject, judges = (set[str](), {}) if verdicts_only else _settings(run)
-    variants = [[variant.prompt, variant.model] for variant in run.meta.variants]
-    return Judgements(
-        metrics,
-        _digest_of([*prompts, *subject, encode(variants).decode("utf-8", "replace")]),
-        _digest_of(cases),
-        {model: _digest_of(settings) for model, settings in judges.items()},
-    )
+    if not verdicts_only:
+        parts.add_calls(run)
+    return Judgements(metrics, parts)
 
 
 def _join_juries(
@@ -245,6 +231,7 @@ def _join_juries(
             part, jury = metrics.pop(key), metrics[juries[0]]
             jury.items = sorted([*jury.items, *part.items], key=lambda item: item.index)
             jury.criteria |= part.criteria
+            jury.evals |= part.evals
             jury.orders += part.orders
             jury.scale = _wider(jury.scale, part.scale)
 
@@ -271,39 +258,14 @@ def _order_effect(outcome: Outcome) -> str | None:
     return places[0] if len(places) == 2 and places[0] == places[1] else "half"
 
 
+def criteria_of(outcome: Outcome) -> str:
+    """A digest of an expectation: its name and its bounds, the threshold of a config's assertion among them."""
+    threshold = outcome.metadata.get("threshold")
+    bounds = [outcome.at_least, outcome.at_most, *([] if threshold is None else [threshold])]
+    return digest(encode([outcome.name, *bounds]))
+
+
 def instrument_of(outcome: Outcome) -> str:
     """What is known of the judge's prompt: a digest, or its version where the judge keeps no digest."""
     each = members_of(outcome) or [outcome.metadata]
     return digest(*(str(one.get("instrument") or one.get("prompt") or "") for one in each))
-
-
-def _system(trial: TrialResult) -> str:
-    return digest(trial.prompt, trial.answer.model)
-
-
-def _settings(run: RunFile) -> tuple[set[str], dict[str, set[str]]]:
-    """The different settings that subjects were asked with, and judges, by the model that answered."""
-    subject: set[str] = set()
-    judges: dict[str, set[str]] = {}
-    for call in run.calls():
-        end = call.end
-        if end is None or end.error:
-            continue
-        settings = digest(_without_question(call.start.identity))
-        if call.start.role == "judge":
-            judges.setdefault(end.model, set()).add(settings)
-        elif call.start.role == "subject":
-            subject.add(settings)
-    return subject, judges
-
-
-def _without_question(identity: bytes) -> bytes:
-    request = decode(identity)
-    body = cast("Mapping[str, Any]", request).get("body") if isinstance(request, dict) else None
-    if not isinstance(body, dict):
-        return b""
-    return encode({k: v for k, v in cast("Mapping[str, Any]", body).items() if k not in ASKED})
-
-
-def _digest_of(parts: Iterable[str]) -> str:
-    return digest(*sorted(set(parts)))[:16]

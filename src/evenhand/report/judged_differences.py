@@ -1,7 +1,7 @@
 """What people would find of the difference between two columns that a judge judged.
 
 Each column's rate is corrected by its own labels, or its calibration, and the two are subtracted. Where 50 or more
-cases are labelled in both, the cases' differences are corrected instead: easy and hard cases then cancel out.
+cases are labelled in both, these say how far the two rates are off together: easy and hard cases then cancel out.
 """
 
 from __future__ import annotations
@@ -17,11 +17,12 @@ from evenhand.report.judged import Item, JudgedMetric, judgements
 from evenhand.report.trust_lines import NOT_CHECKED
 from evenhand.report.variant_comparison import points
 from evenhand.report.words import count, safe
-from evenhand.stats.correction import (
-    Estimate,
+from evenhand.stats.corrected_means import (
+    LabelledCase,
     corrected_difference,
     corrected_paired_difference,
 )
+from evenhand.stats.correction import Estimate
 from evenhand.store.runfile import RunFile
 
 FEWEST_PAIRED = 50
@@ -39,7 +40,7 @@ class JudgedDifference:
         first: Its rate in the first, as the judge has it and corrected.
         second: The same in the second.
         corrected: The difference that people would have found; None where a side is not corrected.
-        paired: How many cases it was computed from pairwise; 0 where the two rates were subtracted.
+        paired: How many cases labelled in both it takes into account; 0 where they are too few.
     """
 
     metric: str
@@ -153,24 +154,28 @@ def judged_differences(
                 continue
             corrected, paired = None, 0
             if rate.corrected is not None and other.corrected is not None:
-                corrected, paired = _on_cases(first.labelled(metric, i), second.labelled(metric, j))
-                corrected = corrected or corrected_difference(rate.corrected, other.corrected)
+                cases = _in_both(first.labelled(metric, i), second.labelled(metric, j))
+                paired = len(cases)
+                corrected = (
+                    corrected_paired_difference(
+                        rate.corrected, other.corrected, cases, (rate.labels, other.labels)
+                    )
+                    if cases
+                    else corrected_difference(rate.corrected, other.corrected)
+                )
             yield JudgedDifference(metric, columns, len(pairs) > 1, rate, other, corrected, paired)
 
 
-def _on_cases(
+def _in_both(
     first: tuple[dict[str, Item], dict[str, bool]], second: tuple[dict[str, Item], dict[str, bool]]
-) -> tuple[Estimate | None, int]:
+) -> list[LabelledCase]:
+    """The cases that are labelled in both columns; none where they are too few."""
     (judged_first, people_first), (judged_second, people_second) = first, second
-    in_both = [case for case in people_first if case in people_second]
-    if len(in_both) < FEWEST_PAIRED:
-        return None, 0
-    labelled = set(in_both)
-    by_judge = {
-        case: float(judged_second[case].passed) - item.passed
-        for case, item in judged_first.items()
-        if case in judged_second
-    }
-    pairs = [(float(people_second[c]) - people_first[c], by_judge[c]) for c in in_both]
-    others = [value for case, value in by_judge.items() if case not in labelled]
-    return corrected_paired_difference(pairs, others), len(in_both)
+    cases = [
+        LabelledCase(
+            (label, judged_first[case].passed), (people_second[case], judged_second[case].passed)
+        )
+        for case, label in people_first.items()
+        if case in people_second
+    ]
+    return cases if len(cases) >= FEWEST_PAIRED else []

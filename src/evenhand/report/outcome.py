@@ -20,17 +20,8 @@ UNSURE = "low confidence"
 _WORDS = {"error": "error", "not_applicable": "not applicable"}
 _OF_JUDGES = ("judge", "prompt", "confidence")
 _SHOWN_ELSEWHERE = frozenset(
-    {
-        *_OF_JUDGES,
-        "instrument",
-        "warning",
-        "suspect",
-        "reasoning",
-        "passed",
-        "score",
-        "components",
-        "ranked",
-    }
+    {*_OF_JUDGES, "instrument", "threshold", "warning", "suspect"}
+    | {"reasoning", "passed", "score", "components", "ranked"}
 )
 
 

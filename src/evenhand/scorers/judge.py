@@ -73,6 +73,8 @@ class MeetsRubric:
             "instrument": self._instrument(prompt, text_of(output)),
             "reply": reply.text[:RAW_KEPT],
         }
+        if self.threshold is not None:
+            metadata["threshold"] = self.threshold
         if (ruling.passed, ruling.score) in CONTRADICTIONS:
             metadata["contradiction"] = True
         reason = ruling.reason or f"the judge says {'pass' if passed else 'fail'}, score {value:g}"

@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from itertools import product
+from operator import ne
+
 import pytest
 
 from evenhand.stats.agreement import ac1, alpha, kappa, tau_b
-from evenhand.stats.correction import (
-    Verdicts,
+from evenhand.stats.compare import paired_rates
+from evenhand.stats.corrected_means import (
+    LabelledCase,
     corrected_mean,
+    corrected_paired_difference,
+    off_together,
+)
+from evenhand.stats.correction import (
+    Estimate,
+    Verdicts,
     corrected_rate,
     replaced_share,
 )
@@ -94,3 +105,33 @@ def test_without_labels_there_is_no_corrected_rate_and_all_labelled_is_what_peop
     assert whole is not None
     assert whole.value == pytest.approx(8 / 20, abs=0.02)
     assert replaced_share([(1, 1), (0, 1)]) is None
+
+
+def test_no_interval_of_a_difference_is_a_point_and_none_is_wider_than_that_of_the_labels():
+    """Whether no labelled case differs, one does, or all do; whatever the judge says of them, and of the others."""
+    columns = ([True] * 60, [False] + [True] * 59, [False] * 60, [True, False] * 30)
+    for first, second, said in product(columns, repeat=3):
+        cases = [LabelledCase((a, c), (b, c)) for a, b, c in zip(first, second, said, strict=True)]
+        rates: list[Estimate] = []
+        for people in (first, second):
+            counts = Counter(zip(people, said, strict=True))
+            cells = [counts[a, b] for a in (True, False) for b in (True, False)]
+            rate = corrected_rate(Verdicts(*cells, said.count(True) + 70, 200))
+            assert rate is not None
+            rates.append(rate)
+        found = corrected_paired_difference(rates[0], rates[1], cases)
+        ahead = sum(b and not a for a, b in zip(first, second, strict=True))
+        alone = paired_rates(60, ahead, sum(map(ne, first, second)) - ahead)
+        assert 0.02 < found.high - found.low <= alone.high - alone.low + 1e-9
+        assert -1 <= found.low <= found.value <= found.high <= 1
+
+
+def test_errors_that_go_together_are_a_correlation_and_those_of_no_cases_are_none():
+    """The same labels twice, and turned around; where one judge is never off there is nothing to go together."""
+    labels = [True, True, False, False] * 15
+    same = [LabelledCase((one, True), (one, True)) for one in labels]
+    turned = [LabelledCase((one, True), (not one, True)) for one in labels]
+    assert off_together(same) == pytest.approx(1 - 0.5 / 15)
+    assert off_together(turned) == pytest.approx(-1)
+    assert off_together([LabelledCase((one, one), (one, True)) for one in labels]) == 0
+    assert off_together([]) == 0

@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import kendalltau
 
 from evenhand.stats.agreement import kappa, tau_b
-from evenhand.stats.correction import corrected_mean
+from evenhand.stats.corrected_means import corrected_mean
 from evenhand.stats.paired_scores import (
     ScoredStratum,
     half_width_of_mean,
