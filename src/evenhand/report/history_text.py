@@ -81,7 +81,7 @@ def _bar(share: Share) -> str:
     """The interval as a line from 0 to 1, and the rate on it; where errors leave it open, from end to end.
 
     >>> _bar(Share(0.5, 0.5, 0.25, 0.75))
-    '······┝━━━━━●━━━━━┥·······'
+    '······┝━━━━━●━━━━━━┥······'
     """
     low, least, most, high = (
         min(BAR - 1, max(0, round(end * (BAR - 1))))

@@ -65,7 +65,7 @@ def mean_on_scale(
 
     >>> mean, low, high = mean_on_scale([(5, 1)] * 8, (1, 5))
     >>> round(mean, 2), round(low, 2), round(high, 2)
-    (5.0, 3.7, 5.0)
+    (5, 3.75, 5)
     """
     z_of(confidence)
     groups = _grouped(units, scale)
