@@ -14,6 +14,7 @@ from statistics import NormalDist
 from typing import NamedTuple
 
 from evenhand.stats.beta import beta_share
+from evenhand.stats.hypergeometric import chances
 from evenhand.stats.interval import CONFIDENCE, wilson, z_of
 
 _PRIOR = 0.5
@@ -164,21 +165,8 @@ def drawn_at_random(labelled: tuple[int, int], all_items: tuple[int, int]) -> fl
     0.000123
     """
     passed, n = labelled
-    total_passed, total = all_items
-
-    def likelihood(k: int) -> float:
-        return _choices(total_passed, k) + _choices(total - total_passed, n - k)
-
-    own = likelihood(passed) + 1e-9
-    possible = range(max(0, n - (total - total_passed)), min(n, total_passed) + 1)
-    whole = _choices(total, n)
-    probability = math.fsum(math.exp(x - whole) for x in map(likelihood, possible) if x <= own)
-    return min(1.0, probability)
-
-
-def _choices(n: int, k: int) -> float:
-    """The logarithm of the number of ways to choose k of n."""
-    return math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
+    likely = chances(*all_items, n)
+    return min(1.0, math.fsum(p for p in likely.values() if p <= likely[passed] * (1 + 1e-9)))
 
 
 # The combination of the three, summed over a grid

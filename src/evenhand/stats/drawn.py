@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from evenhand.stats.correction import Verdicts
+from evenhand.stats.hypergeometric import chances
 
 
 def drawn_within_strata(strata: Sequence[Verdicts]) -> float:
@@ -26,18 +27,15 @@ def drawn_within_strata(strata: Sequence[Verdicts]) -> float:
     distribution, seen = [1.0], 0
     for s in strata:
         seen += s.both_pass + s.excused
-        distribution = _sum_of(distribution, list(_passes_drawn(s)))
+        distribution = _sum_of(distribution, _passes_drawn(s))
     own = distribution[seen] * (1 + 1e-9)
     return min(1.0, math.fsum(p for p in distribution if p <= own))
 
 
-def _passes_drawn(s: Verdicts) -> Iterator[float]:
+def _passes_drawn(s: Verdicts) -> list[float]:
     """How likely the labelled items of a stratum are to hold 0, 1, … passes of the judge."""
-    n, failed = s.labels, s.items - s.passed
-    whole = _choices(s.items, n)
-    for k in range(n + 1):
-        possible = n - failed <= k <= s.passed
-        yield math.exp(_choices(s.passed, k) + _choices(failed, n - k) - whole) if possible else 0.0
+    likely = chances(s.passed, s.items, s.labels)
+    return [likely.get(k, 0.0) for k in range(s.labels + 1)]
 
 
 def _sum_of(first: Sequence[float], second: Sequence[float]) -> list[float]:
@@ -47,8 +45,3 @@ def _sum_of(first: Sequence[float], second: Sequence[float]) -> list[float]:
             for j, b in enumerate(second):
                 total[i + j] += a * b
     return total
-
-
-def _choices(n: int, k: int) -> float:
-    """The logarithm of the number of ways to choose k of n."""
-    return math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)

@@ -4,7 +4,8 @@ How this works: each verdict comes with a number that says how sure the judge se
 accepted, the others are for a person. From the surest verdicts on, ever more are accepted; at each step the labelled
 ones among them are counted, and an exact test asks whether more than the agreed share of them can be wrong. The first
 step that fails ends it. The order of the steps is fixed before the labels are seen, so it needs no correction for their
-number.
+number. Where there are labels enough, the first step is one that a few wrong verdicts would not fail: of ten labels, a
+single unlucky one would end it.
 """
 
 from __future__ import annotations
@@ -14,9 +15,12 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from evenhand.stats.beta import beta_share
+from evenhand.stats.hypergeometric import chances
 
 STEPS = 20
 """Thresholds that are tried: fewer steps are less often ended by one unlucky label."""
+SPARE = 0.25
+"""The first step has so many labels that this part of the agreed share of them may be wrong, and it passes."""
 DELTA = 0.1
 
 
@@ -59,7 +63,8 @@ def acceptable(
         ValueError: The risk or delta isn't between 0 and 1.
 
     Source: fixed-sequence testing as in Jung, Brahman and Choi, "Trust or Escalate" (ICLR 2025), arXiv:2407.18370, with
-        thresholds at quantiles.
+        thresholds at quantiles, and the exact test of a draw without replacement: the labelled verdicts are among
+        those that are accepted.
 
     >>> acceptable([(0.9, True)] * 40 + [(0.2, False)] * 40, [0.9] * 100 + [0.2] * 100, 0.1)
     Acceptance(threshold=0.9, labelled=40, wrong=0, accepted=100)
@@ -67,18 +72,28 @@ def acceptable(
     if not 0 < risk < 1 or not 0 < delta < 1:
         msg = f"a risk of {risk} with delta {delta}"
         raise ValueError(msg)
-    fewest = labels_for_nothing_wrong(risk, delta)
-    found: Acceptance | None = None
+    steps: list[Acceptance] = []
     for threshold in _thresholds(everything):
         verdicts = [agrees for certainty, agrees in labelled if certainty >= threshold]
-        if len(verdicts) < fewest:
-            continue  # not even without a wrong one could it pass: how many there are says nothing of the labels
-        wrong = len(verdicts) - sum(verdicts)
-        if _chance_of_so_few(wrong, len(verdicts), risk) > delta:
-            break
         accepted = sum(certainty >= threshold for certainty in everything)
-        found = Acceptance(threshold, len(verdicts), wrong, accepted)
+        wrong = len(verdicts) - sum(verdicts)
+        steps.append(Acceptance(threshold, len(verdicts), wrong, accepted))
+    found: Acceptance | None = None
+    for step in steps[_first(steps, risk, delta) :]:
+        if _chance(step.wrong, step.labelled, step.accepted, risk) > delta:
+            break
+        found = step
     return found
+
+
+def _first(steps: Sequence[Acceptance], risk: float, delta: float) -> int:
+    """Where to begin. It depends on how many labels there are, and on nothing that they say."""
+    for spare in (risk * SPARE, 0.0):
+        for place, step in enumerate(steps):
+            wrong = math.floor(step.labelled * spare + 0.5)
+            if _chance(wrong, step.labelled, step.accepted, risk) <= delta:
+                return place
+    return len(steps)
 
 
 def labels_for_nothing_wrong(risk: float, delta: float = DELTA) -> int:
@@ -112,6 +127,15 @@ def _thresholds(everything: Sequence[float]) -> list[float]:
         return different
     places = (math.ceil(len(values) * step / STEPS) - 1 for step in range(1, STEPS + 1))
     return sorted({values[place] for place in places}, reverse=True)
+
+
+def _chance(wrong: int, n: int, accepted: int, risk: float) -> float:
+    """How likely so few wrong ones are among n drawn of the accepted ones, if just too many of these are wrong."""
+    too_many = math.floor(risk * accepted + 1e-9) + 1
+    if too_many > accepted:
+        return 0.0
+    likely = chances(too_many, accepted, n)
+    return math.fsum(p for k, p in likely.items() if k <= wrong)
 
 
 def _chance_of_so_few(wrong: int, n: int, risk: float) -> float:
