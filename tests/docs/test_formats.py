@@ -173,7 +173,10 @@ async def test_the_page_on_runs_has_every_key_of_the_document(make_run: Make):  
         config={"metrics": [{"name": "RR", "best": 1, "counted": True}]},
     )
     with RunFile.open(run.path) as labelled:
-        stopped = await make_run([result(0)], status="decided", decided=DECIDED)
+        replay = {"run": "r", "file": "r.db", "recorded_at": 1.5, "asks": False}
+        stopped = await make_run(
+            [result(0)], status="decided", decided=DECIDED, settings={"replay": replay}
+        )
         documents = [document_of(one, calls=one is labelled) for one in (labelled, batch, stopped)]
         documents[0]["trials"].append(
             trial_row(trials[0], labelled.meta.variants, list(labelled.labels()))

@@ -13,6 +13,7 @@ import click
 from evenhand.cli.completing import complete_paths
 from evenhand.cli.grouped import GroupedCommand
 from evenhand.cli.numbers import Number
+from evenhand.cli.replaying import ReplayRequest, replaying_options, with_replay
 from evenhand.cli.selecting import answering, asked_for, selecting, stop_when_decided
 from evenhand.cli.session import Session, session_options, settings_for
 from evenhand.cli.settling import run_asked, safe_text
@@ -68,6 +69,7 @@ from evenhand.core.ranges import SHARE
     help="required: no verdict (exit 3) while a judge has no fresh calibration.  [default: as pyproject.toml says]",
 )
 @stop_when_decided
+@replaying_options
 @session_options
 def run(
     paths: tuple[str, ...],
@@ -93,6 +95,7 @@ def run(
     from evenhand.documents.project import project_for
 
     session = Session.of(options)
+    request = ReplayRequest.of(options)
     if retry_errors or resumed:
         from evenhand.cli.resume import gone_on, redone
 
@@ -102,8 +105,13 @@ def run(
     record: dict[str, object] = {"calibrated": calibrated} if calibrated else {}
     if stop_when_decided:
         record["stop_when_decided"] = asked.selection.seed
-    with _home(no_write) as home:
+    with _home(no_write) as home, contextlib.ExitStack() as opened:
+        replay = opened.enter_context(request.opened()) if request else None
+        if replay is not None and request is not None:
+            asked = with_replay(asked, replay.header, asks=request.asks)
         settings = settings_for(asked, session, home, **record)
+        if replay is not None and request is not None:
+            settings = replace(settings, replay=replay, replay_asks=request.asks)
         try:
             return run_asked(asked, settings, None, session)
         except NothingSelected as error:

@@ -32,6 +32,7 @@ from evenhand.engine.deciding import Decider
 from evenhand.engine.limits import Limits
 from evenhand.engine.plan_order import Tell
 from evenhand.engine.process import run_in_process
+from evenhand.engine.replaying import Replay
 from evenhand.engine.retry import RetryPolicy
 from evenhand.engine.runner import Ending, Note, Runner, ShowProgress
 from evenhand.engine.strays import strays_told
@@ -42,6 +43,7 @@ from evenhand.store.cache import Cache
 from evenhand.store.catalogue import cache_folder, home_for, new_id, run_folder
 from evenhand.store.journal import Journal
 from evenhand.store.locks import lock_of
+from evenhand.store.recordings import Recordings
 from evenhand.store.runfile import RunFile
 
 P = ParamSpec("P")
@@ -71,6 +73,8 @@ class Settings:
         cached_in: The home whose cache is used, where it is not the one that keeps the run.
         taking: Knows the results of trials that need not be run; None for nobody.
         decider: Ends the run as soon as enough is known; None for nobody.
+        replay: What was recorded, and answers the calls; None to ask. Whoever opened it closes it.
+        replay_asks: What is not recorded is asked.
     """
 
     home: Path | None = None
@@ -86,6 +90,13 @@ class Settings:
     cached_in: Path | None = None
     taking: Taking | None = None
     decider: Decider | None = None
+    replay: Recordings | None = None
+    replay_asks: bool = False
+
+    @property
+    def sends(self) -> bool:
+        """Whether anything may be sent."""
+        return self.replay is None or self.replay_asks
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +194,9 @@ async def settle(
     finally:
         decided = settings.decider.record() if settings.decider is not None else {}
         await journal.finish(ending.status, ending.message, decided)
-    if plan.options.closing is not None and ending.status == "finished":
+    # What an earlier run was answered is no evidence of anything new.
+    whole = ending.status == "finished" and settings.replay is None
+    if plan.options.closing is not None and whole:
         await asyncio.to_thread(plan.options.closing, journal.path)
     return Finished(journal.path, ending, tuple(journal.in_doubt()), _told(words))
 
@@ -209,7 +222,7 @@ async def _settle(
     retries = options.retries if settings.retries is None else settings.retries
     policy = None if retries is None else RetryPolicy(attempts=retries + 1)
     limits = Limits(concurrency, wanted or START, policy)
-    cached = options.cache if settings.cache is None else settings.cache
+    cached = settings.sends and (options.cache if settings.cache is None else settings.cache)
     cache = Cache.open(cache_folder(settings.cached_in or home), note) if cached else None
     budget = Budget(_most(plan, settings), journal.spent_usd, note)
     for bill in journal.bills:
@@ -225,6 +238,9 @@ async def _settle(
         replaying=journal.resumed,
         delay_s=options.delay_s,
         taking=settings.taking,
+        replay=None
+        if settings.replay is None
+        else Replay.of(settings.replay, plan, asks=settings.replay_asks),
     )
     runner = Runner(
         plan,
@@ -347,7 +363,7 @@ def _look_at_prices(plan: Plan, settings: Settings) -> None:
 
 def _most(plan: Plan, settings: Settings) -> float | None:
     """What may be spent; None for no limit."""
-    if settings.free:
+    if settings.free or not settings.sends:
         return None
     return plan.options.max_cost_usd if settings.max_cost_usd is None else settings.max_cost_usd
 
@@ -372,11 +388,27 @@ def _meta(plan: Plan, settings: Settings) -> RunMeta:
         variants=tuple(plan.variants),
         created_at=time.time(),
         config=plan.config,
-        settings=settings.record,
+        settings={**settings.record, **_replayed(settings)},
         pass_rate=plan.options.pass_rate,
         requirements=requirements(plan, settings),
         version=__version__,
     )
+
+
+def _replayed(settings: Settings) -> dict[str, Any]:
+    """What a run's file says of what it replays."""
+    if settings.replay is None:
+        return {}
+    header = settings.replay.header
+    return {
+        "replay": {
+            "run": header.run,
+            "file": str(header.file),
+            "cassette": header.cassette,
+            "recorded_at": header.recorded_at,
+            "asks": settings.replay_asks,
+        }
+    }
 
 
 def requirements(plan: Plan, settings: Settings) -> tuple[Requirement, ...]:

@@ -27,7 +27,7 @@ from evenhand.core.secrets import Secrets, known
 from evenhand.store.decoding import read_result
 from evenhand.store.detail import Parts, numbers_of, put_together
 from evenhand.store.earlier import EarlierSessions, Settled
-from evenhand.store.encoding import keep, write_text
+from evenhand.store.encoding import keep, write_text, written_case
 from evenhand.store.locks import Lock, lock_of
 from evenhand.store.runfile import RunFile
 from evenhand.store.schema import RUN_FILE_ID, RUN_MIGRATIONS, prepare
@@ -361,11 +361,10 @@ class Journal:
 
 
 def _trial_row(result: TrialResult, take: int) -> Row:
-    case = result.case
     return (
         result.index,
         take,
-        case if case.isascii() else case.encode("ascii", "backslashreplace").decode(),
+        written_case(result.case),
         result.variant,
         result.repeat,
         result.outcome,

@@ -50,7 +50,7 @@ RUN_MIGRATIONS = (
     -- What became of a call. None: it is in flight, or, once its process is dead, in doubt.
     create table reply (
         call        integer primary key references call (id),
-        origin      text not null,      -- provider, cache
+        origin      text not null,      -- provider, cache, replay
         latency_s   real,
         tokens_in   integer,            -- null: the vendor did not say
         tokens_out  integer,

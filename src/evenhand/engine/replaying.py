@@ -1,0 +1,200 @@
+"""Answers a run's calls from recordings: those of an earlier run, or of a cassette. Nothing is sent.
+
+How this works: a call is answered by the first of these recordings.
+
+1. The same trial's (case, variant, repeat) n-th answer to the very same request.
+2. Any trial's, where the draw is the same: trials share the answer to a draw, as they do through the cache.
+3. That of a trial which this plan does not have (its case or variant has another name now), for the same repeat and
+   number. It is given to one trial only: two trials never share what was drawn for each of them.
+
+What is left is an error that names the nearest recording; or it is asked, where that is wanted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from evenhand.core.errors import NotRecorded, ProviderError
+from evenhand.core.message import CallRole
+from evenhand.core.plan import Plan
+from evenhand.core.provider import Request
+from evenhand.core.run import CallEnd, CallStart
+from evenhand.core.scripted import request_name
+from evenhand.core.secrets import shown
+from evenhand.core.variant import Variant, identities
+from evenhand.engine.nearest import difference, likeness
+from evenhand.store.calls import EndedCall
+from evenhand.store.recordings import Recordings
+
+if TYPE_CHECKING:
+    from evenhand.engine.trial import LiveTrial
+
+CANDIDATES = 40
+"""Requests of other trials that a miss is compared with: those of about its size."""
+
+
+class Replay:
+    """Recordings, for the trials of one plan.
+
+    Args:
+        recordings: What was recorded.
+        variants: The plan's variants.
+        owned: The places of the recorded trials that the plan has, too. Called when it is first needed.
+        asks: What is not recorded is asked.
+    """
+
+    def __init__(
+        self,
+        recordings: Recordings,
+        variants: Sequence[Variant],
+        owned: Callable[[], Iterable[int]],
+        *,
+        asks: bool = False,
+    ) -> None:
+        self.recordings = recordings
+        self.asks = asks
+        names = identities(variants)
+        self._variants = {one.index: name for one, name in zip(variants, names, strict=True)}
+        self._owned = owned
+        self._owned_places: frozenset[int] | None = None
+        self._claims: dict[int, int] = {}
+
+    @staticmethod
+    def of(recordings: Recordings, plan: Plan, *, asks: bool = False) -> Replay:
+        """Recordings for the trials of this plan."""
+        variants = plan.variants
+        names = {one.index: name for one, name in zip(variants, identities(variants), strict=True)}
+
+        def owned() -> Iterable[int]:
+            for step in plan.steps():
+                place = recordings.place(step.case.id, names[step.variant.index], step.repeat)
+                if place is not None:
+                    yield place
+
+        return Replay(recordings, variants, owned, asks=asks)
+
+    def place(self, trial: LiveTrial) -> int | None:
+        """The place of the recorded trial that this one is; None where there is none."""
+        variant = self._variants.get(trial.variant.index, "")
+        return self.recordings.place(trial.case.id, variant, trial.repeat)
+
+    def answer(self, trial: LiveTrial, start: CallStart, request: Request) -> CallEnd | None:
+        """What was answered, or the error that it ended in where nothing may be asked; None for neither.
+
+        Args:
+            trial: Who asks.
+            start: The call.
+            request: What is asked.
+
+        """
+        key = request_name(request)
+        call = (
+            self._own(trial, key, start.nth)
+            or self._drawn(key, start.draw)
+            or self._claimed(trial, key, start)
+        )
+        if call is None or (call.error and self.asks):
+            return None
+        record = self.recordings.read(call.id)
+        return record.end if record else None
+
+    def missed(
+        self, trial: LiveTrial, role: CallRole, provider: str, request: Request
+    ) -> NotRecorded:
+        """What to say of a request that nothing was recorded for."""
+        source = self.recordings.header.name
+        whom = {"judge": "judge ", "setup": "set-up "}.get(role, "") + provider
+        hint = "Record it anew, or ask for what is missing: --replay-or-ask."
+        times = len(self.recordings.asked(request_name(request)))
+        if times:
+            answers = "1 answer" if times == 1 else f"{times:,} answers"
+            belong = "it belongs" if times == 1 else "each belongs"
+            return NotRecorded(
+                f"{source} has {answers} to this request to {whom}, and {belong} to another trial",
+                hint=hint,
+            )
+        nearest = self._nearest(trial, provider, request)
+        return NotRecorded(f"{source} has no such request to {whom}{nearest}", hint=hint)
+
+    def _own(self, trial: LiveTrial, key: str, nth: int) -> EndedCall | None:
+        place = self.place(trial)
+        places = [] if place is None else [place]
+        if trial.compared:  # what is asked of a contest is asked in the name of any of its trials
+            places += self.recordings.places_of(trial.case.id, trial.repeat)
+        answers = (self.recordings.answer(place, key, nth) for place in places)
+        return next(filter(None, answers), None)
+
+    def _drawn(self, key: str, draw: str) -> EndedCall | None:
+        same = (c for c in self.recordings.asked(key) if c.draw == draw and not c.error)
+        return next(same, None)
+
+    def _claimed(self, trial: LiveTrial, key: str, start: CallStart) -> EndedCall | None:
+        calls = [call for call in self.recordings.asked(key) if not call.error]
+        if not calls:
+            return None
+        if self._owned_places is None:
+            self._owned_places = frozenset(self._owned())
+        number = f"{trial.repeat}.{start.nth}."
+        for call in calls:
+            if call.trial in self._owned_places or not f"{call.draw}.".startswith(number):
+                continue
+            if self._claims.setdefault(call.id, start.trial) == start.trial:
+                return call
+        return None
+
+    def _nearest(self, trial: LiveTrial, provider: str, request: Request) -> str:
+        place = self.place(trial)
+        own = self.recordings.of_trial(place) if place is not None else ()
+        same_case = (
+            call
+            for place in self.recordings.places_of(trial.case.id)
+            for call in self.recordings.of_trial(place)
+        )
+        calls = own or list(same_case)
+        calls = calls or self.recordings.of_size(len(request.identity), CANDIDATES)
+        alike = [call for call in calls if call.provider == provider] or calls
+        best: tuple[float, EndedCall, bytes] | None = None
+        for call in alike[:CANDIDATES]:
+            record = self.recordings.read(call.id)
+            if record is None:
+                continue
+            score = likeness(record.start.identity, request.identity)
+            if best is None or score > best[0]:
+                best = score, call, record.start.identity
+        if best is None:
+            return ""
+        where = _called(self.recordings, best[1], trial)
+        unlike = difference(best[2], request.identity)
+        if unlike is None:
+            return f"; the nearest is {where}"
+        return f": {shown(str(unlike))} (the nearest is {where})"
+
+
+def _called(recordings: Recordings, call: EndedCall, trial: LiveTrial) -> str:
+    """A recorded call, by its number in its trial."""
+    number = 1 + [one.id for one in recordings.of_trial(call.trial)].index(call.id)
+    result = recordings.trial(call.trial)
+    if result is None:
+        return f"call {number}"
+    if (result.case, result.repeat) == (trial.case.id, trial.repeat):
+        return f"call {number} of this case"
+    repeat = f", repeat {result.repeat}" if result.repeat else ""
+    return f"call {number} of case '{result.case}'{repeat}"
+
+
+def recorded_error(end: CallEnd) -> ProviderError:
+    """The error that a recorded call ended in. It ends its trial only, whatever it was: nothing was asked now."""
+    kind = _ERRORS.get(end.error, ProviderError)
+    return kind(f"{end.message} (recorded)", hint="It was an error when it was recorded, too.")
+
+
+def _errors(kind: type[ProviderError]) -> dict[str, type[ProviderError]]:
+    """The errors below one by their slugs, those left out that would end the run."""
+    found = {} if kind.fatal else {kind.slug: kind}
+    for below in kind.__subclasses__():
+        found = {**_errors(below), **found}
+    return found
+
+
+_ERRORS = _errors(ProviderError)
