@@ -37,12 +37,13 @@ from evenhand.core.run import CUT_OFF, EMPTY, CallEnd, CallStart
 from evenhand.core.scripted import request_name
 from evenhand.core.secrets import known, shown
 from evenhand.engine.budget import NOTHING, Budget, Reservation
-from evenhand.engine.call_context import OwnCalls, add_asked
+from evenhand.engine.call_context import add_asked
 from evenhand.engine.flight import Flight
 from evenhand.engine.limits import Account, Limits
 from evenhand.engine.pace import Permit
 from evenhand.engine.replaying import Replay, recorded_error
 from evenhand.engine.taking import Taken, Taking, checks_of
+from evenhand.engine.tools import Tools, missed
 from evenhand.engine.trial import LiveTrial
 from evenhand.store.cache import Cache
 from evenhand.store.journal import Journal
@@ -86,6 +87,7 @@ class CallDesk:
         self._delay_s = delay_s
         self._taking = taking
         self._replay = replay
+        self.tools = Tools(journal, replay)
         self._under_way: dict[tuple[str, str], Flight[_Paid]] = {}
         self.counts = CallCounts()
 
@@ -135,7 +137,7 @@ class CallDesk:
             if end is not None:
                 return self._from_recordings(start, provider, end)
             if not self._replay.asks:
-                raise _missed(trial, self._replay.missed(trial, role, start.provider, request))
+                raise missed(trial, self._replay.missed(trial, role, start.provider, request))
         if trial.compared and self._replaying:
             # What is asked of a contest is asked in the name of one of its trials, not always of the same.
             found = self._journal.compared(trial.compared, request.key, nth)
@@ -218,7 +220,7 @@ class CallDesk:
         replay = self._replay
         if replay is not None and not replay.asks and getattr(provider, "remote", False):
             said = f"not recorded: what is sent to {provider.id} never is, and nothing is sent now"
-            raise _missed(trial, NotRecorded(said, hint="Add --replay-or-ask to send it."))
+            raise missed(trial, NotRecorded(said, hint="Add --replay-or-ask to send it."))
         answer = await provider.send(request, self._host)
         reply = provider.reply(known.without(answer.body))
         return replace(reply, latency_s=answer.latency_s)
@@ -377,15 +379,6 @@ def _unable(provider: Provider, task: Task) -> BadRequest:
     """What to say of a model that is asked for what it cannot do."""
     able = ", ".join(sorted(provider.tasks))
     return BadRequest(f"{provider.id} {_ABILITIES[task]}", hint=f"It can be asked to: {able}.")
-
-
-def _missed(trial: LiveTrial, error: NotRecorded) -> NotRecorded:
-    """Sees to it that the trial has no verdict, whatever its code makes of the error."""
-    own = trial.own
-    if own is None:
-        own = trial.own = OwnCalls()
-    own.halted = own.halted or error
-    return error
 
 
 def _clean(answer: Answer) -> Answer:

@@ -19,7 +19,7 @@ from evenhand.core.errors import NotRecorded, ProviderError
 from evenhand.core.message import CallRole
 from evenhand.core.plan import Plan
 from evenhand.core.provider import Request
-from evenhand.core.run import CallEnd, CallStart
+from evenhand.core.run import CallEnd, CallStart, ToolRecord
 from evenhand.core.scripted import request_name
 from evenhand.core.secrets import shown
 from evenhand.core.variant import Variant, identities
@@ -116,6 +116,36 @@ class Replay:
             )
         nearest = self._nearest(trial, provider, request)
         return NotRecorded(f"{source} has no such request to {whom}{nearest}", hint=hint)
+
+    def tool(self, trial: LiveTrial, name: str, key: str, nth: int) -> ToolRecord | None:
+        """What a tool returned, or raised; None where that is not recorded.
+
+        Args:
+            trial: Whose application calls it.
+            name: The tool.
+            key: The hash of the name and the arguments.
+            nth: Its number among the identical calls of the trial.
+        """
+        del name
+        place = self.place(trial)
+        if place is not None and self.recordings.tools_of(place):
+            return self.recordings.tool(place, key, nth)
+        return self.recordings.tool(None, key, nth)
+
+    def missed_tool(self, trial: LiveTrial, name: str, arguments: bytes) -> NotRecorded:
+        """What to say of a tool's call that was not recorded."""
+        source = self.recordings.header.name
+        place = self.place(trial)
+        calls = [
+            c for c in self.recordings.tools_of(-1 if place is None else place) if c.name == name
+        ]
+        best = max(calls, key=lambda call: likeness(call.arguments, arguments), default=None)
+        unlike = difference(best.arguments, arguments) if best else None
+        rest = f": {shown(str(unlike))}" if unlike else ""
+        return NotRecorded(
+            f"{source} has no such call of the tool {name}{rest}",
+            hint="Record it anew, or run what is missing: --replay-or-ask.",
+        )
 
     def _own(self, trial: LiveTrial, key: str, nth: int) -> EndedCall | None:
         place = self.place(trial)

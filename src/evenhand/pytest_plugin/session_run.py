@@ -205,6 +205,7 @@ class SessionRun:
             host=self._host,
             replaying=False,
         )
+        self.tools = self._desk.tools
         self._loop = asyncio.new_event_loop()
         self._known = threading.enumerate()
         self._late: list[tuple[LiveTrial, CodeError]] = []

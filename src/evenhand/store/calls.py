@@ -8,7 +8,15 @@ from types import NoneType
 from typing import Any, NamedTuple
 
 from evenhand.core.message import CallRole
-from evenhand.core.run import CUT_OFF, EMPTY, CallEnd, CallRecord, CallStart, TrialResult
+from evenhand.core.run import (
+    CUT_OFF,
+    EMPTY,
+    CallEnd,
+    CallRecord,
+    CallStart,
+    ToolRecord,
+    TrialResult,
+)
 from evenhand.store.counted import ModelUsage, Spend, added
 from evenhand.store.counts import Counts
 from evenhand.store.encoding import read_text, write_text
@@ -97,6 +105,16 @@ class JournaledCalls:
                 f"select call.id, {_CALL_COLUMNS} from {_CALLS} order by call.id"  # noqa: S608 (two fixed texts)
             ):
                 yield number, call_record(tuple(row))
+
+    def tools(self) -> Iterator[ToolRecord]:
+        """The recorded calls of tools, in the order in which they were made."""
+        with readable(self._run.path):
+            if not self._run.has_table("tool"):
+                return
+            for *row, replayed in self._run.db.execute(
+                "select trial, name, key, nth, arguments, result, error, replayed from tool order by id"
+            ):
+                yield ToolRecord(*sound(tuple(row), _TOOL), replayed=bool(replayed))
 
     def replayed(self) -> tuple[int, float | None]:
         """How many of its calls another run's recordings answered, and what those cost then, in US dollars.
@@ -255,6 +273,7 @@ _INT, _FLOAT = (int, NoneType), (float, NoneType)
 _START: _Types = (int, str, int, str, str, bytes, _FLOAT, str)
 _END: _Types = (bytes, str, _FLOAT, _INT, _INT, _FLOAT, str, int, int, str, bytes)
 _ANSWER: _Types = (int, str, str)
+_TOOL: _Types = (int, str, str, int, bytes, bytes, bytes)
 _ENDED: _Types = (int, int, str, int, str, str, str, int, str)
 
 

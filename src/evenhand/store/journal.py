@@ -21,7 +21,15 @@ from typing import Any
 
 from evenhand.core.encoding import encode
 from evenhand.core.errors import StoreError
-from evenhand.core.run import CallEnd, CallRecord, CallStart, RunMeta, RunStatus, TrialResult
+from evenhand.core.run import (
+    CallEnd,
+    CallRecord,
+    CallStart,
+    RunMeta,
+    RunStatus,
+    ToolRecord,
+    TrialResult,
+)
 from evenhand.core.score import Scale
 from evenhand.core.secrets import Secrets, known
 from evenhand.store.decoding import read_result
@@ -31,7 +39,7 @@ from evenhand.store.encoding import keep, write_text, written_case
 from evenhand.store.locks import Lock, lock_of
 from evenhand.store.runfile import RunFile
 from evenhand.store.schema import RUN_FILE_ID, RUN_MIGRATIONS, prepare
-from evenhand.store.writer import CALL, META, PART, REPLY, SCALE, TRIAL, Row, Writer
+from evenhand.store.writer import CALL, META, PART, REPLY, SCALE, TOOL, TRIAL, Row, Writer
 
 BACKLOG = 2_000
 _FILES = 6  # that SQLite and a reader beside it may have open at once
@@ -243,6 +251,12 @@ class Journal:
         self._next_call = call + 1
         self._writer.put(CALL, _call_row(call, start, None))
         self._writer.put(REPLY, _reply_row(call, end))
+
+    def note_tool(self, record: ToolRecord) -> None:
+        """Records a call of a tool, when there is time. Any thread may."""
+        row = (record.trial, record.name, record.key, record.nth)
+        data = (record.arguments, record.result, record.error, int(record.replayed))
+        self._writer.put(TOOL, row + data)
 
     async def settle(self, result: TrialResult) -> TrialResult:
         """Records a result. Returns at once, unless the disk is far behind.

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, cast
 
-from evenhand.core.run import SHORT_ID, CallRecord, RunMeta, TrialResult
+from evenhand.core.run import SHORT_ID, CallRecord, RunMeta, ToolRecord, TrialResult
 from evenhand.core.scripted import journaled_name
 from evenhand.core.variant import identities
 from evenhand.store.calls import EndedCall
@@ -83,6 +83,10 @@ class RecordingSource(Protocol):
         """The call with this id."""
         ...
 
+    def tools(self) -> Iterable[ToolRecord]:
+        """The recorded calls of tools, in the order in which they were made."""
+        ...
+
     def trial(self, place: int) -> TrialResult | None:
         """What the trial at this place came to; None where that isn't known."""
         ...
@@ -131,6 +135,10 @@ class RunSource:
         """The call with this id."""
         return self._calls.get(number) or self._read(number)
 
+    def tools(self) -> Iterable[ToolRecord]:
+        """The recorded calls of tools."""
+        return self._run.tools()
+
     def trial(self, place: int) -> TrialResult | None:
         """What the trial at this place came to."""
         return self._run.trial(place)
@@ -169,6 +177,11 @@ class Recordings:
             if call.error not in _NEVER_SENT:
                 self._by_key.setdefault(call.key, []).append(call)
                 self._by_place.setdefault(call.trial, []).append(call)
+        self._tools: dict[str, list[ToolRecord]] = {}
+        self._tools_of: dict[int, list[ToolRecord]] = {}
+        for tool in source.tools():
+            self._tools.setdefault(tool.key, []).append(tool)
+            self._tools_of.setdefault(tool.trial, []).append(tool)
         self.read, self.trial = source.call, source.trial
 
     def place(self, case: str, variant: str, repeat: int) -> int | None:
@@ -206,6 +219,16 @@ class Recordings:
         calls = [c for c in self.asked(key) if c.trial == place and c.nth == nth]
         answered = [call for call in calls if not call.error]
         return (answered or calls or [None])[-1]
+
+    def tool(self, place: int | None, key: str, nth: int) -> ToolRecord | None:
+        """The last record of a tool's n-th call with these arguments, in this trial or, for None, in any."""
+        calls = self._tools.get(key, ())
+        same = [c for c in calls if c.nth == nth and place in (None, c.trial)]
+        return same[-1] if same else None
+
+    def tools_of(self, place: int) -> Sequence[ToolRecord]:
+        """The recorded calls of tools of the trial at this place."""
+        return self._tools_of.get(place, ())
 
     def of_size(self, size: int, most: int) -> Sequence[EndedCall]:
         """The calls whose requests are nearest to this size, in bytes."""

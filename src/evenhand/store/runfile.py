@@ -54,6 +54,7 @@ class RunFile:
         calls = JournaledCalls(opened, counts)
         self.calls, self.calls_of, self.call = calls.calls, calls.calls_of, calls.call
         self.ended, self.numbered, self.replayed = calls.ended, calls.numbered, calls.replayed
+        self.tools = calls.tools
         self.answers, self.answer, self.last_call = calls.answers, calls.answer, calls.last_call
         self.in_doubt, self.most_spent, self.bills = calls.in_doubt, calls.most_spent, calls.bills
         self.usage, self.spend = calls.usage, calls.spend

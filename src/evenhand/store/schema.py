@@ -13,6 +13,7 @@ Versions of a run file:
 4  remark: what people say of the run as a whole.
 5  detail and part, in place of result: what a trial's row says, and what results share, is kept once.
 6  draw, metric_label and rule: random draws of trials, and what people say of their metrics, by which rule.
+7  tool: what the tools of an application were called with, and returned.
 """
 
 from __future__ import annotations
@@ -184,6 +185,20 @@ RUN_MIGRATIONS = (
         at          real not null,      -- seconds since 1970
         metric      blob not null,      -- as JSON
         rule        blob not null       -- as JSON
+    );
+    """,
+    """
+    -- A recorded call of a tool of the application under test.
+    create table if not exists tool (
+        id          integer primary key,
+        trial       integer not null,   -- the trial's place in the plan
+        name        text not null,      -- what the tool is called
+        key         text not null,      -- hash of the name and the arguments
+        nth         integer not null,   -- among the identical calls of this trial, from 0
+        arguments   blob not null,      -- by name, a JSON object
+        result      blob not null,      -- what it returned, as JSON; null where it raised
+        error       blob not null,      -- what it raised, a JSON object; empty for nothing
+        replayed    integer not null    -- 1: it was not run, the result is a recording
     );
     """,
 )
