@@ -20,12 +20,13 @@ from tests.unit.report.conftest import (
     summaries,
 )
 
+from evenhand.core.encoding import encode
 from evenhand.core.errors import Problem
 from evenhand.core.expect import Trial
 from evenhand.core.label import NewLabel
 from evenhand.core.plan import CallEstimate
 from evenhand.core.requirement import PASSED, Bound, Requirement
-from evenhand.core.run import CallEnd, CallStart
+from evenhand.core.run import CallEnd, CallStart, ToolRecord
 from evenhand.core.score import Outcome
 from evenhand.core.variant import Variant
 from evenhand.probing.canaries import kept_canaries
@@ -46,6 +47,7 @@ from evenhand.report.precedent import Precedent
 from evenhand.report.probe import ATTACK, CONTROL, probe_of, probed_axes
 from evenhand.report.selective import selective_verdicts
 from evenhand.store import schema
+from evenhand.store.cassette_making import cassette_of
 from evenhand.store.draws import add_draw, add_metric_labels
 from evenhand.store.labels import append_labels
 from evenhand.store.runfile import RunFile
@@ -302,6 +304,41 @@ async def test_the_page_on_baselines_has_every_key_of_the_file(make_run: Make): 
     )
     for text, heading in zip(examples, ("The header", "trial"), strict=True):
         assert list(differences(json.loads(text), heading, tables, set(), "example")) == []
+
+
+async def test_the_page_on_cassettes_has_every_key_of_the_file(make_run: Make):  # noqa: F811
+    """Answers as JSON, text and bytes, an error, a secret, a text that is shared, and tools."""
+    long = "All that the shop sells. " * 9
+    asked = [
+        encode({"body": {"prompt": f"{long}"}, "n": i, "s": "password=hunter2x"}) for i in range(4)
+    ]
+    ends = [
+        CallEnd(b'{"a":1}', "provider", 0.1, 1, 1, 0.1, "m"),
+        CallEnd(b"data: x", "provider"),
+        CallEnd(b"\xff", "provider"),
+        CallEnd(b"", "provider", error="bad-request", message="too long"),
+    ]
+    calls = [
+        (CallStart(0, f"k{i}", 0, "subject", "m", identity, None, "0.0"), end)
+        for i, (identity, end) in enumerate(zip(asked, ends, strict=True))
+    ]
+    run = await make_run(
+        [result(0)], calls=calls, settings={"asked": {"offline": True}, "script": "abc"}
+    )
+    arguments = encode({"key": "password=hunter2x"})
+    records = [
+        ToolRecord(0, "look_up", "a", 0, arguments, b"[1]"),
+        ToolRecord(0, "look_up", "a", 1, arguments, b"null", encode({"type": "E", "module": "m"})),
+    ]
+    run.tools = lambda: iter(records)
+    tables, seen = shapes("cassette-1.md"), set[str]()
+    head, *rows = (json.loads(line) for line in cassette_of(run, max_age_s=9)[0].splitlines())
+    wrong = list(differences(head, "The header", tables, seen, "header"))
+    for row in rows:
+        wrong += differences(row, row["kind"], tables, seen, row["kind"])
+    assert wrong == []
+    every = {f"{heading}: {key}" for heading, rows in tables.items() for key in rows}
+    assert sorted(every - seen) == []
 
 
 async def test_the_page_on_gates_has_every_key_of_the_document(

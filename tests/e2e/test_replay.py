@@ -170,6 +170,33 @@ def test_a_scripted_run_is_replayed_without_its_script(run: Run, tmp_path: Path)
     assert "no run to replay" in run(".", "--replay-or-ask", code=2)["error"]
 
 
+def test_a_cassette_made_on_the_command_line_is_replayed_with_the_tools_of_an_application(
+    fake: FakeProvider, run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    """An agent with its own client and a tool: the file alone is enough, and says when it is too old."""
+    code = APP.replace("CASES", "2").replace(
+        "@evals.eval",
+        "calls = []\n\n\n@recording.tool\ndef stock(goods: str) -> dict:\n"
+        '    return {"goods": goods, "left": calls.append(goods) or len(calls)}\n\n\n@evals.eval',
+    )
+    code = code.replace('ask(f"Answer: {case.input}")', 'ask(f"Answer: {stock(case.input)}")')
+    (tmp_path / "shop_evals.py").write_text(code)
+    first = run("shop_evals.py", "--no-cache", "-j", "1")
+    with pytest.raises(SystemExit):
+        main(["cassette", "latest", "--to", "shop.cassette", "--max-age", "30d"])
+    printed = capsys.readouterr().err
+    assert "written to shop.cassette: 2 calls, 2 tool calls, " in printed
+    assert "next: evenhand run " in printed
+    shutil.rmtree(tmp_path / ".evenhand")
+    (tmp_path / "later_evals.py").write_text(code)
+    again = run("later_evals.py", "--replay", "shop.cassette", "-j", "1")
+    assert told(again) == told(first)
+    assert len(fake.requests) == 2
+    old = run("later_evals.py", "--replay", "shop.cassette", "--max-age", "0m", code=2)["error"]
+    assert "ago, and may be 0 minutes old, as --max-age says" in old
+    assert "is no age" in run("x_evals.py", "--replay", "a", "--max-age", "soon", code=2)["error"]
+
+
 @pytest.mark.skipif(shutil.which("unshare") is None, reason="there is no unshare here")
 def test_a_thousand_trials_of_an_application_are_replayed_without_a_network_within_a_second(
     fake: FakeProvider, run: Run, tmp_path: Path

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from evenhand.cli.completing import complete_runs
+from evenhand.core.ages import age_s
 from evenhand.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -21,6 +22,25 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., object])
 
+
+class Age(click.ParamType):  # pyright: ignore[reportMissingTypeArgument] (it takes none before 8.5)
+    """An age, in seconds."""
+
+    name = "age"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """The seconds.
+
+        Raises:
+            BadParameter: It is no age.
+        """
+        seconds = value if isinstance(value, int) else age_s(str(value))
+        if seconds is None:
+            self.fail(f"{value!r} is no age: write 30d, 12h or 2w.", param, ctx)
+        return seconds
+
+
+AGE = Age()
 _THAT_RUN = "-"
 """Of `--replay-or-ask` without a value: what `--replay` names."""
 
@@ -39,6 +59,12 @@ _OPTIONS = (
         shell_complete=complete_runs,
         help="The same, and ask for what is not recorded.",
     ),
+    click.option(
+        "--max-age",
+        type=AGE,
+        metavar="AGE",
+        help="Refuse recordings that are older, e.g. 30d.  [default: as a cassette says]",
+    ),
 )
 
 
@@ -56,10 +82,12 @@ class ReplayRequest:
     Attributes:
         source: A run, as `evenhand show` finds it, or the file of a cassette.
         asks: What is not recorded is asked.
+        max_age_s: How old it may be; None for any age, or for what a cassette says itself.
     """
 
     source: str
     asks: bool = False
+    max_age_s: int | None = None
 
     @staticmethod
     def of(options: dict[str, Any]) -> ReplayRequest | None:
@@ -70,34 +98,40 @@ class ReplayRequest:
         """
         only: str | None = options.pop("replay")
         or_ask: str | None = options.pop("replay_or_ask")
+        max_age: int | None = options.pop("max_age")
+        if or_ask is None and only is None:
+            if max_age is not None:
+                raise UsageError(
+                    "--max-age says nothing here", hint="It goes with --replay RUN|FILE."
+                )
+            return None
         if or_ask is None:
-            return None if only is None else ReplayRequest(only)
+            return ReplayRequest(str(only), max_age_s=max_age)
         if or_ask == _THAT_RUN:
             if only is None:
                 raise UsageError(
                     "--replay-or-ask: there is no run to replay",
                     hint="Name one: --replay-or-ask RUN.",
                 )
-            return ReplayRequest(only, asks=True)
+            return ReplayRequest(only, asks=True, max_age_s=max_age)
         if only is not None:
             raise UsageError(
                 f"--replay {only} and --replay-or-ask {or_ask} name two recordings",
                 hint="Name one of them.",
             )
-        return ReplayRequest(or_ask, asks=True)
+        return ReplayRequest(or_ask, asks=True, max_age_s=max_age)
 
     @contextlib.contextmanager
     def opened(self) -> Iterator[Recordings]:
         """The recordings.
 
         Raises:
-            UsageError: There is no such run.
+            UsageError: There is no such run, or it is too old.
             StoreError: It cannot be read.
         """
-        from evenhand.store.catalogue import find
-        from evenhand.store.recordings import Recordings, RunSource
+        from evenhand.store.opening import recordings_of
 
-        recordings = Recordings(RunSource(find(Path.cwd(), self.source)))
+        recordings = recordings_of(Path.cwd(), self.source, self.max_age_s)
         try:
             yield recordings
         finally:

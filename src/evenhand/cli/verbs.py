@@ -37,6 +37,10 @@ _COMMANDS = {
     ),
     "baseline": ("evenhand.cli.baseline", "Write a run as a baseline that `gate` compares with."),
     "gate": ("evenhand.cli.gate", "Run, and say whether it became worse than a baseline."),
+    "cassette": (
+        "evenhand.cli.cassette",
+        "Write what a run was answered to a file that `run --replay` takes.",
+    ),
     "comment": (
         "evenhand.cli.comment",
         "Write what a gate came to as one comment on a pull request.",

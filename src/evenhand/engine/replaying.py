@@ -15,17 +15,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from evenhand.core.encoding import decode, digest, encode
 from evenhand.core.errors import NotRecorded, ProviderError
 from evenhand.core.message import CallRole
 from evenhand.core.plan import Plan
 from evenhand.core.provider import Request
 from evenhand.core.run import CallEnd, CallStart, ToolRecord
-from evenhand.core.scripted import request_name
+from evenhand.core.scripted import request_name, without_port
+from evenhand.core.scrubbing import scrubbed
 from evenhand.core.secrets import shown
-from evenhand.core.variant import Variant, identities
+from evenhand.core.variant import Variant
 from evenhand.engine.nearest import difference, likeness
 from evenhand.store.calls import EndedCall
-from evenhand.store.recordings import Recordings
+from evenhand.store.encoding import written_case
+from evenhand.store.recordings import Recordings, variant_ids
 
 if TYPE_CHECKING:
     from evenhand.engine.trial import LiveTrial
@@ -54,7 +57,7 @@ class Replay:
     ) -> None:
         self.recordings = recordings
         self.asks = asks
-        names = identities(variants)
+        names = variant_ids(variants)
         self._variants = {one.index: name for one, name in zip(variants, names, strict=True)}
         self._owned = owned
         self._owned_places: frozenset[int] | None = None
@@ -64,7 +67,7 @@ class Replay:
     def of(recordings: Recordings, plan: Plan, *, asks: bool = False) -> Replay:
         """Recordings for the trials of this plan."""
         variants = plan.variants
-        names = {one.index: name for one, name in zip(variants, identities(variants), strict=True)}
+        names = {one.index: name for one, name in zip(variants, variant_ids(variants), strict=True)}
 
         def owned() -> Iterable[int]:
             for step in plan.steps():
@@ -88,16 +91,21 @@ class Replay:
             request: What is asked.
 
         """
-        key = request_name(request)
-        call = (
-            self._own(trial, key, start.nth)
-            or self._drawn(key, start.draw)
-            or self._claimed(trial, key, start)
-        )
+        call = self._found(trial, request_name(request), start)
+        if call is None and self.recordings.header.cassette:
+            # A secret that an answer had is hidden in it now, and so in what is made of it.
+            call = self._found(trial, scrubbed_name(request.identity), start)
         if call is None or (call.error and self.asks):
             return None
         record = self.recordings.read(call.id)
         return record.end if record else None
+
+    def _found(self, trial: LiveTrial, key: str, start: CallStart) -> EndedCall | None:
+        return (
+            self._own(trial, key, start.nth)
+            or self._drawn(key, start.draw)
+            or self._claimed(trial, key, start)
+        )
 
     def missed(
         self, trial: LiveTrial, role: CallRole, provider: str, request: Request
@@ -117,20 +125,26 @@ class Replay:
         nearest = self._nearest(trial, provider, request)
         return NotRecorded(f"{source} has no such request to {whom}{nearest}", hint=hint)
 
-    def tool(self, trial: LiveTrial, name: str, key: str, nth: int) -> ToolRecord | None:
+    def tool(
+        self, trial: LiveTrial, name: str, arguments: bytes, key: str, nth: int
+    ) -> ToolRecord | None:
         """What a tool returned, or raised; None where that is not recorded.
 
         Args:
             trial: Whose application calls it.
             name: The tool.
-            key: The hash of the name and the arguments.
+            arguments: By name, as canonical JSON.
+            key: The hash of both.
             nth: Its number among the identical calls of the trial.
         """
-        del name
         place = self.place(trial)
-        if place is not None and self.recordings.tools_of(place):
-            return self.recordings.tool(place, key, nth)
-        return self.recordings.tool(None, key, nth)
+        if place is not None and not self.recordings.tools_of(place):
+            place = None
+        found = self.recordings.tool(place, key, nth)
+        if found is None and self.recordings.header.cassette:
+            hidden = encode(scrubbed(decode(arguments)))
+            found = self.recordings.tool(place, digest("tool", name, hidden), nth)
+        return found
 
     def missed_tool(self, trial: LiveTrial, name: str, arguments: bytes) -> NotRecorded:
         """What to say of a tool's call that was not recorded."""
@@ -184,33 +198,46 @@ class Replay:
         calls = own or list(same_case)
         calls = calls or self.recordings.of_size(len(request.identity), CANDIDATES)
         alike = [call for call in calls if call.provider == provider] or calls
+        now = self._comparable(request.identity)
         best: tuple[float, EndedCall, bytes] | None = None
         for call in alike[:CANDIDATES]:
             record = self.recordings.read(call.id)
             if record is None:
                 continue
-            score = likeness(record.start.identity, request.identity)
+            recorded = self._comparable(record.start.identity)
+            score = likeness(recorded, now)
             if best is None or score > best[0]:
-                best = score, call, record.start.identity
+                best = score, call, recorded
         if best is None:
             return ""
         where = _called(self.recordings, best[1], trial)
-        unlike = difference(best[2], request.identity)
+        unlike = difference(best[2], now)
         if unlike is None:
             return f"; the nearest is {where}"
         return f": {shown(str(unlike))} (the nearest is {where})"
+
+    def _comparable(self, identity: bytes) -> bytes:
+        return without_port(identity) if self.recordings.header.scripted else identity
 
 
 def _called(recordings: Recordings, call: EndedCall, trial: LiveTrial) -> str:
     """A recorded call, by its number in its trial."""
     number = 1 + [one.id for one in recordings.of_trial(call.trial)].index(call.id)
-    result = recordings.trial(call.trial)
-    if result is None:
+    which = recordings.which.get(call.trial)
+    if which is None:
         return f"call {number}"
-    if (result.case, result.repeat) == (trial.case.id, trial.repeat):
+    if (which.case, which.repeat) == (written_case(trial.case.id), trial.repeat):
         return f"call {number} of this case"
-    repeat = f", repeat {result.repeat}" if result.repeat else ""
-    return f"call {number} of case '{result.case}'{repeat}"
+    repeat = f", repeat {which.repeat}" if which.repeat else ""
+    return f"call {number} of case '{which.case}'{repeat}"
+
+
+def scrubbed_name(identity: bytes) -> str:
+    """The name of a request without what looks like a secret in it."""
+    try:
+        return digest(encode(scrubbed(decode(identity))))
+    except ValueError:
+        return digest(identity)
 
 
 def recorded_error(end: CallEnd) -> ProviderError:

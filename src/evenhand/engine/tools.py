@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import sys
+import threading
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
@@ -46,6 +47,7 @@ class Tools:
     """
 
     def __init__(self, journal: Journal, replay: Replay | None) -> None:
+        self._lock = threading.Lock()
         self._journal = journal
         self._replay = replay
 
@@ -69,10 +71,10 @@ class Tools:
                 hint="Leave such arguments out of the recording: @recording.tool(ignore=('connection',)).",
             ) from None
         key = digest("tool", name, data)
-        record = ToolRecord(trial.step.index, name, key, trial.nth_tool(key), data, b"null")
+        record = ToolRecord(trial.step.index, name, key, self._nth(trial, key), data, b"null")
         if self._replay is None:
             return Begun(record, None)
-        known = self._replay.tool(trial, name, key, record.nth)
+        known = self._replay.tool(trial, name, data, key, record.nth)
         if known is not None:
             self._journal.note_tool(
                 replace(record, result=known.result, error=known.error, replayed=True)
@@ -80,6 +82,13 @@ class Tools:
         elif not self._replay.asks:
             raise missed(trial, self._replay.missed_tool(trial, name, data))
         return Begun(record, known)
+
+    def _nth(self, trial: LiveTrial, key: str) -> int:
+        """How many times the trial has made this very call before."""
+        with self._lock:
+            calls = trial.tools = trial.tools or {}
+            calls[key] = calls.get(key, -1) + 1
+            return calls[key]
 
     def returned(self, begun: Begun, value: object) -> None:
         """Records what a tool returned.

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-import threading
 from collections.abc import Awaitable, Callable, Coroutine, Hashable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import replace
@@ -57,7 +56,6 @@ from evenhand.engine.taking import Taken
 from evenhand.providers.configured import reading_by
 
 T = TypeVar("T")
-_TOOLS = threading.Lock()
 
 
 class Asker(Protocol):
@@ -140,7 +138,6 @@ class LiveTrial:
         "_settled",
         "_shared",
         "_tasks",
-        "_tools",
         "abandon",
         "asker",
         "checks",
@@ -159,6 +156,7 @@ class LiveTrial:
         "result",
         "spending",
         "step",
+        "tools",
         "vars",
     )
 
@@ -173,7 +171,7 @@ class LiveTrial:
         self._expectations: list[Expectation] = []
         self._seen: dict[str, int] = {}
         self._settled: dict[int, Outcome] = {}
-        self._tools: dict[str, int] | None = None  # made when a tool is called
+        self.tools: dict[str, int] | None = None  # how often each was called how; see `tools`
         self._shared: dict[Hashable, tuple[Flight[Any], Asked]] | None = None  # made when shared
         self.reply: Reply | None = None
         self.prompt_text = ""
@@ -315,13 +313,6 @@ class LiveTrial:
         seen = self._seen.get(key, 0)
         self._seen[key] = seen + 1
         return seen
-
-    def nth_tool(self, key: str) -> int:
-        """How many times a tool of its application was called so before. Any thread may ask."""
-        with _TOOLS:
-            tools = self._tools = self._tools or {}
-            tools[key] = tools.get(key, -1) + 1
-            return tools[key]
 
     def unasked(self, key: str) -> None:
         """Takes the last one back: it got no answer, and who asks again means the same."""

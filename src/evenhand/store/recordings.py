@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, cast
 
+from evenhand.core.encoding import digest
 from evenhand.core.run import SHORT_ID, CallRecord, RunMeta, ToolRecord, TrialResult
 from evenhand.core.scripted import journaled_name
-from evenhand.core.variant import identities
+from evenhand.core.variant import Variant, identities
 from evenhand.store.calls import EndedCall
 from evenhand.store.encoding import written_case
 from evenhand.store.journal import GIVEN_UP
@@ -24,7 +25,7 @@ from evenhand.store.runfile import RunFile
 TEXTS_AT_HAND = 2_000
 SMALL = 64_000_000
 """Bytes: all texts of a run file that is no larger are read at once, and not one by one as they are wanted."""
-_NEVER_SENT = frozenset({GIVEN_UP, "budget", "not-recorded"})
+NEVER_SENT = frozenset({GIVEN_UP, "budget", "not-recorded"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +118,7 @@ class RunSource:
     def places(self) -> Iterable[RecordedPlace]:
         """The settled trials."""
         variants = self._run.meta.variants
-        named = dict(zip((one.index for one in variants), identities(variants), strict=True))
+        named = dict(zip((one.index for one in variants), variant_ids(variants), strict=True))
         for place, case, variant, repeat in self._run.places():
             yield RecordedPlace(place, case, named.get(variant, ""), repeat)
 
@@ -148,6 +149,11 @@ class RunSource:
         self._run.close()
 
 
+def variant_ids(variants: Sequence[Variant]) -> list[str]:
+    """A short name for each variant, which says which it is whatever its place. Empty for no variants."""
+    return [digest(text)[:16] for text in identities(variants)]
+
+
 def is_scripted(meta: RunMeta) -> bool:
     """Whether a run's replies came from a script."""
     request = meta.settings.get("asked")
@@ -160,6 +166,10 @@ class Recordings:
     Args:
         source: It. Its calls are indexed here: about 300 bytes each.
 
+    Attributes:
+        header: Where they come from.
+        which: The recorded trials by their places.
+
     Raises:
         StoreError: It cannot be read.
     """
@@ -171,10 +181,12 @@ class Recordings:
         self._by_place: dict[int, list[EndedCall]] = {}
         self._by_case: dict[str, list[RecordedPlace]] = {}
         self._by_size: list[EndedCall] | None = None
+        self.which: dict[int, RecordedPlace] = {}
         for place in source.places():
             self._by_case.setdefault(place.case, []).append(place)
+            self.which[place.place] = place
         for call in source.ended():
-            if call.error not in _NEVER_SENT:
+            if call.error not in NEVER_SENT:
                 self._by_key.setdefault(call.key, []).append(call)
                 self._by_place.setdefault(call.trial, []).append(call)
         self._tools: dict[str, list[ToolRecord]] = {}
@@ -189,7 +201,7 @@ class Recordings:
 
         Args:
             case: Its id.
-            variant: As `evenhand.core.variant.identities` names it.
+            variant: As `variant_ids` names it.
             repeat: From 0.
         """
         return next(
