@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -17,6 +17,7 @@ from evenhand.core.plan import Plan, Selection
 from evenhand.core.ranges import BUDGET_USD, CONCURRENCY, REPEATS, ROWS
 from evenhand.engine.door import Settings, settle, waiting
 from evenhand.engine.runner import ShowProgress
+from evenhand.providers.leading import keys_not_needed
 from evenhand.report.run import Run
 
 
@@ -30,6 +31,8 @@ async def run_async(
     strict: bool = False,
     progress: bool | None = None,
     home: Path | None = None,
+    cassette: str | Path | None = None,
+    record: bool = False,
 ) -> Run:
     """Runs eval sets: `run(…)` waits for them, in a script, a notebook cell and inside a running loop too.
 
@@ -46,6 +49,8 @@ async def run_async(
         strict: A trial that expects nothing is an error.
         progress: Whether a line on stderr says how far it is; by default where that is a terminal.
         home: The folder that keeps runs; `.evenhand` beside the first set's file by default.
+        cassette: The file that answers all that is asked, instead of what the sets say. Recorded where it isn't there.
+        record: Cassettes are recorded again.
 
     Returns:
         The run: print it, look at it in a notebook, or take its `rows()`.
@@ -56,7 +61,9 @@ async def run_async(
         NothingSelected: There is nothing to run.
         StoreError: The run cannot be kept.
     """
-    settings = Settings(home, concurrency, cache, max_cost_usd)
+    settings = Settings(home, concurrency, cache, max_cost_usd, record_anew=record)
+    if cassette is not None:
+        settings = replace(settings, cassette=Path(cassette))
     selection = Selection(first=first, repeats=repeats)
     plan = _planned(sets, selection, settings, strict)
     with shown(plan, progress) as show:
@@ -87,7 +94,12 @@ def _planned(
         raise UsageError(f"run: {'; '.join(wrong)}", hint="Write run(evals, others, first=10).")
     # A set that was typed in a notebook or at a prompt has no file: its runs are kept in the current folder.
     file = next((evals.path for evals in sets if evals.path.is_file()), Path.cwd())
-    return plan_of(sets, selection, env=os.environ, source=str(file), strict=strict)
+    env: Mapping[str, str] = os.environ
+    if settings.cassette is not None and settings.cassette.is_file() and not settings.record_anew:
+        env = {**env, **keys_not_needed(env)}
+    return plan_of(
+        sets, selection, env=env, source=str(file), strict=strict, record=settings.record_anew
+    )
 
 
 def _recorded(settings: Settings, selection: Selection, *, strict: bool) -> Settings:

@@ -68,6 +68,12 @@ from evenhand.core.ranges import SHARE
     metavar="required|accepted",
     help="required: no verdict (exit 3) while a judge has no fresh calibration.  [default: as pyproject.toml says]",
 )
+@click.option(
+    "--record",
+    "record_anew",
+    is_flag=True,
+    help="Eval sets: ask, and record their cassettes again.",
+)
 @stop_when_decided
 @replaying_options
 @session_options
@@ -80,6 +86,7 @@ def run(
     at_least: float | None,
     calibrated: str | None,
     stop_when_decided: bool,
+    record_anew: bool,
     **options: Any,
 ) -> int:
     """Run a folder's prompts × models × tests, its eval sets, or its prompt directories.
@@ -100,7 +107,7 @@ def run(
         from evenhand.cli.resume import gone_on, redone
 
         return (redone if retry_errors else gone_on)(resumed or None, session)
-    asked = replace(asked_for(paths, options), at_least=at_least)
+    asked = replace(asked_for(paths, options), at_least=at_least, record_anew=record_anew)
     calibrated = calibrated or project_for(asked.folder).calibrated
     record: dict[str, object] = {"calibrated": calibrated} if calibrated else {}
     if stop_when_decided:

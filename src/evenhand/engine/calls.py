@@ -76,7 +76,7 @@ class CallDesk:
         replaying: bool,
         delay_s: float = 0.0,
         taking: Taking | None = None,
-        replay: Replay | None = None,
+        replays: Mapping[int, Replay] | None = None,
     ) -> None:
         self._journal = journal
         self._cache = cache
@@ -86,8 +86,8 @@ class CallDesk:
         self._replaying = replaying
         self._delay_s = delay_s
         self._taking = taking
-        self._replay = replay
-        self.tools = Tools(journal, replay)
+        self._replays = replays or {}
+        self.tools = Tools(journal, self._replays)
         self._under_way: dict[tuple[str, str], Flight[_Paid]] = {}
         self.counts = CallCounts()
 
@@ -132,12 +132,13 @@ class CallDesk:
             cost_bound_usd=request.cost_bound_usd,
             draw=draw,
         )
-        if self._replay is not None:
-            end = self._replay.answer(trial, start, request)
+        replay = self._replays.get(trial.variant.index)
+        if replay is not None:
+            end = replay.answer(trial, start, request)
             if end is not None:
                 return self._from_recordings(start, provider, end)
-            if not self._replay.asks:
-                raise missed(trial, self._replay.missed(trial, role, start.provider, request))
+            if not replay.asks:
+                raise missed(trial, replay.missed(trial, role, start.provider, request))
         if trial.compared and self._replaying:
             # What is asked of a contest is asked in the name of one of its trials, not always of the same.
             found = self._journal.compared(trial.compared, request.key, nth)
@@ -217,7 +218,7 @@ class CallDesk:
         return reply
 
     async def _free(self, trial: LiveTrial, provider: Provider, request: Request) -> Reply:
-        replay = self._replay
+        replay = self._replays.get(trial.variant.index)
         if replay is not None and not replay.asks and getattr(provider, "remote", False):
             said = f"not recorded: what is sent to {provider.id} never is, and nothing is sent now"
             raise missed(trial, NotRecorded(said, hint="Add --replay-or-ask to send it."))

@@ -13,7 +13,7 @@ What is left is an error that names the nearest recording; or it is asked, where
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from evenhand.core.encoding import decode, digest, encode
 from evenhand.core.errors import NotRecorded, ProviderError
@@ -28,7 +28,7 @@ from evenhand.core.variant import Variant
 from evenhand.engine.nearest import difference, likeness
 from evenhand.store.calls import EndedCall
 from evenhand.store.encoding import written_case
-from evenhand.store.recordings import Recordings, variant_ids
+from evenhand.store.recordings import RecordedFrom, Recordings, variant_ids
 
 if TYPE_CHECKING:
     from evenhand.engine.trial import LiveTrial
@@ -45,6 +45,7 @@ class Replay:
         variants: The plan's variants.
         owned: The places of the recorded trials that the plan has, too. Called when it is first needed.
         asks: What is not recorded is asked.
+        hint: What to do about what is not recorded.
     """
 
     def __init__(
@@ -54,8 +55,10 @@ class Replay:
         owned: Callable[[], Iterable[int]],
         *,
         asks: bool = False,
+        hint: str = "",
     ) -> None:
         self.recordings = recordings
+        self._hint = hint or "Record it anew, or ask for what is missing: --replay-or-ask."
         self.asks = asks
         names = variant_ids(variants)
         self._variants = {one.index: name for one, name in zip(variants, names, strict=True)}
@@ -64,7 +67,7 @@ class Replay:
         self._claims: dict[int, int] = {}
 
     @staticmethod
-    def of(recordings: Recordings, plan: Plan, *, asks: bool = False) -> Replay:
+    def of(recordings: Recordings, plan: Plan, *, asks: bool = False, hint: str = "") -> Replay:
         """Recordings for the trials of this plan."""
         variants = plan.variants
         names = {one.index: name for one, name in zip(variants, variant_ids(variants), strict=True)}
@@ -75,7 +78,7 @@ class Replay:
                 if place is not None:
                     yield place
 
-        return Replay(recordings, variants, owned, asks=asks)
+        return Replay(recordings, variants, owned, asks=asks, hint=hint)
 
     def place(self, trial: LiveTrial) -> int | None:
         """The place of the recorded trial that this one is; None where there is none."""
@@ -113,17 +116,16 @@ class Replay:
         """What to say of a request that nothing was recorded for."""
         source = self.recordings.header.name
         whom = {"judge": "judge ", "setup": "set-up "}.get(role, "") + provider
-        hint = "Record it anew, or ask for what is missing: --replay-or-ask."
         times = len(self.recordings.asked(request_name(request)))
         if times:
             answers = "1 answer" if times == 1 else f"{times:,} answers"
             belong = "it belongs" if times == 1 else "each belongs"
             return NotRecorded(
                 f"{source} has {answers} to this request to {whom}, and {belong} to another trial",
-                hint=hint,
+                hint=self._hint,
             )
         nearest = self._nearest(trial, provider, request)
-        return NotRecorded(f"{source} has no such request to {whom}{nearest}", hint=hint)
+        return NotRecorded(f"{source} has no such request to {whom}{nearest}", hint=self._hint)
 
     def tool(
         self, trial: LiveTrial, name: str, arguments: bytes, key: str, nth: int
@@ -158,7 +160,7 @@ class Replay:
         rest = f": {shown(str(unlike))}" if unlike else ""
         return NotRecorded(
             f"{source} has no such call of the tool {name}{rest}",
-            hint="Record it anew, or run what is missing: --replay-or-ask.",
+            hint=self._hint,
         )
 
     def _own(self, trial: LiveTrial, key: str, nth: int) -> EndedCall | None:
@@ -230,6 +232,28 @@ def _called(recordings: Recordings, call: EndedCall, trial: LiveTrial) -> str:
         return f"call {number} of this case"
     repeat = f", repeat {which.repeat}" if which.repeat else ""
     return f"call {number} of case '{which.case}'{repeat}"
+
+
+def replay_record(headers: Sequence[RecordedFrom], *, asks: bool) -> dict[str, Any]:
+    """What a run's file says of what it replays; empty for nothing.
+
+    Args:
+        headers: Where the recordings come from.
+        asks: What is not recorded is asked.
+    """
+    if not headers:
+        return {}
+    header = headers[0]
+    replay: dict[str, Any] = {
+        "run": header.run,
+        "file": str(header.file),
+        "cassette": header.cassette,
+        "recorded_at": header.recorded_at,
+        "asks": asks,
+    }
+    if headers[1:]:
+        replay["more"] = [str(one.file) for one in headers[1:]]
+    return {"replay": replay}
 
 
 def scrubbed_name(identity: bytes) -> str:

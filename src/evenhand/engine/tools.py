@@ -43,13 +43,13 @@ class Tools:
 
     Args:
         journal: Where they are recorded.
-        replay: What answers them; None where they run.
+        replays: What answers them, by the variant's index; where there is nothing, they run.
     """
 
-    def __init__(self, journal: Journal, replay: Replay | None) -> None:
+    def __init__(self, journal: Journal, replays: Mapping[int, Replay]) -> None:
         self._lock = threading.Lock()
         self._journal = journal
-        self._replay = replay
+        self._replays = replays
 
     def begin(self, trial: LiveTrial, name: str, arguments: Mapping[str, Any]) -> Begun:
         """Looks a call up.
@@ -72,15 +72,16 @@ class Tools:
             ) from None
         key = digest("tool", name, data)
         record = ToolRecord(trial.step.index, name, key, self._nth(trial, key), data, b"null")
-        if self._replay is None:
+        replay = self._replays.get(trial.variant.index)
+        if replay is None:
             return Begun(record, None)
-        known = self._replay.tool(trial, name, data, key, record.nth)
+        known = replay.tool(trial, name, data, key, record.nth)
         if known is not None:
             self._journal.note_tool(
                 replace(record, result=known.result, error=known.error, replayed=True)
             )
-        elif not self._replay.asks:
-            raise missed(trial, self._replay.missed_tool(trial, name, data))
+        elif not replay.asks:
+            raise missed(trial, replay.missed_tool(trial, name, data))
         return Begun(record, known)
 
     def _nth(self, trial: LiveTrial, key: str) -> int:

@@ -23,6 +23,7 @@ class Replayed:
         recorded_at: When that run began, in seconds since 1970.
         asks: What was not recorded was asked.
         regrades: Judges were asked, about the recorded outputs.
+        more: How many further cassettes there are.
     """
 
     run: str
@@ -31,11 +32,15 @@ class Replayed:
     recorded_at: float
     asks: bool
     regrades: bool = False
+    more: int = 0
 
     @property
     def name(self) -> str:
         """What people call it."""
-        return f"cassette {safe(near(self.file))}" if self.cassette else f"run {short_id(self.run)}"
+        if not self.cassette:
+            return f"run {short_id(self.run)}"
+        rest = f" and {self.more:,} more" if self.more else ""
+        return f"cassette {safe(near(self.file))}{rest}"
 
 
 def replayed(meta: RunMeta) -> Replayed | None:
@@ -51,6 +56,7 @@ def replayed(meta: RunMeta) -> Replayed | None:
         float(said.get("recorded_at") or 0.0),
         bool(said.get("asks")),
         bool(said.get("regrades")),
+        len(said.get("more") or ()),
     )
 
 
