@@ -20,6 +20,7 @@ from tests.unit.report.conftest import (
     summaries,
 )
 
+from evenhand.cli.regrade import print_json
 from evenhand.core.encoding import encode
 from evenhand.core.errors import Problem
 from evenhand.core.expect import Trial
@@ -339,6 +340,14 @@ async def test_the_page_on_cassettes_has_every_key_of_the_file(make_run: Make): 
     assert wrong == []
     every = {f"{heading}: {key}" for heading, rows in tables.items() for key in rows}
     assert sorted(every - seen) == []
+
+
+def test_the_page_on_regrading_has_every_key_of_the_document(monkeypatch: pytest.MonkeyPatch):
+    """The two documents in it have pages of their own."""
+    out = io.StringIO()
+    monkeypatch.setattr("sys.stdout", out)
+    print_json({"schema": "evenhand.run/1"}, {"schema": "evenhand.compare/1"})
+    agree("regrade-1.md", [json.loads(out.getvalue())])
 
 
 async def test_the_page_on_gates_has_every_key_of_the_document(

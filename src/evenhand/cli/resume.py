@@ -113,7 +113,12 @@ def gone_on(run: str | None, session: Session, *, anew: bool = False) -> int:
     if not replayed:
         return run_asked(_request(meta, file), settings, file, session)
     with ReplayRequest(str(replayed["file"]), asks=bool(replayed["asks"])).opened() as replay:
-        settings = replace(settings, replay=replay, replay_asks=bool(replayed["asks"]))
+        settings = replace(
+            settings,
+            replay=replay,
+            replay_asks=bool(replayed["asks"]),
+            regrades=bool(replayed.get("regrades")),
+        )
         return run_asked(_request(meta, file), settings, file, session)
 
 

@@ -111,6 +111,8 @@ def _source(settings: Settings, *, offline: bool) -> str:
     """Where replies come from, behind the heading; empty for models."""
     if settings.replay is not None:
         rest = "what is missing is asked" if settings.replay_asks else "nothing is sent"
+        if settings.regrades:
+            return f" · outputs of {safe_text(settings.replay.header.name)}, only judges are asked"
         return f" · replayed from {safe_text(settings.replay.header.name)}, {rest}"
     return SCRIPTED if offline else ""
 

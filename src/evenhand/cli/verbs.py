@@ -41,6 +41,10 @@ _COMMANDS = {
         "evenhand.cli.cassette",
         "Write what a run was answered to a file that `run --replay` takes.",
     ),
+    "regrade": (
+        "evenhand.cli.regrade",
+        "Judge the outputs of a run again, with today's expectations.",
+    ),
     "comment": (
         "evenhand.cli.comment",
         "Write what a gate came to as one comment on a pull request.",

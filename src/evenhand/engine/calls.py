@@ -109,7 +109,7 @@ class CallDesk:
             self._look_back(trial, provider, request)
         self.counts.calls += 1
         if not provider.paid:
-            return await self._free(trial, provider, request)
+            return await self._free(trial, provider, request, role)
         nth = trial.nth(request.key)
         add_asked([(request.key, nth)])
         if self._replaying:
@@ -137,7 +137,11 @@ class CallDesk:
             end = replay.answer(trial, start, request)
             if end is not None:
                 return self._from_recordings(start, provider, end)
-            if not replay.asks:
+            stored = replay.stored(trial, provider, start)
+            if stored is not None:
+                self.counts.cached += 1
+                return stored
+            if not replay.may_ask(role):
                 raise missed(trial, replay.missed(trial, role, start.provider, request))
         if trial.compared and self._replaying:
             # What is asked of a contest is asked in the name of one of its trials, not always of the same.
@@ -217,9 +221,12 @@ class CallDesk:
         self._journal.note(start, _ended(end.body, reply, attempts=0, wasted=0))
         return reply
 
-    async def _free(self, trial: LiveTrial, provider: Provider, request: Request) -> Reply:
+    async def _free(
+        self, trial: LiveTrial, provider: Provider, request: Request, role: CallRole
+    ) -> Reply:
         replay = self._replays.get(trial.variant.index)
-        if replay is not None and not replay.asks and getattr(provider, "remote", False):
+        barred = replay is not None and not replay.may_ask(role)
+        if barred and getattr(provider, "remote", False):
             said = f"not recorded: what is sent to {provider.id} never is, and nothing is sent now"
             raise missed(trial, NotRecorded(said, hint="Add --replay-or-ask to send it."))
         answer = await provider.send(request, self._host)

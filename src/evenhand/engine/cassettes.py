@@ -14,10 +14,11 @@ from pathlib import Path
 
 from evenhand.core.errors import UsageError
 from evenhand.core.plan import CassetteUse, Plan
+from evenhand.engine.regrading import Regrade
 from evenhand.engine.replaying import Replay
 from evenhand.store.cassette import CassetteSource, is_cassette, read_cassette
 from evenhand.store.cassette_making import cassette_of, write_cassette
-from evenhand.store.recordings import RecordedFrom, Recordings
+from evenhand.store.recordings import Recordings
 from evenhand.store.runfile import RunFile
 
 RECORD = "If the change was meant, record the cassette anew: evenhand run --record, or record=True."
@@ -29,12 +30,10 @@ class Cassettes:
 
     Attributes:
         replays: By the variant's index.
-        headers: Where they come from.
         missing: What is to be recorded.
     """
 
     replays: dict[int, Replay] = field(default_factory=dict[int, Replay])
-    headers: list[RecordedFrom] = field(default_factory=list[RecordedFrom])
     missing: list[CassetteUse] = field(default_factory=list[CassetteUse])
 
 
@@ -46,6 +45,7 @@ def recordings_for(
     *,
     asks: bool,
     anew: bool,
+    regrades: bool = False,
 ) -> Iterator[Cassettes]:
     """What answers the calls of a plan.
 
@@ -55,6 +55,7 @@ def recordings_for(
         uses: The plan's cassettes.
         asks: What is not in `given` is asked.
         anew: All cassettes are recorded again.
+        regrades: `given` has outputs, and judges are asked about them.
 
     Raises:
         UsageError: A cassette is damaged, or too old.
@@ -63,16 +64,14 @@ def recordings_for(
     opened: list[Recordings] = []
     try:
         if given is not None:
-            replay = Replay.of(given, plan, asks=asks)
+            replay = Regrade.over(given, plan) if regrades else Replay.of(given, plan, asks=asks)
             found.replays = dict.fromkeys((one.index for one in plan.variants), replay)
-            found.headers.append(given.header)
         for use in uses if given is None else ():
             if anew or not use.path.exists():
                 found.missing.append(use)
                 continue
             recordings = Recordings(CassetteSource.read(use.path))
             opened.append(recordings)
-            found.headers.append(recordings.header)
             replay = Replay.of(recordings, plan, hint=RECORD)
             found.replays |= dict.fromkeys(use.variants, replay)
         yield found

@@ -33,7 +33,7 @@ from evenhand.engine.deciding import Decider
 from evenhand.engine.limits import Limits
 from evenhand.engine.plan_order import Tell
 from evenhand.engine.process import run_in_process
-from evenhand.engine.replaying import Replay, replay_record
+from evenhand.engine.replaying import Replay, record_of
 from evenhand.engine.retry import RetryPolicy
 from evenhand.engine.runner import Ending, Note, Runner, ShowProgress
 from evenhand.engine.strays import strays_told
@@ -44,7 +44,7 @@ from evenhand.store.cache import Cache
 from evenhand.store.catalogue import cache_folder, home_for, new_id, run_folder
 from evenhand.store.journal import Journal
 from evenhand.store.locks import lock_of
-from evenhand.store.recordings import RecordedFrom, Recordings
+from evenhand.store.recordings import Recordings
 from evenhand.store.runfile import RunFile
 
 P = ParamSpec("P")
@@ -78,6 +78,7 @@ class Settings:
         replay_asks: What is not recorded is asked.
         cassette: Answers all calls where the file is there, and is recorded otherwise; None for those of the plan.
         record_anew: Cassettes are recorded again.
+        regrades: `replay` has outputs, and judges are asked about them.
     """
 
     home: Path | None = None
@@ -97,11 +98,12 @@ class Settings:
     replay_asks: bool = False
     cassette: Path | None = None
     record_anew: bool = False
+    regrades: bool = False
 
     @property
     def sends(self) -> bool:
         """Whether anything may be sent."""
-        return self.replay is None or self.replay_asks
+        return self.replay is None or self.replay_asks or self.regrades
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +183,12 @@ async def settle(
         uses = (CassetteUse(settings.cassette, frozenset(one.index for one in plan.variants)),)
     look_at_places(uses)
     with recordings_for(
-        plan, settings.replay, uses, asks=settings.replay_asks, anew=settings.record_anew
+        plan,
+        settings.replay,
+        uses,
+        asks=settings.replay_asks,
+        anew=settings.record_anew,
+        regrades=settings.regrades,
     ) as found:
         finished = await _kept(plan, settings, found, resume, progress, note, resumed, tell)
     if found.missing and finished.ending.status == "finished":
@@ -204,7 +211,7 @@ async def _kept(
     words: list[Word] = []
     aside: Mapping[int, CodeError] = {}
     if resume is None:
-        journal = Journal.create(run_folder(home), _meta(plan, settings, found.headers))
+        journal = Journal.create(run_folder(home), _meta(plan, settings, found.replays))
     else:
         with RunFile.open(resume) as earlier:
             if earlier.meta.fingerprint != plan.fingerprint:
@@ -226,7 +233,7 @@ async def _kept(
         decided = settings.decider.record() if settings.decider is not None else {}
         await journal.finish(ending.status, ending.message, decided)
     # What an earlier run was answered is no evidence of anything new.
-    whole = ending.status == "finished" and not found.headers
+    whole = ending.status == "finished" and not found.replays
     if plan.options.closing is not None and whole:
         await asyncio.to_thread(plan.options.closing, journal.path)
     return Finished(journal.path, ending, tuple(journal.in_doubt()), _told(words))
@@ -407,7 +414,7 @@ def _crumbs(run_file: Path) -> Path:
     return run_file.parent.parent / "locks" / f"{run_file.stem}.running"
 
 
-def _meta(plan: Plan, settings: Settings, headers: Sequence[RecordedFrom]) -> RunMeta:
+def _meta(plan: Plan, settings: Settings, replays: Mapping[int, Replay]) -> RunMeta:
     return RunMeta(
         id=new_id(),
         title=plan.title,
@@ -419,7 +426,7 @@ def _meta(plan: Plan, settings: Settings, headers: Sequence[RecordedFrom]) -> Ru
         variants=tuple(plan.variants),
         created_at=time.time(),
         config=plan.config,
-        settings={**settings.record, **replay_record(headers, asks=settings.replay_asks)},
+        settings={**settings.record, **record_of(replays)},
         pass_rate=plan.options.pass_rate,
         requirements=requirements(plan, settings),
         version=__version__,

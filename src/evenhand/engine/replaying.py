@@ -12,14 +12,14 @@ What is left is an error that names the nearest recording; or it is asked, where
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from evenhand.core.encoding import decode, digest, encode
 from evenhand.core.errors import NotRecorded, ProviderError
-from evenhand.core.message import CallRole
+from evenhand.core.message import CallRole, Reply
 from evenhand.core.plan import Plan
-from evenhand.core.provider import Request
+from evenhand.core.provider import Provider, Request
 from evenhand.core.run import CallEnd, CallStart, ToolRecord
 from evenhand.core.scripted import request_name, without_port
 from evenhand.core.scrubbing import scrubbed
@@ -80,6 +80,11 @@ class Replay:
 
         return Replay(recordings, variants, owned, asks=asks, hint=hint)
 
+    def record(self, others: Sequence[Replay] = ()) -> dict[str, Any]:
+        """What the run's file says of it, and of others for further variants."""
+        headers = [one.recordings.header for one in (self, *others)]
+        return replay_record(headers, asks=self.asks)
+
     def place(self, trial: LiveTrial) -> int | None:
         """The place of the recorded trial that this one is; None where there is none."""
         variant = self._variants.get(trial.variant.index, "")
@@ -109,6 +114,16 @@ class Replay:
             or self._drawn(key, start.draw)
             or self._claimed(trial, key, start)
         )
+
+    def may_ask(self, role: CallRole) -> bool:
+        """Whether what is not recorded, and asked in this role, is asked."""
+        del role
+        return self.asks
+
+    def stored(self, trial: LiveTrial, provider: Provider, start: CallStart) -> Reply | None:
+        """What a trial came to, in the place of a call that was never recorded; None, but where outputs are graded."""
+        del trial, provider, start
+        return None
 
     def missed(
         self, trial: LiveTrial, role: CallRole, provider: str, request: Request
@@ -232,6 +247,12 @@ def _called(recordings: Recordings, call: EndedCall, trial: LiveTrial) -> str:
         return f"call {number} of this case"
     repeat = f", repeat {which.repeat}" if which.repeat else ""
     return f"call {number} of case '{which.case}'{repeat}"
+
+
+def record_of(replays: Mapping[int, Replay]) -> dict[str, Any]:
+    """What a run's file says of what it replays; empty for nothing."""
+    each = list({id(replay): replay for replay in replays.values()}.values())
+    return each[0].record(each[1:]) if each else {}
 
 
 def replay_record(headers: Sequence[RecordedFrom], *, asks: bool) -> dict[str, Any]:

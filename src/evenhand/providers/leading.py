@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 
 from evenhand.providers.catalog import KEYS
 from evenhand.providers.servers import SERVERS
@@ -36,3 +38,16 @@ def leading_to(url: str, key: str) -> dict[str, str]:
 def keys_not_needed(env: Mapping[str, str]) -> dict[str, str]:
     """A key for each vendor that the environment has none for: models and SDKs insist on one that nobody will see."""
     return {name: PLACEHOLDER for name in KEYS.values() if name and not env.get(name)}
+
+
+@contextmanager
+def lent_keys(ids: Iterable[str]) -> Iterator[None]:
+    """Inside, the environment has a key for the vendors of these models, where it has none: they are not asked."""
+    names = {KEYS.get(one.partition(":")[0], "") for one in ids} - {""}
+    lent = {name for name in names if not os.environ.get(name)}
+    os.environ.update(dict.fromkeys(lent, PLACEHOLDER))
+    try:
+        yield
+    finally:
+        for name in lent:
+            os.environ.pop(name, None)

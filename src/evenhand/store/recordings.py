@@ -39,6 +39,7 @@ class RecordedFrom:
         recorded_at: When it was started, in seconds since 1970.
         scripted: Its replies came from a script (`--offline`).
         cassette: The file is a cassette.
+        variants: The run's; none of a cassette.
     """
 
     run: str
@@ -47,6 +48,7 @@ class RecordedFrom:
     recorded_at: float
     scripted: bool = False
     cassette: bool = False
+    variants: tuple[Variant, ...] = ()
 
     @property
     def name(self) -> str:
@@ -110,7 +112,14 @@ class RunSource:
     def __init__(self, path: Path) -> None:
         self._run = RunFile.open(path)
         meta = self._run.meta
-        self.header = RecordedFrom(meta.id, path, meta.title, meta.created_at, is_scripted(meta))
+        self.header = RecordedFrom(
+            meta.id,
+            path,
+            meta.title,
+            meta.created_at,
+            is_scripted(meta),
+            variants=tuple(meta.variants),
+        )
         small = path.stat().st_size <= SMALL
         self._calls = dict(self._run.numbered()) if small else {}
         self._read = functools.lru_cache(TEXTS_AT_HAND)(self._run.call)
