@@ -414,7 +414,7 @@ def _crumbs(run_file: Path) -> Path:
     return run_file.parent.parent / "locks" / f"{run_file.stem}.running"
 
 
-def _meta(plan: Plan, settings: Settings, replays: Mapping[int, Replay]) -> RunMeta:
+def _meta(plan: Plan, settings: Settings, replays: Mapping[int, Replay] | None = None) -> RunMeta:
     return RunMeta(
         id=new_id(),
         title=plan.title,
@@ -426,7 +426,7 @@ def _meta(plan: Plan, settings: Settings, replays: Mapping[int, Replay]) -> RunM
         variants=tuple(plan.variants),
         created_at=time.time(),
         config=plan.config,
-        settings={**settings.record, **record_of(replays)},
+        settings={**settings.record, **record_of(replays or {})},
         pass_rate=plan.options.pass_rate,
         requirements=requirements(plan, settings),
         version=__version__,
