@@ -20,12 +20,14 @@ from tests.unit.report.conftest import (
     summaries,
 )
 
+from evenhand.cli.regrade import print_json
+from evenhand.core.encoding import encode
 from evenhand.core.errors import Problem
 from evenhand.core.expect import Trial
 from evenhand.core.label import NewLabel
 from evenhand.core.plan import CallEstimate
 from evenhand.core.requirement import PASSED, Bound, Requirement
-from evenhand.core.run import CallEnd, CallStart
+from evenhand.core.run import CallEnd, CallStart, ToolRecord
 from evenhand.core.score import Outcome
 from evenhand.core.variant import Variant
 from evenhand.probing.canaries import kept_canaries
@@ -50,6 +52,7 @@ from evenhand.report.selective import selective_verdicts
 from evenhand.report.tried import JudgeTryout, Tried, Tryout, decide
 from evenhand.report.tryout_record import CHOOSING, CONFIRMING, TODAY, TriedItem, TriedJudge
 from evenhand.store import schema
+from evenhand.store.cassette_making import cassette_of
 from evenhand.store.draws import add_draw, add_metric_labels
 from evenhand.store.labels import append_labels
 from evenhand.store.runfile import RunFile
@@ -185,7 +188,10 @@ async def test_the_page_on_runs_has_every_key_of_the_document(make_run: Make):  
         config={"metrics": [{"name": "RR", "best": 1, "counted": True}]},
     )
     with RunFile.open(run.path) as labelled:
-        stopped = await make_run([result(0)], status="decided", decided=DECIDED)
+        replay = {"run": "r", "file": "r.db", "recorded_at": 1.5, "asks": False}
+        stopped = await make_run(
+            [result(0)], status="decided", decided=DECIDED, settings={"replay": replay}
+        )
         ranked = await make_run(_ranked(), SUMMARIES)
         runs = (labelled, batch, stopped, ranked)
         documents = [document_of(one, calls=one is labelled) for one in runs]
@@ -347,6 +353,49 @@ async def test_the_page_on_baselines_has_every_key_of_the_file(make_run: Make): 
     )
     for text, heading in zip(examples, ("The header", "trial"), strict=True):
         assert list(differences(json.loads(text), heading, tables, set(), "example")) == []
+
+
+async def test_the_page_on_cassettes_has_every_key_of_the_file(make_run: Make):  # noqa: F811
+    """Answers as JSON, text and bytes, an error, a secret, a text that is shared, and tools."""
+    long = "All that the shop sells. " * 9
+    asked = [
+        encode({"body": {"prompt": f"{long}"}, "n": i, "s": "password=hunter2x"}) for i in range(4)
+    ]
+    ends = [
+        CallEnd(b'{"a":1}', "provider", 0.1, 1, 1, 0.1, "m"),
+        CallEnd(b"data: x", "provider"),
+        CallEnd(b"\xff", "provider"),
+        CallEnd(b"", "provider", error="bad-request", message="too long"),
+    ]
+    calls = [
+        (CallStart(0, f"k{i}", 0, "subject", "m", identity, None, "0.0"), end)
+        for i, (identity, end) in enumerate(zip(asked, ends, strict=True))
+    ]
+    run = await make_run(
+        [result(0)], calls=calls, settings={"asked": {"offline": True}, "script": "abc"}
+    )
+    arguments = encode({"key": "password=hunter2x"})
+    records = [
+        ToolRecord(0, "look_up", "a", 0, arguments, b"[1]"),
+        ToolRecord(0, "look_up", "a", 1, arguments, b"null", encode({"type": "E", "module": "m"})),
+    ]
+    run.tools = lambda: iter(records)
+    tables, seen = shapes("cassette-1.md"), set[str]()
+    head, *rows = (json.loads(line) for line in cassette_of(run, max_age_s=9)[0].splitlines())
+    wrong = list(differences(head, "The header", tables, seen, "header"))
+    for row in rows:
+        wrong += differences(row, row["kind"], tables, seen, row["kind"])
+    assert wrong == []
+    every = {f"{heading}: {key}" for heading, rows in tables.items() for key in rows}
+    assert sorted(every - seen) == []
+
+
+def test_the_page_on_regrading_has_every_key_of_the_document(monkeypatch: pytest.MonkeyPatch):
+    """The two documents in it have pages of their own."""
+    out = io.StringIO()
+    monkeypatch.setattr("sys.stdout", out)
+    print_json({"schema": "evenhand.run/1"}, {"schema": "evenhand.compare/1"})
+    agree("regrade-1.md", [json.loads(out.getvalue())])
 
 
 async def test_the_page_on_gates_has_every_key_of_the_document(

@@ -244,7 +244,7 @@ export interface Call {
   /** The answer as it came: text. */
   readonly response: string;
   /** provider, cache or journal; null: in flight, or in doubt after a kill. */
-  readonly origin: "provider" | "cache" | "journal" | null;
+  readonly origin: "provider" | "cache" | "journal" | "replay" | null;
   readonly latency_s: number | null;
   readonly tokens_in: number | null;
   readonly tokens_out: number | null;

@@ -14,6 +14,7 @@ const ORIGINS = {
   provider: ["provider", "asked of the provider, and paid for"],
   cache: ["cache", "from the cache of replies: nothing was sent"],
   journal: ["journal", "answered before this run was resumed: nothing was sent again"],
+  replay: ["replay", "recorded by the run or the cassette that this one replays: nothing was sent"],
 } as const;
 
 /** `all` counts those, too, that the journal does not have: of a run that was settled elsewhere, and what costs nothing. */

@@ -78,6 +78,8 @@ class EvalSet:
             function that gives them for each case. Their outcomes join those of the evals; who loses fails.
         files: The folder that `file` reads from; `files` beside the set's own file by default.
         gate: What `evenhand gate` compares the set with, and how much worse it accepts.
+        cassette: The file that answers all that the set's trials ask, relative to the set's own file. The first run
+            records it; `evenhand run --record` does so again.
     """
 
     def __init__(
@@ -95,6 +97,7 @@ class EvalSet:
         compare: Sequence[Referee] | Callable[[Case], Sequence[Referee]] = (),
         files: str | Path | None = None,
         gate: GateTerms | None = None,
+        cassette: str | Path | None = None,
     ) -> None:
         wrong: list[str] = []
         if not name.strip() or "\n" in name:
@@ -148,6 +151,7 @@ class EvalSet:
         self.fixtures: dict[str, Callable[..., Any]] = {}
         self.doubles: list[Problem] = []
         self.files = Path(files) if files else self.path.parent / "files"
+        self.cassette = self.path.parent / cassette if cassette else None
         self.gate = gate and gate.within(self.path.parent)
 
     @overload

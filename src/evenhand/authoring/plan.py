@@ -28,6 +28,7 @@ from evenhand.core.errors import (
 )
 from evenhand.core.expect import share_passed
 from evenhand.core.plan import (
+    CassetteUse,
     Plan,
     Row,
     RunOptions,
@@ -41,6 +42,7 @@ from evenhand.core.requirement import PASSED, Bound, Requirement
 from evenhand.core.score import Outcome, Verdict
 from evenhand.core.variant import Variant
 from evenhand.documents.project import Project
+from evenhand.providers.leading import keys_not_needed
 
 LIMIT_S = 600.0
 """For one eval or fixture, where nobody says otherwise: it may ask models many times."""
@@ -206,6 +208,7 @@ def plan_of(
     strict: bool = False,
     model: str = "",
     broken: list[Problem] | None = None,
+    record: bool = False,
 ) -> Plan:
     """The plan of these sets.
 
@@ -217,6 +220,7 @@ def plan_of(
         lines: Of a file that has lines here, by path and number: only evals that one of them stands in.
         strict: A trial that expects nothing is an error.
         model: Take this one instead of all models that the sets name; empty for those.
+        record: Cassettes are recorded again, so models are asked.
         broken: Where to put what is wrong, to go on without the sets that it is wrong with. There may be some already.
 
     Raises:
@@ -232,7 +236,8 @@ def plan_of(
     taken: dict[str, Eval] = {}
     for evals in dict.fromkeys(sets):
         chosen = [e for e in evals.evals if wanted(e, evals, names, tag, lines)]
-        models = EvalSetRoster(evals, env)
+        replayed = not record and evals.cassette is not None and evals.cassette.is_file()
+        models = EvalSetRoster(evals, {**env, **keys_not_needed(env)} if replayed else env)
         known = foreseen(evals, models, chosen)
         wrong = [*known.whole, *_taken(evals, taken)]
         wrong += models.problems if chosen else []
@@ -269,6 +274,7 @@ def plan_of(
             planned.append(PlannedSet(evals, made, cases, models, repeats, strict))
     if problems and broken is None:
         raise ConfigError(problems)
+    whole = selection.as_list()[:8] == Selection().as_list()[:8] and not model
     names_of_sets = "".join(one.evals.name for one in planned)
     files = _OwnFiles(planned)
     plan = Plan(
@@ -277,7 +283,7 @@ def plan_of(
         lambda: _fingerprint(planned, files, selection),
         lambda: _record(planned, files),
         source,
-        _options((models.project for _, _, models in ready), planned),
+        _options((models.project for _, _, models in ready), planned, whole=whole),
         broken=sorted(problems),
     )
     if not plan.size:
@@ -291,7 +297,22 @@ def plan_of(
     return plan
 
 
-def _options(projects: Iterable[Project], sets: Sequence[PlannedSet]) -> RunOptions:
+def _cassettes(sets: Sequence[PlannedSet], *, whole: bool) -> Iterator[CassetteUse]:
+    """The cassettes of the sets; several sets may share one."""
+    by_path: dict[Path, list[PlannedSet]] = {}
+    for one in sets:
+        if one.evals.cassette is not None:
+            by_path.setdefault(one.evals.cassette, []).append(one)
+    for path, those in by_path.items():
+        indexes = {eval_variant.variant.index for one in those for eval_variant in one.variants}
+        every = all(
+            {eval_variant.body.eval for eval_variant in one.variants} == set(one.evals.evals)
+            for one in those
+        )
+        yield CassetteUse(path, frozenset(indexes), whole and every)
+
+
+def _options(projects: Iterable[Project], sets: Sequence[PlannedSet], *, whole: bool) -> RunOptions:
     """How sets want to be run: as their projects say, the first that does; and what they have to reach."""
     settings = list(projects)
     limits = [one.time_limit_s for one in settings if one.time_limit_s is not None]
@@ -301,6 +322,7 @@ def _options(projects: Iterable[Project], sets: Sequence[PlannedSet]) -> RunOpti
         retries=retries[0] if retries else None,
         requirements=tuple(_requirements(sets)),
         gates=tuple(one.evals.gate for one in sets if one.evals.gate is not None),
+        cassettes=tuple(_cassettes(sets, whole=whole)),
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +18,7 @@ from evenhand.core.ranges import BUDGET_USD, CONCURRENCY, REPEATS, ROWS
 from evenhand.documents.project import CALIBRATED, Calibrated, calibrated_for
 from evenhand.engine.door import Settings, settle, waiting
 from evenhand.engine.runner import ShowProgress
+from evenhand.providers.leading import keys_not_needed
 from evenhand.report.run import Run
 
 
@@ -32,6 +33,8 @@ async def run_async(
     progress: bool | None = None,
     home: Path | None = None,
     calibrated: Calibrated | None = None,
+    cassette: str | Path | None = None,
+    record: bool = False,
 ) -> Run:
     """Runs eval sets: `run(…)` waits for them, in a script, a notebook cell and inside a running loop too.
 
@@ -50,6 +53,8 @@ async def run_async(
         home: The folder that keeps runs; `.evenhand` beside the first set's file by default.
         calibrated: `required`: the run has no verdict while a judge has no calibration that holds. `accepted`: it may
             have one. By default as pyproject.toml says, of the sets' folders.
+        cassette: The file that answers all that is asked, instead of what the sets say. Recorded where it isn't there.
+        record: Cassettes are recorded again.
 
     Returns:
         The run: print it, look at it in a notebook, or take its `rows()`.
@@ -60,7 +65,9 @@ async def run_async(
         NothingSelected: There is nothing to run.
         StoreError: The run cannot be kept.
     """
-    settings = Settings(home, concurrency, cache, max_cost_usd)
+    settings = Settings(home, concurrency, cache, max_cost_usd, record_anew=record)
+    if cassette is not None:
+        settings = replace(settings, cassette=Path(cassette))
     selection = Selection(first=first, repeats=repeats)
     plan = _planned(sets, selection, settings, strict, calibrated)
     wanted = calibrated or calibrated_for(map(_folder, sets))
@@ -99,7 +106,12 @@ def _planned(
         raise UsageError(f"run: {'; '.join(wrong)}", hint="Write run(evals, others, first=10).")
     # A set that was typed in a notebook or at a prompt has no file: its runs are kept in the current folder.
     file = next((evals.path for evals in sets if evals.path.is_file()), Path.cwd())
-    return plan_of(sets, selection, env=os.environ, source=str(file), strict=strict)
+    env: Mapping[str, str] = os.environ
+    if settings.cassette is not None and settings.cassette.is_file() and not settings.record_anew:
+        env = {**env, **keys_not_needed(env)}
+    return plan_of(
+        sets, selection, env=env, source=str(file), strict=strict, record=settings.record_anew
+    )
 
 
 def _folder(evals: EvalSet) -> Path:

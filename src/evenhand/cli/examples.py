@@ -69,6 +69,14 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "evenhand baseline latest --to evals/baseline.evn",
         "evenhand baseline 01M7YPHZRR --to baseline.evn --outputs",
     ),
+    "cassette": (
+        "evenhand cassette latest --to evals/shop.cassette",
+        "evenhand cassette --to c.cassette --max-age 30d",
+    ),
+    "regrade": (
+        "evenhand regrade latest --with evals",
+        "evenhand regrade 01M7YPHZRR --with . --max-cost 1",
+    ),
     "gate": (
         "evenhand gate --baseline evals/baseline.evn --margin .03",
         "evenhand gate my-evals --metric passed --json",

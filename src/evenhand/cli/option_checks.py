@@ -11,12 +11,14 @@ CONFIGS, PROMPTS, EVALS = "promptfoo configs", "prompt directories", "eval sets"
 _IN_EVAL_YML = "Models, judges and cases are named in eval.yml and meta.yml."
 _ENVIRONMENT = "Set the variables before: `set -a; . FILE`."
 _NOT_SLOWER = "For fewer calls at a time, use --concurrency."
+_RECORD = "`evenhand cassette RUN --to FILE` makes a cassette of a run."
 _INSTEAD = {
     CONFIGS: {
         "-k": "Use --filter.",
         "--tag TAG": "Use --filter-metadata.",
         "--case": "Use --filter-pattern.",
         "--model": "Use --providers.",
+        "--record": _RECORD,
     },
     PROMPTS: {
         "-k": "Use --filter.",
@@ -35,6 +37,7 @@ _INSTEAD = {
         "--env-file": _ENVIRONMENT,
         "--strict-prompts": "",
         "--model": _IN_EVAL_YML,
+        "--record": _RECORD,
         "--at-least": "Write pass_rate: below defaults: in eval.yml; evidence goes by it.",
     },
     EVALS: {

@@ -13,7 +13,7 @@ import click
 from evenhand.cli.completing import complete_runs
 from evenhand.cli.numbers import Number
 from evenhand.cli.session import Session, spending_options
-from evenhand.cli.settling import safe_text, settle
+from evenhand.cli.settling import SCRIPTED, safe_text, settle
 from evenhand.cli.streams import printing, tell
 from evenhand.core.ranges import SHARE, Range
 from evenhand.report.probe_kinds import WORDS
@@ -203,7 +203,7 @@ def _probed(
             replace(settings, free=request.offline),
             file,
             session,
-            replayed=request.offline,
+            source=SCRIPTED if request.offline else "",
         )
     code = _report(finished.path, request.at_most, as_json=session.as_json)
     ending = finished.ending

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +10,7 @@ import click
 
 from evenhand.cli.completing import complete_runs
 from evenhand.cli.grouped import GroupedCommand
+from evenhand.cli.replaying import ReplayRequest
 from evenhand.cli.session import Session, exit_code, session_options
 from evenhand.cli.settling import Request, run_asked, safe_text
 from evenhand.cli.streams import tell
@@ -107,7 +109,17 @@ def gone_on(run: str | None, session: Session, *, anew: bool = False) -> int:
         anew=anew,
         record=record,
     )
-    return run_asked(_request(meta, file), settings, file, session)
+    replayed = record.get("replay")
+    if not replayed:
+        return run_asked(_request(meta, file), settings, file, session)
+    with ReplayRequest(str(replayed["file"]), asks=bool(replayed["asks"])).opened() as replay:
+        settings = replace(
+            settings,
+            replay=replay,
+            replay_asks=bool(replayed["asks"]),
+            regrades=bool(replayed.get("regrades")),
+        )
+        return run_asked(_request(meta, file), settings, file, session)
 
 
 def _request(meta: RunMeta, file: Path) -> Request:

@@ -13,6 +13,7 @@ import click
 from evenhand.cli.completing import complete_paths
 from evenhand.cli.grouped import GroupedCommand
 from evenhand.cli.numbers import Number
+from evenhand.cli.replaying import ReplayRequest, replaying_options, with_replay
 from evenhand.cli.selecting import answering, asked_for, selecting, stop_when_decided
 from evenhand.cli.session import Session, session_options, settings_for
 from evenhand.cli.settling import run_asked, safe_text
@@ -67,7 +68,14 @@ from evenhand.core.ranges import SHARE
     metavar="required|accepted",
     help="required: no verdict (exit 3) while a judge has no fresh calibration.  [default: as pyproject.toml says]",
 )
+@click.option(
+    "--record",
+    "record_anew",
+    is_flag=True,
+    help="Eval sets: ask, and record their cassettes again.",
+)
 @stop_when_decided
+@replaying_options
 @session_options
 def run(
     paths: tuple[str, ...],
@@ -78,6 +86,7 @@ def run(
     at_least: float | None,
     calibrated: str | None,
     stop_when_decided: bool,
+    record_anew: bool,
     **options: Any,
 ) -> int:
     """Run a folder's prompts × models × tests, its eval sets, or its prompt directories.
@@ -93,17 +102,23 @@ def run(
     from evenhand.documents.project import project_for
 
     session = Session.of(options)
+    request = ReplayRequest.of(options)
     if retry_errors or resumed:
         from evenhand.cli.resume import gone_on, redone
 
         return (redone if retry_errors else gone_on)(resumed or None, session)
-    asked = replace(asked_for(paths, options), at_least=at_least)
+    asked = replace(asked_for(paths, options), at_least=at_least, record_anew=record_anew)
     calibrated = calibrated or project_for(asked.folder).calibrated
     record: dict[str, object] = {"calibrated": calibrated} if calibrated else {}
     if stop_when_decided:
         record["stop_when_decided"] = asked.selection.seed
-    with _home(no_write) as home:
+    with _home(no_write) as home, contextlib.ExitStack() as opened:
+        replay = opened.enter_context(request.opened()) if request else None
+        if replay is not None and request is not None:
+            asked = with_replay(asked, replay.header, asks=request.asks)
         settings = settings_for(asked, session, home, **record)
+        if replay is not None and request is not None:
+            settings = replace(settings, replay=replay, replay_asks=request.asks)
         try:
             return run_asked(asked, settings, None, session)
         except NothingSelected as error:

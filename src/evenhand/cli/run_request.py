@@ -76,6 +76,7 @@ class Asked:
         at_least: The share of trials that has to pass in each variant; None for what the files say.
         model: Of eval sets, take this one instead of all models that they name; empty for those.
         definitions: Whose definitions of RAG metrics; empty for ours.
+        record_anew: Of eval sets, record their cassettes again.
     """
 
     paths: tuple[str, ...]
@@ -91,6 +92,7 @@ class Asked:
     definitions: str = ""
     at_least: float | None = None
     model: str = ""
+    record_anew: bool = False
 
     @staticmethod
     def again(record: Mapping[str, Any], written_by: str) -> Asked:
@@ -190,6 +192,7 @@ class Asked:
             "--env-file": over.env_files,
             "--strict-prompts": self.strict_prompts,
             "--model": self.model,
+            "--record": self.record_anew,
             "--at-least": self.at_least is not None,
         }
 
@@ -210,6 +213,7 @@ class Asked:
             strict=self.strict,
             model=self.model,
             broken=discovered.problems,
+            record=self.record_anew,
         )
 
     def _configs(self, selection: Selection, *, prepare: bool) -> Plan:

@@ -153,6 +153,7 @@ def settings_for(
         time_limit_s=session.time_limit,
         retries=session.retries,
         at_least=asked.at_least,
+        record_anew=asked.record_anew,
         record={
             "asked": asked.record(),
             "concurrency": session.concurrency,

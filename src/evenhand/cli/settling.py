@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TextIO
 
 from evenhand.cli.exits import USAGE, failed_code
+from evenhand.cli.replaying import nothing_sent
 from evenhand.cli.session import Session, exit_code
 from evenhand.cli.streams import set_apart, tell
 from evenhand.scorers.rag.definitions import OURS, using_definitions
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
     from evenhand.engine.door import Finished, Settings
     from evenhand.report.progress import Progress
     from evenhand.store.runfile import RunFile
+
+
+SCRIPTED = " · replies replayed, no key needed"
 
 
 class Request(Protocol):
@@ -82,9 +86,13 @@ def settled(
     from evenhand.providers.http import prepare
 
     failed_code(os.environ)  # one that is none is said before anything is paid for
-    if not asked.offline:
+    offline = contextlib.nullcontext()
+    if not settings.sends:
+        offline = nothing_sent(settings)
+    elif asked.offline:
+        offline = offline_answers(asked.folder)
+    else:
         prepare()
-    offline = offline_answers(asked.folder) if asked.offline else contextlib.nullcontext()
     with own_process(), offline, using_definitions(asked.definitions or OURS):
         plan = asked.plan()
         if prepared is not None:
@@ -98,7 +106,18 @@ def settled(
         for problem in plan.broken:
             tell(safe_text(str(problem)))
         settings = replace(settings, free=asked.offline)
-        return settle(plan, settings, file, session, replayed=asked.offline), plan
+        source = _source(settings, offline=asked.offline)
+        return settle(plan, settings, file, session, source=source), plan
+
+
+def _source(settings: Settings, *, offline: bool) -> str:
+    """Where replies come from, behind the heading; empty for models."""
+    if settings.replay is not None:
+        rest = "what is missing is asked" if settings.replay_asks else "nothing is sent"
+        if settings.regrades:
+            return f" · outputs of {safe_text(settings.replay.header.name)}, only judges are asked"
+        return f" · replayed from {safe_text(settings.replay.header.name)}, {rest}"
+    return SCRIPTED if offline else ""
 
 
 def _with_decider(plan: Plan, settings: Settings) -> Settings:
@@ -141,13 +160,13 @@ def safe_text(text: str) -> str:
 
 
 def settle(
-    plan: Plan, settings: Settings, file: Path | None, session: Session, *, replayed: bool
+    plan: Plan, settings: Settings, file: Path | None, session: Session, *, source: str
 ) -> Finished:
     """Runs a plan, with its progress on stderr.
 
     Args:
         file: The run to go on with; None for a new one.
-        replayed: Whether replies come from a script.
+        source: Where replies come from, behind the heading; empty for models.
     """
     from evenhand.engine import door
     from evenhand.report.heading import heading, problem_lines
@@ -156,7 +175,7 @@ def settle(
         tell(line)
     progress = _progress(not session.no_progress)
     if progress is not None:
-        progress.start(heading(plan) + (" · replies replayed, no key needed" if replayed else ""))
+        progress.start(heading(plan) + source)
     try:
         with set_apart() as stdout:
             out = sys.stderr if session.as_json else stdout

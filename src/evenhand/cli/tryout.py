@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from evenhand.cli.session import Session
-from evenhand.cli.settling import safe_text, settle
+from evenhand.cli.settling import SCRIPTED, safe_text, settle
 from evenhand.cli.streams import printing, tell
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def _tried(
             replace(settings, free=request.offline),
             file,
             session,
-            replayed=request.offline,
+            source=SCRIPTED if request.offline else "",
         )
     code = _report(finished.path, as_json=session.as_json)
     ending = finished.ending

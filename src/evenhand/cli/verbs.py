@@ -37,6 +37,14 @@ _COMMANDS = {
     ),
     "baseline": ("evenhand.cli.baseline", "Write a run as a baseline that `gate` compares with."),
     "gate": ("evenhand.cli.gate", "Run, and say whether it became worse than a baseline."),
+    "cassette": (
+        "evenhand.cli.cassette",
+        "Write what a run was answered to a file that `run --replay` takes.",
+    ),
+    "regrade": (
+        "evenhand.cli.regrade",
+        "Judge the outputs of a run again, with today's expectations.",
+    ),
     "comment": (
         "evenhand.cli.comment",
         "Write what a gate came to as one comment on a pull request.",

@@ -15,6 +15,7 @@
     │   ├── ConnectionFailed    refused, reset, cut off, name not found           retried
     │   ├── TimedOut            no answer in time                                 retried
     │   ├── BadReply            an answer that is not what the API promises       retried
+    │   ├── NotRecorded         a replayed run has no answer to this request      not retried
     │   └── BadRequest          the vendor will not take this request             not retried
     │       └── NoOutput        your function or web service answered without an output
     ├── TemplateError           a template cannot be read, or cannot be filled in
@@ -211,6 +212,12 @@ class BadReply(ProviderError):
 
     slug = "bad-reply"
     retryable = True
+
+
+class NotRecorded(ProviderError):
+    """Nothing is sent while a run is replayed, and it has no answer to this request."""
+
+    slug = "not-recorded"
 
 
 class BadRequest(ProviderError):

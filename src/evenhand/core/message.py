@@ -15,8 +15,8 @@ Task = Literal["generate", "embed", "classify", "moderate"]
 CHATS: frozenset[Task] = frozenset({"generate"})
 """The tasks of a model that answers prompts and does nothing else."""
 
-Origin = Literal["provider", "cache", "journal"]
-"""Where a reply came from: paid for now, found in the cache, or recorded earlier in this run."""
+Origin = Literal["provider", "cache", "journal", "replay"]
+"""Where a reply is from: paid for now, found in the cache, recorded earlier in this run, or by one that is replayed."""
 
 
 @dataclass(frozen=True, slots=True)

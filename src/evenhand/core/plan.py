@@ -93,6 +93,21 @@ CALL_LIMIT_S = 60.0
 
 
 @dataclass(frozen=True, slots=True)
+class CassetteUse:
+    """A cassette of a plan: replayed where the file is there, and otherwise recorded.
+
+    Attributes:
+        path: The file.
+        variants: The indexes of the variants that it belongs to.
+        whole: All of what it is for is run; only then is it recorded.
+    """
+
+    path: Path
+    variants: frozenset[int]
+    whole: bool = True
+
+
+@dataclass(frozen=True, slots=True)
 class RunOptions:
     """How a plan wants to be run, where the command line says nothing else.
 
@@ -112,6 +127,7 @@ class RunOptions:
         outputs: Files to which the results are written at the end.
         some_alone: Some steps say `alone`. The plan is walked for them first.
         gates: What a gate goes by, in the words of each eval set or config that says so.
+        cassettes: What answers the calls of some variants.
     """
 
     concurrency: int | None = None
@@ -128,6 +144,7 @@ class RunOptions:
     outputs: tuple[str, ...] = ()
     some_alone: bool = False
     gates: tuple[GateTerms, ...] = ()
+    cassettes: tuple[CassetteUse, ...] = ()
 
 
 MOST_TRIALS = 10_000_000

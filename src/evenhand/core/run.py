@@ -124,6 +124,31 @@ class CallRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class ToolRecord:
+    """A recorded call of a tool of the application under test.
+
+    Attributes:
+        trial: The trial's place in the plan.
+        name: What the tool is called.
+        key: A hash of the name and the arguments.
+        nth: Its number among the identical calls of the trial, from 0.
+        arguments: By name, as canonical JSON.
+        result: What it returned, as JSON; `null` where it raised.
+        error: What it raised, as JSON: `type`, `module` and `args`; empty for nothing.
+        replayed: It was not run: the result is a recording.
+    """
+
+    trial: int
+    name: str
+    key: str
+    nth: int
+    arguments: bytes
+    result: bytes
+    error: bytes = b""
+    replayed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class TrialError:
     """Why a trial has no verdict."""
 

@@ -40,6 +40,11 @@ def without_address(identity: bytes) -> bytes:
     return identity.replace(address.encode(), _SCRIPTED) if address else identity
 
 
+def without_port(identity: bytes) -> bytes:
+    """The identity of a request that a script answered in some run, without the address that the script had."""
+    return _ANY_PORT.sub(_SCRIPTED, identity)
+
+
 def journaled_name(key: str, identity: bytes, *, scripted: bool) -> str:
     """The hash of a request that a run's journal has; see `request_name`."""
-    return digest(_ANY_PORT.sub(_SCRIPTED, identity)) if scripted else key
+    return digest(without_port(identity)) if scripted else key

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+
+from evenhand.core.encoding import encode
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,3 +36,25 @@ class Variant:
 
     def __str__(self) -> str:
         return " · ".join(part for part in (self.prompt, self.model) if part)
+
+
+def identities(variants: Sequence[Variant]) -> list[str]:
+    """A text for each variant that says which it is, whatever its place: its eval, prompt, model and axes, as JSON.
+
+    Where several are alike, those after the first have their number behind it. Empty for no variants.
+    """
+    seen: Counter[str] = Counter()
+    texts: list[str] = []
+    for one in variants:
+        text = encode([one.eval, one.prompt, one.model, _axes(one)]).decode("utf-8", "replace")
+        seen[text] += 1
+        texts.append(text if seen[text] == 1 else f"{text} #{seen[text]}")
+    return texts
+
+
+def _axes(variant: Variant) -> Any:
+    try:
+        encode(variant.axes)
+    except (TypeError, ValueError):
+        return {str(name): str(value) for name, value in variant.axes.items()}
+    return variant.axes

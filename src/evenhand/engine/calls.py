@@ -5,11 +5,13 @@ How this works: a call is answered by the first of these that can.
 1. The journal, when this run is being resumed: a reply received before the interruption is read again by the very code
    that read it the first time, found by (trial, request, n-th identical request in that trial). It answers for trials
    that had a verdict and are settled again, too, and for a contest under whichever of its trials it was asked.
-2. The cache, across runs, by (request, draw). The draw says which of several answers to the same request is meant:
+2. The recordings of an earlier run or a cassette, where the run replays them (see `replaying`). What they do not have
+   is an error, unless it may be asked.
+3. The cache, across runs, by (request, draw). The draw says which of several answers to the same request is meant:
    repeat 0 and repeat 1 are two draws, and so are the first and second identical request of one trial. What is sampled
    (no temperature 0, no seed) is never shared between cases. Of an embedding and its like there is one draw only.
-3. A call under way for the same (request, draw): whoever comes second waits for it.
-4. The provider. The worst price is reserved from the budget; the account lets the call through; the intent is made
+4. A call under way for the same (request, draw): whoever comes second waits for it.
+5. The provider. The worst price is reserved from the budget; the account lets the call through; the intent is made
    durable; the request is sent, again if need be; the reply is made durable; only then does anybody see it.
 
 A call that is under way goes on when the one who waits for it is cancelled and somebody else still waits.
@@ -22,7 +24,13 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from evenhand.core.errors import BadRequest, BudgetStop, EvenhandError, ProviderError
+from evenhand.core.errors import (
+    BadRequest,
+    BudgetStop,
+    EvenhandError,
+    NotRecorded,
+    ProviderError,
+)
 from evenhand.core.message import CallRole, Origin, Prompt, Reply, Task
 from evenhand.core.provider import Answer, Host, Provider, Request
 from evenhand.core.run import CUT_OFF, EMPTY, CallEnd, CallStart
@@ -33,7 +41,9 @@ from evenhand.engine.call_context import add_asked
 from evenhand.engine.flight import Flight
 from evenhand.engine.limits import Account, Limits
 from evenhand.engine.pace import Permit
+from evenhand.engine.replaying import Replay, recorded_error
 from evenhand.engine.taking import Taken, Taking, checks_of
+from evenhand.engine.tools import Tools, missed
 from evenhand.engine.trial import LiveTrial
 from evenhand.store.cache import Cache
 from evenhand.store.journal import Journal
@@ -66,6 +76,7 @@ class CallDesk:
         replaying: bool,
         delay_s: float = 0.0,
         taking: Taking | None = None,
+        replays: Mapping[int, Replay] | None = None,
     ) -> None:
         self._journal = journal
         self._cache = cache
@@ -75,6 +86,8 @@ class CallDesk:
         self._replaying = replaying
         self._delay_s = delay_s
         self._taking = taking
+        self._replays = replays or {}
+        self.tools = Tools(journal, self._replays)
         self._under_way: dict[tuple[str, str], Flight[_Paid]] = {}
         self.counts = CallCounts()
 
@@ -85,6 +98,7 @@ class CallDesk:
 
         Raises:
             ProviderError: There is none, after all the attempts that made sense.
+            NotRecorded: The run replays another one that has none, and nothing may be asked.
             BudgetStop: It could cost more than the run may still spend.
             StoreError: It could not be recorded, so it was not sent.
         """
@@ -95,14 +109,15 @@ class CallDesk:
             self._look_back(trial, provider, request)
         self.counts.calls += 1
         if not provider.paid:
-            return await self._free(provider, request)
+            return await self._free(trial, provider, request, role)
         nth = trial.nth(request.key)
         add_asked([(request.key, nth)])
         if self._replaying:
             recorded = self._journal.recorded(trial.step.index, request.key, nth)
             if recorded is not None:
                 paid = recorded.origin == "provider"  # by this trial: its cost is the trial's
-                return self._replayed(provider, recorded, "journal" if paid else "cache")
+                origin = "journal" if paid else recorded.origin
+                return self._replayed(provider, recorded, origin)
         # What is measured rather than said is the same every time: there is but one draw of it.
         draw = f"{trial.repeat}.{nth}" if prompt.task == "generate" else "0.0"
         if not request.deterministic:
@@ -117,6 +132,17 @@ class CallDesk:
             cost_bound_usd=request.cost_bound_usd,
             draw=draw,
         )
+        replay = self._replays.get(trial.variant.index)
+        if replay is not None:
+            end = replay.answer(trial, start, request)
+            if end is not None:
+                return self._from_recordings(start, provider, end)
+            stored = replay.stored(trial, provider, start)
+            if stored is not None:
+                self.counts.cached += 1
+                return stored
+            if not replay.may_ask(role):
+                raise missed(trial, replay.missed(trial, role, start.provider, request))
         if trial.compared and self._replaying:
             # What is asked of a contest is asked in the name of one of its trials, not always of the same.
             found = self._journal.compared(trial.compared, request.key, nth)
@@ -186,7 +212,23 @@ class CallDesk:
         reply = provider.reply(known.without(end.body))
         return replace(reply, latency_s=end.latency_s, origin=origin, attempts=0)
 
-    async def _free(self, provider: Provider, request: Request) -> Reply:
+    def _from_recordings(self, start: CallStart, provider: Provider, end: CallEnd) -> Reply:
+        """What was answered when it was recorded: a reply, or an error once more."""
+        if end.error:
+            self._journal.note(start, replace(end, origin="replay", attempts=0, wasted=0))
+            raise recorded_error(end)
+        reply = self._replayed(provider, end, "replay")
+        self._journal.note(start, _ended(end.body, reply, attempts=0, wasted=0))
+        return reply
+
+    async def _free(
+        self, trial: LiveTrial, provider: Provider, request: Request, role: CallRole
+    ) -> Reply:
+        replay = self._replays.get(trial.variant.index)
+        barred = replay is not None and not replay.may_ask(role)
+        if barred and getattr(provider, "remote", False):
+            said = f"not recorded: what is sent to {provider.id} never is, and nothing is sent now"
+            raise missed(trial, NotRecorded(said, hint="Add --replay-or-ask to send it."))
         answer = await provider.send(request, self._host)
         reply = provider.reply(known.without(answer.body))
         return replace(reply, latency_s=answer.latency_s)

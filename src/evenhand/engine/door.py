@@ -20,18 +20,20 @@ from typing import Any, ParamSpec, TypeVar, cast
 from evenhand import __version__
 from evenhand.core.errors import CodeError, UsageError
 from evenhand.core.message import Prompt
-from evenhand.core.plan import Plan, look_at_size
+from evenhand.core.plan import CassetteUse, Plan, look_at_size
 from evenhand.core.ranges import BUDGET_USD, CONCURRENCY, RETRIES, SECONDS, SHARE
 from evenhand.core.requirement import PASSED, Bound, Requirement
 from evenhand.core.run import CallRecord, RunMeta
 from evenhand.engine.breadcrumbs import Word, last_words, to_set_aside
 from evenhand.engine.budget import UNPRICED, Budget, unpriced
 from evenhand.engine.calls import CallDesk
+from evenhand.engine.cassettes import Cassettes, look_at_places, record_cassettes, recordings_for
 from evenhand.engine.code import CodeHost
 from evenhand.engine.deciding import Decider
 from evenhand.engine.limits import Limits
 from evenhand.engine.plan_order import Tell
 from evenhand.engine.process import run_in_process
+from evenhand.engine.replaying import Replay, record_of
 from evenhand.engine.retry import RetryPolicy
 from evenhand.engine.runner import Ending, Note, Runner, ShowProgress
 from evenhand.engine.strays import strays_told
@@ -42,6 +44,7 @@ from evenhand.store.cache import Cache
 from evenhand.store.catalogue import cache_folder, home_for, new_id, run_folder
 from evenhand.store.journal import Journal
 from evenhand.store.locks import lock_of
+from evenhand.store.recordings import Recordings
 from evenhand.store.runfile import RunFile
 
 P = ParamSpec("P")
@@ -71,6 +74,11 @@ class Settings:
         cached_in: The home whose cache is used, where it is not the one that keeps the run.
         taking: Knows the results of trials that need not be run; None for nobody.
         decider: Ends the run as soon as enough is known; None for nobody.
+        replay: What was recorded, and answers the calls; None to ask. Whoever opened it closes it.
+        replay_asks: What is not recorded is asked.
+        cassette: Answers all calls where the file is there, and is recorded otherwise; None for those of the plan.
+        record_anew: Cassettes are recorded again.
+        regrades: `replay` has outputs, and judges are asked about them.
     """
 
     home: Path | None = None
@@ -86,6 +94,16 @@ class Settings:
     cached_in: Path | None = None
     taking: Taking | None = None
     decider: Decider | None = None
+    replay: Recordings | None = None
+    replay_asks: bool = False
+    cassette: Path | None = None
+    record_anew: bool = False
+    regrades: bool = False
+
+    @property
+    def sends(self) -> bool:
+        """Whether anything may be sent."""
+        return self.replay is None or self.replay_asks or self.regrades
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,11 +178,40 @@ async def settle(
     look_at_size(plan)
     _look_at_prices(plan, settings)
     note = note or (lambda _: None)
+    uses = plan.options.cassettes
+    if settings.cassette is not None:
+        uses = (CassetteUse(settings.cassette, frozenset(one.index for one in plan.variants)),)
+    look_at_places(uses)
+    with recordings_for(
+        plan,
+        settings.replay,
+        uses,
+        asks=settings.replay_asks,
+        anew=settings.record_anew,
+        regrades=settings.regrades,
+    ) as found:
+        finished = await _kept(plan, settings, found, resume, progress, note, resumed, tell)
+    if found.missing and finished.ending.status == "finished":
+        record_cassettes(finished.path, found.missing, note)
+    return finished
+
+
+async def _kept(
+    plan: Plan,
+    settings: Settings,
+    found: Cassettes,
+    resume: Path | None,
+    progress: ShowProgress | None,
+    note: Note,
+    resumed: TellResumed | None,
+    tell: Tell | None,
+) -> Finished:
+    """Runs a plan, and keeps it; see `run`."""
     home = resume.parent.parent if resume else settings.home or home_for(_source(plan))
     words: list[Word] = []
     aside: Mapping[int, CodeError] = {}
     if resume is None:
-        journal = Journal.create(run_folder(home), _meta(plan, settings))
+        journal = Journal.create(run_folder(home), _meta(plan, settings, found.replays))
     else:
         with RunFile.open(resume) as earlier:
             if earlier.meta.fingerprint != plan.fingerprint:
@@ -176,14 +223,18 @@ async def settle(
             resumed(journal.in_doubt(), _told(words))
     ending = Ending("stopped", "it ended with an error of Evenhand's own")
     try:
-        ending = await _settle(plan, settings, journal, home, progress, note, tell, aside)
+        ending = await _settle(
+            plan, settings, found.replays, journal, home, progress, note, tell, aside
+        )
     except (asyncio.CancelledError, KeyboardInterrupt):
         ending = Ending("interrupted", "interrupted by whoever waited for it")
         raise
     finally:
         decided = settings.decider.record() if settings.decider is not None else {}
         await journal.finish(ending.status, ending.message, decided)
-    if plan.options.closing is not None and ending.status == "finished":
+    # What an earlier run was answered is no evidence of anything new.
+    whole = ending.status == "finished" and not found.replays
+    if plan.options.closing is not None and whole:
         await asyncio.to_thread(plan.options.closing, journal.path)
     return Finished(journal.path, ending, tuple(journal.in_doubt()), _told(words))
 
@@ -196,6 +247,7 @@ def _told(words: Sequence[Word]) -> tuple[str, ...]:
 async def _settle(
     plan: Plan,
     settings: Settings,
+    replays: Mapping[int, Replay],
     journal: Journal,
     home: Path,
     progress: ShowProgress | None,
@@ -209,7 +261,8 @@ async def _settle(
     retries = options.retries if settings.retries is None else settings.retries
     policy = None if retries is None else RetryPolicy(attempts=retries + 1)
     limits = Limits(concurrency, wanted or START, policy)
-    cached = options.cache if settings.cache is None else settings.cache
+    wanted_cache = options.cache if settings.cache is None else settings.cache
+    cached = wanted_cache and settings.sends and not settings.record_anew
     cache = Cache.open(cache_folder(settings.cached_in or home), note) if cached else None
     budget = Budget(_most(plan, settings), journal.spent_usd, note)
     for bill in journal.bills:
@@ -225,6 +278,7 @@ async def _settle(
         replaying=journal.resumed,
         delay_s=options.delay_s,
         taking=settings.taking,
+        replays=replays,
     )
     runner = Runner(
         plan,
@@ -347,7 +401,7 @@ def _look_at_prices(plan: Plan, settings: Settings) -> None:
 
 def _most(plan: Plan, settings: Settings) -> float | None:
     """What may be spent; None for no limit."""
-    if settings.free:
+    if settings.free or not settings.sends:
         return None
     return plan.options.max_cost_usd if settings.max_cost_usd is None else settings.max_cost_usd
 
@@ -360,7 +414,7 @@ def _crumbs(run_file: Path) -> Path:
     return run_file.parent.parent / "locks" / f"{run_file.stem}.running"
 
 
-def _meta(plan: Plan, settings: Settings) -> RunMeta:
+def _meta(plan: Plan, settings: Settings, replays: Mapping[int, Replay] | None = None) -> RunMeta:
     return RunMeta(
         id=new_id(),
         title=plan.title,
@@ -372,7 +426,7 @@ def _meta(plan: Plan, settings: Settings) -> RunMeta:
         variants=tuple(plan.variants),
         created_at=time.time(),
         config=plan.config,
-        settings=settings.record,
+        settings={**settings.record, **record_of(replays or {})},
         pass_rate=plan.options.pass_rate,
         requirements=requirements(plan, settings),
         version=__version__,

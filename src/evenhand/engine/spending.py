@@ -5,6 +5,8 @@ from __future__ import annotations
 from evenhand.core.message import CallRole, Reply
 from evenhand.core.run import Judged
 
+_PAID_ELSEWHERE = ("cache", "replay")
+
 
 class Spending:
     """What one trial's calls came to so far. A cost of None: some call's price is not known."""
@@ -35,7 +37,7 @@ class Spending:
         self.calls += 1
         if reply.origin != "provider":
             self.cached += 1
-        if reply.origin == "cache":
+        if reply.origin in _PAID_ELSEWHERE:
             pass
         elif reply.cost_usd is None:
             self.cost_usd = None
@@ -48,7 +50,7 @@ class Spending:
             self.tokens_out = (self.tokens_out or 0) + usage.tokens_out
         if role == "subject" and reply.latency_s is not None:
             self.latency_s = (self.latency_s or 0.0) + reply.latency_s
-        cost = 0.0 if reply.origin == "cache" else reply.cost_usd
+        cost = 0.0 if reply.origin in _PAID_ELSEWHERE else reply.cost_usd
         if role == "subject":
             known = cost is not None and self.subject_usd is not None
             self.subject_usd = (self.subject_usd or 0.0) + (cost or 0.0) if known else None

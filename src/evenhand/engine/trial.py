@@ -156,6 +156,7 @@ class LiveTrial:
         "result",
         "spending",
         "step",
+        "tools",
         "vars",
     )
 
@@ -170,6 +171,7 @@ class LiveTrial:
         self._expectations: list[Expectation] = []
         self._seen: dict[str, int] = {}
         self._settled: dict[int, Outcome] = {}
+        self.tools: dict[str, int] | None = None  # how often each was called how; see `tools`
         self._shared: dict[Hashable, tuple[Flight[Any], Asked]] | None = None  # made when shared
         self.reply: Reply | None = None
         self.prompt_text = ""

@@ -30,6 +30,7 @@ EXPECT: pytest.StashKey[Expect] = pytest.StashKey()
 REPEAT: pytest.StashKey[int] = pytest.StashKey()
 LATE: pytest.StashKey[list[str]] = pytest.StashKey()
 STANDING: pytest.StashKey[JudgesStanding] = pytest.StashKey()
+RECORDED: pytest.StashKey[list[str]] = pytest.StashKey()
 REPORTED: pytest.StashKey[dict[str, Any]] = pytest.StashKey()
 
 
@@ -42,16 +43,31 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="Ask models over the network; without it, answers of earlier runs are all there is.",
     )
     group.addoption("--evenhand-judge", metavar="MODEL", help="The model that judges.")
+    group.addoption(
+        "--evenhand-cassette",
+        metavar="FILE",
+        help="Answer all calls from FILE. Where it isn't there, ask models and record it; not where CI is set.",
+    )
+    group.addoption(
+        "--evenhand-record",
+        action="store_true",
+        help="Ask models, and record the cassette again.",
+    )
+    parser.addini("evenhand_cassette", "The cassette, relative to pytest's root folder.")
     parser.addini("evenhand_judge", "The model that judges, e.g. anthropic:claude-sonnet-4-5.")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Makes the markers known."""
+    """Makes the markers known, and lends keys while a cassette is replayed."""
     for line in (
         "cases(dataset): one test for each row of a .csv, .json or .jsonl file beside the test, given as `case`.",
         "repeats(n, at_least=1.0): run the test n times; it passes if at least this share of them does.",
     ):
         config.addinivalue_line("markers", line)
+    if config.getoption("evenhand_cassette") or config.getini("evenhand_cassette"):
+        from evenhand.pytest_plugin.cassette import lend_keys
+
+        lend_keys(config)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -176,8 +192,9 @@ def expect(request: pytest.FixtureRequest) -> Iterator[Expect]:
 
 def _session_run(item: pytest.Function) -> SessionRun:
     """The session's run, made when the first test asks for it."""
-    from evenhand.core.errors import ConfigError, StoreError
+    from evenhand.core.errors import StoreError, UsageError
     from evenhand.documents.project import calibrated_for
+    from evenhand.pytest_plugin.cassette import cassette_for
     from evenhand.pytest_plugin.repeats import count_of
     from evenhand.pytest_plugin.session_run import SessionRun
 
@@ -194,9 +211,13 @@ def _session_run(item: pytest.Function) -> SessionRun:
         try:
             live = bool(config.getoption("evenhand_live"))
             config.stash[SESSION_RUN] = SessionRun(
-                config.rootpath, planned, live=live, calibrated=calibrated_for(folders)
+                config.rootpath,
+                planned,
+                live=live,
+                calibrated=calibrated_for(folders),
+                cassette=cassette_for(config),
             )
-        except (ConfigError, StoreError) as error:
+        except (StoreError, UsageError) as error:
             pytest.fail(str(error), pytrace=False)
     return config.stash[SESSION_RUN]
 
@@ -217,7 +238,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
         trial = item.stash.get(TRIAL, None)
         if trial is not None and trial.places:
             _settle(item, trial, body_failed=True)
-        refusal = _refusal(error) if trial is not None else ""
+        refusal = _refusal(error, trial) if trial is not None else ""
         if refusal:
             settled: dict[str, Any] = {
                 "run": str(item.config.stash[SESSION_RUN].path),
@@ -245,18 +266,23 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
     return result
 
 
-def _refusal(error: BaseException) -> str:
+def _refusal(error: BaseException, trial: TestTrial) -> str:
     """What to say where the application's call was refused, as the SDK's exception tells; empty for anything else.
 
     The traceback is the SDK's own from one end to the other, and the test has no verdict.
     """
+    from evenhand.core.errors import NotRecorded
     from evenhand.engine.place import is_users
     from evenhand.pytest_plugin.session_run import LIVE, LIVE_HINT
 
-    if f"and {LIVE} was not said" not in str(error):
+    halted = trial.own.halted if trial.own is not None else None
+    missed = halted if isinstance(halted, NotRecorded) else None
+    if missed is None and f"and {LIVE} was not said" not in str(error):
         return ""
     frames = [f for f in traceback.extract_tb(error.__traceback__) if is_users(f.filename)]
     place = f"{frames[-1].filename}:{frames[-1].lineno}: " if frames else ""
+    if missed is not None:
+        return f"{place}{missed}"
     what = "a model was not asked: there is no earlier answer to this very question, and"
     return f"{place}{what} {LIVE} was not said\n  {LIVE_HINT}"
 
@@ -321,6 +347,8 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
     """Says what the expectations came to, and where to look at them again."""
     for line in terminalreporter.config.stash.get(LATE, ()):
         terminalreporter.write_line(f"evenhand: after the test had ended: {line}", red=True)
+    for line in terminalreporter.config.stash.get(RECORDED, ()):
+        terminalreporter.write_line(f"evenhand: {line}")
     settled = _settled(terminalreporter)
     stash, quiet = terminalreporter.config.stash, terminalreporter.config.get_verbosity() < 0
     standing = stash.get(STANDING, None)
@@ -350,6 +378,7 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     if session_run is not None:
         del session.config.stash[SESSION_RUN]
         session_run.close(interrupted=exitstatus == pytest.ExitCode.INTERRUPTED)
+        session.config.stash[RECORDED] = session_run.notes
         late = session_run.late()
         if late:
             session.config.stash[LATE] = late

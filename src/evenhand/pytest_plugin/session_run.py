@@ -33,7 +33,7 @@ from evenhand.core.errors import (
 )
 from evenhand.core.expect import Expectation, Trial, share_passed
 from evenhand.core.message import CallRole, Prompt, Reply
-from evenhand.core.plan import Step
+from evenhand.core.plan import CassetteUse, Step
 from evenhand.core.provider import Answer, Host, Provider, Request
 from evenhand.core.run import RunMeta, TrialResult
 from evenhand.core.score import Outcome
@@ -41,19 +41,23 @@ from evenhand.core.variant import Variant
 from evenhand.engine.budget import Budget
 from evenhand.engine.call_context import Home
 from evenhand.engine.calls import CallDesk
+from evenhand.engine.cassettes import record_cassettes
 from evenhand.engine.code import CodeHost
 from evenhand.engine.door import CEILING, START
 from evenhand.engine.limits import Limits
 from evenhand.engine.outcome import checked_outcome, error_outcome, raise_if_final, trial_error
+from evenhand.engine.replaying import Replay, replay_record
 from evenhand.engine.strays import holds, threads_over
 from evenhand.engine.time_limit import GRACE_S
 from evenhand.engine.trial import Asker, LiveTrial, task_name, too_late
 from evenhand.providers.app_call import AppCall
 from evenhand.providers.catalog import create
 from evenhand.providers.wrapped import Wrapped
+from evenhand.pytest_plugin.cassette import SessionCassette
 from evenhand.store.cache import Cache
 from evenhand.store.catalogue import cache_folder, home_for, new_id, run_folder
 from evenhand.store.journal import Journal
+from evenhand.store.recordings import Recordings
 
 T = TypeVar("T")
 
@@ -144,6 +148,7 @@ class TestTrial(LiveTrial):
         return next((e.value for e in self._expectations if isinstance(e.value, str)), None)
 
 
+RECORD = "If the change was meant, record the cassette anew: pytest --evenhand-record."
 LIVE = "`pytest --evenhand-live`"
 LIVE_HINT = "With it the model is asked, and its answer kept for the next time."
 
@@ -169,15 +174,25 @@ class SessionRun:
         planned: The tests, and how many trials each has.
         live: Whether models over the network may be asked.
         calibrated: `required` or `accepted`, as the project says of its judges; empty for neither.
+        cassette: What answers the calls, or is recorded; while it is, models are asked. None for none.
 
     Raises:
         StoreError: The run cannot be kept.
     """
 
     def __init__(
-        self, root: Path, planned: Mapping[str, int], *, live: bool, calibrated: str = ""
+        self,
+        root: Path,
+        planned: Mapping[str, int],
+        *,
+        live: bool,
+        calibrated: str = "",
+        cassette: SessionCassette | None = None,
     ) -> None:
-        self._live = live
+        self._cassette = cassette
+        recordings = cassette.recordings if cassette else None
+        self._live = live or cassette is not None
+        self.notes: list[str] = []
         self._variants = {name: Variant(i, name, "") for i, name in enumerate(planned)}
         self._count = itertools.count()
         self._settled = 0
@@ -194,8 +209,11 @@ class SessionRun:
             repeats=1,
             variants=tuple(self._variants.values()),
             created_at=time.time(),
-            settings={"calibrated": calibrated} if calibrated else {},
             version=__version__,
+            settings={
+                **({"calibrated": calibrated} if calibrated else {}),
+                **replay_record([] if recordings is None else [recordings.header], asks=False),
+            },
         )
         self._journal = Journal.create(run_folder(home), meta)
         self.path = self._journal.path
@@ -208,7 +226,9 @@ class SessionRun:
             budget=Budget(),
             host=self._host,
             replaying=False,
+            replays={} if recordings is None else self._replays(recordings),
         )
+        self.tools = self._desk.tools
         self._loop = asyncio.new_event_loop()
         self._known = threading.enumerate()
         self._late: list[tuple[LiveTrial, CodeError]] = []
@@ -217,6 +237,12 @@ class SessionRun:
             target=self._loop.run_forever, name="evenhand-pytest", daemon=True
         )
         self._thread.start()
+
+    def _replays(self, recordings: Recordings) -> dict[int, Replay]:
+        """The recordings for all tests. Which of them there are is known only once they have run."""
+        variants = tuple(self._variants.values())
+        replay = Replay(recordings, variants, lambda: recordings.which, hint=RECORD)
+        return dict.fromkeys((one.index for one in variants), replay)
 
     def trial(
         self, test: str, function: str, case: Case | None, repeat: int, judge: Provider | None
@@ -289,10 +315,26 @@ class SessionRun:
         """Ends the run and lets go of everything."""
         try:
             self._wait(self._close(interrupted))
+            self._record(interrupted=interrupted)
         finally:
             self._loop.call_soon_threadsafe(self._loop.stop)
             self._thread.join()
             self._loop.close()
+
+    def _record(self, *, interrupted: bool) -> None:
+        """Writes the cassette, where it is to be recorded."""
+        cassette = self._cassette
+        if cassette is None:
+            return
+        if cassette.recordings is not None:
+            cassette.recordings.close()
+            return
+        indexes = frozenset(one.index for one in self._variants.values())
+        use = CassetteUse(cassette.path, indexes, whole=not interrupted)
+        try:
+            record_cassettes(self.path, [use], self.notes.append)
+        except UsageError as error:
+            self.notes.append(str(error))
 
     async def _close(self, interrupted: bool) -> None:
         await threads_over(GRACE_S, self._known)

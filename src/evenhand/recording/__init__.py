@@ -9,6 +9,11 @@ The application gets the vendor's answer, whether it is a reply or an error.
 
     with recording.role("judge"):
         grade(answer)  # what this asks is recorded as a judge's
+
+Tools of an application are recorded as well, so that a run that replays need not run them:
+
+    @recording.tool
+    def look_up(order: str) -> dict: ...
 """
 
 from __future__ import annotations
@@ -23,11 +28,14 @@ from evenhand.engine.call_context import during as role
 from evenhand.providers.app_call import Prices
 
 if TYPE_CHECKING:
+    from evenhand.recording.tools import tool as tool
     from evenhand.recording.transport import AsyncTransport as AsyncTransport
     from evenhand.recording.transport import Transport as Transport
 
-__all__ = ["AsyncTransport", "Transport", "async_http_client", "http_client", "role"]
-__getattr__, __dir__ = lazily(__name__, {"AsyncTransport": "transport", "Transport": "transport"})
+__all__ = ["AsyncTransport", "Transport", "async_http_client", "http_client", "role", "tool"]
+__getattr__, __dir__ = lazily(
+    __name__, {"AsyncTransport": "transport", "Transport": "transport", "tool": "tools"}
+)
 
 _LIBRARIES = ("httpx2", "httpx")
 _CONNECTIONS = 1000

@@ -18,6 +18,7 @@ from evenhand.report.comparison_results import Compared, ComparedRuns
 from evenhand.report.comparison_sides import LISTED, RunSource, Side, matched, side_of
 from evenhand.report.judged_differences import JudgedRun, judged_differences
 from evenhand.report.pairing import paired, with_verdicts
+from evenhand.report.replayed import replay_note
 from evenhand.report.words import safe, short_id
 from evenhand.store.catalogue import called
 
@@ -118,6 +119,7 @@ def compare(
             if not wanted or each.metric in wanted
         ]
         notes = [*_unfinished(first), *_unfinished(second)]
+        notes += filter(None, (replay_note(side.run.meta) for side in (first, second)))
     _check_cases(first, second, [(mine[i], theirs[j]) for i, j in pairs])
     _check_names([*mine.values(), *theirs.values()], wanted, less, cluster)
     notes += [f"has no counterpart: {name}" for name in alone]

@@ -307,8 +307,8 @@ def _summary(run: RunFile, totals: Totals, grid: Grid | None, width: int, ink: I
         columns = grid.names if grid else column_names(meta.variants)
         for text in requirement_lines(run, columns):
             lines += _wrapped(text, width, first="  ")
-    used = usage_line(run) if grid else ""
-    lines += _wrapped(used, width) if used else []
+    told = (_replay_line(run), usage_line(run) if grid else "")
+    lines += [line for text in filter(None, told) for line in _wrapped(text, width)]
     for text in warnings(run):
         lines += [ink(line, "yellow") for line in _wrapped(text, width, first="  ! ")]
     if meta.status not in ("finished", "running") and meta.message:
@@ -323,6 +323,15 @@ def _summary(run: RunFile, totals: Totals, grid: Grid | None, width: int, ink: I
     if len(saved) + len(following) + 5 <= width:
         return [*lines, f"  {saved} · {following}"]
     return [*lines, f"  {saved}", f"  {following}"]
+
+
+def _replay_line(run: RunFile) -> str:
+    """What it replays; empty for nothing."""
+    if "replay" not in run.meta.settings:
+        return ""
+    from evenhand.report.replayed import replay_line  # noqa: PLC0415 (few runs replay one)
+
+    return replay_line(run)
 
 
 def _share(run: RunFile, totals: Totals, grid: Grid | None) -> Share | None:
@@ -358,6 +367,8 @@ def _calls(run: RunFile, totals: Totals) -> list[str]:
 def _next(run: RunFile, totals: Totals, grid: Grid | None, missing: int, name: str) -> str:
     """The command that most people want now, with this for the run."""
     unfinished = missing > 0 and run.meta.status != "decided"
+    if totals.errors and not unfinished and "replay" in run.meta.settings:
+        return f"evenhand show {name} --where status:error"
     if "asked" in run.meta.settings and (unfinished or totals.errors) and not run.alive:
         return f"evenhand resume {name}"
     if not totals.failed:

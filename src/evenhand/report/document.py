@@ -33,6 +33,7 @@ from evenhand.report.rates import (
     scores,
     share_row,
 )
+from evenhand.report.replayed import replay_row
 from evenhand.report.requirements import requirement_rows, verdict_of
 from evenhand.report.slices import slice_rows
 from evenhand.report.standing_lines import standing_rows
@@ -167,6 +168,7 @@ def _head(run: RunFile) -> dict[str, Any]:
             "finished_at": meta.finished_at,
             "message": meta.message,
             "decided": meta.decided or None,
+            "replay": replay_row(run),
         },
         "verdict": verdict_of(run, totals),
         "requirements": requirement_rows(run),

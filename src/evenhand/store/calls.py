@@ -5,14 +5,36 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from types import NoneType
-from typing import Any
+from typing import Any, NamedTuple
 
 from evenhand.core.message import CallRole
-from evenhand.core.run import CUT_OFF, EMPTY, CallEnd, CallRecord, CallStart, TrialResult
+from evenhand.core.run import (
+    CUT_OFF,
+    EMPTY,
+    CallEnd,
+    CallRecord,
+    CallStart,
+    ToolRecord,
+    TrialResult,
+)
 from evenhand.store.counted import ModelUsage, Spend, added
 from evenhand.store.counts import Counts
 from evenhand.store.encoding import read_text, write_text
 from evenhand.store.opened import OpenRun, readable
+
+
+class EndedCall(NamedTuple):
+    """A call that has an end, without its texts. `size` is that of the canonical request, in bytes."""
+
+    id: int
+    trial: int
+    key: str
+    nth: int
+    role: str
+    draw: str
+    provider: str
+    size: int
+    error: str
 
 
 class JournaledCalls:
@@ -47,7 +69,9 @@ class JournaledCalls:
         calls = list(self.calls(trial.index))
         if sum(call.end is not None and not call.end.error for call in calls) < trial.calls:
             return calls
-        cached = sum(call.end is not None and call.end.origin == "cache" for call in calls)
+        cached = sum(
+            call.end is not None and call.end.origin in ("cache", "replay") for call in calls
+        )
         for place, call in enumerate(calls):
             if cached >= trial.cached:
                 break
@@ -64,6 +88,45 @@ class JournaledCalls:
                 " order by call.id"
             ):
                 yield sound(row, _ANSWER)
+
+    def ended(self) -> Iterator[EndedCall]:
+        """The calls that have an end, in the order in which they were begun, without their texts."""
+        with readable(self._run.path):
+            for row in self._run.db.execute(
+                "select call.id, trial, key, nth, role, draw, provider, length(identity), error"
+                " from call join reply on reply.call = call.id order by call.id"
+            ):
+                yield EndedCall(*sound(row, _ENDED))
+
+    def numbered(self) -> Iterator[tuple[int, CallRecord]]:
+        """The journaled calls with their ids, in the order in which they were begun."""
+        with readable(self._run.path):
+            for number, *row in self._run.db.execute(
+                f"select call.id, {_CALL_COLUMNS} from {_CALLS} order by call.id"  # noqa: S608 (two fixed texts)
+            ):
+                yield number, call_record(tuple(row))
+
+    def tools(self) -> Iterator[ToolRecord]:
+        """The recorded calls of tools, in the order in which they were made."""
+        with readable(self._run.path):
+            if not self._run.has_table("tool"):
+                return
+            for *row, replayed in self._run.db.execute(
+                "select trial, name, key, nth, arguments, result, error, replayed from tool order by id"
+            ):
+                yield ToolRecord(*sound(tuple(row), _TOOL), replayed=bool(replayed))
+
+    def replayed(self) -> tuple[int, float | None]:
+        """How many of its calls another run's recordings answered, and what those cost then, in US dollars.
+
+        The cost is None where a price is not known.
+        """
+        with readable(self._run.path):
+            calls, unpriced, cost = self._run.db.execute(
+                "select count(*), coalesce(sum(cost_usd is null and error = ''), 0), total(cost_usd)"
+                " from reply where origin = 'replay'"
+            ).fetchone()
+        return calls, None if unpriced else cost
 
     def answer(self, trial: int, key: str, nth: int, before: int) -> CallEnd | None:
         """The last answer to the n-th such request of this trial, among the calls whose ids are below `before`."""
@@ -210,6 +273,8 @@ _INT, _FLOAT = (int, NoneType), (float, NoneType)
 _START: _Types = (int, str, int, str, str, bytes, _FLOAT, str)
 _END: _Types = (bytes, str, _FLOAT, _INT, _INT, _FLOAT, str, int, int, str, bytes)
 _ANSWER: _Types = (int, str, str)
+_TOOL: _Types = (int, str, str, int, bytes, bytes, bytes)
+_ENDED: _Types = (int, int, str, int, str, str, str, int, str)
 
 
 def sound(row: tuple[Any, ...], types: _Types) -> tuple[Any, ...]:

@@ -81,6 +81,11 @@ def _held(value: object) -> object:
     raise TypeError(f"{type(value).__name__} has no form in JSON")
 
 
+def written_case(case: str) -> str:
+    """A case's id as a trial's row has it: in ASCII, other characters escaped."""
+    return case if case.isascii() else case.encode("ascii", "backslashreplace").decode()
+
+
 def write_text(text: str) -> bytes:
     """Text as JSON bytes; empty text as none."""
     return encode(text) if text else b""

@@ -21,17 +21,25 @@ from typing import Any
 
 from evenhand.core.encoding import encode
 from evenhand.core.errors import StoreError
-from evenhand.core.run import CallEnd, CallRecord, CallStart, RunMeta, RunStatus, TrialResult
+from evenhand.core.run import (
+    CallEnd,
+    CallRecord,
+    CallStart,
+    RunMeta,
+    RunStatus,
+    ToolRecord,
+    TrialResult,
+)
 from evenhand.core.score import Scale
 from evenhand.core.secrets import Secrets, known
 from evenhand.store.decoding import read_result
 from evenhand.store.detail import Parts, numbers_of, put_together
 from evenhand.store.earlier import EarlierSessions, Settled
-from evenhand.store.encoding import keep, write_text
+from evenhand.store.encoding import keep, write_text, written_case
 from evenhand.store.locks import Lock, lock_of
 from evenhand.store.runfile import RunFile
 from evenhand.store.schema import RUN_FILE_ID, RUN_MIGRATIONS, prepare
-from evenhand.store.writer import CALL, META, PART, REPLY, SCALE, TRIAL, Row, Writer
+from evenhand.store.writer import CALL, META, PART, REPLY, SCALE, TOOL, TRIAL, Row, Writer
 
 BACKLOG = 2_000
 _FILES = 6  # that SQLite and a reader beside it may have open at once
@@ -244,6 +252,12 @@ class Journal:
         self._writer.put(CALL, _call_row(call, start, None))
         self._writer.put(REPLY, _reply_row(call, end))
 
+    def note_tool(self, record: ToolRecord) -> None:
+        """Records a call of a tool, when there is time. Any thread may."""
+        row = (record.trial, record.name, record.key, record.nth)
+        data = (record.arguments, record.result, record.error, int(record.replayed))
+        self._writer.put(TOOL, row + data)
+
     async def settle(self, result: TrialResult) -> TrialResult:
         """Records a result. Returns at once, unless the disk is far behind.
 
@@ -361,11 +375,10 @@ class Journal:
 
 
 def _trial_row(result: TrialResult, take: int) -> Row:
-    case = result.case
     return (
         result.index,
         take,
-        case if case.isascii() else case.encode("ascii", "backslashreplace").decode(),
+        written_case(result.case),
         result.variant,
         result.repeat,
         result.outcome,

@@ -31,6 +31,7 @@ class RunFile:
         trials = SettledTrials(opened)
         self.trials, self.trial = trials.trials, trials.trial
         self.takes, self.results, self.cases = trials.takes, trials.results, trials.cases
+        self.places = trials.places
         self.matching, self.at = trials.matching, trials.at
         self.warned, self.measuring = trials.warned, trials.measuring
         self.labels, self.last_part = trials.labels, trials.last_part
@@ -52,6 +53,8 @@ class RunFile:
 
         calls = JournaledCalls(opened, counts)
         self.calls, self.calls_of, self.call = calls.calls, calls.calls_of, calls.call
+        self.ended, self.numbered, self.replayed = calls.ended, calls.numbered, calls.replayed
+        self.tools = calls.tools
         self.answers, self.answer, self.last_call = calls.answers, calls.answer, calls.last_call
         self.in_doubt, self.most_spent, self.bills = calls.in_doubt, calls.most_spent, calls.bills
         self.usage, self.spend = calls.usage, calls.spend

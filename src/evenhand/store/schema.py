@@ -14,6 +14,7 @@ Versions of a run file:
 5  detail and part, in place of result: what a trial's row says, and what results share, is kept once.
 6  draw, metric_label and rule: random draws of trials, and what people say of their metrics, by which rule.
 7  design: how likely each trial was to be drawn, where some were likelier than others.
+8  tool: what the tools of an application were called with, and returned.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ RUN_MIGRATIONS = (
     -- What became of a call. None: it is in flight, or, once its process is dead, in doubt.
     create table reply (
         call        integer primary key references call (id),
-        origin      text not null,      -- provider, cache
+        origin      text not null,      -- provider, cache, replay
         latency_s   real,
         tokens_in   integer,            -- null: the vendor did not say
         tokens_out  integer,
@@ -195,6 +196,20 @@ RUN_MIGRATIONS = (
         design      text not null,      -- active, equal, proportional
         column_name blob not null,      -- the column of the cases that the strata are of, as JSON; empty for none
         strata      blob not null       -- a JSON list: name, drawn, inclusion, and the places of all its trials
+    );
+    """,
+    """
+    -- A recorded call of a tool of the application under test.
+    create table if not exists tool (
+        id          integer primary key,
+        trial       integer not null,   -- the trial's place in the plan
+        name        text not null,      -- what the tool is called
+        key         text not null,      -- hash of the name and the arguments
+        nth         integer not null,   -- among the identical calls of this trial, from 0
+        arguments   blob not null,      -- by name, a JSON object
+        result      blob not null,      -- what it returned, as JSON; null where it raised
+        error       blob not null,      -- what it raised, a JSON object; empty for nothing
+        replayed    integer not null    -- 1: it was not run, the result is a recording
     );
     """,
 )

@@ -16,6 +16,7 @@ from evenhand.store.encoding import read_text
 from evenhand.store.opened import OpenRun, readable
 
 _TAKE = (int, int, str)
+_PLACE = (int, str, int, int)
 
 
 class SettledTrials:
@@ -46,6 +47,14 @@ class SettledTrials:
         with readable(self._run.path):
             for row in self._run.db.execute("select idx, take, outcome from latest"):
                 yield sound(row, _TAKE)
+
+    def places(self) -> Iterator[tuple[int, str, int, int]]:
+        """The settled trials as (place in the plan, case, variant, repeat), cases as `written_case` writes them."""
+        with readable(self._run.path):
+            for row in self._run.db.execute(
+                "select idx, case_id, variant, repeat from latest order by idx"
+            ):
+                yield sound(row, _PLACE)
 
     def results(self) -> Iterator[bytes]:
         """The settled trials in the plan's order, each as whole JSON; four times as fast as `trials`."""

@@ -24,7 +24,7 @@ from evenhand.core.errors import StoreError
 from evenhand.core.secrets import Secrets
 from evenhand.store.room import Room
 
-CALL, REPLY, PART, TRIAL, SCALE, META = range(6)
+CALL, REPLY, PART, TRIAL, SCALE, META, TOOL = range(7)
 
 _SQL: Final = {
     CALL: "insert into call values (?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -34,6 +34,10 @@ _SQL: Final = {
     SCALE: """
         insert into scale values (?, ?, ?, ?)
         on conflict do update set low = min(low, excluded.low), high = max(high, excluded.high)
+    """,
+    TOOL: """
+        insert into tool (trial, name, key, nth, arguments, result, error, replayed)
+        values (?, ?, ?, ?, ?, ?, ?, ?)
     """,
     META: "update run set meta = ? where id = ?",
 }

@@ -19,7 +19,7 @@ from types import TracebackType
 from typing import Any, Self, cast
 
 from evenhand.core.encoding import decode
-from evenhand.providers.servers import SERVERS
+from evenhand.providers.leading import leading_to
 from evenhand.testing import shapes
 from evenhand.testing.connection import Connection, HttpRequest, response
 from evenhand.testing.dialects import answered
@@ -149,22 +149,7 @@ class FakeProvider:
 
     def env(self) -> dict[str, str]:
         """The environment that leads the vendors' SDKs, and ours, here."""
-        key = self._api_key or "scripted"
-        return {
-            **{f"{kind.upper()}_API_BASE_URL": f"{self.url}/v1" for kind in SERVERS},
-            **{server.key: key for server in SERVERS.values() if server.key},
-            "OPENAI_BASE_URL": f"{self.url}/v1",
-            **{f"{vendor}_BASE_URL": self.url for vendor in ("ANTHROPIC", "LLAMA", "OLLAMA")},
-            **{
-                f"{vendor}_API_BASE_URL": self.url
-                for vendor in ("AZURE", "GOOGLE", "REPLICATE", "VERTEX")
-            },
-            **{f"{vendor}_API_KEY": key for vendor in ("ANTHROPIC", "AZURE", "GOOGLE")},
-            **dict.fromkeys(("GOOGLE_ACCESS_TOKEN", "REPLICATE_API_TOKEN"), key),
-            "VERTEX_PROJECT_ID": "scripted",
-            "NO_PROXY": "127.0.0.1,localhost",
-            "no_proxy": "127.0.0.1,localhost",
-        }
+        return leading_to(self.url, self._api_key or "scripted")
 
     def _serve(self) -> None:
         loop = self._loop

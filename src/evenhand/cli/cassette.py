@@ -1,0 +1,68 @@
+"""`evenhand cassette`: what a run was answered, as a small file that later runs replay."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from evenhand.cli.completing import complete_runs
+from evenhand.cli.replaying import AGE
+from evenhand.cli.streams import tell
+
+
+@click.command(short_help="Write what a run was answered to a file that `run --replay` takes.")
+@click.argument("run", required=False, metavar="[RUN]", shell_complete=complete_runs)
+@click.option(
+    "--to",
+    required=True,
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Where to write it; an earlier cassette there is replaced.",
+)
+@click.option(
+    "--max-age",
+    type=AGE,
+    metavar="AGE",
+    help="Refuse to replay it when it is older, e.g. 30d.  [default: any age]",
+)
+def cassette(run: str | None, to: Path, max_age: int | None) -> int:
+    """Write the requests and answers of RUN to a small text file, without secrets. Default: the latest run.
+
+    Commit the file. `evenhand run PATH --replay FILE` answers every call from it, and sends nothing.
+    """
+    from evenhand.report.judge_checks import refuse_judge_check
+    from evenhand.report.words import count, safe
+    from evenhand.store.cassette_making import cassette_of, write_cassette
+    from evenhand.store.catalogue import find
+    from evenhand.store.runfile import RunFile
+
+    with RunFile.open(find(Path.cwd(), run)) as run_file:
+        refuse_judge_check(run_file.meta)
+        data, header = cassette_of(run_file, max_age_s=max_age)
+        errors, left = run_file.totals().errors, run_file.meta.planned - run_file.totals().trials
+        source = run_file.meta.source
+    write_cassette(data, to)
+    what = [
+        count(header.calls, "call"),
+        *([count(header.tools, "tool call")] if header.tools else []),
+    ]
+    tell(f"written to {safe(str(to))}: {', '.join(what)}, {len(data) / 1000:,.1f} kB; commit it")
+    if header.hidden:
+        places = count(header.hidden, "text")
+        tell(
+            f"{places} that looked like a secret left out; look at what is there before you commit it"
+        )
+    if errors:
+        tell(f"{count(errors, 'trial')} in error: replayed, they will be again")
+    if left:
+        tell(f"{count(left, 'trial')} not settled: their calls are left out")
+    path = safe(source) if source else "PATH"
+    tell(f"next: evenhand run {_near(path)} --replay {safe(str(to))}")
+    return 0
+
+
+def _near(path: str) -> str:
+    from evenhand.report.words import near
+
+    return near(path)

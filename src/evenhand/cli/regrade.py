@@ -1,0 +1,128 @@
+"""`evenhand regrade`: today's expectations and judges over the outputs of an earlier run."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from evenhand.cli.completing import complete_runs
+from evenhand.cli.exits import USAGE
+from evenhand.cli.grouped import GroupedCommand
+from evenhand.cli.replaying import ReplayRequest
+from evenhand.cli.session import Session, exit_code, session_options, settings_for
+from evenhand.cli.settling import safe_text, settled
+from evenhand.cli.streams import printing, tell
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from evenhand.cli.run_request import Asked
+    from evenhand.report.comparing import Comparison
+
+_ANY = ("pass", "fail", "error", "not_applicable")
+
+
+@click.command(
+    cls=GroupedCommand, short_help="Judge the outputs of a run again, with today's expectations."
+)
+@click.argument("run", metavar="RUN", shell_complete=complete_runs)
+@click.option(
+    "--with",
+    "path",
+    required=True,
+    metavar="PATH",
+    help="The evals whose expectations and judges count; what `evenhand run` takes.",
+)
+@click.option("--offline", is_flag=True, help="Answer judges from the folder's offline.jsonl.")
+@session_options
+def regrade(run: str, path: str, *, offline: bool, **options: Any) -> int:
+    """Run the evals of PATH over the outputs of RUN, and compare the two. Only judges are asked.
+
+    What the model under evaluation is asked is answered from RUN: by the same request, or, where prompts have changed,
+    by the same trial's call. Cases that RUN doesn't have are left out.
+    """
+    from evenhand.cli.show import print_run
+    from evenhand.providers.leading import lent_keys
+    from evenhand.report.requirements import verdict_of
+    from evenhand.store.runfile import RunFile
+
+    session = Session.of(options)
+    with ReplayRequest(run).opened() as outputs:
+        file = outputs.header.file
+        if outputs.header.cassette:
+            from evenhand.core.errors import UsageError
+
+            raise UsageError(
+                f"{run} is a cassette: it has answers, and no outputs",
+                hint="Name the run: evenhand regrade RUN --with PATH.",
+            )
+        asked = _asked(path, file, offline=offline)
+        settings = replace(settings_for(asked, session), replay=outputs, regrades=True)
+        with lent_keys(one.provider_id for one in outputs.header.variants):
+            finished, plan = settled(asked, settings, None, session)
+    with RunFile.open(finished.path) as graded:
+        comparison = _compared(file, finished.path)
+        if session.as_json:
+            from evenhand.report.document import document
+
+            print_json(document(graded), comparison.document() if comparison else None)
+        else:
+            print_run(graded, as_json=False, table=not session.no_table)
+            if comparison is not None:
+                from evenhand.report.words import put
+
+                with printing():
+                    title = f"\n{comparison.first} → {comparison.second}, the same outputs\n"
+                    put(sys.stdout, f"{title}\n{comparison}\n")
+        word = verdict_of(graded)
+    code = exit_code(word, finished.ending.status, finished.ending.signal, session)
+    return code or (USAGE if plan.broken else code)
+
+
+def _asked(path: str, file: Path, *, offline: bool) -> Asked:
+    """What is asked for: all cases of PATH that the run has."""
+    from evenhand.cli.run_request import Asked, Failing, absolute
+    from evenhand.core.plan import Selection
+    from evenhand.promptfoo.overrides import Overrides
+    from evenhand.store.runfile import RunFile
+
+    with RunFile.open(file) as before:
+        request = before.meta.settings.get("asked") or {}
+        repeats = (request.get("selection") or {}).get("repeats")
+    return Asked(
+        (absolute(path),),
+        Selection(repeats=repeats),
+        Overrides(),
+        Failing(str(file), _ANY),
+        offline=offline,
+    )
+
+
+def _compared(before: Path, after: Path) -> Comparison | None:
+    """Both runs, paired; None where they have nothing in common, which is said."""
+    from evenhand.core.errors import UsageError
+    from evenhand.report.comparing import compare
+
+    try:
+        return compare(before, after)
+    except UsageError as error:
+        tell(f"not compared: {safe_text(str(error))}")
+        return None
+
+
+def print_json(run: Mapping[str, Any], comparison: Mapping[str, Any] | None) -> None:
+    """Prints both documents as one.
+
+    Args:
+        run: The new run.
+        comparison: It and the old one; None where they have nothing in common.
+    """
+    from evenhand.report.document import json_text, writer
+
+    row = {"schema": "evenhand.regrade/1", "run": run, "comparison": comparison}
+    with printing():
+        writer(sys.stdout)(json_text(row) + "\n")

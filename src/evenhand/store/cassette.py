@@ -1,0 +1,303 @@
+"""A cassette: what a run was answered, in one text file that lives with the code, as a source of recordings.
+
+How this works: the first line is the header, and each line after it is one JSON object: a text that several requests
+share, a call, or a tool's call, sorted. The header counts them and has a digest of them, so that a file which was cut
+off, merged badly or edited by hand is refused. What looked like a secret is left out, but a call's key is that of the
+request as it was sent, so it is still found.
+"""
+
+from __future__ import annotations
+
+import time
+from base64 import b64decode
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, cast
+
+from msgspec import UNSET, Struct, UnsetType, ValidationError, convert
+
+from evenhand.core.ages import age_in_words
+from evenhand.core.encoding import decode_once, digest, digest_of, encode
+from evenhand.core.errors import UsageError
+from evenhand.core.run import CallEnd, CallRecord, CallStart, ToolRecord, TrialResult
+from evenhand.store.calls import EndedCall
+from evenhand.store.encoding import written_case
+from evenhand.store.recordings import RecordedFrom, RecordedPlace
+
+SCHEMA = "evenhand.cassette/1"
+PART = "$part"
+"""The only key of an object that stands for a text which several requests share."""
+AGAIN = "Record it anew: evenhand cassette RUN --to FILE."
+
+
+class CassetteVariant(Struct, frozen=True, omit_defaults=True):
+    """A variant: its name for people, and a digest of which it is."""
+
+    name: str
+    id: str
+
+
+class CassetteHeader(Struct, frozen=True, omit_defaults=True):
+    """The first line."""
+
+    schema: str
+    title: str
+    run: str
+    recorded_at: int
+    evenhand: str
+    variants: list[CassetteVariant]
+    calls: int
+    tools: int
+    hidden: int
+    digest: str
+    offline: bool = False
+    max_age_s: int | None = None
+
+
+class CassettePart(Struct, frozen=True, tag="part", tag_field="kind"):
+    """A text that several requests share."""
+
+    id: str
+    text: str
+
+
+class CassetteCall(Struct, frozen=True, omit_defaults=True, tag="call", tag_field="kind"):
+    """A call of a trial, and its answer or the error that it ended in."""
+
+    case: str
+    variant: str
+    repeat: int
+    role: Literal["subject", "judge", "setup"]
+    provider: str
+    key: str
+    nth: int
+    draw: str
+    request: Any
+    reply: Any | UnsetType = UNSET
+    text: str | UnsetType = UNSET
+    base64: str | UnsetType = UNSET
+    error: str = ""
+    message: str = ""
+    latency_s: float | None = None
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+    cost_usd: float | None = None
+    model: str = ""
+    scrubbed: bool = False
+
+    @property
+    def body(self) -> bytes:
+        """The answer as bytes; none for an error."""
+        if self.reply is not UNSET:
+            return encode(self.reply, ordered=False)
+        if isinstance(self.text, str):
+            return self.text.encode("utf-8", "surrogatepass")
+        return b64decode(self.base64) if isinstance(self.base64, str) else b""
+
+
+class CassetteTool(Struct, frozen=True, omit_defaults=True, tag="tool", tag_field="kind"):
+    """A call of a tool of the application, and what it returned or raised."""
+
+    case: str
+    variant: str
+    repeat: int
+    name: str
+    key: str
+    nth: int
+    arguments: dict[str, Any]
+    result: Any | UnsetType = UNSET
+    error: dict[str, Any] | UnsetType = UNSET
+    scrubbed: bool = False
+
+
+CassetteRow = CassettePart | CassetteCall | CassetteTool
+Place = tuple[str, str, int]
+
+
+@dataclass(slots=True)
+class CassetteSource:
+    """A cassette as a source of recordings. Implements `evenhand.store.recordings.RecordingSource`."""
+
+    header: RecordedFrom
+    _calls: Sequence[CassetteCall]
+    _tools: Sequence[CassetteTool]
+    _parts: Mapping[str, str]
+    _ids: Mapping[str, str]
+    _places: dict[Place, int] = field(default_factory=dict[Place, int])
+
+    @classmethod
+    def read(cls, path: Path, max_age_s: float | None = None) -> CassetteSource:
+        """Reads a cassette, and looks whether it is whole and not too old.
+
+        Args:
+            path: The file.
+            max_age_s: How old it may be, in seconds; None for what it says itself.
+
+        Raises:
+            UsageError: There is no such file, it is no cassette, it was cut off, merged or edited, or is too old.
+        """
+        header, rows = read_cassette(path)
+        allowed = header.max_age_s if max_age_s is None else max_age_s
+        age = time.time() - header.recorded_at
+        if allowed is not None and age > allowed:
+            whose = "" if max_age_s is None else ", as --max-age says"
+            raise UsageError(
+                f"{path} was recorded {age_in_words(age)} ago, and may be {age_in_words(allowed)} old{whose}",
+                hint="Record it anew, or allow more: --max-age 365d.",
+            )
+        recorded = RecordedFrom(
+            header.run,
+            path.absolute(),
+            header.title,
+            header.recorded_at,
+            header.offline,
+            cassette=True,
+        )
+        parts = {row.id: row.text for row in rows if isinstance(row, CassettePart)}
+        calls = [row for row in rows if isinstance(row, CassetteCall)]
+        tools = [row for row in rows if isinstance(row, CassetteTool)]
+        source = cls(recorded, calls, tools, parts, {one.name: one.id for one in header.variants})
+        for row in (*calls, *tools):
+            source._places.setdefault((row.case, row.variant, row.repeat), len(source._places))
+        return source
+
+    def places(self) -> Iterable[RecordedPlace]:
+        """The trials that asked anything."""
+        for (case, variant, repeat), place in self._places.items():
+            yield RecordedPlace(place, written_case(case), self._ids.get(variant, ""), repeat)
+
+    def ended(self) -> Iterable[EndedCall]:
+        """The calls. One with a secret is found by what is left of it, too: what it had is hidden in what follows."""
+        for number, call in enumerate(self._calls):
+            place = self._place(call)
+            identity = self._identity(call)
+            one = EndedCall(
+                number, place, call.key, call.nth, call.role, call.draw, call.provider, len(identity), call.error
+            )  # fmt: skip
+            yield one
+            if call.scrubbed:
+                yield one._replace(key=digest(identity))
+
+    def call(self, number: int) -> CallRecord | None:
+        """The call with this number."""
+        call = self._calls[number]
+        identity = self._identity(call)
+        start = CallStart(
+            self._place(call), call.key, call.nth, call.role, call.provider, identity, None, call.draw
+        )  # fmt: skip
+        end = CallEnd(
+            call.body,
+            "provider",
+            call.latency_s,
+            call.tokens_in,
+            call.tokens_out,
+            call.cost_usd,
+            call.model,
+            error=call.error,
+            message=call.message,
+        )
+        return CallRecord(start, end)
+
+    def tools(self) -> Iterable[ToolRecord]:
+        """The calls of tools."""
+        for tool in self._tools:
+            arguments = encode(tool.arguments)
+            result = b"null" if tool.result is UNSET else encode(tool.result, ordered=False)
+            error = b"" if tool.error is UNSET else encode(tool.error)
+            record = ToolRecord(
+                self._place(tool), tool.name, tool.key, tool.nth, arguments, result, error
+            )
+            yield record
+            if tool.scrubbed:
+                key = digest("tool", tool.name, arguments)
+                yield ToolRecord(record.trial, tool.name, key, tool.nth, arguments, result, error)
+
+    def trial(self, place: int) -> TrialResult | None:
+        """Nothing: a cassette has no results."""
+        del place
+
+    def close(self) -> None:
+        """Holds nothing."""
+
+    def _place(self, row: CassetteCall | CassetteTool) -> int:
+        return self._places[row.case, row.variant, row.repeat]
+
+    def _identity(self, call: CassetteCall) -> bytes:
+        return encode(_whole(call.request, self._parts))
+
+
+def _whole(value: Any, parts: Mapping[str, str]) -> Any:
+    """A request with the texts that it shares with others."""
+    if isinstance(value, dict):
+        items = cast("dict[str, Any]", value)
+        if len(items) == 1 and PART in items:
+            return parts.get(str(items[PART]), "")
+        return {key: _whole(item, parts) for key, item in items.items()}
+    if isinstance(value, list):
+        return [_whole(item, parts) for item in cast("list[Any]", value)]
+    return value
+
+
+def is_cassette(path: Path) -> bool:
+    """Whether a file looks like one, damaged or not."""
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        start = file.read(4096)
+    return not start.strip() or b"evenhand.cassette/" in start
+
+
+def read_cassette(path: Path) -> tuple[CassetteHeader, list[CassetteRow]]:
+    """Reads a cassette, and looks whether it is whole.
+
+    Raises:
+        UsageError: There is no such file, it is no cassette, or it was cut off, merged or edited.
+    """
+    try:
+        lines = [line for line in path.read_bytes().split(b"\n") if line.strip()]
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror or error}", hint=AGAIN) from None
+    rows = list(_rows(path, lines))
+    if not rows:
+        raise UsageError(f"{path} is empty", hint=AGAIN)
+    header = _header(path, rows[0])
+    if digest_of(map(encode, rows[1:])) != header.digest:
+        raise UsageError(
+            f"{path} is not as Evenhand wrote it: it was cut off, merged or edited", hint=AGAIN
+        )
+    try:
+        return header, [convert(row, CassetteRow) for row in rows[1:]]
+    except ValidationError as error:
+        raise _no_cassette(path, str(error)) from None
+
+
+def _rows(path: Path, lines: Sequence[bytes]) -> Iterator[Mapping[str, Any]]:
+    for number, line in enumerate(lines, 1):
+        if line.startswith((b"<<<<<<< ", b"=======", b">>>>>>> ", b"||||||| ")):
+            raise UsageError(
+                f"{path}:{number}: there is an open merge conflict in the cassette", hint=AGAIN
+            )
+        try:
+            row = decode_once(line)
+        except ValueError as error:
+            raise _no_cassette(path, f"line {number}: {error}") from None
+        if not isinstance(row, dict):
+            raise _no_cassette(path, f"line {number} is no JSON object")
+        yield cast("Mapping[str, Any]", row)
+
+
+def _header(path: Path, row: Mapping[str, Any]) -> CassetteHeader:
+    schema = row.get("schema")
+    if schema != SCHEMA:
+        newer = isinstance(schema, str) and schema.startswith("evenhand.cassette/")
+        what = f"its schema is {str(schema)[:40]!r}, and this Evenhand reads {SCHEMA}"
+        raise UsageError(f"{path}: {what}", hint=AGAIN) if newer else _no_cassette(path, what)
+    try:
+        return convert(row, CassetteHeader)
+    except ValidationError as error:
+        raise _no_cassette(path, str(error)) from None
+
+
+def _no_cassette(path: Path, why: str) -> UsageError:
+    return UsageError(f"{path} is not a cassette: {why}", hint=AGAIN)

@@ -1,0 +1,268 @@
+"""Makes a cassette of a run: each trial's calls and tools, without what looks like a secret, in an order that stays."""
+
+from __future__ import annotations
+
+import os
+from base64 import b64encode
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, cast
+
+from msgspec import to_builtins
+
+from evenhand.core.encoding import decode, digest, digest_of, encode
+from evenhand.core.errors import UsageError
+from evenhand.core.run import SHORT_ID, CallRecord, ToolRecord
+from evenhand.core.scripted import journaled_name, without_port
+from evenhand.core.scrubbing import scrubbed, scrubbed_text
+from evenhand.core.secrets import HIDDEN, known
+from evenhand.core.variant import Variant
+from evenhand.store.cassette import (
+    PART,
+    SCHEMA,
+    CassetteCall,
+    CassetteHeader,
+    CassettePart,
+    CassetteRow,
+    CassetteTool,
+    CassetteVariant,
+    Place,
+    is_cassette,
+)
+from evenhand.store.recordings import NEVER_SENT, is_scripted, variant_ids
+from evenhand.store.runfile import RunFile
+
+SHARED = 120
+"""Characters: a text of a request that is as long, and stands in several, is written once."""
+
+
+def cassette_of(
+    run: RunFile, *, variants: frozenset[int] | None = None, max_age_s: int | None = None
+) -> tuple[bytes, CassetteHeader]:
+    """The cassette of a run, as its file has it. The same run gives the same bytes.
+
+    Args:
+        run: It, or as far as it has come.
+        variants: Of these variants only, by their indexes; None for all.
+        max_age_s: How old it may become, in seconds; None for any age.
+
+    Raises:
+        UsageError: It asked nothing that could be replayed.
+    """
+    known.learn_environment(os.environ)
+    meta = run.meta
+    chosen = [v for v in meta.variants if variants is None or v.index in variants]
+    names = dict(zip((one.index for one in chosen), _names(chosen), strict=True))
+    places = {
+        result.index: (result.case, names[result.variant], result.repeat)
+        for result in run.trials()
+        if result.variant in names
+    }
+    scripted = is_scripted(meta)
+    calls = [
+        _call(record, key, places[record.start.trial], scripted=scripted)
+        for key, record in _final(run, places)
+    ]
+    tools = [_tool(record, places[record.trial]) for record in _final_tools(run, places)]
+    if not calls and not tools:
+        raise UsageError(
+            f"run {meta.id[:SHORT_ID]} asked nothing that a cassette could answer",
+            hint="Trials taken from a baseline, and models that cost nothing (echo), leave no calls.",
+        )
+    order = {place: number for number, place in enumerate(sorted(set(places.values())))}
+    calls.sort(
+        key=lambda call: (order[_place(call)], call.role == "judge")
+    )  # stable: as they were begun
+    tools.sort(key=lambda tool: order[_place(tool)])
+    parts, calls = _sharing(calls)
+    rows = [_row(row) for row in (*parts, *calls, *tools)]
+    ids = dict(zip((v.index for v in meta.variants), variant_ids(meta.variants), strict=True))
+    header = CassetteHeader(
+        SCHEMA,
+        scrubbed_text(meta.title),
+        meta.id,
+        int(meta.created_at),
+        meta.version,
+        [CassetteVariant(names[one.index], ids[one.index]) for one in chosen],
+        len(calls),
+        len(tools),
+        sum(encode(row).count(HIDDEN.encode()) for row in rows),
+        digest_of(map(encode, rows)),
+        scripted,
+        max_age_s,
+    )
+    lines = (to_builtins(header), *rows)
+    return b"".join(encode(line, ordered=False) + b"\n" for line in lines), header
+
+
+def write_cassette(data: bytes, path: Path) -> None:
+    """Writes a cassette in the place of an earlier one: whole or not at all.
+
+    Raises:
+        UsageError: It cannot be written, or the file that is there is something else.
+    """
+    try:
+        if path.exists() and not is_cassette(path):
+            raise UsageError(
+                f"{path} is there, and is not a cassette: it was not written over",
+                hint="Give another name, or delete that file.",
+            )
+        path.parent.mkdir(parents=True, exist_ok=True)
+        beside = path.with_name(f".{path.name}.{os.getpid()}")
+        beside.write_bytes(data)
+        beside.replace(path)
+    except OSError as error:
+        raise UsageError(f"{path} cannot be written: {error.strerror or error}") from error
+
+
+def _names(variants: Sequence[Variant]) -> Iterator[str]:
+    """What people call the variants, without secrets, and each something else."""
+    seen: Counter[str] = Counter()
+    for one in variants:
+        parts = (one.eval, one.prompt[:60], one.model, *(str(v)[:40] for v in one.axes.values()))
+        name = scrubbed_text(" · ".join(filter(None, map(str, parts))))
+        seen[name] += 1
+        yield name if seen[name] == 1 else f"{name} #{seen[name]}"
+
+
+def _place(row: CassetteCall | CassetteTool) -> Place:
+    return row.case, row.variant, row.repeat
+
+
+def _final(run: RunFile, places: Mapping[int, Place]) -> Iterable[tuple[str, CallRecord]]:
+    """Of each request of a settled trial what it was answered at last, with its key."""
+    scripted = is_scripted(run.meta)
+    final: dict[tuple[int, str, int], tuple[str, CallRecord]] = {}
+    for record in run.calls():
+        start, end = record.start, record.end
+        if start.trial not in places or end is None or end.error in NEVER_SENT:
+            continue
+        key = journaled_name(start.key, start.identity, scripted=scripted)
+        before = final.get((start.trial, key, start.nth))
+        if before is None or not end.error or (before[1].end and before[1].end.error):
+            final[start.trial, key, start.nth] = key, record
+    return final.values()
+
+
+def _final_tools(run: RunFile, places: Mapping[int, Place]) -> Iterable[ToolRecord]:
+    final = {(t.trial, t.key, t.nth): t for t in run.tools() if t.trial in places}
+    return final.values()
+
+
+def _call(record: CallRecord, key: str, place: Place, *, scripted: bool) -> CassetteCall:
+    start, end = record.start, record.end
+    assert end is not None  # noqa: S101 (only those that ended come here)
+    request = _value(without_port(start.identity) if scripted else start.identity)
+    clean = scrubbed(request)
+    return CassetteCall(
+        *place,
+        role=start.role,
+        provider=scrubbed_text(start.provider),
+        key=key,
+        nth=start.nth,
+        draw=start.draw,
+        request=clean,
+        **_body(end.body),
+        error=end.error,
+        message=scrubbed_text(end.message) if end.error else "",
+        latency_s=end.latency_s,
+        tokens_in=end.tokens_in,
+        tokens_out=end.tokens_out,
+        cost_usd=end.cost_usd,
+        model=end.model,
+        scrubbed=clean != request,
+    )
+
+
+def _tool(record: ToolRecord, place: Place) -> CassetteTool:
+    arguments = cast("dict[str, Any]", decode(record.arguments))
+    clean = cast("dict[str, Any]", scrubbed(arguments))
+    said = {"error": scrubbed(decode(record.error))} if record.error else {}
+    value = {} if record.error else {"result": scrubbed(decode(record.result))}
+    return CassetteTool(
+        *place,
+        name=record.name,
+        key=record.key,
+        nth=record.nth,
+        arguments=clean,
+        scrubbed=clean != arguments,
+        **value,
+        **said,
+    )
+
+
+def _value(data: bytes) -> Any:
+    try:
+        return decode(data)
+    except ValueError:
+        return data.decode("utf-8", "replace")
+
+
+def _body(body: bytes) -> dict[str, Any]:
+    """An answer, as readable as it can be: JSON, or text, or anything else in base64."""
+    if not body:
+        return {}
+    try:
+        return {"reply": scrubbed(decode(body))}
+    except ValueError:
+        pass
+    try:
+        return {"text": _stream(body.decode())}
+    except UnicodeDecodeError:
+        return {"base64": b64encode(body).decode()}
+
+
+def _stream(text: str) -> str:
+    """A stream without secrets: what looks like one in a piece of it."""
+    lines = text.split("\n")
+    for i, line in enumerate(lines):
+        if line.startswith("data: "):
+            lines[i] = f"data: {scrubbed_text(line[6:])}"
+        else:
+            lines[i] = scrubbed_text(line)
+    return "\n".join(lines)
+
+
+def _sharing(calls: Sequence[CassetteCall]) -> tuple[list[CassettePart], list[CassetteCall]]:
+    """The long texts that several requests have, and the calls with references to them."""
+    seen = Counter(text for call in calls for text in _texts(call.request))
+    shared = {text: digest(text) for text, times in seen.items() if times > 1}
+    parts = [CassettePart(name, text) for text, name in shared.items()]
+    parts.sort(key=lambda part: part.id)
+    if not parts:
+        return [], list(calls)
+    return parts, [_with_request(call, _referring(call.request, shared)) for call in calls]
+
+
+def _with_request(call: CassetteCall, request: Any) -> CassetteCall:
+    return CassetteCall(
+        **{**{f: getattr(call, f) for f in call.__struct_fields__}, "request": request}
+    )
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        if len(value) >= SHARED:
+            yield value
+    elif isinstance(value, Mapping):
+        for item in cast("Mapping[str, Any]", value).values():
+            yield from _texts(item)
+    elif isinstance(value, list):
+        for item in cast("list[Any]", value):
+            yield from _texts(item)
+
+
+def _referring(value: Any, shared: Mapping[str, str]) -> Any:
+    if isinstance(value, str):
+        return {PART: shared[value]} if value in shared else value
+    if isinstance(value, Mapping):
+        items = cast("Mapping[str, Any]", value)
+        return {key: _referring(item, shared) for key, item in items.items()}
+    if isinstance(value, list):
+        return [_referring(item, shared) for item in cast("list[Any]", value)]
+    return value
+
+
+def _row(row: CassetteRow) -> dict[str, Any]:
+    return cast("dict[str, Any]", to_builtins(row))

@@ -1,0 +1,164 @@
+"""`evenhand regrade`: judges are asked about outputs that are there, and nobody else is."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evenhand.cli import main
+from evenhand.testing import FakeProvider, Rule, Script
+
+CONFIG = """\
+prompts: ["Answer: {{q}}", "Kindly answer: {{q}}"]
+providers: [openai:chat:gpt-x]
+defaultTest:
+  options: {provider: openai:chat:judge-x}
+  assert: [{type: contains, value: Answer}]
+tests:
+  - {vars: {q: one}}
+  - {vars: {q: two}}
+"""
+SET = """
+import openai
+from evenhand import Case, EvalSet, Expect, recording
+from evenhand.scorers import Contains, Passes
+
+client = openai.OpenAI(http_client=recording.http_client())
+shop = EvalSet("shop", data=[{"id": f"c{i}"} for i in range(3)], judge="openai:chat:judge-x")
+
+
+@recording.tool
+def stock(goods: str) -> dict:
+    stock.calls = getattr(stock, "calls", 0) + 1
+    return {"left": stock.calls}
+
+
+@shop.eval
+def answers(case: Case, expect: Expect) -> str:
+    said = []
+    for text in ("PROMPT", "and then"):
+        ask = [{"role": "user", "content": f"{text} {case.id} {stock(case.id)}"}]
+        answer = client.chat.completions.create(model="gpt-x", messages=ask)
+        said.append(answer.choices[0].message.content)
+    EXPECT
+    return " ".join(said)
+"""
+Call = Callable[..., dict[str, Any]]
+
+
+@pytest.fixture
+def fake(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeProvider]:
+    """A subject that never says the same twice, and a judge that passes all."""
+    number = iter(range(100_000))
+    verdict = {"pass": True, "score": 1, "reason": "kind", "reasoning": "kind", "passes": True}
+    rules = [
+        Rule(model="judge-x", reply={**verdict, "confidence": 0.9, "verdict": "pass"}),
+        Rule(reply=lambda said: f"{next(number)} {said}"),
+    ]
+    with FakeProvider(Script(rules)) as provider:
+        for name, value in provider.env().items():
+            monkeypatch.setenv(name, value)
+        yield provider
+
+
+@pytest.fixture
+def call(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Call:
+    """Calls the command line in the test's folder, and reads what it printed."""
+    monkeypatch.chdir(tmp_path)
+
+    def go(*words: str, code: int = 0) -> dict[str, Any]:
+        with pytest.raises(SystemExit) as ended:
+            main([*words, "--json", "--no-progress"])
+        printed = capsys.readouterr()
+        assert ended.value.code == code, printed
+        return json.loads(printed.out) if printed.out else {"error": printed.err}
+
+    return go
+
+
+def models(fake: FakeProvider) -> list[str]:
+    """Whom the ledger says was asked."""
+    return [request.model for request in fake.requests]
+
+
+def outputs(document: dict[str, Any]) -> list[Any]:
+    """What its trials came to."""
+    return [trial["output"] for trial in document["trials"]]
+
+
+def test_todays_judges_grade_yesterdays_outputs_although_the_prompts_have_changed(
+    fake: FakeProvider, call: Call, tmp_path: Path
+):
+    """A run of its own, compared with the old one; only the judge is asked, a new case is left out."""
+    file = tmp_path / "promptfooconfig.yaml"
+    file.write_text(CONFIG)
+    first = call("run", ".", "--no-cache", code=1)
+    asked = len(fake.requests)
+    rubric = "[{type: contains, value: Kindly}, {type: llm-rubric, value: is kind}]"
+    text = CONFIG.replace("[{type: contains, value: Answer}]", rubric)
+    file.write_text(
+        text.replace("Kindly answer", "Very kindly answer") + "  - {vars: {q: three}}\n"
+    )
+    graded = call("regrade", first["run"]["id"], "--with", ".", code=1)
+    assert graded["schema"] == "evenhand.regrade/1"
+    assert outputs(graded["run"]) == outputs(first)
+    assert models(fake)[asked:] == ["judge-x"] * 4
+    assert graded["run"]["run"]["id"] != first["run"]["id"]
+    assert graded["run"]["run"]["replay"]["regrades"] is True
+    passed = [trial["outcome"] for trial in graded["run"]["trials"]]
+    assert passed == ["fail", "pass", "fail", "pass"]
+    (result, *_) = graded["comparison"]["results"]
+    assert (result["metric"], result["n"]) == ("passed", 2)
+
+
+def test_an_application_with_its_own_client_and_tools_is_graded_again(
+    fake: FakeProvider, call: Call, tmp_path: Path
+):
+    """By the order of its calls, as its prompts have changed; its tools don't run."""
+    first_code = SET.replace("PROMPT", "first").replace(
+        "EXPECT", "expect(said[0], Contains('first'))"
+    )
+    (tmp_path / "a_evals.py").write_text(first_code)
+    first = call("run", "a_evals.py", "--no-cache", "-j", "1")
+    asked = len(fake.requests)
+    new = SET.replace("PROMPT", "FIRST").replace("EXPECT", "expect(said[1], Passes('is kind'))")
+    (tmp_path / "b_evals.py").write_text(new)
+    graded = call("regrade", "latest", "--with", "b_evals.py")
+    assert outputs(graded["run"]) == outputs(first)
+    assert set(models(fake)[asked:]) == {"judge-x"}
+    assert len(models(fake)) == asked + 3
+    refused = call("regrade", "nothing", "--with", "b_evals.py", code=2)["error"]
+    assert "there is no run 'nothing'" in refused
+
+
+def test_ten_thousand_stored_outputs_are_graded_again_with_calls_of_judges_only(
+    fake: FakeProvider, call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """By the ledger; no key of the model under evaluation's vendor is needed."""
+    rows = "\n".join(json.dumps({"vars": {"q": f"number {i}"}}) for i in range(10_000))
+    (tmp_path / "tests.jsonl").write_text(rows)
+    config = {
+        "prompts": ["Answer {{q}}"],
+        "providers": ["mistral:chat-x"],
+        "tests": "tests.jsonl",
+        "defaultTest": {"assert": [{"type": "contains", "value": "number"}]},
+    }
+    file = tmp_path / "promptfooconfig.json"
+    file.write_text(json.dumps(config))
+    first = call("run", ".", "--no-cache")
+    asked = len(fake.requests)
+    monkeypatch.delenv("MISTRAL_API_KEY")
+    rubric = {"type": "llm-rubric", "value": "is kind", "provider": "openai:chat:judge-x"}
+    config["defaultTest"] = {"assert": [rubric]}
+    file.write_text(json.dumps(config))
+    graded = call("regrade", first["run"]["id"], "--with", ".")
+    assert outputs(graded["run"]) == outputs(first)
+    assert models(fake)[asked:] == ["judge-x"] * 10_000
+    usage = {used["role"]: (used["calls"], used["cached"]) for used in graded["run"]["usage"]}
+    assert usage == {"subject": (10_000, 10_000), "judge": (10_000, 0)}
