@@ -55,7 +55,11 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "evenhand export 01M7YPHZRR --to report.html",
         "evenhand export --to - --format jsonl",
     ),
-    "import": ("evenhand import results.json", "evenhand import ../old/output.json"),
+    "import": (
+        "evenhand import results.json",
+        "evenhand import openai-evals openai-evals.jsonl",
+        "evenhand import openai-evals *.json --json",
+    ),
     "compare": (
         "evenhand compare 01M7YPHZRR latest",
         "evenhand compare :first :second --metric passed",
