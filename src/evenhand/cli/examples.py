@@ -88,6 +88,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "evenhand init my-evals",
         "evenhand init my-evals --python",
         "evenhand init --from promptfooconfig.yaml",
+        "evenhand init --from openai-evals openai-evals.jsonl evals",
     ),
     "prompt": (
         "evenhand prompt new refunds",

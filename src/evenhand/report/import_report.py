@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from evenhand.core.run import RunMeta, Totals
-from evenhand.report.foreign import Note, NoteKind
+from evenhand.report.foreign import Note
 from evenhand.report.ink import Ink
 from evenhand.report.words import clip, count, safe, short_id
 
 SCHEMA = "evenhand.import/1"
-_HEADINGS: tuple[tuple[NoteKind, str], ...] = (
-    ("translated", "read"),
-    ("changed", "read, but not as it was"),
-    ("left_out", "not imported"),
-)
+READ: Mapping[str, str] = {
+    "translated": "read",
+    "changed": "read, but not as it was",
+    "left_out": "not imported",
+}
+"""What the kinds of notes are called where runs are imported."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,9 +99,11 @@ def _came_to(totals: Totals) -> str:
     return f"{totals.passed:,} of {totals.trials:,} passed{errors}"
 
 
-def note_lines(notes: Sequence[Note], ink: Ink) -> Iterator[str]:
-    """The notes under their headings."""
-    for kind, heading in _HEADINGS:
+def note_lines(
+    notes: Sequence[Note], ink: Ink, headings: Mapping[str, str] = READ
+) -> Iterator[str]:
+    """The notes under their headings, by their kinds."""
+    for kind, heading in headings.items():
         of_kind = [one for one in notes if one.kind == kind]
         if of_kind:
             yield f"  {ink(heading, 'bold')}"

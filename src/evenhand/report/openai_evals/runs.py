@@ -49,6 +49,13 @@ def runs_of(export: Export) -> list[ImportedRun]:
     return sorted(made, key=lambda one: (one.created_at, one.id))
 
 
+def asked_id(source: Part, model: str) -> str:
+    """The model as it is named here, so that runs of before and after the move are of one model; empty for none."""
+    apis = {"completions": "chat", "responses": "responses"}
+    api = apis.get(str(source.value.get("type")))
+    return f"openai:{api}:{model}" if api and model else model
+
+
 def _tell(definition: Definition, notes: Notes) -> None:
     kinds = Counter(one.type or "no type" for one in definition.criteria)
     listed = ", ".join(f"{many} {one_line(kind)[:40]}" for kind, many in sorted(kinds.items()))
@@ -79,7 +86,8 @@ def _run(id_: str, run: Part, items: Sequence[Part], definition: Definition | No
     _compare_counts(run, trials)
     name = one_line(run.text("name"))
     run.notes.translated(run.where, f"run {shown(name or id_)}, output items: {len(trials):,}")
-    variant = Variant(0, "", one_line(model) or RECORDED, _template(source), one_line(model))
+    asked = asked_id(source, one_line(model))
+    variant = Variant(0, "", asked or RECORDED, _template(source), asked)
     return ImportedRun(
         id=id_,
         title=definition.name if definition else one_line(items[0].text("eval_id")) or id_,

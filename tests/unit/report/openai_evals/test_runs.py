@@ -70,7 +70,7 @@ def test_an_output_item_becomes_a_trial_with_an_outcome_for_each_grader(tmp_path
     meta = recordings.runs[0].meta
     assert (meta.title, meta.variants[0].model, meta.created_at) == (
         "Sums",
-        "gpt-4o-mini",
+        "openai:chat:gpt-4o-mini",
         1_790_000_100,
     )
     assert meta.config["run"]["data_source"]["sampling_params"] == {"temperature": 0.0}
