@@ -58,7 +58,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "import": (
         "evenhand import results.json",
         "evenhand import openai-evals openai-evals.jsonl",
-        "evenhand import openai-evals *.json --json",
+        "evenhand import inspect logs/*.eval",
     ),
     "compare": (
         "evenhand compare 01M7YPHZRR latest",
@@ -88,7 +88,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "evenhand init my-evals",
         "evenhand init my-evals --python",
         "evenhand init --from promptfooconfig.yaml",
-        "evenhand init --from openai-evals openai-evals.jsonl evals",
+        "evenhand init --from openai-evals saved.jsonl my-evals",
     ),
     "prompt": (
         "evenhand prompt new refunds",

@@ -31,8 +31,8 @@ def import_(words: tuple[str, ...], importer: str | None, as_json: bool) -> int:
     """Make runs from FILE, the results of another tool.
 
     TOOL is promptfoo (the default; a JSON file of results, version 3, as promptfoo or `evenhand export` writes it),
-    openai-evals (evals, runs and output items, as OpenAI's API gives them), or the name of an importer that an
-    installed package adds.
+    openai-evals (evals, runs and output items, as OpenAI's API gives them), inspect (logs, .eval or .json), or the
+    name of an importer that an installed package adds.
 
     The runs can be shown, compared and exported like any other. The same results aren't imported twice.
     """

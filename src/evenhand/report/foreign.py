@@ -197,18 +197,12 @@ def read_values(path: Path) -> list[tuple[str, object]]:
     Raises:
         UsageError: The file cannot be read, or is not JSON.
     """
-    problem = unreadable(path)
-    if problem:
-        raise UsageError(f"{path} {problem[0]}", hint=problem[1])
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise UsageError(f"{path} cannot be read: {error.strerror or error}") from error
+    data = read_bytes(path)
     text = data.removeprefix(b"\xef\xbb\xbf").strip()
     if not text:
         raise UsageError(f"{path} is empty")
     try:
-        return [(path.name, _nested(decode(text)))]
+        return [(path.name, checked_value(decode(text)))]
     except ValueError as error:
         whole = error
     lines = [(i, line) for i, line in enumerate(data.splitlines(), 1) if line.strip()]
@@ -217,13 +211,28 @@ def read_values(path: Path) -> list[tuple[str, object]]:
     values: list[tuple[str, object]] = []
     for number, line in lines:
         try:
-            values.append((f"{path.name}:{number}", _nested(decode(line))))
+            values.append((f"{path.name}:{number}", checked_value(decode(line))))
         except ValueError as error:
             raise UsageError(f"{path}:{number} is not JSON: {_why(error)}") from None
     return values
 
 
-def _nested(value: object) -> object:
+def read_bytes(path: Path) -> bytes:
+    """A file, whole.
+
+    Raises:
+        UsageError: It cannot be read.
+    """
+    problem = unreadable(path)
+    if problem:
+        raise UsageError(f"{path} {problem[0]}", hint=problem[1])
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror or error}") from error
+
+
+def checked_value(value: object) -> object:
     """The value, if nothing would fail on it later.
 
     Raises:

@@ -65,9 +65,22 @@ def _openai_evals(paths: Sequence[Path]) -> Recordings:
     return Recordings(runs, tuple(export.notes))
 
 
+def _inspect(paths: Sequence[Path]) -> Recordings:
+    from evenhand.report.foreign import Notes  # noqa: PLC0415 (on use)
+    from evenhand.report.inspect_logs.log import read_log  # noqa: PLC0415 (on use)
+    from evenhand.report.inspect_logs.runs import run_of  # noqa: PLC0415 (on use)
+
+    notes = Notes()
+    made = [(path, run) for path in paths if (run := run_of(read_log(path, notes)))]
+    runs = [Imported(run, path, "inspect") for path, run in made]
+    runs.sort(key=lambda one: (one.run.created_at, one.run.id))
+    return Recordings(runs, tuple(notes))
+
+
 OURS: Mapping[str, Callable[[Sequence[Path]], Recordings]] = {
     "promptfoo": _promptfoo,
     "openai-evals": _openai_evals,
+    "inspect": _inspect,
 }
 """The tools whose results are read here."""
 
