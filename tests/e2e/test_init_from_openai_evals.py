@@ -214,6 +214,35 @@ def test_forty_graders_come_to_the_verdicts_that_were_worked_out_by_hand(tmp_pat
     assert {one["difference"] for one in compared["results"] if one["metric"] == "passed"} <= {0.0}
 
 
+def test_recorded_outputs_are_graded_again_and_other_verdicts_and_scores_are_said(tmp_path: Path):
+    """Two outputs; one grader agrees, one has another score, one another verdict."""
+    close = similar("fuzzy_match", 0.9)
+    checks = {"same": EQUAL, "score": close, "verdict": close}
+    criteria = [{**check, "name": name} for name, check in checks.items()]
+    items = [
+        an_item(
+            i,
+            results=[
+                a_result(name="same"),
+                a_result(name="score", score=0.95 if i else 1.0),
+                a_result(name="verdict", passed=not i, score=0.5 if i else 1.0),
+            ],
+        )
+        for i in range(2)
+    ]
+    saved(tmp_path / "export.jsonl", an_eval(*criteria), a_run(total=2), *items)
+    told = evenhand(tmp_path, "init", "--from", "openai-evals", "export.jsonl", ".").stdout
+    assert "grader 'same': OpenAI's verdict and score on all 2 recorded outputs" in told
+    assert (
+        "'score': OpenAI's verdicts on all 2 recorded outputs, and another score on 1, e.g." in told
+    )
+    assert "'outputitem_1': 1 here and 0.95 there" in told
+    assert (
+        "grader 'verdict': another verdict than OpenAI's on 1 of 2 recorded outputs, e.g." in told
+    )
+    assert "'outputitem_1': 1 here and 0.5 there" in told
+
+
 def test_the_model_is_asked_as_openai_asked_it(tmp_path: Path):
     """Prompt, model and sampling settings are in the set; nothing is added."""
     export(tmp_path)

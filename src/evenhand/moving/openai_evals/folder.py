@@ -13,6 +13,7 @@ from evenhand.moving.openai_evals.criteria import Check, check_of
 from evenhand.moving.openai_evals.eval_file import TEMPLATES, eval_file
 from evenhand.moving.openai_evals.naming import slug
 from evenhand.moving.openai_evals.recorded import script_of
+from evenhand.moving.openai_evals.regrading import tell_agreement
 from evenhand.moving.openai_evals.source import source_of
 from evenhand.report.foreign import Note
 from evenhand.report.openai_evals.definition import Definition, definition_of, unlike
@@ -86,6 +87,7 @@ def _one(
         check = check_of(criterion, taken, name)
         if check:
             checks.append(check)
+    tell_agreement(definition, export)
     rules += script_of(definition, source, export)
     texts = {
         f"evals/{name}_evals.py": eval_file(definition, source, checks, name),
