@@ -19,6 +19,7 @@ from evenhand.report.openai_evals.definition import (
 from evenhand.report.openai_evals.export import Export
 from evenhand.report.openai_evals.runs import asked_id
 from evenhand.report.openai_evals.trials import compared_by
+from evenhand.report.words import count
 
 _SETTINGS = (
     "temperature",
@@ -99,7 +100,7 @@ def _asking(run: Part, data: Part, cases: Sequence[Case], notes: Notes) -> Sourc
     if problem:
         notes.left_out(wanted.where, f"the prompt cannot be written as text: {problem}")
         return None
-    notes.translated(wanted.where, f"the prompt, {len(messages)} messages to {model}")
+    notes.translated(wanted.where, f"the prompt, {count(len(messages), 'message')} to {model}")
     return Source(cases, model, messages, "", settings, run.text("id"))
 
 
@@ -154,7 +155,7 @@ def _cases(definition: Definition, data: Part | None, export: Export) -> list[Ca
     if twice:
         export.notes.changed(where, f"rows that say the same as another are left out: {twice:,}")
     if cases:
-        export.notes.translated(where, f"the dataset, {len(cases):,} rows")
+        export.notes.translated(where, f"the dataset, {count(len(cases), 'row')}")
     return list(cases.values())
 
 
