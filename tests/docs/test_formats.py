@@ -27,7 +27,7 @@ from evenhand.core.expect import Trial
 from evenhand.core.label import NewLabel
 from evenhand.core.plan import CallEstimate
 from evenhand.core.requirement import PASSED, Bound, Requirement
-from evenhand.core.run import CallEnd, CallStart, ToolRecord
+from evenhand.core.run import CallEnd, CallStart, ToolRecord, Totals
 from evenhand.core.score import Outcome
 from evenhand.core.variant import Variant
 from evenhand.probing.canaries import kept_canaries
@@ -45,6 +45,9 @@ from evenhand.report.gate_text import document as gate_document
 from evenhand.report.gating import gate
 from evenhand.report.history import history
 from evenhand.report.history_text import document as history_document
+from evenhand.report.import_report import ImportedFile
+from evenhand.report.import_report import document as import_document
+from evenhand.report.importers import read_runs
 from evenhand.report.power import JudgeWorth, Pilot, Power
 from evenhand.report.precedent import Precedent
 from evenhand.report.probe import ATTACK, CONTROL, probe_of, probed_axes
@@ -437,9 +440,24 @@ async def test_the_page_on_histories_has_every_key_of_the_document(
     agree("history-1.md", [history_document(history(files))])
 
 
+def test_the_page_on_imports_has_every_key_of_the_document(tmp_path: Path):
+    """A run, one that was there already, and notes."""
+    item = {
+        "object": "eval.run.output_item", "id": "o", "run_id": "r", "eval_id": "e", "status": "pass",
+        "datasource_item": {"sum": "2 + 2"}, "results": [],
+    }  # fmt: skip
+    path = tmp_path / "export.json"
+    path.write_text(json.dumps([item, {"object": "batch"}]), "utf-8")
+    recordings = read_runs([path], "openai-evals")
+    totals = Totals(1, 1)
+    runs = [ImportedFile(path, recordings.runs[0].meta, totals, new) for new in (True, False)]
+    agree("import-1.md", [import_document("openai-evals", runs, recordings.notes)])
+
+
 @pytest.mark.parametrize(
     "page",
     [
+        "import-1.md",
         "run-1.md",
         "compare-1.md",
         "check-1.md",

@@ -59,7 +59,11 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "evenhand export 01M7YPHZRR --to report.html",
         "evenhand export --to - --format jsonl",
     ),
-    "import": ("evenhand import results.json", "evenhand import ../old/output.json"),
+    "import": (
+        "evenhand import results.json",
+        "evenhand import openai-evals openai-evals.jsonl",
+        "evenhand import inspect logs/*.eval",
+    ),
     "compare": (
         "evenhand compare 01M7YPHZRR latest",
         "evenhand compare :first :second --metric passed",
@@ -96,6 +100,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "evenhand init my-evals",
         "evenhand init my-evals --python",
         "evenhand init --from promptfooconfig.yaml",
+        "evenhand init --from openai-evals saved.jsonl my-evals",
     ),
     "prompt": (
         "evenhand prompt new refunds",

@@ -2,48 +2,152 @@
 
 from __future__ import annotations
 
+import os
+import sys
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from evenhand.cli.streams import tell
+from evenhand.cli.exits import PASSED
+from evenhand.cli.streams import printing, tell
+
+if TYPE_CHECKING:
+    from evenhand.report.import_report import ImportedFile
+    from evenhand.report.importers import Recordings
 
 
-@click.command(name="import", short_help="Import another tool's results as a run.")
-@click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
+@click.command(name="import", short_help="Import another tool's results as runs.")
+@click.argument("words", nargs=-1, required=True, metavar="[TOOL] FILE...")
 @click.option(
     "--from",
     "importer",
-    default="promptfoo",
-    show_default=True,
-    metavar="NAME",
-    help="The tool that wrote FILE: promptfoo, or the name of an importer that an installed package adds.",
+    metavar="TOOL",
+    help="The tool that wrote FILE, as the first word says it: `--from promptfoo` is the default.",
 )
-def import_(file: Path, importer: str) -> int:
-    """Make a run from FILE, the results of another tool.
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
+def import_(words: tuple[str, ...], importer: str | None, as_json: bool) -> int:
+    """Make runs from FILE, the results of another tool.
 
-    By default, FILE is a JSON file of promptfoo's results (version 3), as promptfoo or `evenhand export` writes it.
-    The run can be shown, compared and exported like any other. The same results aren't imported twice.
+    TOOL is promptfoo (the default; a JSON file of results, version 3, as promptfoo or `evenhand export` writes it),
+    openai-evals (evals, runs and output items, as OpenAI's API gives them), inspect (logs, .eval or .json), or the
+    name of an importer that an installed package adds.
+
+    The runs can be shown, compared and exported like any other. The same results aren't imported twice.
     """
-    from evenhand.cli.show import print_run
+    from evenhand.report.importers import read_runs
+
+    tool, files = _meant(words, importer)
+    recordings = read_runs(files, tool)
+    runs = _kept(recordings)
+    if as_json:
+        _print_json(tool, runs, recordings)
+    else:
+        _print(runs, recordings)
+    return PASSED
+
+
+def _meant(words: Sequence[str], importer: str | None) -> tuple[str, list[Path]]:
+    """The tool and the files that somebody means.
+
+    Raises:
+        UsageError: There is no file, or the first word is nearly the name of a tool.
+    """
+    from evenhand.core.errors import UsageError
+    from evenhand.core.names import nearest
+    from evenhand.report.importers import names
+
+    first, *more = words
+    if importer is not None:
+        return importer, [Path(word) for word in words]
+    if first in names() and (more or not os.path.exists(first)):  # noqa: PTH110 (a word, not yet a path)
+        if not more:
+            raise UsageError(
+                f"import {first}: there is no file to read",
+                hint=f"Name one: evenhand import {first} export.json",
+            )
+        return first, [Path(word) for word in more]
+    near = nearest(first, names())
+    if more and near and not os.path.exists(first):  # noqa: PTH110 (the same)
+        raise UsageError(f"there is no importer '{first}'", hint=f"Did you mean '{near}'?")
+    return "promptfoo", [Path(word) for word in words]
+
+
+def _kept(recordings: Recordings) -> list[ImportedFile]:
+    """Keeps the runs; those that were imported before stay as they are.
+
+    Raises:
+        UsageError: There is no run, or all are there already.
+        StoreError: One cannot be written.
+    """
+    from evenhand.core.errors import UsageError
     from evenhand.engine.door import waited_for
-    from evenhand.report.importers import read_run
-    from evenhand.store.catalogue import called, files, newest_first
+    from evenhand.report.import_report import ImportedFile
+    from evenhand.report.words import safe
+    from evenhand.store.catalogue import files
     from evenhand.store.keeping import keep_run
     from evenhand.store.labels import append_labels
     from evenhand.store.runfile import RunFile
 
-    recorded = read_run(file, importer)
-    path = waited_for(keep_run(Path.cwd(), recorded.meta, recorded.trials()))
-    if labels := list(recorded.labels()):
-        append_labels(path, labels)
-    with RunFile.open(path) as run:
-        print_run(run, as_json=False, table=True)
-    tell(f"imported as {recorded.meta.id}")
+    if not recordings.runs:
+        why = [f"{safe(one.where)}: {safe(one.text)}" for one in recordings.notes]
+        raise UsageError("\n".join(["there is no run to import", *why[:10]]))
+    known = {path.stem: path for path in files(Path.cwd())}
+    if len(recordings.runs) > 1 and all(one.meta.id in known for one in recordings.runs):
+        raise UsageError(
+            f"all {len(recordings.runs)} runs are there already: nothing was imported",
+            hint="Look at them with `evenhand show --list`.",
+        )
+    made: list[ImportedFile] = []
+    for one in recordings.runs:
+        path = known.get(one.meta.id) if len(recordings.runs) > 1 else None
+        new = path is None
+        if path is None:
+            path = waited_for(keep_run(Path.cwd(), one.meta, one.trials()))
+            if labels := list(one.labels()):
+                append_labels(path, labels)
+        with RunFile.open(path) as run:
+            made.append(ImportedFile(path, run.meta, run.totals(), new))
+    return made
+
+
+def _print_json(tool: str, runs: Sequence[ImportedFile], recordings: Recordings) -> None:
+    from evenhand.report.document import json_text, writer
+    from evenhand.report.import_report import document
+
+    with printing():
+        writer(sys.stdout)(json_text(document(tool, runs, recordings.notes)) + "\n")
+
+
+def _print(runs: Sequence[ImportedFile], recordings: Recordings) -> None:
+    from evenhand.cli.show import print_run
+    from evenhand.report.import_report import note_lines, run_lines
+    from evenhand.report.ink import Ink
+    from evenhand.report.words import put
+    from evenhand.store.catalogue import called, files, newest_first
+    from evenhand.store.runfile import RunFile
+
+    ink = Ink(sys.stdout.isatty() and not os.environ.get("NO_COLOR"))
+    lines = list(note_lines(recordings.notes, ink))
+    if len(runs) > 1:
+        lines += ["", *run_lines(runs)]
+    else:
+        with RunFile.open(runs[0].path) as run:
+            print_run(run, as_json=False, table=True)
+    with printing():
+        put(sys.stdout, "".join(f"{line}\n" for line in lines))
+    new = [one for one in runs if one.new]
+    last = runs[-1]
+    if len(runs) == 1:
+        tell(f"imported as {last.meta.id}")
+    else:
+        tell(f"imported {len(new)} of {len(runs)} runs")
+        ids = [called(Path.cwd(), one.path) for one in runs[-2:]]
+        tell(f"next: evenhand compare {' '.join(ids)}, or evenhand history")
     known = newest_first(files(Path.cwd()))
-    if known and known[0] != path:
-        short = called(Path.cwd(), path)
+    if known and known[0] != last.path:
+        short = called(Path.cwd(), last.path)
         tell(
             f"There are newer runs: without an id, commands take the newest. This one: evenhand show {short}"
         )
-    return 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,27 +18,40 @@ if TYPE_CHECKING:
     from evenhand.scorers.catalog import Entry
 
 
+_MOVED = {"translated": "translated", "changed": "changed", "left_out": "not translated"}
+
+
 @click.command(name="init", short_help="Create an example folder that runs right away.")
-@click.argument("folder", default=".", type=click.Path(path_type=Path, file_okay=False))
+@click.argument("words", nargs=-1, metavar="[FOLDER]")
 @click.option(
     "--python", is_flag=True, help="Create eval sets in Python instead of a promptfoo config."
 )
 @click.option(
     "--from",
-    "config",
-    type=click.Path(path_type=Path),
-    help="Print this promptfoo config as an eval set in Python.",
+    "origin",
+    metavar="CONFIG|openai-evals",
+    help="Print this promptfoo config as an eval set in Python; or write eval sets from what OpenAI's Evals API gave:"
+    " --from openai-evals FILE... [FOLDER].",
 )
-def init(folder: Path, config: Path | None, *, python: bool) -> int:
+def init(words: tuple[str, ...], origin: str | None, *, python: bool) -> int:
     """Create an example folder with prompts, tests and scripted replies. It runs right away. Never overwrites a file.
 
     With --python, the tests are functions: evals/*_evals.py, a setup.py that is loaded first, a dataset, and the
     application that they call.
 
     With --from, print a promptfoo config as an eval set: save it beside the config, in a file that ends in _evals.py.
+
+    With --from openai-evals, write an eval set, its dataset and its graders for each eval in FILE.
     """
-    if config is not None:
-        return _print_as_python(config)
+    if origin == "openai-evals":
+        return _move_in([Path(word) for word in words])
+    if len(words) > 1:
+        raise click.UsageError(f"there is one folder to make, and {len(words)} are named")
+    folder = Path(words[0] if words else ".")
+    if folder.is_file():
+        raise click.UsageError(f"'{folder}' is a file, not a folder")
+    if origin is not None:
+        return _print_as_python(Path(origin))
     from evenhand.cli.ignoring import ignore_runs
     from evenhand.cli.init import init as scaffold
 
@@ -48,6 +62,39 @@ def init(folder: Path, config: Path | None, *, python: bool) -> int:
         click.echo(f"  {folder / ignored.name}")
     where = "" if folder == Path() else f" {shlex.quote(str(folder))}"
     click.echo(f"\nnext: evenhand run{where} --offline")
+    return PASSED
+
+
+def _move_in(words: Sequence[Path]) -> int:
+    """Eval sets from an export of OpenAI's Evals. The last word is the folder where it is not a file."""
+    from evenhand.cli.ignoring import ignore_runs
+    from evenhand.cli.streams import printing
+    from evenhand.core.errors import UsageError
+    from evenhand.moving.openai_evals.folder import move_in
+    from evenhand.report.import_report import note_lines
+    from evenhand.report.ink import Ink
+    from evenhand.report.words import put
+
+    named = words and not words[-1].is_file() and (len(words) > 1 or words[-1].is_dir())
+    files, folder = (words[:-1], words[-1]) if named else (words, Path())
+    if not files:
+        raise UsageError(
+            "init --from openai-evals: there is no file to read",
+            hint="Name what you saved from OpenAI's API: evenhand init --from openai-evals openai-evals.jsonl my-evals",
+        )
+    made = move_in(files, folder)
+    ignored = ignore_runs(folder)
+    paths = [*made.files, *([folder / ignored.name] if ignored is not None else [])]
+    ink = Ink(sys.stdout.isatty() and not os.environ.get("NO_COLOR"))
+    lines = [*(f"  {path}" for path in paths), "", *note_lines(made.notes, ink, _MOVED)]
+    target = shlex.quote(str(made.sets[0] if len(made.sets) == 1 else folder))
+    lines += ["", f"next: evenhand check {target}"]
+    if made.offline:
+        lines.append(
+            f"      evenhand run {target} --offline   grades what OpenAI recorded, and asks nobody"
+        )
+    with printing():
+        put(sys.stdout, "".join(f"{line}\n" for line in lines))
     return PASSED
 
 

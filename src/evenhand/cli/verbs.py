@@ -30,7 +30,7 @@ _COMMANDS = {
         "Validate a folder and estimate calls and cost. Sends nothing.",
     ),
     "export": ("evenhand.cli.show", "Write a run's results to a file."),
-    "import": ("evenhand.cli.importing", "Import promptfoo results as a run."),
+    "import": ("evenhand.cli.importing", "Import another tool's results as runs."),
     "compare": (
         "evenhand.cli.compare",
         "Compare two runs case by case.",

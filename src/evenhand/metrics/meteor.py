@@ -30,12 +30,24 @@ def meteor(
     0.9815
     """
     words = _words(text)
-    return max((_one(words, _words(other), alpha, beta, gamma) for other in references), default=0)
+    return max(
+        (
+            meteor_of_words(words, _words(other), alpha=alpha, beta=beta, gamma=gamma)
+            for other in references
+        ),
+        default=0,
+    )
 
 
-def _one(
-    words: Sequence[str], others: Sequence[str], alpha: float, beta: float, gamma: float
+def meteor_of_words(
+    words: Sequence[str],
+    others: Sequence[str],
+    *,
+    alpha: float = 0.9,
+    beta: float = 3.0,
+    gamma: float = 0.5,
 ) -> float:
+    """The same for words that are lower-cased already. Nothing matched: 0."""
     pairs = _aligned(words, others)
     if not pairs:
         return 0.0

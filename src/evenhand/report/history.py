@@ -6,7 +6,8 @@ finish is listed without numbers: a rate over the part that happened to be settl
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -116,6 +117,7 @@ def history(files: Iterable[Path], within: Path | None = None, last: int | None 
     """
     groups: dict[tuple[str, str], list[tuple[float, Path]]] = {}
     titles: dict[tuple[str, str], tuple[float, str]] = {}
+    ours: set[tuple[str, str]] = set()
     unreadable: list[tuple[Path, str]] = []
     seen: set[str] = set()
     for path in files:
@@ -130,7 +132,10 @@ def history(files: Iterable[Path], within: Path | None = None, last: int | None 
         seen.add(meta.id)
         key = (meta.source, "" if meta.source else meta.title)
         groups.setdefault(key, []).append((meta.created_at, path))
+        if "imported" not in meta.settings:
+            ours.add(key)
         titles[key] = max(titles.get(key, (0.0, "")), (meta.created_at, meta.title))
+    _join_imported(groups, titles, ours)
     made: list[RunLine] = []
     for key, every in groups.items():
         every.sort()
@@ -140,6 +145,21 @@ def history(files: Iterable[Path], within: Path | None = None, last: int | None 
             made.append(RunLine(key[0], titles[key][1], runs, len(every) - len(shown)))
     made.sort(key=lambda line: line.runs[-1].at, reverse=True)
     return History(tuple(made), tuple(unreadable))
+
+
+def _join_imported(
+    groups: dict[tuple[str, str], list[tuple[float, Path]]],
+    titles: Mapping[tuple[str, str], tuple[float, str]],
+    ours: AbstractSet[tuple[str, str]],
+) -> None:
+    """Puts imported runs beside those of the only config or set that has their title.
+
+    So the history of an evaluation goes on where it was moved to.
+    """
+    for key in [key for key in groups if not key[0] and key not in ours]:
+        heirs = [other for other in groups if other[0] and titles[other][1] == key[1]]
+        if len(heirs) == 1:
+            groups[heirs[0]] += groups.pop(key)
 
 
 def is_of_a_system(meta: RunMeta) -> bool:

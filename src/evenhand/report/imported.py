@@ -26,7 +26,7 @@ from evenhand.core.encoding import digest, encode
 from evenhand.core.errors import UsageError
 from evenhand.core.expect import share_passed
 from evenhand.core.label import LabelField, LabelValue, NewLabel, checked
-from evenhand.core.run import RunMeta, TrialError, TrialResult
+from evenhand.core.run import AnswerDetails, Judged, RunMeta, TrialError, TrialResult
 from evenhand.core.score import Outcome, State
 from evenhand.core.secrets import redacted
 from evenhand.core.variant import Variant
@@ -79,6 +79,10 @@ class ImportedTrial:
         tokens_in: None where it is not known.
         tokens_out: None where it is not known.
         metadata: Anything else worth keeping: JSON values.
+        description: A line for people that says which case it is.
+        finish_reason: Why the answer ended: `stop`, `length` or the vendor's own word.
+        model: The model as it named itself in its answer.
+        judged: What the judges' calls came to; None where none was asked. Not part of `tokens_in` and `tokens_out`.
         labels: What people said of it: `verdict` (pass or fail), `score` (1 to 5), `note`, `star`.
     """
 
@@ -99,6 +103,10 @@ class ImportedTrial:
     tokens_in: int | None = None
     tokens_out: int | None = None
     metadata: Mapping[str, object] = field(default_factory=dict[str, object])
+    description: str = ""
+    finish_reason: str = ""
+    model: str = ""
+    judged: Judged | None = None
     labels: Mapping[LabelField, LabelValue] = field(
         default_factory=dict["LabelField", "LabelValue"]
     )
@@ -216,14 +224,21 @@ def _result(index: int, trial: ImportedTrial) -> TrialResult:
         named_scores=verdict.named_scores,
         latency_s=trial.latency_s,
         cost_usd=trial.cost_usd,
-        tokens_in=trial.tokens_in,
-        tokens_out=trial.tokens_out,
+        tokens_in=_plus(trial.tokens_in, trial.judged and trial.judged.tokens_in),
+        tokens_out=_plus(trial.tokens_out, trial.judged and trial.judged.tokens_out),
         prompt=trial.prompt,
         vars=trial.vars,
+        description=trial.description,
         metadata=trial.metadata,
+        judged=trial.judged,
+        answer=AnswerDetails(model=trial.model, finish_reason=trial.finish_reason),
         input=trial.input,
         expected=trial.expected,
     )
+
+
+def _plus(own: int | None, judged: int | None) -> int | None:
+    return own if judged is None else (own or 0) + judged
 
 
 def _problems(run: ImportedRun) -> Iterator[str]:

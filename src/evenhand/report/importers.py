@@ -1,32 +1,45 @@
-"""Who reads which results: promptfoo's are read by us, others by installed packages."""
+"""Who reads which results: some tools' are read by us, others' by installed packages."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from evenhand.core.errors import UsageError
 from evenhand.core.names import nearest
 from evenhand.core.plugins import IMPORTERS, Plugin, plugin, plugins
+from evenhand.report.foreign import Note
 from evenhand.report.imported import Imported, ImportedRun, RecordedRun
 
-OURS = ("promptfoo",)
+
+@dataclass(frozen=True, slots=True)
+class Recordings:
+    """The runs of some files.
+
+    Attributes:
+        runs: Oldest first.
+        notes: What was carried over, and what was not, and why.
+    """
+
+    runs: Sequence[RecordedRun]
+    notes: Sequence[Note] = field(default=())
 
 
 def names() -> tuple[str, ...]:
     """The names of all importers: ours first, then those of installed packages."""
-    return OURS + tuple(name for name in plugins(IMPORTERS) if name not in OURS)
+    return (*OURS, *(name for name in plugins(IMPORTERS) if name not in OURS))
 
 
-def read_run(path: Path, importer: str) -> RecordedRun:
-    """The run in a file, as this importer reads it.
+def read_runs(paths: Sequence[Path], importer: str) -> Recordings:
+    """The runs in these files, as this importer reads them.
 
     Raises:
-        UsageError: There is no such importer, it cannot read the file, or what it returns is not a run.
+        UsageError: There is no such importer, it cannot read a file, or what it returns is not a run.
     """
-    if importer in OURS:
-        from evenhand.report.promptfoo_results.reading import read_results  # noqa: PLC0415 (on use)
-
-        return read_results(path)
+    ours = OURS.get(importer)
+    if ours is not None:
+        return ours(paths)
     one = plugin(IMPORTERS, importer)
     if one is None:
         near = nearest(importer, names())
@@ -34,7 +47,42 @@ def read_run(path: Path, importer: str) -> RecordedRun:
             f"there is no importer '{importer}'",
             hint=f"Did you mean '{near}'?" if near else f"There are: {', '.join(names())}.",
         )
-    return Imported(_called(one, path), path, importer)
+    return Recordings([Imported(_called(one, path), path, importer) for path in paths])
+
+
+def _promptfoo(paths: Sequence[Path]) -> Recordings:
+    from evenhand.report.promptfoo_results.reading import read_results  # noqa: PLC0415 (on use)
+
+    return Recordings([read_results(path) for path in paths])
+
+
+def _openai_evals(paths: Sequence[Path]) -> Recordings:
+    from evenhand.report.openai_evals.export import read_export  # noqa: PLC0415 (on use)
+    from evenhand.report.openai_evals.runs import runs_of  # noqa: PLC0415 (on use)
+
+    export = read_export(paths)
+    runs = [Imported(run, paths[0], "openai-evals") for run in runs_of(export)]
+    return Recordings(runs, tuple(export.notes))
+
+
+def _inspect(paths: Sequence[Path]) -> Recordings:
+    from evenhand.report.foreign import Notes  # noqa: PLC0415 (on use)
+    from evenhand.report.inspect_logs.log import read_log  # noqa: PLC0415 (on use)
+    from evenhand.report.inspect_logs.runs import run_of  # noqa: PLC0415 (on use)
+
+    notes = Notes()
+    made = [(path, run) for path in paths if (run := run_of(read_log(path, notes)))]
+    runs = [Imported(run, path, "inspect") for path, run in made]
+    runs.sort(key=lambda one: (one.run.created_at, one.run.id))
+    return Recordings(runs, tuple(notes))
+
+
+OURS: Mapping[str, Callable[[Sequence[Path]], Recordings]] = {
+    "promptfoo": _promptfoo,
+    "openai-evals": _openai_evals,
+    "inspect": _inspect,
+}
+"""The tools whose results are read here."""
 
 
 def _called(one: Plugin, path: Path) -> ImportedRun:

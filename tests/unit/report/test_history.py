@@ -229,3 +229,17 @@ async def test_the_document_is_json(folder: Folder):
     await folder.add()
     read = json.loads(json.dumps(document(folder.history()), allow_nan=False))
     assert read["schema"] == "evenhand.history/1"
+
+
+async def test_imported_runs_stand_before_those_of_the_set_that_they_were_moved_to(make_run: Make):
+    """By their title, where just one set or config has it; other runs without a source stay by themselves."""
+    folder = Folder(make_run)
+    moved = {"source": "", "title": "Sums", "settings": {"imported": {"id": "evalrun_1"}}}
+    await folder.add(**moved)
+    await folder.add(source="/evals/sums_evals.py", title="Sums")
+    await folder.add(source="", title="Sums", settings={"asked": {}})
+    by_source = {line.source: len(line.runs) for line in folder.history().lines}
+    assert by_source == {"": 2, "/evals/sums_evals.py": 1}
+    folder.paths.pop()
+    (line,) = folder.history().lines
+    assert (line.source, len(line.runs)) == ("/evals/sums_evals.py", 2)

@@ -1,0 +1,1 @@
+"""Moving in: what other tools keep, written out as eval sets that run here."""

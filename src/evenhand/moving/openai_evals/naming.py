@@ -1,0 +1,35 @@
+"""Names for Python, made of names that people gave."""
+
+from __future__ import annotations
+
+import builtins
+import keyword
+import re
+import unicodedata
+
+_RESERVED = frozenset(
+    "Annotated Any Case CustomJudge Dataset Equals EvalSet Expect Judgement Literal Message Model PROMPT"
+    " SETTINGS SemanticSimilarity answers case chat evals expect filled json model output provider"
+    " reply sample_of text_similarity values values_of".split()
+)
+LONGEST = 40
+
+
+def slug(name: str, otherwise: str) -> str:
+    """A name in lower case with underscores, that Python takes: `Right topic?` as `right_topic`.
+
+    >>> slug("Right topic?", "grader"), slug("東京", "grader")
+    ('right_topic', 'grader')
+    """
+    plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower()
+    words = re.sub(r"[^a-z0-9]+", "_", plain).strip("_")[:LONGEST].strip("_")
+    if not words or words[0].isdigit():
+        words = f"{otherwise}_{words}".strip("_")
+    if keyword.iskeyword(words) or words in _RESERVED or hasattr(builtins, words):
+        words += "_"
+    return words
+
+
+def class_name(slugged: str) -> str:
+    """`right_topic` as `RightTopic`."""
+    return "".join(word[:1].upper() + word[1:] for word in slugged.split("_") if word)

@@ -1,0 +1,1 @@
+"""Inspect's logs, in its two formats, as runs."""

@@ -1,0 +1,120 @@
+"""Moving in from OpenAI's Evals with the command line: import, show, compare, history."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.unit.report.openai_evals.conftest import (
+    a_result,
+    a_run,
+    a_sample,
+    an_eval,
+    an_item,
+    saved,
+)
+
+EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "openai-evals" / "openai-evals.jsonl"
+NASTY = "\x1b[2J\x1b]0;owned\x07<script>alert(1)</script>{{ 7*7 }}"
+
+
+def evenhand(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """A command line in a folder."""
+    command = [sys.executable, "-c", "from evenhand.cli import main; main()", *words]
+    return subprocess.run(
+        command,
+        cwd=folder,
+        env={**os.environ, "COLUMNS": "200"},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+def test_the_example_is_imported_shown_and_compared(tmp_path: Path):
+    """Two runs of one eval: their cases pair, and the second import changes nothing."""
+    first = evenhand(tmp_path, "import", "openai-evals", str(EXAMPLE))
+    assert first.returncode == 0, first.stderr
+    assert "run 'first try', output items: 8" in first.stdout
+    assert "6 of 8 passed, 1 error" in first.stdout
+    assert "imported 2 of 2 runs" in first.stderr
+    ids = sorted(path.stem for path in (tmp_path / ".evenhand" / "runs").glob("*.db"))
+    compared = evenhand(tmp_path, "compare", ids[0], ids[1], "--json")
+    document = json.loads(compared.stdout)
+    assert document["results"][0]["n"] in (7, 8)
+    told = evenhand(tmp_path, "history", "--json")
+    (line,) = json.loads(told.stdout)["lines"]
+    assert [run["columns"][0]["cases"] for run in line["runs"]] == [8, 8]
+    again = evenhand(tmp_path, "import", "openai-evals", str(EXAMPLE))
+    assert again.returncode == 2
+    assert "all 2 runs are there already: nothing was imported" in again.stderr
+
+
+def test_a_run_that_came_later_is_imported_beside_those_that_are_there(tmp_path: Path):
+    """With --json, what is new is said."""
+    saved(tmp_path / "a.jsonl", an_eval(), a_run(), an_item())
+    assert evenhand(tmp_path, "import", "openai-evals", "a.jsonl").returncode == 0
+    later = a_run("evalrun_2", created_at=1_790_009_000), an_item(run_id="evalrun_2")
+    saved(tmp_path / "b.jsonl", *later)
+    both = evenhand(tmp_path, "import", "openai-evals", "a.jsonl", "b.jsonl", "--json")
+    assert both.returncode == 0, both.stderr
+    assert both.stderr == ""
+    document = json.loads(both.stdout)
+    assert [(run["imported_id"], run["new"]) for run in document["runs"]] == [
+        ("evalrun_1", False),
+        ("evalrun_2", True),
+    ]
+
+
+def test_hostile_texts_reach_no_terminal_and_no_page_as_they_are(tmp_path: Path):
+    """Escapes and tags in every text of an export."""
+    criterion = {
+        "type": "string_check", "name": NASTY, "input": NASTY, "reference": NASTY, "operation": "eq",
+    }  # fmt: skip
+    result = a_result(name=NASTY, passed=False, sample=a_sample(NASTY, model=NASTY))
+    item = an_item(
+        results=[result],
+        sample=a_sample(NASTY, model=NASTY, finish_reason=NASTY),
+        datasource_item={NASTY: NASTY},
+        extra={NASTY: NASTY},
+    )
+    run = a_run(name=NASTY, model=NASTY, status=NASTY)
+    page = {"object": NASTY}
+    saved(tmp_path / "a.jsonl", an_eval(criterion, name=NASTY), run, item, page)
+    imported = evenhand(tmp_path, "import", "openai-evals", "a.jsonl")
+    assert imported.returncode == 0, imported.stderr
+    printed = imported.stdout + imported.stderr
+    for words in (("show", "-v"), ("show", "--list"), ("history",), ("show", "0")):
+        shown = evenhand(tmp_path, *words)
+        assert "Traceback" not in shown.stderr
+        printed += shown.stdout + shown.stderr
+    assert "\x1b" not in printed
+    assert "\x07" not in printed
+    exported = evenhand(tmp_path, "export", "--to", "report.html")
+    assert exported.returncode == 0, exported.stderr
+    assert "<script>alert(1)" not in (tmp_path / "report.html").read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("openai-evals",), "there is no file to read"),
+        (("openai-eval", "a.json"), "Did you mean 'openai-evals'?"),
+        (("openai-evals", "no.json"), "no.json cannot be read: No such file or directory"),
+        (("openai-evals", "."), "is a folder, not a file"),
+        (("--from", "nothing", "a.json"), "there is no importer 'nothing'"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused_with_what_to_type(
+    tmp_path: Path, words: tuple[str, ...], says: str
+):
+    """One message, and exit code 2."""
+    refused = evenhand(tmp_path, "import", *words)
+    assert refused.returncode == 2
+    assert says in refused.stderr
+    assert "Traceback" not in refused.stderr
