@@ -22,6 +22,7 @@ from evenhand.report.calibrated import judged_rows
 from evenhand.report.call_rows import call_rows
 from evenhand.report.classification import classification_rows
 from evenhand.report.findings import low_confidence, warnings
+from evenhand.report.marks import marked
 from evenhand.report.means import Mean
 from evenhand.report.preferences import Preferences, preferences
 from evenhand.report.rates import (
@@ -154,7 +155,7 @@ def _escaped(match: re.Match[str]) -> str:
 
 
 def _head(run: RunFile) -> dict[str, Any]:
-    meta, totals = run.meta, run.totals()
+    meta, totals, where = run.meta, run.totals(), marked(run)
     return {
         "schema": SCHEMA,
         "run": {
@@ -194,11 +195,11 @@ def _head(run: RunFile) -> dict[str, Any]:
         "judged": judged_rows(run),
         "slices": slice_rows(run),
         "classification": classification_rows(run),
-        "triggers": [_trigger_row(run, result) for result in trigger_rates(run)],
-        "preferences": [_preferred_row(run, result) for result in preferences(run)],
-        "rankings": standing_rows(run),
+        "triggers": [_trigger_row(run, result) for result in trigger_rates(run, where.triggers)],
+        "preferences": [_preferred_row(run, result) for result in preferences(run, where.judged)],
+        "rankings": standing_rows(run, where.judged),
         "empty_answers": run.empty_answers()[0],
-        "low_confidence": low_confidence(run)[0],
+        "low_confidence": low_confidence(run, where.judged)[0],
         "warnings": warnings(run),
         "labels": [asdict(label) for label in run.labels()],
     }

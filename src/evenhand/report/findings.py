@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from evenhand.report.grid import Grid
+from evenhand.report.marks import Marked, marked
 from evenhand.report.outcome import UNSURE, unsure
 from evenhand.report.preferences import preferences
 from evenhand.report.rates import repeats
@@ -23,21 +23,8 @@ CHOSEN = "trials were chosen by what came of them: rates say nothing of the othe
 _ROLES = {"setup": "set-up"}
 
 
-@dataclass(frozen=True, slots=True)
-class Marked:
-    """Where in the plan the trials are that some findings are about, for those who have looked at all of them anyway.
-
-    Attributes:
-        judged: Those with a judgement of low confidence or a preference, and maybe others.
-        triggers: Those of trigger tests, and maybe others.
-    """
-
-    judged: Sequence[int] = ()
-    triggers: Sequence[int] = ()
-
-
 def findings(
-    run: RunFile, grid: Grid, marked: Marked | None = None, *, one_each: bool = False
+    run: RunFile, grid: Grid, where: Marked | None = None, *, one_each: bool = False
 ) -> list[str]:
     """The sentences below the table. Columns are not compared by trials that were chosen: the choice decides.
 
@@ -46,21 +33,22 @@ def findings(
     Args:
         run: The run.
         grid: Its cells.
-        marked: Where to look; without it every trial is looked at, several times.
+        where: Where to look, for those who know; without it every trial is looked at.
         one_each: Rankings in one line each, for lists, and not line by line.
     """
+    where = where or marked(run)
     if run.by_outcome:
-        return _unsure(run, grid, marked)
-    triggers = trigger_rates(run, marked.triggers if marked else None)
+        return _unsure(run, grid, where)
+    triggers = trigger_rates(run, where.triggers)
     lines = [f"{grid.names[one.variant]}: {one}" for one in triggers]
-    preferred = preferences(run, marked.judged if marked else None)
+    preferred = preferences(run, where.judged)
     lines += [f"{grid.names[one.variant]}: {one}" for one in preferred]
-    ranked = standing_lines(run, grid.names, marked.judged if marked else None, one_each=one_each)
+    ranked = standing_lines(run, grid.names, where.judged, one_each=one_each)
     lines += ranked
     compared = [] if run.narrowed else sentences(grid)
     if ranked:  # of which these say nothing
         compared = [f"by pass rate: {line}" for line in compared]
-    return [*lines, *compared, *_repeats(run, grid), *_unsure(run, grid, marked)]
+    return [*lines, *compared, *_repeats(run, grid), *_unsure(run, grid, where)]
 
 
 def warnings(run: RunFile) -> list[str]:
@@ -179,8 +167,8 @@ def _tally(run: RunFile, case: CaseTally) -> str:
     return f"{clip(safe(name), NAME)} ({case.tally.passed} of {case.tally.n} passed)"
 
 
-def _unsure(run: RunFile, grid: Grid, marked: Marked | None) -> list[str]:
-    number, first = low_confidence(run, marked.judged if marked else None)
+def _unsure(run: RunFile, grid: Grid, where: Marked) -> list[str]:
+    number, first = low_confidence(run, where.judged)
     if first is None:
         return []
     trial = run.trial(first)

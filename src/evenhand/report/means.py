@@ -79,14 +79,15 @@ def mean_of(cases: Iterable[CaseSum], scale: Scale | None = None) -> Mean | None
     means = sums.means()
     if not means:
         return None
-    value = math.fsum(means) / len(means)
+    value, n = math.fsum(means) / len(means), len(means)
     ends = scale or (min(means), max(means))
-    if scale is None and (len(means) < FEWEST or ends[0] == ends[1]):
-        return Mean(value, None, None, len(means))
+    del means
+    if scale is None and (n < FEWEST or ends[0] == ends[1]):
+        return Mean(value, None, None, n)
     interval = mean_of_sums if scale is None else partial(mean_on_scale, scale=scale)
     least = interval(sums.units(ends[0]))
     most = interval(sums.units(ends[1])) if any(sums.errors) else least
-    return Mean(value, least and least[1], most and most[2], len(means), scale is not None)
+    return Mean(value, least and least[1], most and most[2], n, scale is not None)
 
 
 class _Sums:

@@ -101,10 +101,10 @@ def _listed(names: Sequence[str], join: str) -> str:
     return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} {join} {shown[-1]}"
 
 
-def standing_rows(run: RunFile) -> list[dict[str, Any]]:
-    """The same for programs."""
+def standing_rows(run: RunFile, places: Sequence[int] | None = None) -> list[dict[str, Any]]:
+    """The same for programs; `places` as in `standings`."""
     variants = run.meta.variants
-    return [_row(one, variants) for one in standings(run)]
+    return [_row(one, variants) for one in standings(run, places)]
 
 
 def _row(one: Standings, variants: Sequence[Variant]) -> dict[str, Any]:

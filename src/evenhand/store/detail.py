@@ -168,6 +168,15 @@ WHOLE = """
 """
 """Rows for `whole`, from `trial` or `latest`."""
 
+PIECES = """
+    select t.idx, case_part.part, test_part.part,
+           coalesce(detail, (select result from result r where r.idx = t.idx and r.take = t.take))
+    from {table} t left join detail d on d.idx = t.idx and d.take = t.take
+         left join part case_part on case_part.id = of_case
+         left join part test_part on test_part.id = of_test
+"""
+"""A trial's place and the texts that its result is put together from, from `trial` or `latest`."""
+
 
 def whole(row: tuple[Any, ...]) -> bytes:
     """The whole TrialResult as JSON, from a row that WHOLE selects.

@@ -34,6 +34,7 @@ class RunFile:
         self.places = trials.places
         self.matching, self.at = trials.matching, trials.at
         self.warned, self.measuring = trials.warned, trials.measuring
+        self.places_with = trials.places_with
         self.labels, self.last_part = trials.labels, trials.last_part
 
         counts = Counts(opened)

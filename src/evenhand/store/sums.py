@@ -21,7 +21,7 @@ class _ColumnSums:
     """One column's sums, at each case's number. Arrays: a large run has hundreds of thousands of them."""
 
     def __init__(self) -> None:
-        self.first = array("q")
+        self.first = array("I")
         self.passed, self.failed, self.errors = array("I"), array("I"), array("I")
         self.counts = {"pass": self.passed, "fail": self.failed, "error": self.errors}
         self.score, self.scores = array("d"), array("I")
@@ -30,7 +30,7 @@ class _ColumnSums:
 
     def grow(self, cases: int) -> None:
         """Makes room for so many cases, and some more."""
-        size = cases + cases // 8 + 64
+        size = cases + cases // 16 + 64
         for each in (self.first, self.score, self.latency):
             each.frombytes(bytes((size - len(each)) * each.itemsize))
         for each in (self.passed, self.failed, self.errors, self.scores, self.latencies):

@@ -10,8 +10,9 @@ from evenhand.core.errors import UsageError
 from evenhand.core.run import Totals
 from evenhand.core.score import Scale
 from evenhand.report.calibrated import judged_rates
-from evenhand.report.findings import Marked, findings, warnings
+from evenhand.report.findings import findings, warnings
 from evenhand.report.grid import Grid, column_names
+from evenhand.report.marks import Marked
 from evenhand.report.means import Mean, known_scale
 from evenhand.report.rates import latencies, rates, scores
 from evenhand.report.trust_lines import standing
