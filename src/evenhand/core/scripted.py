@@ -28,6 +28,12 @@ def scripted_at(address: str) -> Iterator[None]:
         _address.reset(token)
 
 
+def answers_at(url: str) -> bool:
+    """Whether replies from this address are scripted, or nothing is sent there."""
+    address = _address.get()
+    return bool(address) and url.startswith(f"{address}/")
+
+
 def request_name(request: Request) -> str:
     """The hash of a request, the same in each run: its key; of one for the script, without the address."""
     address = _address.get()

@@ -23,6 +23,7 @@ from evenhand.core.errors import (
 )
 from evenhand.core.message import CHATS, Prompt, Reply, Task, Usage
 from evenhand.core.provider import Answer, Host, Price, RateLimits, Request
+from evenhand.core.scripted import answers_at
 from evenhand.providers import anthropic, completion, http, openai, responses
 from evenhand.providers.allowance import hidden, most_written
 from evenhand.providers.answer_text import NoAnswer
@@ -155,6 +156,8 @@ class AppCall:
         model = str(asked.get("model") or "")
         price = prices.get(model)
         at_home = parts.hostname == _HOMES[vendor]
+        # A script has another port in each run: it is no part of a model's name.
+        elsewhere = "" if at_home or answers_at(url) else f"@{host}"
         return cls(
             kind=kind,
             url=url,
@@ -165,7 +168,7 @@ class AppCall:
             price=Price(*price, as_of="given")
             if price
             else price_of(vendor, model, {}, at_home=at_home),
-            id=f"{_NAMES.get(kind, f'openai:{kind}')}:{model}{'' if at_home else f'@{host}'}",
+            id=f"{_NAMES.get(kind, f'openai:{kind}')}:{model}{elsewhere}",
             account=f"{host} #{digest(_key(headers), vendor)[:8]}",
         )
 
