@@ -91,10 +91,10 @@ def settled(
         offline = nothing_sent(settings)
     elif asked.offline:
         offline = offline_answers(asked.folder)
-    else:
-        prepare()
     with own_process(), offline, using_definitions(asked.definitions or OURS):
         plan = asked.plan()
+        if settings.sends and not asked.offline and any(one.paid for one in plan.providers):
+            prepare()
         if prepared is not None:
             settings = prepared(plan, settings)
         outputs = (*session.outputs, *plan.options.outputs)
