@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -14,6 +13,7 @@ from evenhand.core.encoding import decode_once, digest_of, encode
 from evenhand.core.errors import UsageError
 from evenhand.report.baseline import SCHEMA, Baseline, BaselineHeader, BaselineTrial
 from evenhand.report.words import clip, safe
+from evenhand.store.replacing import replace_file
 
 MAKE_ANEW = "Make it anew: evenhand baseline RUN --to FILE."
 _MERGE_MARKS = (b"<<<<<<< ", b"=======", b">>>>>>> ", b"||||||| ")
@@ -47,18 +47,7 @@ def write_baseline(data: bytes, path: Path) -> None:
     Raises:
         UsageError: It cannot be written, or the file that is there is something else.
     """
-    try:
-        if path.exists() and not _is_baseline(path):
-            raise UsageError(
-                f"{path} is there, and is not a baseline: it was not written over",
-                hint="Give --to another name, or delete that file.",
-            )
-        path.parent.mkdir(parents=True, exist_ok=True)
-        beside = path.with_name(f".{path.name}.{os.getpid()}")
-        beside.write_bytes(data)
-        beside.replace(path)
-    except OSError as error:
-        raise UsageError(f"{path} cannot be written: {error.strerror or error}") from error
+    replace_file(data, path, _is_baseline, "baseline")
 
 
 def read_baseline(path: Path) -> Baseline:

@@ -31,6 +31,7 @@ from evenhand.store.cassette import (
     is_cassette,
 )
 from evenhand.store.recordings import NEVER_SENT, is_scripted, variant_ids
+from evenhand.store.replacing import replace_file
 from evenhand.store.runfile import RunFile
 
 SHARED = 120
@@ -102,18 +103,7 @@ def write_cassette(data: bytes, path: Path) -> None:
     Raises:
         UsageError: It cannot be written, or the file that is there is something else.
     """
-    try:
-        if path.exists() and not is_cassette(path):
-            raise UsageError(
-                f"{path} is there, and is not a cassette: it was not written over",
-                hint="Give another name, or delete that file.",
-            )
-        path.parent.mkdir(parents=True, exist_ok=True)
-        beside = path.with_name(f".{path.name}.{os.getpid()}")
-        beside.write_bytes(data)
-        beside.replace(path)
-    except OSError as error:
-        raise UsageError(f"{path} cannot be written: {error.strerror or error}") from error
+    replace_file(data, path, is_cassette, "cassette")
 
 
 def _names(variants: Sequence[Variant]) -> Iterator[str]:
