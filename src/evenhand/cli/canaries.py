@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -11,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from evenhand.cli.completing import complete_runs
+from evenhand.cli.judge_asking import as_asked, ended, judges_asked
 from evenhand.cli.numbers import Number
 from evenhand.cli.session import Session, spending_options
-from evenhand.cli.settling import SCRIPTED, safe_text, settle
 from evenhand.cli.streams import printing, tell
 from evenhand.core.ranges import Range
 
@@ -142,26 +141,9 @@ def _checked(
     Args:
         file: The check to go on with; None for a new one.
     """
-    from evenhand.cli.exits import code_for
-    from evenhand.cli.offline import offline_answers
-    from evenhand.engine.process import own_process
-    from evenhand.scorers.rag.definitions import OURS, using_definitions
-
-    replies = offline_answers(request.folder) if request.offline else contextlib.nullcontext()
-    with own_process(), replies, using_definitions(request.definitions or OURS):
-        finished = settle(
-            request.plan(),
-            replace(settings, free=request.offline),
-            file,
-            session,
-            source=SCRIPTED if request.offline else "",
-        )
-    code = _report(finished.path, as_json=session.as_json)
-    ending = finished.ending
-    if ending.status == "finished":
-        return code
-    tell(safe_text(f"the check stopped early: {ending.message}; evenhand resume continues it"))
-    return code_for("undecided", ending.status, ending.signal)
+    with as_asked(request):
+        finished = judges_asked(request, request.plan(), settings, file, session)
+    return ended(finished, _report(finished.path, as_json=session.as_json), "check")
 
 
 def _report(file: Path, *, as_json: bool) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -10,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from evenhand.cli.judge_asking import as_asked, ended, judges_asked
 from evenhand.cli.session import Session
-from evenhand.cli.settling import SCRIPTED, safe_text, settle
 from evenhand.cli.streams import printing, tell
 
 if TYPE_CHECKING:
@@ -74,32 +73,15 @@ def _tried(
     *,
     dry_run: bool = False,
 ) -> int:
-    from evenhand.cli.exits import code_for
-    from evenhand.cli.offline import offline_answers
-    from evenhand.engine.process import own_process
-    from evenhand.scorers.rag.definitions import OURS, using_definitions
-
-    replies = offline_answers(request.folder) if request.offline else contextlib.nullcontext()
-    with own_process(), replies, using_definitions(request.definitions or OURS):
+    with as_asked(request):
         plan = request.plan()
         if dry_run or (file is None and not request.offline):
             _estimate(request, quiet=not dry_run)
         if dry_run:
             return 0
         _refuse_keyless(request)
-        finished = settle(
-            plan,
-            replace(settings, free=request.offline),
-            file,
-            session,
-            source=SCRIPTED if request.offline else "",
-        )
-    code = _report(finished.path, as_json=session.as_json)
-    ending = finished.ending
-    if ending.status == "finished":
-        return code
-    tell(safe_text(f"the tryout stopped early: {ending.message}; evenhand resume continues it"))
-    return code_for("undecided", ending.status, ending.signal)
+        finished = judges_asked(request, plan, settings, file, session)
+    return ended(finished, _report(finished.path, as_json=session.as_json), "tryout")
 
 
 def _refuse_keyless(request: TryoutRequest) -> None:
