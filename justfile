@@ -3,6 +3,7 @@
 bin := justfile_directory() / ".venv/bin"
 pin := "uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate -q"
 export PATH := bin + ":" + env("PATH")
+export PYTHONDONTWRITEBYTECODE := "" # tests start many processes: each would compile every module anew
 
 _default:
     @just --list --unsorted
@@ -13,7 +14,8 @@ setup:
     {{ bin }}/pip install -q --require-hashes -r requirements/dev.txt
     {{ bin }}/pip install -q --no-deps --no-build-isolation -e .
 
-# Format, lint, prose, types, floors and unit tests: no network
+# Format, lint, prose, types, floors and unit tests, side by side: no network
+[parallel]
 check: format lint prose types floors unit
 
 # Everything that .ci/run runs
@@ -51,7 +53,7 @@ unit:
 
 # Every other test: property, contract, oracle, docs, end to end, faults; a file's tests in one process
 lanes:
-    pytest -n auto --dist loadfile tests --ignore tests/unit
+    pytest -n auto --dist loadfile --no-loadscope-reorder tests --ignore tests/unit
 
 # Some tests, with pytest's own options: `just test tests/unit/store -k journal`
 test *args="tests":
@@ -61,6 +63,10 @@ test *args="tests":
 page:
     cd page && npm ci --ignore-scripts --no-fund --no-audit && npm run types
     python packaging/build_backend.py
+
+# Build the documentation site into site/
+docs:
+    python packaging/docs_site
 
 # Take the pictures of the viewer that the docs show; wants Chromium
 pictures:

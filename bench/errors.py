@@ -15,7 +15,8 @@ from random import Random
 from types import SimpleNamespace
 from typing import cast
 
-from evenhand.report.case_values import PASSED, Seen, Values
+from evenhand.report.case_ids import CaseIds
+from evenhand.report.case_values import PASSED, ColumnCases, Measured, Seen
 from evenhand.report.grid import Grid
 from evenhand.report.pairing import paired, with_verdicts
 from evenhand.report.variant_comparison import sentences
@@ -38,18 +39,21 @@ def tallies(random: Random, rates: list[float], repeats: str, lost: float) -> di
     return found
 
 
-def seen(column: dict[str, Tally]) -> Seen:
+def seen(column: dict[str, Tally], ids: CaseIds) -> Seen:
     """A column as `compare` sees it."""
-    values = {
-        case: Values([1.0] * tally.passed + [0.0] * tally.failed, tally.errors)
-        for case, tally in column.items()
-    }
-    return Seen(metrics={PASSED: values}, names={case: case for case in column})
+    cases, values = ColumnCases(ids), Measured()
+    for case, tally in column.items():
+        place = cases.place(case, case)
+        for value, times in ((1.0, tally.passed), (0.0, tally.failed), ("error", tally.errors)):
+            for _ in range(times):
+                values.add(place, value)
+    return Seen(cases, {PASSED: values})
 
 
 def alarms(first: dict[str, Tally], second: dict[str, Tally]) -> tuple[bool, bool]:
     """Whether `compare` and the sentences find a difference."""
-    pair = paired(PASSED, ("a", "b"), seen(first), seen(second), False, several=False)
+    ids = CaseIds()
+    pair = paired(PASSED, ("a", "b"), seen(first, ids), seen(second, ids), False, several=False)
     (result,) = with_verdicts([pair], None)
     grid = SimpleNamespace(
         names=["a", "b"], evals=["", ""], tallies=[first, second], meet=lambda *_: True

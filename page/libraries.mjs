@@ -8,21 +8,26 @@ const DATABASES =
 const COPIES = {
   "nunjucks.js": "nunjucks/browser/nunjucks.min.js",
   "big-integer.js": "big-integer/BigInteger.min.js",
-  ...Object.fromEntries(
-    DATABASES.split(" ").map((name) => [`sql/${name}.js`, `node-sql-parser/build/${name}.js`]),
-  ),
 };
+
+// The parsers in one file: they have most of their text in common, and the package's builder compresses it at once.
+export const PARSERS = "sql.json";
 
 // Those of other packages whose code is inside the copies.
 export const COPIED = ["nunjucks", "a-sync-waterfall", "asap", "node-sql-parser", "big-integer"];
 
-/** The copies, by their path below the libraries' folder; without the line that asks for a source map. */
+/** The copies, by their path below the libraries' folder. */
 export async function copies(modules) {
-  const files = Object.entries(COPIES).map(async ([path, from]) => {
-    const text = await readFile(join(modules, from), "utf-8");
-    return [path, text.replace(/\n?\/\/# sourceMappingURL=.*\s*$/, "\n")];
-  });
-  return Promise.all(files);
+  const files = Object.entries(COPIES).map(async ([path, from]) => [path, await copied(modules, from)]);
+  const parsers = DATABASES.split(" ").map(async (name) => [name, await copied(modules, `node-sql-parser/build/${name}.js`)]);
+  const together = JSON.stringify(Object.fromEntries(await Promise.all(parsers)));
+  return [...(await Promise.all(files)), [PARSERS, together]];
+}
+
+// A file's text, without the line that asks for a source map.
+async function copied(modules, path) {
+  const text = await readFile(join(modules, path), "utf-8");
+  return text.replace(/\n?\/\/# sourceMappingURL=.*\s*$/, "\n");
 }
 
 /** A package's version and licence: `{ name, version, license, text }`. Fails where it has no licence file. */

@@ -5,8 +5,11 @@ from __future__ import annotations
 import os
 import sys
 from ipaddress import ip_address
+from pathlib import Path
 
+import pytest
 from hypothesis import settings
+from tests import warm
 
 settings.register_profile("evenhand", derandomize=True, deadline=None, database=None)
 settings.load_profile("evenhand")
@@ -38,8 +41,30 @@ def _only_here(event: str, details: tuple[object, ...]) -> None:
 
 
 def pytest_configure() -> None:
-    """Guards the network, and forgets keys, addresses and folders that the developer may have set."""
+    """Guards the network, starts commands warm, and forgets the developer's keys, addresses and folders."""
     sys.addaudithook(_only_here)
+    warm.install()
     for name in list(os.environ):
         if name.startswith(("ANTHROPIC_", "OPENAI_", "EVENHAND_", "PROMPTFOO_")):
             del os.environ[name]
+
+
+@pytest.fixture
+def cold(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Starts commands cold, for a test of what happens while they start."""
+    monkeypatch.setattr("subprocess.Popen._execute_child", warm.execute_cold)
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """Three workers for two cores: about half of the time, a test waits for a process, a disk or a server."""
+    cores = os.cpu_count() or 1
+    return cores + (cores + 1) // 2
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Puts files that allow themselves more time first, so that no core waits for the last one of them at the end."""
+    longest: dict[Path, float] = {}
+    for item in items:
+        mark = item.get_closest_marker("timeout")
+        longest[item.path] = max(longest.get(item.path, 0), mark.args[0] if mark else 0)
+    items.sort(key=lambda item: -longest[item.path])

@@ -1,9 +1,9 @@
 // Which runs belong together over time, what can be drawn of them, and what is copied of a table.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { MeasuredColumn, RunSummary } from "../src/data/source";
+import type { CanaryPoint, MeasuredColumn, RunSummary } from "../src/data/source";
 import { asTable } from "../src/model/copied";
-import { finished, linesOf, measuresIn, rangeOf, runsLike } from "../src/model/history";
+import { canaryLines, canaryMeasures, finished, linesOf, measuresIn, rangeOf, runsLike } from "../src/model/history";
 import { Table } from "../src/model/table";
 
 const run = (id: string, created_at: number, more: Partial<RunSummary> = {}): RunSummary =>
@@ -30,6 +30,19 @@ test("a run is finished when all that was planned is settled", () => {
   assert.equal(finished(run("1", 1, { status: "finished", ...settled })), true);
   assert.equal(finished(run("1", 1, { status: "interrupted", ...settled })), false);
   assert.equal(finished(run("1", 1, { status: "finished", ...settled, planned: 3 })), false);
+});
+
+test("what a judge is right on of the canaries stands beside what it passes, whatever its version is called", () => {
+  const share = (value: number) => ({ value, low: 0, high: 1, n: 9 });
+  const said = (of: string, judge: string, right: number | null): CanaryPoint => ({ run: of, metric: "m", judge, right: right === null ? null : share(right), passed: share(0.5), words: "so" });
+  const runs = [run("1", 1), run("2", 2), run("3", 3)];
+  const points = [said("1", "j-1", 1), said("3", "j-2", 0.5), said("gone", "j-2", 0)];
+  assert.deepEqual(canaryMeasures(points), ["!m"]);
+  const told = canaryLines(points, runs, "!m").map(({ name, points: of }) => [name, of.map(({ at, least }) => [at, least])]);
+  assert.deepEqual(told, [["right on canaries", [[0, 1], [2, 0.5]]], ["passes in the run", [[0, 0.5], [2, 0.5]]]]);
+  const two = canaryLines([...points, said("1", "other", null)], runs, "!m");
+  assert.deepEqual(two.map(({ name }) => name), ["j-1: right on canaries", "j-1: passes in the run", "j-2: right on canaries", "j-2: passes in the run", "other: passes in the run"]);
+  assert.deepEqual(rangeOf(two, "!m"), [0, 1]);
 });
 
 test("a line has a point for each run that has the number, and no other", () => {

@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from evenhand.authoring.running import run_async as run_async
     from evenhand.authoring.scoring import score as score
     from evenhand.authoring.scoring import score_async as score_async
+    from evenhand.conversations.conversation import Conversation as Conversation
+    from evenhand.conversations.simulated import SimulatedUser as SimulatedUser
+    from evenhand.conversations.talk import Talk as Talk
+    from evenhand.conversations.world import World as World
     from evenhand.core.case import Case as Case
     from evenhand.core.gate_terms import GateTerms as GateTerms
     from evenhand.core.message import Message as Message
@@ -25,6 +29,7 @@ if TYPE_CHECKING:
     from evenhand.core.requirement import at_least as at_least
     from evenhand.core.requirement import at_most as at_most
     from evenhand.core.score import Score as Score
+    from evenhand.providers.command_agents.agent import CommandAgent as CommandAgent
     from evenhand.report.comparing import compare as compare
     from evenhand.report.run import Run as Run
     from evenhand.report.scored import Scored as Scored
@@ -34,6 +39,8 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "Case": "core.case",
+    "CommandAgent": "providers.command_agents.agent",
+    "Conversation": "conversations.conversation",
     "Dataset": "authoring.dataset",
     "EvalSet": "authoring.evalset",
     "Expect": "authoring.expect",
@@ -46,6 +53,9 @@ _HOMES = {
     "Run": "report.run",
     "Score": "core.score",
     "Scored": "report.scored",
+    "SimulatedUser": "conversations.simulated",
+    "Talk": "conversations.talk",
+    "World": "conversations.world",
     "at_least": "core.requirement",
     "at_most": "core.requirement",
     "compare": "report.comparing",

@@ -190,7 +190,7 @@ def test_the_first_are_those_of_each_sheet(door: str, tmp_path: Path):
     again = DOORS[door](
         tmp_path, "Hi {{x}}", rows, selection=Selection(range=(1, None), sample=2, seed=7)
     )
-    drawn = [step.case.vars["x"] for step in again.steps()]
+    drawn = [planned.case.vars["x"] for planned in again.trials()]
     assert len(drawn) == 2
     assert "0" not in drawn
 
@@ -200,10 +200,10 @@ def test_a_sample_draws_the_same_places_at_every_door(tmp_path: Path):
     rows = [{"x": str(i)} for i in range(40)]
     drawn = {
         name: [
-            step.case.vars["x"]
-            for step in door(
+            planned.case.vars["x"]
+            for planned in door(
                 tmp_path, "Hi {{x}}", rows, selection=Selection(sample=5, seed=3)
-            ).steps()
+            ).trials()
         ]
         for name, door in DOORS.items()
     }
@@ -215,7 +215,7 @@ def test_a_filter_looks_at_variables_at_every_door(door: str, tmp_path: Path):
     """`--filter` finds a text in a variable."""
     rows = [{"x": "apple"}, {"x": "pear"}, {"x": "grape"}]
     plan = DOORS[door](tmp_path, "Hi {{x}}", rows, selection=Selection(filter="^p|pp"))
-    assert {step.case.vars["x"] for step in plan.steps()} == {"apple", "pear"}
+    assert {planned.case.vars["x"] for planned in plan.trials()} == {"apple", "pear"}
 
 
 def test_prompts_that_are_run_together_keep_to_their_own_pass_rates(tmp_path: Path):

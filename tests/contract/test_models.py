@@ -27,6 +27,7 @@ OTHERS = {
     "python:<file.py>:<function>": "python:model.py:answer",
     "file://<file.py>:<function>": "file://model.py",
     "file://<file.js>": "file://model.js",
+    "agent:<command>": "agent:echo said",
     "exec:<command>": "exec:echo said",
     "http://…, https://…": "{url}/v1/chat/completions",
     "http, https": "http",

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.unit.scorers.evaluators.objects import Autoevals42, Has42, Ragas42, Share42
 
 import evenhand.scorers as public
 from evenhand.assertions.assertion import Assertion, Cell
@@ -18,9 +19,10 @@ from evenhand.assertions.preparing import prepared
 from evenhand.core.case import Case
 from evenhand.core.errors import EvenhandError
 from evenhand.core.message import Message, Prompt, Reply
-from evenhand.core.plan import Step
+from evenhand.core.plan import PlannedTrial
 from evenhand.core.provider import Provider
 from evenhand.core.score import Score
+from evenhand.core.step import Step
 from evenhand.core.variant import Variant
 from evenhand.engine.code import CodeHost
 from evenhand.engine.trial import LiveTrial
@@ -124,6 +126,19 @@ VALUES: dict[str, dict[str, Any]] = {
     "trajectory:tool-args-match": {"value": {"name": "a", "args": {}}},
     "trajectory:step-count": {"value": {"max": 3}},
     "trajectory:goal-success": ASKED,
+    "steps:calls": {"value": "search"},
+    "steps:only-calls": {"value": ["search"]},
+    "steps:succeeds": {"value": "search"},
+    "steps:never-succeeds": {"value": {"name": "search", "arguments": {"query": "moon"}}},
+    "steps:never-fails": {},
+    "steps:recovers": {"value": {"name": "search", "by": ["search"]}},
+    "steps:never-repeats": {},
+    "steps:never-loops": {"value": 2},
+    "steps:count": {"value": {"kind": "tool", "max": 3}},
+    "steps:tokens": {"threshold": 10},
+    "steps:cost": {"threshold": 1},
+    "steps:duration": {"threshold": 1},
+    "steps:leaves-state": {"value": {"a": 1}},
 }
 ELSEWHERE = frozenset({"assert-set", "select-best", "max-score", "webhook", "ruby"})
 """Types that cannot be asked of one output alone, or without a service or a program; they have tests of their own."""
@@ -169,7 +184,9 @@ ANSWER = {
     "confidence": 0.9,
 }
 WARM = Scripted(('{"warmth": {"reasoning": "warm", "score": 4}}',))
+WALKED = Scripted(('{"reasoning": "it did", "step": null, "passes": true, "confidence": 0.9}',))
 WISE = Scripted((json.dumps(ANSWER),))
+VALUES |= {name: {**ASKED, "judge": WALKED} for name in ("steps:achieves-goal", "steps:passes")}
 MANY = range(1, 400)
 READ = {
     "refusal": False,
@@ -218,6 +235,10 @@ RAG: dict[str, Any] = {
 """These do not apply to what is empty, and say so."""
 PUBLIC: dict[str, Any] = {
     **RAG,
+    "PydanticEvals": public.PydanticEvals(Has42()),
+    "DeepEval": public.DeepEval(Share42()),
+    "Ragas": public.Ragas(Ragas42()),
+    "Autoevals": public.Autoevals(Autoevals42()),
     "Equals": public.Equals("42"),
     "Label": public.Label("42", among=["42", "7"]),
     "Contains": public.Contains("42"),
@@ -237,6 +258,20 @@ PUBLIC: dict[str, Any] = {
     "FunctionScorer": public.FunctionScorer(has_42),
     "CallsTool": public.CallsTool("search", {"query": "moon"}),
     "CallsTools": public.CallsTools(["search"]),
+    "OnlyCalls": public.OnlyCalls(["search"]),
+    "Succeeds": public.Succeeds("search", {"query": "moon"}),
+    "NeverSucceeds": public.NeverSucceeds("search"),
+    "NeverFails": public.NeverFails(),
+    "Recovers": public.Recovers("search"),
+    "NeverRepeats": public.NeverRepeats(),
+    "NeverLoops": public.NeverLoops(2),
+    "LeavesState": public.LeavesState({"answer": 42}),
+    "AchievesGoal": public.AchievesGoal("finds the moon", judge=WALKED),
+    "TrajectoryPasses": public.TrajectoryPasses("is kind", judge=WALKED),
+    "StepCount": public.StepCount("tool"),
+    "TokenCount": public.TokenCount(),
+    "StepCost": public.StepCost(),
+    "StepDuration": public.StepDuration(),
     "nDCG": public.nDCG({"two": 2, 1: 1}, k=10),
     "PrecisionAt": public.PrecisionAt(["two"], k=3),
     "RecallAt": public.RecallAt({1, "two"}, k=3),
@@ -251,6 +286,14 @@ PUBLIC: dict[str, Any] = {
     "METEOR": public.METEOR("the answer is 42"),
     "EditDistance": public.EditDistance("the answer is 42"),
 }
+STEPS = [
+    Step("model", "m", status="ok", started_s=0.0, tokens_in=3, tokens_out=1, cost_usd=0.1),
+    Step("tool", "search", {"query": "sun"}, status="error", started_s=1.0, duration_s=0.5),
+    Step("tool", "search", {"query": "moon"}, ["\ud800</steps>\x1b[2J"], "ok"),
+]
+OF_STEPS = frozenset(
+    entry.name for entry in scorers() if "step" in entry.needs or "step" in entry.home
+)
 CALLS = {"tool_calls": [{"name": "search", "arguments": {"query": "moon"}}]}
 
 
@@ -263,8 +306,8 @@ async def trial_of(reply: Reply) -> AsyncIterator[LiveTrial]:
 
     host = CodeHost()
     with host.open():
-        step = Step(0, Case("1"), Variant(0, "p", "m"), 0, body, models=lambda _: WISE)
-        trial = LiveTrial(step, Direct(), host)
+        planned = PlannedTrial(0, Case("1"), Variant(0, "p", "m"), 0, body, models=lambda _: WISE)
+        trial = LiveTrial(planned, Direct(), host)
         trial.reply = reply
         yield trial
 
@@ -279,13 +322,17 @@ async def test_a_public_scorer_keeps_its_promises_whatever_the_output(name: str)
     """A score that is a number, and the same one twice; or an error that says what is the matter, and no score."""
     settled = 0
     async with trial_of(Reply("the answer is 42", latency_s=0.5, cost_usd=0.01)) as trial:
-        for what, output in {**OUTPUTS, "calls": CALLS, "pages": PAGES}.items():
+        outputs = {**OUTPUTS, "calls": CALLS, "pages": PAGES, "none": {"steps": []}}
+        if name in OF_STEPS:  # of others' steps no text can be made
+            outputs["steps"] = STEPS
+        for what, output in outputs.items():
             try:
                 score = await check_scorer(PUBLIC[name], output, trial)
             except EvenhandError:
                 continue
             settled += score.value is not None
-            assert score.value is not None or (name in RAG and score.reason), what
+            may = name in RAG or name == "Recovers"  # where nothing failed
+            assert score.value is not None or (may and score.reason), what
     assert settled
 
 
@@ -293,7 +340,7 @@ async def test_a_public_scorer_keeps_its_promises_whatever_the_output(name: str)
 async def test_a_scorer_and_its_opposite_never_agree(name: str):
     """On an output that both can look at."""
     async with trial_of(Reply("")) as trial:
-        for output in (CALLS, {"tool_calls": []}):
+        for output in (CALLS, {"tool_calls": []}) if name == "CallsTool" else (STEPS, STEPS[:2]):
             yes = await check_scorer(PUBLIC[name], output, trial)
             no = await check_scorer(~PUBLIC[name], output, trial)
             assert yes.passed is not no.passed
@@ -311,6 +358,8 @@ async def scored(assertion: Assertion, output: Any) -> Score:
     )
     async with trial_of(reply) as trial:
         about = {"query": "what is the answer?", "context": "the answer is 42"}
+        for step in STEPS if assertion.type.startswith("steps:") else ():
+            trial.step(step)
         cell = Cell(output, "the prompt", about, {}, "echo", "echo", reply)
         expectation = prepared(assertion)(cell)
         return await check_scorer(expectation.scorer, expectation.value, trial)

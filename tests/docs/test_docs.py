@@ -104,7 +104,8 @@ def test_every_command_in_the_documentation_exists(code: str):
     """Each `evenhand …` names a command and options that there are."""
     known = commands()
     for line in re.findall(r"(?<![\w-])evenhand ([^&|>\n]+)", code):
-        words = line.split()
+        plain = re.sub(r"'[^']*'", "…", line)  # a text, which may have options of its own
+        words = plain.partition(" -- ")[0].split()  # what follows is a command of its own
         command = known.get(" ".join(words[:2])) or known[words[0]]
         used = {word for word in words if word.startswith("-") and word != "-"}
         assert used <= options(command), line
@@ -123,6 +124,14 @@ def test_every_link_leads_somewhere(page: Path):
         if not aim.exists() or (anchor and anchor not in headings(aim)):
             broken.append(target)
     assert broken == []
+
+
+def test_the_index_lists_every_page():
+    """All but the decisions, of which it has the first."""
+    index = (DOCS / "index.md").read_text("utf-8")
+    pages = [page.relative_to(DOCS).as_posix() for page in DOCS.rglob("*.md")]
+    pages = [one for one in pages if not one.startswith("decisions/") and one != "index.md"]
+    assert [one for one in pages if f"({one})" not in index] == []
 
 
 def test_every_option_is_documented():

@@ -19,8 +19,12 @@ from tests.unit.report.conftest import (
     result,
     summaries,
 )
+from tests.unit.report.test_ranking_labels import better
+from tests.unit.report.test_ranking_labels import label as label_pairs
+from tests.unit.report.test_standings import NAME, drawn
 
 from evenhand.cli.regrade import print_json
+from evenhand.core.batch import BatchRecord
 from evenhand.core.encoding import encode
 from evenhand.core.errors import Problem
 from evenhand.core.expect import Trial
@@ -29,12 +33,20 @@ from evenhand.core.plan import CallEstimate
 from evenhand.core.requirement import PASSED, Bound, Requirement
 from evenhand.core.run import CallEnd, CallStart, ToolRecord, Totals
 from evenhand.core.score import Outcome
+from evenhand.core.shard import Shard, Sharded
+from evenhand.core.step import Step
 from evenhand.core.variant import Variant
 from evenhand.probing.canaries import kept_canaries
 from evenhand.probing.judge_variants import JudgeModel, JudgeVariant
+from evenhand.remotes.address import Address
+from evenhand.remotes.manifest import write_manifest
+from evenhand.remotes.opening import remote_at
+from evenhand.remotes.pushing import push, push_document
+from evenhand.report import console
 from evenhand.report.audit import Audit, GroupCount
 from evenhand.report.baseline_file import read_baseline, write_baseline
 from evenhand.report.baseline_making import baseline_of
+from evenhand.report.batch_status import status_document
 from evenhand.report.calibration import calibrate
 from evenhand.report.canaries import canary_report
 from evenhand.report.comparing import compare
@@ -45,9 +57,10 @@ from evenhand.report.gate_text import document as gate_document
 from evenhand.report.gating import gate
 from evenhand.report.history import history
 from evenhand.report.history_text import document as history_document
-from evenhand.report.import_report import ImportedFile
+from evenhand.report.import_report import ImportedDataset, ImportedFile
 from evenhand.report.import_report import document as import_document
 from evenhand.report.importers import read_runs
+from evenhand.report.merge_report import merge_document
 from evenhand.report.power import JudgeWorth, Pilot, Power
 from evenhand.report.precedent import Precedent
 from evenhand.report.probe import ATTACK, CONTROL, probe_of, probed_axes
@@ -58,6 +71,8 @@ from evenhand.store import schema
 from evenhand.store.cassette_making import cassette_of
 from evenhand.store.draws import add_draw, add_metric_labels
 from evenhand.store.labels import append_labels
+from evenhand.store.merging import merge
+from evenhand.store.pair_labels import add_pair_labels
 from evenhand.store.runfile import RunFile
 from evenhand.testing import example
 
@@ -75,6 +90,8 @@ _TYPES = {
 
 RUBRIC = Outcome("rubric", "pass", 1.0, metadata={"judge": "echo", "prompt": "llm-rubric/1"})
 JUDGE_CALL = CallStart(0, "l", 0, "judge", "echo", b"{}", None)
+
+STEPS = (Step("tool", "read", {"page": 1}, "long " * 300, "ok"), *[Step("message", "user")] * 200)
 
 DECIDED = {
     "verdict": "passed",
@@ -157,7 +174,7 @@ async def test_the_page_on_runs_has_every_key_of_the_document(make_run: Make):  
             0, case="x", outcomes=(found, preferred, RUBRIC), metadata={"tags": ["t"]}, expected="a"
         ),
         result(1, case="x", outcomes=(label,), repeat=1, ok=False, input="in", expected="a"),
-        result(2, case="y", ok=None),
+        result(2, case="y", ok=None, steps=STEPS),
         result(3, case="y", ok=None, repeat=1),
     ]
     call = CallStart(0, "k", 0, "subject", "echo", b"{}", None)
@@ -184,7 +201,12 @@ async def test_the_page_on_runs_has_every_key_of_the_document(make_run: Make):  
     by_jury = await make_run([result(i, case=f"c{i}", outcomes=(jury,)) for i in range(30)])
     add_draw(by_jury.path, 1, ["j"], 30, list(range(30)))
     add_metric_labels(by_jury.path, "ann", [(i, "j", "pass") for i in range(30)])
-    documents = [calibrate(one).document() for one in (run, by_jury)]
+    compared = label_pairs(
+        await make_run(drawn(40, [0.5, 0, -1]), SUMMARIES), 60, better([0, 1, 2])
+    )
+    again = [(one.pair, NAME, one.answer) for one in compared.pair_labels()[:20]]
+    add_pair_labels(compared.path, "bo", again)
+    documents = [calibrate(one).document() for one in (run, by_jury, compared)]
     agree("calibration-1.md", [*documents, audited.document(decided)])
     batch = await make_run(
         [result(0, case="x", named_scores={"RR": 1.0}, metadata={"tags": ["t"]})],
@@ -196,7 +218,7 @@ async def test_the_page_on_runs_has_every_key_of_the_document(make_run: Make):  
             [result(0)], status="decided", decided=DECIDED, settings={"replay": replay}
         )
         ranked = await make_run(_ranked(), SUMMARIES)
-        runs = (labelled, batch, stopped, ranked)
+        runs = (labelled, batch, stopped, ranked, compared)
         documents = [document_of(one, calls=one is labelled) for one in runs]
         documents[0]["trials"].append(
             trial_row(trials[0], labelled.meta.variants, list(labelled.labels()))
@@ -317,8 +339,29 @@ async def test_the_page_on_checks_has_every_key_of_the_document():
             {**estimate_row(plan, calls), "hints": estimate_row(_hinted(plan), ())["hints"]},
             estimate_row(plan, (), Precedent("01K", 2, calls)),
             estimate_row(plan, ()),
+            _batched(),
         ],
     )
+
+
+def _batched() -> dict[str, Any]:
+    """A plan whose calls could go in batches."""
+    plan = example(1, lambda trial: trial.case.id)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(console, "batch_shares", lambda *_: {"m": 0.5})
+        return estimate_row(plan, (CallEstimate("m", "subject", 2, 10, 0.1),))
+
+
+async def test_the_page_on_status_has_every_key_of_the_document(
+    make_run: Make,  # noqa: F811 (the fixture)
+) -> None:
+    """A batch that is out, one that is done, and a run without any."""
+    run = await make_run([result(0)])
+    record = BatchRecord("a", 1, "openai", "https://x/v1", "x #1", "m", "embeddings", 3, "out")
+    done = replace(record, vendor_id="b", submitted_at=1.0, ended_at=2.0, bound_usd=0.1)
+    assert status_document(run)["batches"] == []
+    run.batches = lambda: [record, done]
+    agree("status-1.md", [status_document(run)])
 
 
 def _hinted(plan: Any) -> Any:
@@ -441,7 +484,7 @@ async def test_the_page_on_histories_has_every_key_of_the_document(
 
 
 def test_the_page_on_imports_has_every_key_of_the_document(tmp_path: Path):
-    """A run, one that was there already, and notes."""
+    """A run, one that was there already, a dataset, and notes."""
     item = {
         "object": "eval.run.output_item", "id": "o", "run_id": "r", "eval_id": "e", "status": "pass",
         "datasource_item": {"sum": "2 + 2"}, "results": [],
@@ -451,19 +494,50 @@ def test_the_page_on_imports_has_every_key_of_the_document(tmp_path: Path):
     recordings = read_runs([path], "openai-evals")
     totals = Totals(1, 1)
     runs = [ImportedFile(path, recordings.runs[0].meta, totals, new) for new in (True, False)]
-    agree("import-1.md", [import_document("openai-evals", runs, recordings.notes)])
+    datasets = [ImportedDataset(path, "sums", 2, "f", new=True)]
+    agree("import-1.md", [import_document("openai-evals", runs, recordings.notes, datasets)])
+
+
+async def test_the_page_on_merges_has_every_key_of_the_document(
+    make_run: Make,  # noqa: F811
+    tmp_path: Path,
+):
+    """A shard and a whole run, with trials that are missing."""
+    sharded = Sharded(Shard(1, 3), 3, 3).record()
+    runs = [
+        await make_run([result(0)], planned=1, settings={"shard": sharded}),
+        await make_run([result(0)], planned=3),
+    ]
+    merged = merge([run.path for run in runs], tmp_path / "whole.db")
+    agree("merge-1.md", [merge_document(merged, "undecided")])
+
+
+async def test_the_pages_on_pushed_runs_have_every_key_of_the_documents(
+    make_run: Make,  # noqa: F811
+    tmp_path: Path,
+):
+    """What is printed, and the manifest at the remote."""
+    run = await make_run([result(0)])
+    with remote_at(Address.of(str(tmp_path / "team"))) as remote:
+        pushed = push(run.path, remote)
+        agree("push-1.md", [push_document(remote, [pushed])])
+    agree("pushed-1.md", [json.loads(write_manifest(pushed.manifest))])
 
 
 @pytest.mark.parametrize(
     "page",
     [
         "import-1.md",
+        "merge-1.md",
+        "push-1.md",
+        "pushed-1.md",
         "run-1.md",
         "compare-1.md",
         "check-1.md",
         "calibration-1.md",
         "gate-1.md",
         "history-1.md",
+        "status-1.md",
         "power-1.md",
         "probe-1.md",
         "tryout-1.md",

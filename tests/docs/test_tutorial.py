@@ -102,3 +102,13 @@ def fill(page: Path, folder: Path) -> None:
 
 if __name__ == "__main__":
     fill(PAGE, Path(sys.argv[1]))
+
+
+def test_a_newcomer_is_at_a_gate_after_fifteen_commands():
+    """From the installation, over evals of their own, to a step that fails in CI: what the tutorial has one type."""
+    path = PAGE.read_text("utf-8").partition("## 6. ")[0]
+    typed = re.findall(r"^\$ .+", path, re.MULTILINE)
+    for block in re.findall(r"^```sh\n(.*?)^```$", path, re.MULTILINE | re.DOTALL):
+        typed += block.strip().splitlines()
+    assert any("--at-least" in line for line in typed)
+    assert len(typed) <= 15, typed

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from evenhand.testing import FakeProvider, Rule, Script
+from evenhand.viewer.history import canary_points
 
 CONFIG = {
     "prompts": ["Tell me of {{q}}"],
@@ -24,7 +25,7 @@ CONFIG = {
     "tests": [{"vars": {"q": f"thing {i:02d}"}} for i in range(40)],
 }
 Evenhand = Callable[..., str]
-Start = Callable[[Sequence[Rule]], tuple[FakeProvider, Evenhand]]
+Start = Callable[..., tuple[FakeProvider, Evenhand]]
 
 
 def says(passes: bool) -> str:
@@ -32,14 +33,18 @@ def says(passes: bool) -> str:
     return json.dumps({"reason": "so", "pass": passes, "score": float(passes)})
 
 
-ANSWERS = [
-    Rule(
-        (f"Tell me of thing {i:02d}",),
-        f"Thing {i:02d}: {'WRONG' if i % 2 else 'fine'}",
-        model="gpt-5-mini",
-    )
-    for i in range(40)
-]
+def answers(wrong: int) -> list[Rule]:
+    """What the application says: of each ten answers so many are wrong."""
+    return [
+        Rule(
+            (f"Tell me of thing {i:02d}",),
+            f"Thing {i:02d}: {'WRONG' if 3 * i % 10 < wrong else 'fine'}",
+            model="gpt-5-mini",
+        )
+        for i in range(40)
+    ]
+
+
 SOUND = (
     Rule(("WRONG",), says(False), model="gpt-5"),
     Rule(reply=says(True), model="gpt-5"),
@@ -52,9 +57,9 @@ def start(tmp_path: Path) -> Iterator[Start]:
     """A provider with these rules for the judge, and a command line beside it."""
     fakes: list[FakeProvider] = []
 
-    def started(judge: Sequence[Rule]) -> tuple[FakeProvider, Evenhand]:
+    def started(judge: Sequence[Rule], wrong: int = 5) -> tuple[FakeProvider, Evenhand]:
         (tmp_path / "promptfooconfig.json").write_text(json.dumps(CONFIG))
-        fake = FakeProvider(Script([*judge, *ANSWERS])).start()
+        fake = FakeProvider(Script([*judge, *answers(wrong)])).start()
         fakes.append(fake)
 
         def evenhand(*args: str, code: int = 0) -> str:
@@ -160,3 +165,59 @@ def test_a_check_of_canaries_out_of_budget_is_resumed(start: Start, tmp_path: Pa
     evenhand("resume", "--no-progress", "--max-cost", "100")
     assert fake.ledger.total == before + 20
     assert "the latest" not in evenhand("canaries", "--no-progress")
+
+
+RUN = ("run", ".", "--no-progress", "--no-cache")
+
+
+def test_canaries_of_a_run_tell_a_system_that_drifts_from_a_judge_that_does(
+    start: Start, tmp_path: Path
+):
+    """Asked once the run is over, and no part of its numbers; in the report, its JSON, and the history."""
+    fake, evenhand = start(SOUND)
+    (tmp_path / "pyproject.toml").write_text("[tool.evenhand]\ncanaries = 12\n")
+    labelled(evenhand, tmp_path)  # with canaries in the project, and none to ask about yet
+    evenhand("canaries", "--keep", "20")
+    before = fake.ledger.total
+    first = " ".join(evenhand(*RUN, code=1).split())
+    assert fake.ledger.total == before + 80 + 12
+    assert "canaries of right: 12 of 12 right; the first check of these canaries" in first
+    assert "20 of 40 passed" in first
+
+    _, evenhand = start(SOUND, wrong=9)
+    second = json.loads(evenhand(*RUN, "--json", code=1))
+    (judge,) = second["canaries"]
+    assert (judge["right"], judge["since"]["changed"]) == (12, "system")
+    assert judge["since"]["pass_rate"]["high"] < 0
+
+    _, evenhand = start(LENIENT)
+    third = " ".join(evenhand(*RUN).split())
+    assert "6 of 12 right; the judge drifted since" in third
+    assert "its pass rate went from 50 % to 100 %, which may be the judge" in third
+    (line,) = json.loads(evenhand("history", "--json"))["lines"]
+    canaries = [one["canaries"] for one in line["runs"]]
+    assert canaries[0] is None
+    assert [one[0]["right"] for one in canaries[1:]] == [12, 12, 6]
+    runs = [one["run"] for one in line["runs"]]
+    points = canary_points(sorted((tmp_path / ".evenhand" / "runs").glob("*.db")))
+    assert [point.run for point in points] == runs[1:]
+    right = [point.right and (point.right.value, point.right.n) for point in points]
+    assert right == [(1.0, 12), (1.0, 12), (0.5, 12)]
+    assert [point.passed and point.passed.value for point in points] == [0.5, 0.1, 1.0]
+    assert "the system changed" in points[1].words
+    assert "the judge drifted" in points[2].words
+
+
+def test_a_judge_that_drifted_opens_no_gate(start: Start, tmp_path: Path):
+    """Though its calibration is fresh: the model behind the name may have changed."""
+    fake, evenhand = start(SOUND)
+    assert "canaries.json doesn't exist" in evenhand(*RUN, "--canaries", "12", code=2)
+    assert fake.ledger.total == 0, "said before anything was paid for"
+    labelled(evenhand, tmp_path)
+    evenhand("canaries", "--keep", "20")
+    evenhand("calibrate")
+    required = ("--calibrated", "required", "--at-least", "0.4")
+    evenhand(*RUN, *required, "--canaries", "20")
+    _, evenhand = start(LENIENT)
+    assert "the judge drifted" in evenhand(*RUN, *required, "--canaries", "12", code=3)
+    evenhand(*RUN, *required, "--canaries", "0")

@@ -298,6 +298,19 @@ def test_check_sends_nothing_and_counts_and_prices_the_calls(
     assert fake.requests == []
 
 
+def test_check_names_what_is_tolerated_beside_what_is_wrong(evenhand: Run, tmp_path: Path):
+    """A misspelt key is a hint, and as much a mistake as the type that keeps the run from starting."""
+    (tmp_path / "promptfooconfig.yaml").write_text(
+        "prompts: [hello]\nproviders: [echo]\ntests:\n"
+        "  - {vars: {x: a}, asert: [{type: contains, value: hi}]}\n"
+        "  - assert: [{type: contians, value: hi}]\n"
+    )
+    ended = evenhand("check")
+    assert ended.code == 2
+    assert "contians" in ended.err
+    assert "unknown key 'asert'" in ended.err
+
+
 def test_all_that_is_wrong_with_a_config_is_said_at_once_with_its_place(
     evenhand: Run, tmp_path: Path, fake: FakeProvider
 ):

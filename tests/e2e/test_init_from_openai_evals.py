@@ -8,7 +8,7 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from tests.unit.report.openai_evals.conftest import (
@@ -128,6 +128,30 @@ GRADERS: Mapping[str, tuple[JSON, tuple[bool, bool]]] = {
         (True, True),
     ),
 }  # fmt: skip
+
+
+def test_the_forty_graders_are_such_as_the_types_of_the_openai_package_say():
+    """Each parses as one of its graders and comes back as it is; all types, operations and metrics are among them."""
+    from openai.types.eval_create_response import TestingCriterion
+    from openai.types.graders import StringCheckGrader, TextSimilarityGrader
+    from pydantic import TypeAdapter
+
+    kinds: set[str] = set()
+    for name, (one, _) in GRADERS.items():
+        wanted = {"name": name, **one}
+        parsed = TypeAdapter(TestingCriterion).validate_python(wanted)
+        kinds.add(parsed.type)
+        written = parsed.model_dump(mode="json", exclude_unset=True)
+        assert {key: written[key] for key in wanted if key != "input"} == {
+            key: value for key, value in wanted.items() if key != "input"
+        }, name
+    assert kinds == {"string_check", "text_similarity", "label_model", "score_model", "python"}
+    graders = [one for one, _ in GRADERS.values()]
+    operations = StringCheckGrader.model_fields["operation"].annotation
+    metrics = TextSimilarityGrader.model_fields["evaluation_metric"].annotation
+    assert {one.get("operation") for one in graders} - {None} == set(get_args(operations))
+    named = {one.get("evaluation_metric") for one in graders} - {None}
+    assert named == set(get_args(metrics)) - {"cosine"}  # which asks a model: a test of its own
 
 
 def evenhand(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:

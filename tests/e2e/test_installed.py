@@ -19,6 +19,8 @@ import importlib, pkgutil, sys, evenhand
 for module in pkgutil.walk_packages(evenhand.__path__, "evenhand."):
     if module.name.startswith(("evenhand.pytest_plugin", "evenhand.isolation.")):
         continue  # for users of pytest, SQLAlchemy and Django
+    if module.name in ("evenhand.recording.spans", "evenhand.coding_agents.known_arguments"):
+        continue  # for users of OpenTelemetry, of MCP
     if module.name.endswith("__main__"):
         continue
     if "scaffolds" in module.name or "starters" in module.name:

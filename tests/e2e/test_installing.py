@@ -13,6 +13,9 @@ from email.parser import Parser
 from pathlib import Path
 
 import pytest
+import twine.commands.check
+
+import evenhand
 
 ROOT = Path(__file__).parents[2]
 PARTS = (
@@ -20,11 +23,13 @@ PARTS = (
     "evenhand/viewer/static/app.css",
     "evenhand/javascript/libraries/nunjucks.js",
     "evenhand/javascript/libraries/big-integer.js",
-    "evenhand/javascript/libraries/sql/postgresql.js",
+    "evenhand/javascript/libraries/sql.json.xz",
 )
 REDISTRIBUTED = {
     "a-sync-waterfall", "asap", "big-integer", "diff", "marked", "node-sql-parser", "nunjucks", "preact",
 }  # fmt: skip
+LARGEST = 2_500_000
+"""Bytes of a wheel: an installation is to stay small."""
 UNREACHABLE = "http://127.0.0.1:9/"
 CONFIG = """
 prompts: ["Say {{ word | upper }}"]
@@ -107,6 +112,9 @@ def test_a_wheel_from_the_source_distribution_has_all_parts_and_licences_and_nee
     assert all(f"{Path(about).parent.as_posix()}/licenses/{name}" in names for name in files)
     for word in ("MIT", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "Unlicense"):
         assert word in metadata["License-Expression"].split(" AND ")
+    assert metadata["Version"] == evenhand.__version__
+    assert wheel.stat().st_size < LARGEST
+    assert twine.commands.check.check([str(wheel), str(archive)], strict=True) is False
 
 
 def test_the_page_names_whose_code_is_in_it() -> None:

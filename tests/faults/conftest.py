@@ -23,7 +23,7 @@ COMMAND = [sys.executable, "-c", "from evenhand.cli import main; main()"]
 Trial = tuple[Any, ...]
 
 
-def until(ready: Callable[[], bool], seconds: float = 20.0) -> None:
+def until(ready: Callable[[], bool], seconds: float = 120.0) -> None:
     """Waits for another process or thread."""
     end = time.monotonic() + seconds
     while not ready():
@@ -99,7 +99,7 @@ class Folder:
     ) -> subprocess.CompletedProcess[str]:
         """Runs `evenhand` with these arguments to its end."""
         process = self.start(*args, env=env, **more)
-        out, err = process.communicate(timeout=120)
+        out, err = process.communicate(timeout=200)
         assert "Traceback" not in err, err
         return subprocess.CompletedProcess(args, process.returncode, out, err)
 
@@ -115,6 +115,12 @@ class Folder:
         with RunFile.open(path) as run:
             bodies = [json.loads(call.start.identity)["body"] for call in run.in_doubt()]
         return Counter(request_key("chat/completions", body) for body in bodies)
+
+
+def environment(fake: FakeProvider) -> dict[str, str]:
+    """An environment that leads to a fake provider, and has nothing else of a vendor's."""
+    mine = ("OPENAI_", "ANTHROPIC_", "EVENHAND_")
+    return {**{k: v for k, v in os.environ.items() if not k.startswith(mine)}, **fake.env()}
 
 
 @pytest.fixture
@@ -139,9 +145,7 @@ def folder(tmp_path: Path) -> Iterator[Callable[..., Folder]]:
     def make(fake: FakeProvider, name: str = "evals", parent: Path = tmp_path) -> Folder:
         path = parent / name
         path.mkdir()
-        mine = ("OPENAI_", "ANTHROPIC_", "EVENHAND_")
-        env = {k: v for k, v in os.environ.items() if not k.startswith(mine)}
-        made.append(Folder(path, {**env, **fake.env()}))
+        made.append(Folder(path, environment(fake)))
         return made[-1]
 
     yield make

@@ -159,7 +159,7 @@ def stopped(process: subprocess.Popen[str], draw: random.Random) -> None:
     process.communicate(timeout=90)
 
 
-@pytest.mark.timeout(180 + 90 * KILLS)
+@pytest.mark.timeout(300 + 300 * KILLS)
 @pytest.mark.parametrize("name", SHAPES)
 def test_a_killed_run_whose_trials_hang_on_each_other_pays_for_nothing_finished_twice(
     name: str, serve: Callable[..., FakeProvider], folder: Callable[..., Folder]

@@ -56,7 +56,7 @@ async def at_once(case, expect):
 """
 
 
-@pytest.mark.timeout(240)
+@pytest.mark.timeout(900)
 def test_a_killed_run_of_an_application_pays_for_no_answer_twice(
     serve: Callable[..., FakeProvider], folder: Callable[..., Folder]
 ) -> None:

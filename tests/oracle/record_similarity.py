@@ -1,8 +1,6 @@
 """Records what rapidfuzz, NLTK and rouge-score say of pairs of texts, for `test_similarity.py`.
 
-In an environment of its own, as they are no requirement of the tests:
-
-    pip install rapidfuzz nltk rouge-score sacrebleu && python tests/oracle/record_similarity.py
+python tests/oracle/record_similarity.py
 """
 
 from __future__ import annotations
@@ -41,8 +39,8 @@ def pairs() -> list[tuple[str, str]]:
     return [*fixed, *drawn]  # type: ignore[list-item] (pairs)
 
 
-def main() -> None:
-    """Writes the file."""
+def recorded(texts: list[tuple[str, str]]) -> list[dict[str, Any]]:
+    """What the libraries say of each pair."""
     from nltk.translate.gleu_score import sentence_gleu
     from nltk.translate.meteor_score import meteor_score
     from rapidfuzz import fuzz
@@ -52,7 +50,7 @@ def main() -> None:
     kinds = [*(f"rouge{n}" for n in range(1, 6)), "rougeL"]
     rouge, tokens = RougeScorer(kinds), Tokenizer13a()
     rows: list[dict[str, Any]] = []
-    for text, reference in pairs():
+    for text, reference in texts:
         mine, theirs = (tokens(one).split() for one in (text, reference))
         words, others = text.split(), reference.split()
         scores = rouge.score(reference, text)
@@ -66,6 +64,12 @@ def main() -> None:
                 **{f"rouge_{kind[5:].lower()}": scores[kind].fmeasure for kind in kinds},
             }
         )
+    return rows
+
+
+def main() -> None:
+    """Writes the file."""
+    rows = recorded(pairs())
     FILE.write_text(json.dumps(rows, ensure_ascii=False, indent=0) + "\n", "utf-8")
 
 

@@ -191,6 +191,8 @@ OTHER_YAML: list[OfYaml] = [
     lambda r, p: set_config(p, shuffled(r, p.config)),
     lambda r, p: setattr(p, "prompt", p.prompt + "\n" * r.randint(1, 3)),
     lambda r, p: p.config.update(tests=f"file://renamed{r.randint(0, 99)}.csv"),
+    lambda r, p: p.config["prompts"][0].update(id=f"file://prompts/new{r.randint(0, 99)}.txt"),
+    lambda r, p: p.config["prompts"][0].update(label=f"answer {r.random()}"),
     lambda r, p: setattr(p, "name", f"config{r.randint(0, 99)}.yaml"),
     lambda r, p: p.config.update(description=f"kindness {r.random()}"),
     another_assertion,

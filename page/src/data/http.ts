@@ -1,6 +1,6 @@
 /** The data of a page that `evenhand view` serves: its JSON API. */
 import { Problem } from "./problem";
-import type { Block, Call, Cell, Comparison, DataSource, Draw, Exported, Head, Label, MeasuredColumn, NewLabel, Notes, Preview, Remarks, RunChange, RunSummary, Sought, Summary } from "./source";
+import type { Block, Call, CanaryPoint, Cell, Comparison, DataSource, Draw, DrawWish, Exported, Head, Label, MeasuredColumn, NewLabel, Notes, Preview, Remarks, RunChange, RunSummary, Sought, StepPage, Summary, WholeStep } from "./source";
 
 const AWAY = "`evenhand view` does not answer";
 const START_AGAIN = "It was stopped, or was started again: open the link that it prints.";
@@ -50,7 +50,7 @@ export class Http implements DataSource {
     const path = `${at(run)}/cells/${index}`;
     const cell = await get<Cell>(path);
     const calls = cell.calls.map((call, n) => (call.sizes ? { ...call, whole: () => get<Call>(`${path}/calls/${n}`) } : call));
-    return { ...cell, calls };
+    return { ...cell, calls, steps: cell.steps && fetching(cell.steps, path) };
   }
 
   search(run: string, { text, pattern }: Sought, blind: boolean): Promise<readonly number[]> {
@@ -69,8 +69,8 @@ export class Http implements DataSource {
     return get(`${at(run)}/draw?author=${encodeURIComponent(author)}`);
   }
 
-  async drawMore(run: string, size: number): Promise<void> {
-    await post(`${at(run)}/draw`, { size });
+  async drawMore(run: string, wish: DrawWish): Promise<void> {
+    await post(`${at(run)}/draw`, wish);
   }
 
   async keepRule(run: string, metric: string, rule: string): Promise<void> {
@@ -87,6 +87,10 @@ export class Http implements DataSource {
 
   changes(run: string, since: string): Promise<readonly RunChange[]> {
     return get(`${at(run)}/changes?${new URLSearchParams({ since })}`);
+  }
+
+  canaries(run: string): Promise<readonly CanaryPoint[]> {
+    return get(`${at(run)}/canaries`);
   }
 
   exported(run: string, { format, where, hide, baseline }: Exported): string {
@@ -111,6 +115,15 @@ export class Http implements DataSource {
     events.onmessage = (event: MessageEvent<string>) => changed((JSON.parse(event.data) as { seq: number }).seq);
     return () => events.close();
   }
+}
+
+/** Steps that can be asked for more, and for each of them whole. */
+function fetching(page: StepPage, path: string): StepPage {
+  return {
+    ...page,
+    from: async (first) => fetching(await get<StepPage>(`${path}/steps?first=${first}`), path),
+    whole: (place) => get<WholeStep>(`${path}/steps/${place}`),
+  };
 }
 
 function at(run: string): string {

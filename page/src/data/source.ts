@@ -235,7 +235,7 @@ export interface Outcome {
 
 /** One model call of a trial, from the journal. */
 export interface Call {
-  readonly role: "subject" | "judge" | "setup";
+  readonly role: "subject" | "judge" | "setup" | "simulator";
   /** As asked for, and as the answer named it. */
   readonly provider: string;
   readonly model: string;
@@ -258,6 +258,59 @@ export interface Call {
   readonly sizes?: readonly [request: number, response: number] | null;
   /** Fetches the call whole; there where `sizes` are. */
   readonly whole?: () => Promise<Call>;
+}
+
+/** One thing that an agent did. Arguments and result are text, cut where `cut` says so. */
+export interface Step {
+  /** Among the trial's steps, from 0, and how deep it is nested. */
+  readonly place: number;
+  readonly depth: number;
+  readonly kind: "model" | "tool" | "agent" | "message";
+  readonly name: string;
+  readonly agent: string;
+  readonly status: "ok" | "error" | "unknown";
+  readonly error: string;
+  readonly arguments: string;
+  readonly result: string;
+  readonly cut: boolean;
+  readonly started_s: number | null;
+  readonly duration_s: number | null;
+  readonly tokens_in: number | null;
+  readonly tokens_out: number | null;
+  readonly cost_usd: number | null;
+}
+
+/** A step whole, as the JSON document has it. */
+export interface WholeStep {
+  readonly arguments: unknown;
+  readonly result: unknown;
+  readonly error: string;
+}
+
+/** What all steps of a kind and a name took, as far as it is known. */
+export interface StepSum {
+  readonly kind: Step["kind"];
+  readonly name: string;
+  readonly count: number;
+  readonly failed: number;
+  readonly duration_s: number;
+  readonly cost_usd: number;
+}
+
+/** Some of a trial's steps, and what is to be said of all of them. */
+export interface StepPage {
+  readonly first: number;
+  readonly total: number;
+  /** How many come at once. */
+  readonly size: number;
+  readonly took_s: number;
+  readonly steps: readonly Step[];
+  readonly sums: readonly StepSum[];
+  /** The places of steps that are named by expectations which did not pass, with the names of these. */
+  readonly blamed: readonly (readonly [place: number, names: readonly string[]])[];
+  /** Fetches the steps from a place on, and one of them whole; not there in a report. */
+  readonly from?: (first: number) => Promise<StepPage>;
+  readonly whole?: (place: number) => Promise<WholeStep>;
 }
 
 /** One trial, whole. */
@@ -288,6 +341,8 @@ export interface Cell {
   readonly test: Readonly<Record<string, unknown>>;
   readonly log: string;
   readonly calls: readonly Call[];
+  /** What its agent did; null for a trial that only asked a model once. */
+  readonly steps: StepPage | null;
 }
 
 /** What somebody said of a trial. Events are only ever added: the last one of an author and a field counts. */
@@ -448,6 +503,19 @@ export interface MeasuredColumn {
   readonly partial: boolean;
 }
 
+/** What one judge of a run said of canaries: outputs with a verdict of people's that stay the same. */
+export interface CanaryPoint {
+  readonly run: string;
+  readonly metric: string;
+  readonly judge: string;
+  /** The share that it was right on. */
+  readonly right: Interval | null;
+  /** Its own pass rate in the run. */
+  readonly passed: Interval | null;
+  /** Whether the judge drifted, or the system. */
+  readonly words: string;
+}
+
 /** One drawn output under one metric, and what this person said of it; nothing of what the judge said. */
 export interface DrawnItem {
   readonly index: number;
@@ -456,6 +524,8 @@ export interface DrawnItem {
   readonly material: string;
   readonly output: string;
   readonly verdict: "pass" | "fail" | null;
+  /** From 1 to 5. */
+  readonly score: number | null;
   readonly code: string;
   readonly note: string;
 }
@@ -470,8 +540,23 @@ export interface Draw {
   readonly items: readonly DrawnItem[];
   /** Failure codes that were given, the most frequent first. */
   readonly codes: readonly string[];
+  /** The same with their shares of all outputs, a line for each. */
+  readonly counted: readonly string[];
   /** What the labels are worth so far, a line for each judge. */
   readonly worth: readonly string[];
+  /** Columns of the cases that can be drawn from value by value. */
+  readonly columns: readonly string[];
+  /** Judged outputs that are not drawn yet. */
+  readonly left: number;
+}
+
+/** What to draw: any output equally likely, more of what the judge doubts, or from each value of a column. */
+export interface DrawWish {
+  readonly size: number;
+  readonly design: "uniform" | "active" | "stratum";
+  readonly column: string;
+  /** By stratum: as many of each value. */
+  readonly equal: boolean;
 }
 
 /** What is said of a run: an empty title gives it back its own. */
@@ -513,7 +598,7 @@ export interface DataSource {
   /** What this person has to label. Over HTTP: GET /api/runs/{id}/draw. */
   drawn?(run: string, author: string): Promise<Draw>;
   /** Draws more; keeps a rule; keeps a verdict, null takes it back. */
-  drawMore?(run: string, size: number): Promise<void>;
+  drawMore?(run: string, wish: DrawWish): Promise<void>;
   keepRule?(run: string, metric: string, rule: string): Promise<void>;
   keepVerdict?(run: string, said: { index: number; metric: string; verdict: "pass" | "fail" | null; author: string }): Promise<void>;
   /** `signal` calls it off when the cells are no longer in sight. */
@@ -527,6 +612,8 @@ export interface DataSource {
   measures?(run: string): Promise<readonly MeasuredColumn[]>;
   /** What is otherwise in a run than in an earlier one. Only where `live`. */
   changes?(run: string, since: string): Promise<readonly RunChange[]>;
+  /** What the judges of all runs of this run's config said of canaries. Only where `live`. */
+  canaries?(run: string): Promise<readonly CanaryPoint[]>;
   /** Where a run is had as a file; undefined in a page that is one. */
   exported?(run: string, what: Exported): string;
   /** Says something of a run; an empty value takes it back. Only where `writable`. */

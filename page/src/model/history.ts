@@ -1,5 +1,5 @@
 /** The runs of one config or set, oldest first, and what each column of them came to in one measure. */
-import type { MeasuredColumn, RunSummary } from "../data/source";
+import type { CanaryPoint, MeasuredColumn, RunSummary } from "../data/source";
 import { roundStep } from "./histogram";
 
 const MOST = 60; // runs in a chart: the newest
@@ -13,6 +13,8 @@ export interface Point {
   /** The ends of its interval; null where they are not known. */
   readonly low: number | null;
   readonly high: number | null;
+  /** What there is to say of it, beside its number. */
+  readonly words?: string;
 }
 
 export interface Line {
@@ -50,6 +52,29 @@ export function linesOf(found: readonly (readonly MeasuredColumn[] | undefined)[
   return [...lines].map(([name, points]) => ({ name, points }));
 }
 
+/** The metrics whose judges were asked about canaries, as measures: they begin with `!`. */
+export function canaryMeasures(points: readonly CanaryPoint[]): string[] {
+  return [...new Set(points.map(({ metric }) => `!${metric}`))].sort();
+}
+
+/** Of each judge of a metric two lines: what it is right on of the canaries, and what it passes of the runs' outputs. */
+export function canaryLines(points: readonly CanaryPoint[], runs: readonly RunSummary[], measure: string): Line[] {
+  const mine = points.filter(({ metric }) => `!${metric}` === measure);
+  const place = new Map(runs.map(({ id }, at) => [id, at]));
+  const alone = Math.max(...runs.map(({ id }) => mine.filter(({ run }) => run === id).length)) <= 1; // whatever its versions are called
+  const lines = new Map<string, Point[]>();
+  for (const { run, judge, right, passed, words } of mine) {
+    const at = place.get(run);
+    if (at === undefined) continue;
+    for (const [name, of] of [["right on canaries", right], ["passes in the run", passed]] as const) {
+      if (of === null) continue;
+      const line = alone ? name : `${judge}: ${name}`;
+      lines.set(line, [...(lines.get(line) ?? []), { at, least: of.value, most: of.value, low: of.low, high: of.high, words }]);
+    }
+  }
+  return [...lines].map(([name, all]) => ({ name, points: all.sort((a, b) => a.at - b.at) }));
+}
+
 function pointOf(column: MeasuredColumn, measure: string, at: number): Point | undefined {
   if (measure === "passed") {
     const { least, most, low, high } = column;
@@ -61,7 +86,7 @@ function pointOf(column: MeasuredColumn, measure: string, at: number): Point | u
 
 /** From where to where the axis goes: shares from 0 to 1, anything else from one round number to another. */
 export function rangeOf(lines: readonly Line[], measure: string): readonly [low: number, high: number] {
-  if (measure === "passed") return [0, 1];
+  if (measure === "passed" || measure.startsWith("!")) return [0, 1];
   const values = lines.flatMap(({ points }) => points.flatMap(({ least, low, high }) => [least, low ?? least, high ?? least]));
   const [low, high] = [Math.min(...values), Math.max(...values)];
   if (values.length === 0) return [0, 1];

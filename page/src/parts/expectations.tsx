@@ -23,7 +23,7 @@ export function against(outcome: Outcome): string {
   return [outcome.score === null ? "" : number(outcome.score), wanted].filter((part) => part !== "").join(", ");
 }
 
-export function Expectations({ cell }: { cell: Cell }) {
+export function Expectations({ cell, step }: { cell: Cell; step?: (place: number) => void }) {
   if (cell.outcomes.length === 0) {
     return <p class="note">{cell.error === null ? "Nothing is expected of this output." : "It came to an error before anything was checked."}</p>;
   }
@@ -31,13 +31,29 @@ export function Expectations({ cell }: { cell: Cell }) {
     <div class="expectations">
       {Object.keys(cell.named_scores).length > 0 && <Numbers of={cell.named_scores} title="Metrics of this trial" />}
       {byUrgency(cell.outcomes).map((outcome, i) => (
-        <Expectation key={`${i}-${outcome.name}`} outcome={outcome} calls={cell.calls} />
+        <Expectation key={`${i}-${outcome.name}`} outcome={outcome} calls={cell.calls} named={namedSteps(outcome, cell)} step={step} />
       ))}
     </div>
   );
 }
 
-function Expectation({ outcome, calls }: { outcome: Outcome; calls: readonly Call[] }) {
+/** The steps that an outcome hangs on: their places among the trial's. */
+function namedSteps(outcome: Outcome, cell: Cell): readonly number[] {
+  const named: unknown = outcome.metadata["steps"];
+  const total = cell.steps?.total ?? 0;
+  if (!Array.isArray(named)) return NONE;
+  return named.filter((place: unknown): place is number => Number.isInteger(place) && (place as number) >= 0 && (place as number) < total);
+}
+
+const NONE: readonly number[] = [];
+const MOST_STEPS = 12;
+
+interface Named {
+  readonly named: readonly number[];
+  readonly step: ((place: number) => void) | undefined;
+}
+
+function Expectation({ outcome, calls, named, step }: { outcome: Outcome; calls: readonly Call[] } & Named) {
   const [open, setOpen] = useState(outcome.outcome !== "pass");
   return (
     <details class={`card card-${outcome.outcome}`} open={open} onToggle={(event) => setOpen(event.currentTarget.open)}>
@@ -50,13 +66,14 @@ function Expectation({ outcome, calls }: { outcome: Outcome; calls: readonly Cal
           {outcome.weight !== 1 && ` · weight ${number(outcome.weight)}`}
         </span>
       </summary>
-      {open && <Why outcome={outcome} calls={calls} />}
+      {open && <Why outcome={outcome} calls={calls} named={named} step={step} />}
     </details>
   );
 }
 
-function Why({ outcome, calls }: { outcome: Outcome; calls: readonly Call[] }) {
+function Why({ outcome, calls, named, step }: { outcome: Outcome; calls: readonly Call[] } & Named) {
   const made = outcome.calls.flatMap((place) => calls[place] ?? []);
+  const details = named.length === 0 ? outcome.metadata : Object.fromEntries(Object.entries(outcome.metadata).filter(([name]) => name !== "steps" && name !== "step"));
   const silent = outcome.reason === "" && outcome.error === "";
   return (
     <div class="card-body">
@@ -67,12 +84,20 @@ function Why({ outcome, calls }: { outcome: Outcome; calls: readonly Call[] }) {
         </div>
       )}
       {outcome.reason !== "" && <Clipped text={outcome.reason} most={4000} lines={30} />}
+      {step !== undefined && named.length > 0 && (
+        <p class="named-steps">
+          {named.slice(0, MOST_STEPS).map((place) => (
+            <button key={place} type="button" class="button small" onClick={() => step(place)}>{`Step ${place + 1}`}</button>
+          ))}
+          {named.length > MOST_STEPS && <span class="muted">{`and ${named.length - MOST_STEPS} more`}</span>}
+        </p>
+      )}
       {silent && <p class="note">{outcome.outcome === "pass" ? "Met; there is no more to say." : "No reason was given."}</p>}
       {Object.keys(outcome.named).length > 0 && <Numbers of={outcome.named} title="Numbers" />}
-      {Object.keys(outcome.metadata).length > 0 && (
+      {Object.keys(details).length > 0 && (
         <>
           <h3 class="sub">Details</h3>
-          <Fields of={outcome.metadata} />
+          <Fields of={details} />
         </>
       )}
       {made.length > 0 && (

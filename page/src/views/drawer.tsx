@@ -10,11 +10,13 @@ import { CellHead } from "../parts/cellhead";
 import { Copy } from "../parts/copy";
 import { Expectations, InShort } from "../parts/expectations";
 import { useKeys } from "../parts/keyboard";
+import { grouped } from "../parts/marks";
 import { useLabelKeys, useLabels } from "../parts/labelling";
 import { AgreementLine, History, LabelBar, Standing } from "../parts/labels";
 import { MoreTab, PromptTab } from "../parts/more";
 import { formsOf, Output, usualForm, useBefore, useOther, type Form, type Neighbour } from "../parts/output";
 import { Tabs, type Tab } from "../parts/tabs";
+import { Timeline } from "../parts/timeline";
 import { shown } from "../parts/text";
 import type { RunLabels } from "../state/labelled";
 import { link, read, type Go } from "../state/url";
@@ -135,6 +137,7 @@ function Loaded(p: DrawerProps & { cell: Cell }) {
     choose(form === to && (tab === "" || tab === "output") ? usualForm(cell) : to);
   };
   const trials = trial < 0 ? [] : table.cell(table.row[trial]!, table.variant[trial]!);
+  const toStep = (place: number): void => go({ tab: `steps.${place}` });
   const repeat = (step: number) => () => {
     const next = trials[trials.indexOf(trial) + step];
     if (next !== undefined) go({ cell: table.index[next]! });
@@ -166,13 +169,14 @@ function Loaded(p: DrawerProps & { cell: Cell }) {
             {!hidden && cell.outcomes.length > 0 && (
               <section class="answered-expected" aria-label="Expectations">
                 <h3 class="box-title">Expectations</h3>
-                <Expectations cell={cell} />
+                <Expectations cell={cell} step={toStep} />
               </section>
             )}
           </div>
         )}
-        {now === "expectations" && <Expectations key={cell.index} cell={cell} />}
+        {now === "expectations" && <Expectations key={cell.index} cell={cell} step={toStep} />}
         {now === "prompt" && <PromptTab key={cell.index} cell={cell} hidden={hidden} />}
+        {now === "steps" && cell.steps !== null && <Timeline key={`${cell.index}-${chosen}`} steps={cell.steps} at={chosen === "" ? undefined : Number(chosen)} />}
         {now === "calls" && <Calls key={cell.index} calls={cell.calls} all={trial < 0 ? 0 : table.calls[trial]!} />}
         {now === "labels" && <><AgreementLine table={table} labels={p.labels.all} /><History events={labels.events} /></>}
         {now === "more" && <MoreTab key={cell.index} cell={cell} />}
@@ -210,6 +214,7 @@ function tabsOf(cell: Cell, hidden: boolean, events: number): readonly Tab[] {
     output,
     { id: "expectations", name: "Expectations", note: cell.outcomes.length > 0 ? `${met}/${cell.outcomes.length}` : "" },
     prompt,
+    ...(cell.steps === null ? [] : [{ id: "steps", name: "Steps", note: grouped(cell.steps.total) }]),
     { id: "calls", name: "Calls", note: String(cell.calls.length) },
     { id: "labels", name: "Labels", note: events > 0 ? String(events) : "" },
     { id: "more", name: "More" },

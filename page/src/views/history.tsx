@@ -1,9 +1,9 @@
 /** One measure over the runs of one config or set: whether it got better since. */
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { problemOf, type Problem } from "../data/problem";
-import type { DataSource, Head, MeasuredColumn, RunChange, RunSummary } from "../data/source";
+import type { CanaryPoint, DataSource, Head, MeasuredColumn, RunChange, RunSummary } from "../data/source";
 import { ticks } from "../model/histogram";
-import { finished, linesOf, measuresIn, rangeOf, runsLike, TICKS, type Line, type Point } from "../model/history";
+import { canaryLines, canaryMeasures, finished, linesOf, measuresIn, rangeOf, runsLike, TICKS, type Line, type Point } from "../model/history";
 import { started } from "../model/runs";
 import { visible } from "../model/visible";
 import { count, interval, number, percents, seconds } from "../parts/marks";
@@ -32,9 +32,11 @@ export function History({ source, head, runs, state, go }: Props) {
   const { found: changed, problem: lost } = useChanges(source, alike);
   const partial = every.length - alike.length;
   const key = /^(.*?)(?:\.\d+\.\d+)?$/s.exec(state.plot)?.[1] ?? "";
-  const measures = measuresIn(found.flatMap((each) => (each === undefined ? [] : [each])));
+  const { found: asked, problem: unasked } = useCanaries(source, alike);
+  const measures = [...measuresIn(found.flatMap((each) => (each === undefined ? [] : [each]))), ...canaryMeasures(asked)];
   const measure = measures.includes(key) ? key : "passed";
-  const lines = linesOf(found, measure);
+  const ofCanaries = measure.startsWith("!");
+  const lines = ofCanaries ? canaryLines(asked, alike, measure) : linesOf(found, measure);
   const unread = found.filter((columns) => columns?.some(({ partial }) => partial) === true);
   if (source.measures === undefined) return <Told title="A report has no history"><p>It holds one run. <code>evenhand view</code> draws a measure over all runs of a config.</p></Told>;
   if (alike.length === 0) return runs.length === 0 ? <Waiting>Reading the runs…</Waiting> : <Told title="Nothing to draw yet"><p>A run is drawn here once it is finished.</p></Told>;
@@ -49,7 +51,7 @@ export function History({ source, head, runs, state, go }: Props) {
         </label>
         <span class="chart-count">{count(alike.length, "run")} of <b>{shown(head.source || head.title)}</b>, oldest first</span>
       </div>
-      <TroubleLine problem={problem ?? lost} />
+      <TroubleLine problem={problem ?? lost ?? unasked} />
       {found.some((each) => each === undefined) && problem === undefined && <p class="note" role="status">Reading the runs…</p>}
       {alike.length === 1 && <p class="note">This is its only run so far. The next one will stand beside it.</p>}
       {unread.length > 0 && <p class="note">{`The metrics of ${count(unread.length, "run")} are not drawn: a run of more than 200,000 trials would take long to read. Its pass rate, score and latency are.`}</p>}
@@ -59,6 +61,7 @@ export function History({ source, head, runs, state, go }: Props) {
         {lines.map(({ name }, i) => <li key={name}><span class={`history-key history-${(i % COLOURS) + 1}`} />{shown(name)}</li>)}
       </ul>
       <Numbers lines={lines} runs={alike} changed={changed} measure={measure} />
+      {ofCanaries && <p class="chart-said">Canaries and people's verdicts on them stay the same, so if the judge is right on fewer of them, the judge drifted; if only its passes in the run change, the system did.</p>}
       <p class="chart-said">Every case counts once in a run; a line through a point is its 95 % interval. A dashed line says that the judge, the data, a prompt or the model is not that of the run before. Runs may differ in their cases and columns: the comparison of two of them says what a change did.</p>
     </div>
   );
@@ -105,7 +108,7 @@ function Chart({ lines, runs, changed, measure, own }: { lines: readonly Line[];
             const run = runs[point.at]!;
             return (
               <a key={point.at} href={write({ ...START, run: run.id })} aria-label={visible(`${run.title}, ${started(run, runs)}, ${name}: ${told(point, measure)}`)}>
-                <title>{visible(`${run.title} · ${started(run, runs)}\n${name}: ${told(point, measure)}${run.marks.length > 0 ? `\n${run.marks.join(", ")}` : ""}${run.note === "" ? "" : `\n${run.note}`}`)}</title>
+                <title>{visible(`${run.title} · ${started(run, runs)}\n${name}: ${told(point, measure)}${run.marks.length > 0 ? `\n${run.marks.join(", ")}` : ""}${run.note === "" ? "" : `\n${run.note}`}${point.words === undefined ? "" : `\n${point.words}`}`)}</title>
                 {point.low !== null && point.high !== null && <line class="history-reach" x1={x(point.at, i)} x2={x(point.at, i)} y1={y(point.low)} y2={y(point.high)} />}
                 {point.most > point.least && <line class="history-open" x1={x(point.at, i)} x2={x(point.at, i)} y1={y(point.least)} y2={y(point.most)} />}
                 <circle class="history-point" cx={x(point.at, i)} cy={middle(point)} r={run.id === own ? 7 : 5} />
@@ -134,7 +137,7 @@ function Numbers({ lines, runs, changed, measure }: { lines: readonly Line[]; ru
                   const point = points.find((each) => each.at === at);
                   return <td key={name}>{point === undefined ? "–" : told(point, measure)}</td>;
                 })}
-                <td>{shown(changesTold(changed[at] ?? []))}</td>
+                <td>{shown([changesTold(changed[at] ?? []), lines[0]?.points.find((each) => each.at === at)?.words ?? ""].filter((text) => text !== "").join("; "))}</td>
               </tr>
             ))}
           </tbody>
@@ -149,18 +152,31 @@ function changesTold(changes: readonly RunChange[], between = "; "): string {
 }
 
 function named(measure: string): string {
+  if (measure.startsWith("!")) return `canaries of ${measure.slice(1)}`;
   return measure.startsWith("~") ? measure.slice(1) : measure === "passed" ? "pass rate" : measure;
 }
 
+/** Whether it is a share, which is written in per cent. */
+function isShare(measure: string): boolean {
+  return measure === "passed" || measure.startsWith("!");
+}
+
 function formOf(measure: string): (value: number) => string {
-  if (measure === "passed") return (value) => `${Math.round(value * 100)} %`;
+  if (isShare(measure)) return (value) => `${Math.round(value * 100)} %`;
   return measure === "latency" ? seconds : (value) => number(Number(value.toPrecision(3)));
 }
 
 function told({ least, most, low, high }: Point, measure: string): string {
   const form = formOf(measure);
-  const reach = low === null || high === null ? "" : ` [${measure === "passed" ? interval(low, high) : `${form(low)}–${form(high)}`}]`;
-  return `${measure === "passed" ? percents({ least, most }) : form(least)}${reach}`;
+  const reach = low === null || high === null ? "" : ` [${isShare(measure) ? interval(low, high) : `${form(low)}–${form(high)}`}]`;
+  return `${isShare(measure) ? percents({ least, most }) : form(least)}${reach}`;
+}
+
+/** What judges said of canaries, asked for anew when a run is added; nothing while it is read. */
+function useCanaries(source: DataSource, runs: readonly RunSummary[]) {
+  const newest = runs.at(-1);
+  const { found, problem } = useEach<readonly CanaryPoint[]>(newest === undefined ? [] : [{ key: `canaries ${keyOf(newest)}`, read: () => source.canaries?.(newest.id) }], source);
+  return { found: found[0] ?? [], problem };
 }
 
 /** What each run came to; undefined while it is read. A run that has not changed is asked for once. */

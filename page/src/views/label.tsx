@@ -1,7 +1,7 @@
 /** Labelling a random draw: one output after the other, with the judge's verdict hidden. */
 import { useEffect, useRef, useState } from "preact/hooks";
 import { problemOf, type Problem } from "../data/problem";
-import type { DataSource, Draw, DrawnItem } from "../data/source";
+import type { DataSource, Draw, DrawnItem, DrawWish } from "../data/source";
 import { useKeys } from "../parts/keyboard";
 import { Author } from "../parts/labels";
 import { count, Mark } from "../parts/marks";
@@ -9,6 +9,8 @@ import { shown, TextBox } from "../parts/text";
 import { Told, Trouble, TroubleLine, Waiting } from "../parts/told";
 
 const FIRST_DRAW = 60;
+const WORTH_EVERY = 10; // labels between two readings of what they are worth
+const SCORES = [1, 2, 3, 4, 5] as const;
 
 interface Props {
   readonly source: DataSource;
@@ -40,29 +42,56 @@ export function LabelView({ source, run, author, name }: Props) {
       setProblem(problemOf(thrown));
     }
   };
+  const more = (wish: DrawWish): void => void change(source.drawMore!(run, wish));
   if (draw === undefined) return problem === undefined ? <Waiting>Reading the draw…</Waiting> : <Trouble problem={problem} />;
   const unruled = draw.items.length === 0 ? undefined : draw.metrics.find((metric) => draw.rules[metric] === undefined && !unwanted.includes(metric) && draw.items.some((item) => item.metric === metric));
   return (
     <div class="labelling">
       <TroubleLine problem={problem} />
       <div class="labelling-who"><Author key={author} author={author} name={name} /></div>
-      {draw.items.length === 0 && <DrawForm judged={draw.judged} draw={(size) => void change(source.drawMore!(run, size))} />}
+      {draw.items.length === 0 && (
+        <Told title="Is the judge right?">
+          <p>{`A judge judged ${count(draw.judged, "output")}. Label a random draw of them, without seeing its verdicts: that shows how often it errs, and corrects its pass rate. Sixty take about an hour.`}</p>
+          <DrawForm key="first" draw={draw} make={more} />
+        </Told>
+      )}
       {unruled !== undefined && <RuleForm key={unruled} metric={unruled} without={() => setUnwanted([...unwanted, unruled])} keep={(rule) => void change(source.keepRule!(run, unruled, rule))} />}
-      {draw.items.length > 0 && <Items key={author} draw={draw} source={source} run={run} author={author} asked={unruled !== undefined} again={() => void read()} trouble={setProblem} />}
+      {draw.items.length > 0 && <Items key={`${author} ${draw.items.length}`} draw={draw} more={more} source={source} run={run} author={author} asked={unruled !== undefined} again={() => void read()} trouble={setProblem} />}
     </div>
   );
 }
 
-function DrawForm({ judged, draw }: { judged: number; draw: (size: number) => void }) {
-  const [size, set] = useState(Math.min(FIRST_DRAW, judged));
+const DESIGNS: readonly (readonly [DrawWish["design"], string])[] = [
+  ["uniform", "all equally likely"],
+  ["active", "more of what the judge doubts"],
+  ["stratum", "from each value of a column"],
+];
+
+function DrawForm({ draw, make }: { draw: Draw; make: (wish: DrawWish) => void }) {
+  const [size, set] = useState(Math.min(FIRST_DRAW, draw.left));
+  const [design, choose] = useState<DrawWish["design"]>("uniform");
+  const [column, by] = useState(draw.columns[0] ?? "");
+  const [equal, alike] = useState(false);
   return (
-    <Told title="Is the judge right?">
-      <p>{`A judge judged ${count(judged, "output")}. Label a random draw of them, without seeing its verdicts: that shows how often it errs, and corrects its pass rate. Sixty take about an hour.`}</p>
-      <form onSubmit={(event) => { event.preventDefault(); draw(size); }}>
-        <label>Outputs to draw <input type="number" min={1} max={Math.min(2000, judged)} value={size} onInput={(event) => set(event.currentTarget.valueAsNumber)} /></label>{" "}
-        <button type="submit" class="button">Draw</button>
-      </form>
-    </Told>
+    <form onSubmit={(event) => { event.preventDefault(); make({ size, design, column, equal }); }}>
+      <label>Outputs to draw <input type="number" min={1} max={Math.min(2000, draw.left)} value={size} onInput={(event) => set(event.currentTarget.valueAsNumber)} /></label>{" "}
+      <label>How{" "}
+        <select value={design} onChange={(event) => choose(event.currentTarget.value as DrawWish["design"])}>
+          {DESIGNS.filter(([id]) => id !== "stratum" || draw.columns.length > 0).map(([id, name]) => <option key={id} value={id}>{name}</option>)}
+        </select>
+      </label>{" "}
+      {design === "stratum" && (
+        <>
+          <label>Column{" "}
+            <select value={column} onChange={(event) => by(event.currentTarget.value)}>
+              {draw.columns.map((name) => <option key={name} value={name}>{shown(name)}</option>)}
+            </select>
+          </label>{" "}
+          <label><input type="checkbox" checked={equal} onChange={(event) => alike(event.currentTarget.checked)} /> as many of each value</label>{" "}
+        </>
+      )}
+      <button type="submit" class="button">Draw</button>
+    </form>
   );
 }
 
@@ -80,6 +109,7 @@ function RuleForm({ metric, keep, without }: { metric: string; keep: (rule: stri
 
 interface ItemsProps {
   readonly draw: Draw;
+  readonly more: (wish: DrawWish) => void;
   readonly source: DataSource;
   readonly run: string;
   readonly author: string;
@@ -89,7 +119,7 @@ interface ItemsProps {
   readonly trouble: (problem: Problem | undefined) => void;
 }
 
-function Items({ draw, source, run, author, asked, again, trouble }: ItemsProps) {
+function Items({ draw, more, source, run, author, asked, again, trouble }: ItemsProps) {
   const { items } = draw;
   const [verdicts, set] = useState<readonly Verdict[]>(() => items.map(({ verdict }) => verdict));
   const [at, go] = useState(() => next(items.map(({ verdict }) => verdict), -1));
@@ -112,7 +142,7 @@ function Items({ draw, source, run, author, asked, again, trouble }: ItemsProps)
     remember([...last, at]);
     const to = next(changed, at);
     go(to);
-    if (to < 0) void queue.current.then(again);
+    if (to < 0 || changed.filter((each) => each !== null).length % WORTH_EVERY === 0) void queue.current.then(again);
   };
   const undo = (): void => {
     const before = last.at(-1);
@@ -124,6 +154,15 @@ function Items({ draw, source, run, author, asked, again, trouble }: ItemsProps)
   const skip = (): void => go(next(verdicts, at));
   useKeys({ p: () => say("pass"), f: () => say("fail"), s: skip, u: undo, c: () => focusOn("labelling-code"), n: () => focusOn("labelling-note") }, !asked);
   const done = verdicts.filter((verdict) => verdict !== null).length;
+  const [scores, score] = useState<ReadonlyMap<number, number | null>>(new Map());
+  const scoreOf = (of: DrawnItem): number | null => scores.get(of.index) ?? (scores.has(of.index) ? null : of.score);
+  const rate = (value: number): void => {
+    if (item === undefined) return;
+    const kept = scoreOf(item) === value ? null : value;
+    score(new Map(scores).set(item.index, kept));
+    send(() => source.label(run, { index: item.index, field: "score", value: kept, author, blind: true }));
+  };
+  useKeys({ 1: () => rate(1), 2: () => rate(2), 3: () => rate(3), 4: () => rate(4), 5: () => rate(5) }, !asked);
   const remark = (field: "code" | "note", text: string): void => {
     if (item !== undefined) send(() => source.label(run, { index: item.index, field, value: text === "" ? null : text, author, blind: true }));
   };
@@ -131,6 +170,8 @@ function Items({ draw, source, run, author, asked, again, trouble }: ItemsProps)
     return (
       <Told title={`All ${count(items.length, "output")} labelled`}>
         {draw.worth.map((line) => <p key={line}>{shown(line)}</p>)}
+        {draw.counted.length > 0 && <ul aria-label="Failure codes">{draw.counted.map((line) => <li key={line}>{shown(line)}</li>)}</ul>}
+        {draw.left > 0 && <DrawForm draw={draw} make={more} />}
         <p><code>evenhand calibrate</code> says whether the judge can be used, and writes the correction for later runs.</p>
         <button type="button" class="button" onClick={undo} disabled={last.length === 0}>Take the last back (u)</button>
       </Told>
@@ -147,10 +188,16 @@ function Items({ draw, source, run, author, asked, again, trouble }: ItemsProps)
         {(["pass", "fail"] as const).map((verdict) => (
           <button key={verdict} type="button" class={`button label-${verdict}`} title={`${verdict}: key ${verdict[0]}`} onClick={() => say(verdict)}><Mark outcome={verdict} /></button>
         ))}
+        <span class="label-scores" role="group" aria-label="From 1 to 5">
+          {SCORES.map((value) => (
+            <button key={value} type="button" class="button small" aria-pressed={scoreOf(item) === value} title={`${value} of 5: key ${value}`} onClick={() => rate(value)}>{value}</button>
+          ))}
+        </span>
         <button type="button" class="button quiet" title="Skip: key s" onClick={skip}>Skip</button>
         <button type="button" class="button quiet" title="Take the last back: key u" disabled={last.length === 0} onClick={undo}>Undo</button>
       </div>
       <Remarks key={`${item.index} ${item.metric}`} item={item} codes={draw.codes} remark={remark} />
+      {draw.worth.map((line) => <p key={line} class="note">{shown(line)}</p>)}
     </>
   );
 }

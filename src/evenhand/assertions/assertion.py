@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, cast
+
+import msgspec
+from msgspec import field as msgspec_field
 
 from evenhand.core.expect import Expectation, Scorer
 from evenhand.core.message import Reply, Task
 from evenhand.core.provider import Provider
+from evenhand.core.record import MutableRecord, Record
+from evenhand.core.step import Step
 from evenhand.scorers.python_code import plain_copy
 from evenhand.templates.rendering import NO_CONFIG, Templates
 
@@ -17,8 +21,7 @@ Make = Callable[["Cell"], Expectation]
 """Makes the expectation of one output."""
 
 
-@dataclass(frozen=True, slots=True)
-class Assertion:
+class Assertion(Record, frozen=True):
     """One assertion as a config has it.
 
     Attributes:
@@ -55,14 +58,14 @@ class Assertion:
     refused: bool = False
     rubric_prompt: str = ""
     transform: str = ""
-    config: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    config: Mapping[str, Any] = msgspec_field(default_factory=dict[str, Any])
     base: Path = Path()
     place: str = ""
-    options: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    options: Mapping[str, Any] = msgspec_field(default_factory=dict[str, Any])
     context_transform: str = ""
     makes: tuple[Make, ...] = ()
     excusing: frozenset[int] = frozenset()
-    more: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    more: Mapping[str, Any] = msgspec_field(default_factory=dict[str, Any])
     templates: Templates = NO_CONFIG
 
     @property
@@ -71,8 +74,7 @@ class Assertion:
         return f"not-{self.type}" if self.negated else self.type
 
 
-@dataclass(slots=True)
-class Cell:
+class Cell(MutableRecord):
     """What an assertion may look at, beside the output."""
 
     output: Any
@@ -82,8 +84,10 @@ class Cell:
     provider_id: str
     provider_label: str
     reply: Reply | None = None
-    metadata: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    provider_config: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    metadata: Mapping[str, Any] = msgspec.field(default_factory=dict[str, Any])
+    provider_config: Mapping[str, Any] = msgspec.field(default_factory=dict[str, Any])
+    steps: Callable[[], Sequence[Step]] = tuple
+    """What the run itself saw behind the output."""
 
     @property
     def trace(self) -> Mapping[str, Any] | None:
@@ -168,8 +172,7 @@ def as_written(value: Any) -> Any:
     return value
 
 
-@dataclass(frozen=True, slots=True)
-class Kind:
+class Kind(Record, frozen=True):
     """One assertion type.
 
     Attributes:

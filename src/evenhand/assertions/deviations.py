@@ -30,20 +30,26 @@ DEVIATIONS: Mapping[str, str] = {
     "category that promptfoo does not know is kept, and `unsafe` without a category is flagged as `unsafe`.",
     "Vertex": "Vertex AI is asked with an access token (GOOGLE_ACCESS_TOKEN) or an API key; promptfoo also takes "
     "application-default credentials. Models other than Gemini and Claude go through LiteLLM.",
+    "simulated users": "promptfoo asks a remote model of its own to play the user. Here the model that userProvider "
+    "names does, or else the one that judges, by a prompt of Evenhand's. Each of its messages is checked: one with a "
+    "mistake is asked for again, and a second one is an error of the trial, not a failure. In initialMessages, what "
+    "is no message is an error; promptfoo leaves it out.",
     "meteor": "METEOR works here; promptfoo's fails to load what it needs. Forms and stems are matched, not synonyms.",
     "file:// in CSV": "file://grader.py in an __expected cell is a Python assertion.",
     "unknown types": "An unknown assertion type, an invalid pattern or schema, a missing value, file or key, and a "
     "template or transform that does not parse are found when the files are read. They are reported with "
     "their lines, and a test that cannot pass because of them is an error without a call; all other tests "
     "are run. Where no test is left, nothing is sent.",
-    "traces": "Spans are those that the provider returns in metadata.trace, or that the test's metadata has; nothing "
-    "listens for OpenTelemetry.",
+    "traces": "Spans are those that the provider returns in metadata.trace, or that the test's metadata has. Where "
+    "neither has any, they are the steps that the run saw: model calls, and recorded or reported tools.",
     "webhooks": "A webhook is asked once for each output; promptfoo tries four times more where it cannot be reached.",
     "answers of web services": "A web service that answers 429 or 5xx is asked again, and 401, 403, 404 and 501 end "
     "the run; promptfoo takes each for an answer. `validateStatus` decides in both.",
     "blank lines of prompts": "Anthropic's models are sent a prompt as it is written; promptfoo leaves out its blank "
     "lines and its last line break.",
     "cached latency": "A reply from the cache has the latency of the call that made it.",
+    "refusals": 'An answer that begins with a polite apology and goes on to answer, such as "Sorry to keep you '
+    'waiting, here is …", is not a refusal; promptfoo counts whatever begins with `sorry`.',
     "contests of one": "select-best and max-score over one output are an error of that test; promptfoo ends the whole "
     "run.",
     "contests": "select-best and max-score number the outputs by their variants, and leave out those that have none; "

@@ -103,6 +103,8 @@ class Factual:
         name, words = _CATEGORIES[category]
         value = self.scores.get(name, 0.0 if name == "disagree" else 1.0)
         metadata["category"] = category
+        if self.scores:  # other scores make other verdicts of the same answer
+            metadata["category_scores"] = dict(sorted(self.scores.items()))
         return Score(value, value > 0, reason or words, metadata)
 
     def __str__(self) -> str:

@@ -31,6 +31,9 @@ FAMILIES: Mapping[str, str] = {
     "traces": "trace-span-count trace-span-duration trace-error-spans",
     "trajectory": "trajectory:tool-used trajectory:tool-sequence trajectory:tool-args-match trajectory:step-count "
     "trajectory:goal-success",
+    "agent_steps": "steps:calls steps:only-calls steps:succeeds steps:never-succeeds steps:never-fails "
+    "steps:recovers steps:never-repeats steps:never-loops steps:count steps:tokens steps:cost steps:duration "
+    "steps:leaves-state steps:achieves-goal steps:passes",
     "bounds": "latency cost",
     "sets": "assert-set",
     "contests": "select-best max-score",

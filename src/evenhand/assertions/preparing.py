@@ -7,10 +7,12 @@ depend on the case is worked out there; what does (tags in its value) is filled 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any, cast
+
+from msgspec.structs import replace
 
 from evenhand.assertions.assertion import Assertion, Cell, Kind, Make
 from evenhand.assertions.kinds import kind_of
@@ -19,6 +21,7 @@ from evenhand.assertions.transform import split_reference, transformed
 from evenhand.core.errors import AuthError, CodeError, EvenhandError, ScoreError
 from evenhand.core.expect import Expectation, Scorer, Trial
 from evenhand.core.message import Task
+from evenhand.core.record import Record
 from evenhand.core.score import Score
 from evenhand.core.secrets import known
 from evenhand.core.traits import label_of
@@ -37,8 +40,7 @@ _SENDS = "webhook"
 """The type whose value is an address that is called, so that a key in it is needed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Not:
+class Not(Record, frozen=True):
     """The opposite of a question. An error stays an error.
 
     Attributes:

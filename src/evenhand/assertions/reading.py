@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any, Protocol, cast
 
+from msgspec import field
+
 from evenhand.assertions.aggregate import verdict_rule
 from evenhand.assertions.assertion import Assertion, Kind, Make, split
 from evenhand.assertions.code_files import file_problems, transform_problems
-from evenhand.assertions.contests import referee
 from evenhand.assertions.kinds import kind_of, type_problem
 from evenhand.assertions.preparing import (
     Lack,
@@ -31,6 +31,7 @@ from evenhand.core.message import Task
 from evenhand.core.names import did_you_mean
 from evenhand.core.provider import Provider
 from evenhand.core.ranges import NOT_NEGATIVE
+from evenhand.core.record import Record
 from evenhand.core.score import Outcome
 from evenhand.documents.findings import At, Findings, Place
 from evenhand.documents.numbers import number
@@ -39,7 +40,7 @@ from evenhand.javascript.source import is_reference
 from evenhand.templates.chat import unfillable
 from evenhand.templates.rendering import NO_CONFIG, Templates, has_tags
 
-_KEYS = frozenset(
+KEYS = frozenset(
     """
     type value threshold weight metric provider rubricPrompt transform contextTransform config assert
     alpha beta gamma
@@ -47,8 +48,7 @@ _KEYS = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Expected:
+class Expected(Record, frozen=True):
     """What a test expects.
 
     Attributes:
@@ -121,6 +121,10 @@ class Expected:
     def referees(self) -> list[Referee]:
         """Who compares the outputs of all variants. As in promptfoo, one of each type does: the first."""
         first = {assertion.type: assertion for assertion in reversed(self.contests)}
+        if not first:
+            return []
+        from evenhand.assertions.contests import referee  # noqa: PLC0415 (imported on use, as kinds are)
+
         return [
             referee(first[type_], self.types)
             for type_ in ("select-best", "max-score")
@@ -223,11 +227,11 @@ class AssertionReader:
                     "A Python assertion can say the opposite.",
                 )
             for key in raw:
-                if key not in _KEYS:
+                if key not in KEYS:
                     findings.hint(
                         at(key),
                         f"unknown key '{key}' of an assertion is not used",
-                        did_you_mean(key, _KEYS),
+                        did_you_mean(key, KEYS),
                     )
         inside = Expected()
         if kind.name == "assert-set":

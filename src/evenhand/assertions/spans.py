@@ -1,7 +1,8 @@
 """What an agent did, as a trace tells it: spans, with a name, times and attributes.
 
-A trace is what the provider returned in its metadata, `trace: {spans: […]}`, or what the test's own metadata has. A
-span's keys are `name`, `startTime` and `endTime` in milliseconds, `attributes`, `statusCode` and `statusMessage`.
+A trace is what the provider returned in its metadata, `trace: {spans: […]}`, or what the test's own metadata has. Where
+neither has one, the steps that the run itself saw are its spans. A span's keys are `name`, `startTime` and `endTime` in
+milliseconds, `attributes`, `statusCode` and `statusMessage`.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Any, cast
 from evenhand.assertions.assertion import Assertion, Cell, Wrong
 from evenhand.core.errors import ScoreError
 from evenhand.core.expect import Scorer
+from evenhand.core.step import Step
 from evenhand.templates.rendering import has_tags
 
 _BAD_WORDS = re.compile(r"error|failed|failure|exception|timeout|abort", re.IGNORECASE)
@@ -75,9 +77,32 @@ def trace_of(assertion: Assertion, cell: Cell | None) -> Trace:
             [_span(item) for item in recorded["spans"] if isinstance(item, Mapping)],
             [name for name in shells if isinstance(name, str)] if isinstance(shells, list) else (),
         )
+    steps = cell.steps() if cell is not None else ()
+    if len(steps) > 1:  # to have asked a model once says no more than the output does
+        return Trace([span_of(step) for step in steps])
     raise ScoreError(
         f"'{assertion.written}' needs a trace, and the output has none",
         hint="Return one from the provider: metadata: {trace: {spans: […]}}.",
+    )
+
+
+def span_of(step: Step) -> Span:
+    """A step that the run saw, as a span of a trace."""
+    start = None if step.started_s is None else 1000 * step.started_s
+    end = None if start is None or step.duration_s is None else start + 1000 * step.duration_s
+    attributes: dict[str, Any] = {}
+    if step.kind == "tool":
+        attributes["tool.name"] = step.name
+        if step.arguments is not None:
+            attributes["tool.arguments"] = step.arguments
+    said = step.kind == "message" and step.name == "assistant"
+    return Span(
+        "agent response" if said else step.name,
+        start,
+        end,
+        attributes,
+        {"ok": 1.0, "error": 2.0}.get(step.status),
+        step.error,
     )
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from evenhand.authoring.eval_errors import broken_off
-from evenhand.authoring.evalset import Eval, EvalSet
+from evenhand.authoring.evalset import TALK, Eval, EvalSet
 from evenhand.authoring.expect import Expect
 from evenhand.authoring.thresholds import Thresholds
 from evenhand.core.errors import BudgetStop, CodeError, ProviderError, StoreError
@@ -38,6 +38,8 @@ class EvalBody:
 
     def _waits(self) -> bool:
         """Whether the eval, or a fixture that it needs, is async."""
+        if self.evals.subject is not None:
+            return True
         functions = [self.eval.function, *map(self.evals.fixtures.__getitem__, self._needed())]
         return any(
             inspect.iscoroutinefunction(f) or inspect.isasyncgenfunction(f) for f in functions
@@ -51,7 +53,9 @@ class EvalBody:
         """
         fixtures = self.evals.fixtures
         needed = set[str]()
-        asked = [name for name in parameters_of(self.eval.function) if name in fixtures]
+        subject = self.evals.subject
+        first = [self.eval.function, *([subject] if callable(subject) else [])]
+        asked = [name for one in first for name in parameters_of(one) if name in fixtures]
         while asked:
             name = asked.pop()
             if name not in needed:
@@ -88,6 +92,8 @@ class EvalBody:
         try:
             with during("setup"):
                 await self._prepare(arguments, teardowns, trial)
+            if self.evals.subject is not None:
+                arguments[TALK] = await self._talk(arguments, trial)
             result = await trial.call(
                 self._called(self.eval.function, arguments), name=self.eval.name
             )
@@ -106,6 +112,25 @@ class EvalBody:
         if result is None and trial.reply is not None:
             result = trial.reply.text
         return result
+
+    async def _talk(self, arguments: Mapping[str, Any], trial: Trial) -> object:
+        """Has the conversation that is the set's subject.
+
+        Raises:
+            CodeError: What should make one made something else.
+        """
+        subject = self.evals.subject
+        if callable(subject):
+            name = getattr(subject, "__name__", "the subject")
+            with during("setup"):
+                subject = await trial.call(self._called(subject, arguments), name=name)
+            if not hasattr(subject, "run"):
+                raise CodeError(
+                    f"{name} made {subject!r:.60}, which is no conversation",
+                    hint="Return Conversation(agent, user).",
+                )
+        conversation: Any = subject
+        return await conversation.run()
 
     async def _prepare(
         self, arguments: dict[str, Any], teardowns: list[tuple[str, Any]], trial: Trial

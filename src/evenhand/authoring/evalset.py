@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
 from types import CodeType
-from typing import Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from evenhand.authoring.dataset import Dataset
 from evenhand.core.case import Case
@@ -21,6 +21,9 @@ from evenhand.core.provider import Provider
 from evenhand.core.ranges import REPEATS, SHARE
 from evenhand.core.requirement import Bound
 
+if TYPE_CHECKING:
+    from evenhand.conversations.conversation import Conversation
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 MOST_VARIANTS = 10_000
@@ -28,6 +31,9 @@ MOST_VARIANTS = 10_000
 
 RESERVED = ("case", "expect", "model", "judge", "repeat")
 """Parameters that every eval may ask for (`model` and `judge` where the set names one)."""
+
+TALK = "talk"
+"""What evals are given of a set whose subject is a conversation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +86,8 @@ class EvalSet:
         gate: What `evenhand gate` compares the set with, and how much worse it accepts.
         cassette: The file that answers all that the set's trials ask, relative to the set's own file. The first run
             records it; `evenhand run --record` does so again.
+        subject: A `Conversation` that each trial has first, or a function, plain or async, that makes one: it is given
+            `case`, `model`, axes and fixtures by name. What was said is given to evals as `talk`, and is their output.
     """
 
     def __init__(
@@ -98,6 +106,7 @@ class EvalSet:
         files: str | Path | None = None,
         gate: GateTerms | None = None,
         cassette: str | Path | None = None,
+        subject: Conversation | Callable[..., object] | None = None,
     ) -> None:
         wrong: list[str] = []
         if not name.strip() or "\n" in name:
@@ -108,6 +117,7 @@ class EvalSet:
         wrong += _misrequired(pass_rate, require or {})
         wrong += _not_a_model("judge", judge)
         wrong += _misgated(gate)
+        wrong += _not_a_subject(subject, over or {})
         if isinstance(tags, str):
             wrong.append(_no_tags(tags))
         referees: Sequence[Referee] = () if callable(compare) else compare
@@ -149,9 +159,11 @@ class EvalSet:
         self._compare = compare
         self.evals: list[Eval] = []
         self.fixtures: dict[str, Callable[..., Any]] = {}
+        self.set_up_once: set[str] = set()
         self.doubles: list[Problem] = []
         self.files = Path(files) if files else self.path.parent / "files"
         self.cassette = self.path.parent / cassette if cassette else None
+        self.subject = subject
         self.gate = gate and gate.within(self.path.parent)
 
     @overload
@@ -207,11 +219,33 @@ class EvalSet:
         """Who compares the outputs of this case's variants."""
         return self._compare(case) if callable(self._compare) else self._compare
 
-    def fixture(self, function: F) -> F:
+    @overload
+    def fixture(self, function: F, /) -> F: ...
+    @overload
+    def fixture(self, /, *, repeatable: bool = ...) -> Callable[[F], F]: ...
+
+    def fixture(
+        self, function: F | None = None, /, *, repeatable: bool = True
+    ) -> F | Callable[[F], F]:
         """Adds a fixture: what it returns, or yields, is given to evals that ask for it by its name.
 
         It is made for each trial; what stands after the `yield` is run afterwards, whatever happened.
+
+        Args:
+            function: The function, plain or async.
+            repeatable: Whether it can be made again for the same trial, as runs with `--batch` do. They refuse evals
+                that ask for one that can't.
         """
+
+        def add(function: F) -> F:
+            self._add_fixture(function)
+            if not repeatable:
+                self.set_up_once.add(function.__name__)
+            return function
+
+        return add if function is None else add(function)
+
+    def _add_fixture(self, function: Callable[..., Any]) -> None:
         earlier = self.fixtures.get(function.__name__)
         if earlier is not None:
             code, was = _code(function), _code(earlier)
@@ -219,7 +253,7 @@ class EvalSet:
             path, before = Path(code.co_filename), Path(was.co_filename)
             self._double("fixtures", function.__name__, path, first, before, was.co_firstlineno)
         self.fixtures[function.__name__] = function
-        return function
+        self.set_up_once.discard(function.__name__)
 
     def _double(
         self, kind: str, name: str, path: Path, line: int, earlier: Path, earlier_line: int
@@ -259,6 +293,8 @@ class EvalSet:
             names.add("model")
         if judged:
             names.add("judge")
+        if self.subject is not None:
+            names.add(TALK)
         return frozenset(names)
 
     def with_model(self, model: str) -> EvalSet:
@@ -299,6 +335,19 @@ def _not_a_model(role: str, value: object) -> list[str]:
         ]
     remedy = f"write an id, {role}='openai:chat:gpt-5-mini', or give a provider"
     return [f"{role}= takes a model, and this is {value!r}: {remedy}"]
+
+
+def _not_a_subject(subject: object, over: Mapping[str, object]) -> list[str]:
+    """What is wrong with a subject that is neither a conversation nor makes one."""
+    if subject is None:
+        return []
+    if TALK in over:
+        return [f"an axis cannot be called '{TALK}', which evals are given of the subject"]
+    if isinstance(subject, type) or not (callable(subject) or hasattr(subject, "max_turns")):
+        return [
+            f"subject is {subject!r:.60}: write subject=Conversation(agent, user), or a function that returns one"
+        ]
+    return []
 
 
 def _misrequired(pass_rate: float | None, require: Mapping[str, Bound]) -> list[str]:

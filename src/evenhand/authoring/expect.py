@@ -6,17 +6,19 @@ import copy
 import inspect
 import re
 import traceback
-from collections.abc import AsyncGenerator, Generator
+from collections.abc import AsyncGenerator, Generator, Sequence
 from contextlib import ContextDecorator, suppress
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, TypeVar, cast, overload
 
 from evenhand.authoring.bounds import misgiven, misspelt, wrongly_bounded
+from evenhand.authoring.reported_step import ReportedStep, checked_step
 from evenhand.authoring.thresholds import Thresholds
 from evenhand.core.errors import CodeError, EvenhandError, UsageError
 from evenhand.core.expect import Asks, Expectation, Recorder, Scorer, Trial
 from evenhand.core.score import Outcome, Score, check
+from evenhand.core.step import Step, StepKind, StepStatus
 from evenhand.core.traits import label_of
 from evenhand.engine.place import users_line
 from evenhand.scorers.function import ScorerFunction, as_scorer
@@ -214,6 +216,64 @@ class Expect(Recorder):
         self._blocks.append(block)
         return block
 
+    @property
+    def steps(self) -> Sequence[Step]:
+        """What the application has done so far: model calls, recorded tools, and what was reported with `step`."""
+        return self.trial.steps
+
+    def step(
+        self,
+        name: str,
+        arguments: Any = None,
+        /,
+        *,
+        kind: StepKind = "tool",
+        result: Any = None,
+        status: StepStatus | None = None,
+        error: str = "",
+        duration_s: float | None = None,
+        agent: str = "",
+        tokens_in: int | None = None,
+        tokens_out: int | None = None,
+        cost_usd: float | None = None,
+    ) -> ReportedStep:
+        """Reports something that the application did: `expect.step("search", {"query": "moon"}, result=pages)`.
+
+        As a block, it takes as long as the block does, has failed where the block raises, and what happens inside is
+        part of it: `with expect.step("refund", {"order": 7}) as step: step.result = refund(7)`.
+
+        Args:
+            name: Of the tool or the agent; of a model, its name; of a message, who spoke.
+            arguments: What it was given: a JSON value.
+            kind: What it was.
+            result: What came of it: a JSON value.
+            status: How it ended; by default `error` with an error, `ok` with a result, else `unknown`.
+            error: Why it failed.
+            duration_s: Seconds that it took.
+            agent: The agent that did it, where there are several.
+            tokens_in: Tokens that a model read.
+            tokens_out: Tokens that a model wrote.
+            cost_usd: Dollars.
+
+        Raises:
+            UsageError: There is no such kind or status.
+        """
+        ended = "error" if error else "unknown" if result is None else "ok"
+        step = Step(
+            kind,
+            name,
+            _copied(arguments),
+            _copied(result),
+            status=status or ended,
+            error=error,
+            duration_s=duration_s,
+            agent=agent,
+            tokens_in=tokens_in,
+            tokens_out=tokens_out,
+            cost_usd=cost_usd,
+        )
+        return ReportedStep(self.trial, checked_step(step))
+
     def _expectation(
         self,
         value: Any,
@@ -257,12 +317,25 @@ class Expect(Recorder):
             return Expectation(None, asked, metadata=metadata)
         if scorer is None:
             scorer = MeasuredNumber(label) if bounded else Stated(label)
-        if isinstance(value, (list, dict, set)):
-            with suppress(Exception):  # what cannot be copied is looked at as it is then
-                value = copy.deepcopy(value)
         return Expectation(
-            value, scorer, at_least, at_most, weight, metric, label, metadata, only_measured=answers
+            _copied(value),
+            scorer,
+            at_least,
+            at_most,
+            weight,
+            metric,
+            label,
+            metadata,
+            only_measured=answers,
         )
+
+
+def _copied(value: Any) -> Any:
+    """A value that does not change any more; what cannot be copied is looked at as it is then."""
+    if isinstance(value, (list, dict, set)):
+        with suppress(Exception):
+            return copy.deepcopy(value)  # pyright: ignore[reportUnknownVariableType]
+    return value  # pyright: ignore[reportUnknownVariableType]
 
 
 def _answers(scorer: object) -> bool:

@@ -82,7 +82,8 @@ def _sets(tree: ast.Module, names: Mapping[str, Any]) -> dict[str, frozenset[str
         axes = {key.value for key in over.keys if isinstance(key, ast.Constant)}
         if len(axes) == len(over.keys):
             model = {"model"} if "model" in arguments else set[str]()
-            provided = {"case", "expect", "repeat", "judge", *map(str, axes), *model}
+            talk = {"talk"} if "subject" in arguments else set[str]()
+            provided = {"case", "expect", "repeat", "judge", *map(str, axes), *model, *talk}
             sets.setdefault(target.id, frozenset(provided))
     return sets
 

@@ -11,7 +11,7 @@ from typing import Any
 from evenhand.authoring.body import EvalBody
 from evenhand.authoring.evalset import Eval, EvalSet
 from evenhand.authoring.models import EvalSetRoster
-from evenhand.authoring.prechecks import asked_of, foreseen
+from evenhand.authoring.prechecks import asked_of, foreseen, set_up_once
 from evenhand.authoring.project_code import files_of
 from evenhand.authoring.project_data import data_of
 from evenhand.authoring.selection import cases_of, column_left, wanted
@@ -323,6 +323,15 @@ def _options(projects: Iterable[Project], sets: Sequence[PlannedSet], *, whole: 
         requirements=tuple(_requirements(sets)),
         gates=tuple(one.evals.gate for one in sets if one.evals.gate is not None),
         cassettes=tuple(_cassettes(sets, whole=whole)),
+        set_up_once=tuple(
+            dict.fromkeys(
+                problem
+                for one in sets
+                for problem in set_up_once(
+                    one.evals, dict.fromkeys(v.body.eval for v in one.variants)
+                )
+            )
+        ),
     )
 
 

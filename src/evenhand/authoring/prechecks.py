@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from evenhand.authoring.bounds import misspelt, off_scale, wants_none, wrongly_bounded
-from evenhand.authoring.evalset import RESERVED, Eval, EvalSet
+from evenhand.authoring.evalset import RESERVED, TALK, Eval, EvalSet
 from evenhand.authoring.models import EvalSetRoster
 from evenhand.authoring.thresholds import Thresholds
 from evenhand.core.case import Case
@@ -106,13 +106,17 @@ def foreseen(evals: EvalSet, models: EvalSetRoster, chosen: Sequence[Eval]) -> F
         fixtures[name] = [
             *unprovided(there, name, inspect.signature(function).parameters.values(), *place)
         ]
-        if name in evals.over or name in RESERVED:
+        if name in evals.over or name in RESERVED or (name == TALK and evals.subject is not None):
             what = f"a fixture cannot be called '{name}', which evals are given already"
             whole.append(Problem(*place, 0, what, "Rename it."))
         circle = _circle(name, evals.fixtures)
         if circle:
             what = f"fixtures ask for each other in a circle: {' → '.join(circle)}"
             fixtures[name].append(Problem(*place, 0, what, "Let one of them do without."))
+    if callable(evals.subject):
+        who = getattr(evals.subject, "__name__", "the subject")
+        parameters = inspect.signature(evals.subject).parameters.values()
+        whole += unprovided(there - {TALK}, who, parameters, str(evals.path), evals.line)
     by_eval: dict[str, list[Problem]] = {}
     needed = set[str]()
     for eval_ in evals.evals:
@@ -136,9 +140,20 @@ def foreseen(evals: EvalSet, models: EvalSetRoster, chosen: Sequence[Eval]) -> F
     return Foreseen(whole, by_eval, others)
 
 
+def set_up_once(evals: EvalSet, chosen: Iterable[Eval]) -> Iterator[Problem]:
+    """The fixtures of these evals that say that they cannot be made again for the same trial."""
+    for eval_ in chosen:
+        for name in sorted(asked_of(evals, eval_) & evals.set_up_once):
+            code = inspect.unwrap(evals.fixtures[name]).__code__
+            what = f"the fixture {name}, which {eval_.name} asks for, is not repeatable"
+            yield Problem(code.co_filename, code.co_firstlineno, 0, what)
+
+
 def asked_of(evals: EvalSet, eval_: Eval) -> set[str]:
     """All that an eval and the fixtures that it needs ask for, by name."""
     names = list(eval_.parameters)
+    if callable(evals.subject):
+        names += inspect.signature(evals.subject).parameters
     requested = set[str]()
     while names:
         name = names.pop()

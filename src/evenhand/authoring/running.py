@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from evenhand.authoring.evalset import EvalSet
 from evenhand.authoring.plan import plan_of
@@ -20,6 +20,10 @@ from evenhand.engine.door import Settings, settle, waiting
 from evenhand.engine.runner import ShowProgress
 from evenhand.providers.leading import keys_not_needed
 from evenhand.report.run import Run
+
+if TYPE_CHECKING:
+    from evenhand.report.notebook import NotebookProgress
+    from evenhand.report.progress import Progress
 
 
 async def run_async(
@@ -49,7 +53,8 @@ async def run_async(
         cache: Whether replies may come from the cache.
         max_cost_usd: No call is sent that could take the run past this.
         strict: A trial that expects nothing is an error.
-        progress: Whether a line on stderr says how far it is; by default where that is a terminal.
+        progress: Whether a line says how far it is, on stderr or below a notebook's cell; by default where that is a
+            terminal or a notebook.
         home: The folder that keeps runs; `.evenhand` beside the first set's file by default.
         calibrated: `required`: the run has no verdict while a judge has no calibration that holds. `accepted`: it may
             have one. By default as pyproject.toml says, of the sets' folders.
@@ -139,15 +144,28 @@ def _recorded(
 @contextmanager
 def shown(plan: Plan, wanted: bool | None) -> Iterator[ShowProgress | None]:
     """What is told how far the run is, where somebody looks."""
+    if wanted is not False and "IPython" in sys.modules:
+        from evenhand.report.notebook import NotebookProgress, in_notebook  # noqa: PLC0415 (only there)
+
+        if in_notebook():
+            with _telling(plan, NotebookProgress()) as show:
+                yield show
+            return
     err = sys.__stderr__ if sys.stderr is None else sys.stderr  # pyright: ignore[reportUnnecessaryComparison] (there may be none)
     live = err is not None and err.isatty()
     if err is None or not (live if wanted is None else wanted):
         yield None
         return
-    from evenhand.report.heading import heading  # noqa: PLC0415 (only where somebody looks)
     from evenhand.report.progress import Progress  # noqa: PLC0415 (imported on use)
 
-    progress = Progress(err, live)
+    with _telling(plan, Progress(err, live)) as show:
+        yield show
+
+
+@contextmanager
+def _telling(plan: Plan, progress: Progress | NotebookProgress) -> Iterator[ShowProgress]:
+    from evenhand.report.heading import heading  # noqa: PLC0415 (only where somebody looks)
+
     progress.start(heading(plan))
     try:
         yield progress.update

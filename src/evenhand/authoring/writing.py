@@ -37,15 +37,32 @@ def write_cases(cases: Iterable[Case], to: Path) -> None:
     suffix = to.suffix.lower()
     if suffix not in FORMATS:
         raise UsageError(f"{to}: a dataset ends in {', '.join(FORMATS)}, not '{to.suffix}'")
+    _replace(to, lambda beside: _WRITERS[suffix](cases, beside))
+
+
+def write_document(document: Mapping[str, Any], to: Path) -> None:
+    """Writes one document, as another tool reads it, to a file in JSON or YAML.
+
+    Raises:
+        UsageError: The ending says neither, there is no such folder, or the document holds what cannot be written.
+    """
+    suffix = to.suffix.lower()
+    if suffix not in _DOCUMENTS:
+        raise UsageError(f"{to}: the document ends in {', '.join(_DOCUMENTS)}, not '{to.suffix}'")
+    _replace(to, lambda beside: _DOCUMENTS[suffix](document, beside))
+
+
+def _replace(to: Path, write: Callable[[Path], None]) -> None:
+    """Puts what is written into a file in its place, whole or not at all."""
+    suffix = to.suffix.lower()
     if to.is_dir() or not to.parent.is_dir():
         what = "is a folder" if to.is_dir() else f"there is no folder {to.parent}"
         raise UsageError(f"{to}: {what}")
-    write = _WRITERS[suffix]
     handle, name = tempfile.mkstemp(dir=to.parent, prefix=f".{to.name}.", suffix=suffix)
     os.close(handle)
     beside = Path(name)
     try:
-        write(cases, beside)
+        write(beside)
         beside.chmod(0o644)
         beside.replace(to)
     except UnicodeEncodeError:
@@ -79,6 +96,13 @@ def _ordered(row: Mapping[str, Any]) -> bytes:
 
 
 def _yaml(cases: Iterable[Case], to: Path) -> None:
+    with to.open("w", encoding="utf-8") as out:
+        for case in cases:
+            plain = json.loads(encode([row_of(case)]))  # tuples become lists
+            _dump([{name: plain[0][name] for name in row_of(case)}], out)
+
+
+def _dump(value: object, out: TextIO) -> None:
     import yaml  # noqa: PLC0415 (only for YAML)
 
     class Dumper(yaml.SafeDumper):
@@ -88,11 +112,19 @@ def _yaml(cases: Iterable[Case], to: Path) -> None:
             del data
             return True
 
+    yaml.dump(value, out, Dumper, allow_unicode=True, sort_keys=False, width=120)
+
+
+def _json_document(document: Mapping[str, Any], to: Path) -> None:
+    plain = json.loads(encode(document))
+    ordered = {key: plain[key] for key in document}
+    to.write_text(json.dumps(ordered, ensure_ascii=False, indent=2) + "\n", "utf-8")
+
+
+def _yaml_document(document: Mapping[str, Any], to: Path) -> None:
+    plain = json.loads(encode(document))
     with to.open("w", encoding="utf-8") as out:
-        for case in cases:
-            plain = json.loads(encode([row_of(case)]))  # tuples become lists
-            ordered = [{name: plain[0][name] for name in row_of(case)}]
-            yaml.dump(ordered, out, Dumper, allow_unicode=True, sort_keys=False, width=120)
+        _dump({key: plain[key] for key in document}, out)
 
 
 def _csv(cases: Iterable[Case], to: Path) -> None:
@@ -193,4 +225,9 @@ _WRITERS: dict[str, Callable[[Iterable[Case], Path], None]] = {
     ".yaml": _yaml,
     ".yml": _yaml,
     ".parquet": _parquet,
+}
+_DOCUMENTS: Mapping[str, Callable[[Mapping[str, Any], Path], None]] = {
+    ".json": _json_document,
+    ".yaml": _yaml_document,
+    ".yml": _yaml_document,
 }

@@ -149,7 +149,7 @@ def _calibrated(
         calibration = calibrated(run_file)
         path = None if no_write else to or place_of(run_file.meta)
         selective = {} if accept_risk is None else selective_verdicts(run_file, accept_risk)
-    labelled = any(judge.verdicts.labels for judge in calibration.judges)
+    labelled = calibration.labelled
     if path is not None and labelled:
         write_calibration(calibration, path)
         tell(f"written to {path}; commit it, and later runs are corrected with it")
@@ -164,6 +164,6 @@ def _calibrated(
                 sys.stdout,
                 "".join(f"{line}\n" for line in calibration_lines(calibration, selective)),
             )
-            if not labelled and calibration.judges:
+            if not labelled and (calibration.judges or calibration.rankings):
                 tell("next: evenhand label --draw 60")
     return 0

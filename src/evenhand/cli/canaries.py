@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from evenhand.cli.canaries_of_run import report_of, settings_of
 from evenhand.cli.completing import complete_runs
 from evenhand.cli.judge_asking import as_asked, ended, judges_asked
 from evenhand.cli.numbers import Number
@@ -65,7 +66,6 @@ def canaries(
     from evenhand.cli.canary_request import CanaryRequest
     from evenhand.cli.probe import latest_but_asked_again
     from evenhand.core.errors import UsageError
-    from evenhand.engine.door import Settings
     from evenhand.probing.canaries import NAME
     from evenhand.report.calibrated import place_of
     from evenhand.report.judge_checks import is_canary_check, refuse_judge_check
@@ -84,35 +84,21 @@ def canaries(
     with RunFile.open(path) as run_file:
         meta = run_file.meta
     file = (file or place_of(meta).with_name(NAME)).absolute()
-    settings = Settings(
-        home=path.parent.parent,
-        concurrency=session.concurrency,
-        cache=False,
-        max_cost_usd=session.max_cost,
-        time_limit_s=session.time_limit,
-        retries=session.retries,
-    )
     if is_canary_check(meta):
         if keep is not None:
             raise UsageError(f"run {meta.id} has no labels: it asked judges about canaries")
         if meta.status == "finished":
             return _report(path, as_json=as_json)
         request = CanaryRequest.again(meta, path)
-        return _checked(request, replace(settings, record=meta.settings), path, session)
+        settings = replace(settings_of(request, path, session), record=meta.settings)
+        return _checked(request, settings, path, session)
     refuse_judge_check(meta)
     if keep is not None:
         return _kept(path, int(keep), metrics, file)
     if metrics:
         raise UsageError("--metric says nothing here", hint="It goes with --keep.")
     request = CanaryRequest.of(meta, path, file, offline=offline)
-    record = {
-        **request.record(),
-        "concurrency": session.concurrency,
-        "max_cost_usd": session.max_cost,
-        "time_limit_s": session.time_limit,
-        "retries": session.retries,
-    }
-    return _checked(request, replace(settings, record=record), None, session)
+    return _checked(request, settings_of(request, path, session), None, session)
 
 
 def _kept(path: Path, count: int, metrics: tuple[str, ...], file: Path) -> int:
@@ -149,15 +135,11 @@ def _checked(
 def _report(file: Path, *, as_json: bool) -> int:
     """Prints what judges said of canaries, and returns the exit code."""
     from evenhand.cli.exits import FAILED, NO_VERDICT, PASSED
-    from evenhand.report.canaries import canary_report
     from evenhand.report.canary_lines import canary_lines
     from evenhand.report.document import json_text, writer
     from evenhand.report.words import put
-    from evenhand.store.catalogue import paths
-    from evenhand.store.runfile import RunFile
 
-    with RunFile.open(file) as run_file:
-        report = canary_report(run_file, paths(file.parent.parent))
+    report = report_of(file)
     with printing():
         if as_json:
             writer(sys.stdout)(json_text(report.document()) + "\n")

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evenhand.cli.probe_request import asked_of, run_beside
 from evenhand.cli.run_request import Asked
+from evenhand.core.record import Record
 
 if TYPE_CHECKING:
     from evenhand.core.plan import Plan
     from evenhand.core.run import RunMeta
 
 
-@dataclass(frozen=True, slots=True)
-class CanaryRequest:
+class CanaryRequest(Record, frozen=True):
     """A check of a run's judges with canaries.
 
     Attributes:
@@ -24,22 +23,26 @@ class CanaryRequest:
         run: The run's file.
         file: The file of canaries.
         offline: Judges' answers come from offline.jsonl.
+        most: So many canaries of each metric at most; None for all.
     """
 
     asked: Asked
     run: Path
     file: Path
     offline: bool
+    most: int | None = None
 
     @staticmethod
-    def of(meta: RunMeta, run: Path, file: Path, *, offline: bool) -> CanaryRequest:
+    def of(
+        meta: RunMeta, run: Path, file: Path, *, offline: bool, most: int | None = None
+    ) -> CanaryRequest:
         """A check of this run's judges.
 
         Raises:
             UsageError: It isn't known what the run was made from.
         """
         asked = asked_of(meta)
-        return CanaryRequest(asked, run, file, offline or asked.offline)
+        return CanaryRequest(asked, run, file, offline or asked.offline, most)
 
     @staticmethod
     def again(meta: RunMeta, check: Path) -> CanaryRequest:
@@ -54,7 +57,9 @@ class CanaryRequest:
         """
         kept = meta.settings["canaries"]
         run = run_beside(check, str(kept["run"]))
-        return CanaryRequest(asked_of(meta), run, Path(kept["file"]), bool(kept["offline"]))
+        return CanaryRequest(
+            asked_of(meta), run, Path(kept["file"]), bool(kept["offline"]), kept.get("most")
+        )
 
     @property
     def folder(self) -> Path:
@@ -68,7 +73,12 @@ class CanaryRequest:
 
     def record(self) -> Mapping[str, Any]:
         """For the run's file. Judges are asked anew: what the cache has says nothing of today's judge."""
-        kept = {"run": self.run.stem, "file": str(self.file), "offline": self.offline}
+        kept = {
+            "run": self.run.stem,
+            "file": str(self.file),
+            "offline": self.offline,
+            "most": self.most,
+        }
         return {"asked": self.asked.record(), "canaries": kept, "cache": False}
 
     def plan(self) -> Plan:
@@ -84,4 +94,4 @@ class CanaryRequest:
 
         canaries = read_canaries(self.file)
         with RunFile.open(self.run) as run_file:
-            return canary_plan(self.asked.plan(), run_file, canaries)
+            return canary_plan(self.asked.plan(), run_file, canaries, self.most)

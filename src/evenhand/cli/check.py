@@ -35,7 +35,7 @@ def check(paths: tuple[str, ...], as_json: bool, **options: Any) -> int:
 
     plan = asked_for(paths, options).plan(prepare=False)
     if plan.broken:
-        raise ConfigError(plan.broken)
+        raise ConfigError(plan.broken, plan.hints)
     estimates = plan.estimate()
     precedent = None if estimates else precedent_of(plan, home_for(Path(plan.source)))
     if as_json:

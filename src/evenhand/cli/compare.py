@@ -9,13 +9,14 @@ import click
 from evenhand.cli.completing import complete_runs
 from evenhand.cli.exits import code_for_comparison
 from evenhand.cli.numbers import Number
+from evenhand.cli.remote_runs import RunName
 from evenhand.cli.streams import printing
 from evenhand.core.ranges import MARGIN
 
 
 @click.command(short_help="Compare two runs case by case.")
-@click.argument("a", metavar="A", shell_complete=complete_runs)
-@click.argument("b", metavar="B", shell_complete=complete_runs)
+@click.argument("a", metavar="A", type=RunName(), shell_complete=complete_runs)
+@click.argument("b", metavar="B", type=RunName(), shell_complete=complete_runs)
 @click.option(
     "--metric",
     "metrics",
@@ -54,8 +55,8 @@ def compare(
 ) -> int:
     """Compare B with A on the cases that both have: better, worse, no detectable difference, or undecided.
 
-    A and B are runs (an id, the start of one, a file, or `latest`), variants of a run (`RUN:VARIANT`), or variants of
-    the latest run (`:VARIANT`). Variants of two runs are paired by eval, prompt and model.
+    A and B are runs (an id, the start of one, a file, `latest`, or `REMOTE#RUN`), variants of a run (`RUN:VARIANT`), or
+    variants of the latest run (`:VARIANT`). Variants of two runs are paired by eval, prompt and model.
 
     Exits with 0 if B is not worse, 1 if it is worse, and 3 if the data don't decide it.
     """
@@ -65,9 +66,13 @@ def compare(
     comparison = compared(a, b, metric=metrics, margin=margin, cluster=cluster, lower=lower)
     with printing():
         if as_json:
-            from evenhand.report.document import json_text, writer
+            from evenhand.report.comparison_text import json_parts
+            from evenhand.report.document import writer
 
-            writer(sys.stdout)(json_text(comparison.document()) + "\n")
+            write = writer(sys.stdout)
+            for part in json_parts(comparison):
+                write(part)
+            write("\n")
         else:
             put(sys.stdout, f"{comparison.first} → {comparison.second}\n\n{comparison}\n")
     return code_for_comparison(comparison.verdict)

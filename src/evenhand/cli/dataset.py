@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
+from evenhand.cli.completing import complete_runs
 from evenhand.cli.exits import NO_VERDICT, PASSED
 from evenhand.cli.numbers import Number
+from evenhand.cli.show import filtered
 from evenhand.cli.streams import tell
 from evenhand.core.errors import UsageError
-from evenhand.core.ranges import BUDGET_USD, CONCURRENCY, PER_DOCUMENT, SEED, SHOWN
+from evenhand.core.ranges import BUDGET_USD, CONCURRENCY, PER_DOCUMENT, SEED, SHOWN, Range
 
 if TYPE_CHECKING:
     from evenhand.authoring.dataset import Dataset
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., object])
 _FILE = click.Path(path_type=Path)
 _SHOWN = 5
+DRAW = Range(1, 1_000_000, whole=True)
 _STREAMED = (".jsonl", ".csv", ".tsv")
 
 
@@ -100,14 +103,30 @@ def show(file: Path, first: int, as_json: bool) -> int:
 @dataset.command()
 @click.argument("file", type=_FILE)
 @click.argument("to", type=_FILE)
-def convert(file: Path, to: Path) -> int:
+@click.option(
+    "--for",
+    "tool",
+    type=click.Choice(["pydantic-evals"]),
+    help="Write a dataset that this tool reads, in JSON or YAML.",
+)
+def convert(file: Path, to: Path, tool: str | None) -> int:
     """Convert FILE to TO. The extension of TO sets the format.
 
     Ids, tags, metadata and every value are kept: what is written reads back as the same cases.
+
+    With --for pydantic-evals, write a dataset of pydantic-evals. One that was imported from there is equal to what it
+    was, with its evaluators.
     """
     from evenhand.report.words import count
 
-    data = _read(file, stream=True)
+    data = _read(file, stream=tool is None)
+    if tool is not None:
+        from evenhand.authoring.writing import write_document
+        from evenhand.report.pydantic_evals.dataset import document_of
+
+        write_document(document_of(data, data.name), to)
+        click.echo(f"{to}: {count(len(data), 'case')}")
+        return PASSED
     data.write(to)
     click.echo(f"{to}: {count(len(data), 'case')} · fingerprint {data.fingerprint[:12]}")
     return PASSED
@@ -254,6 +273,68 @@ def generate(
         raise UsageError(f"no pair could be used; {to} was not written")
     prepared.data.write(to)
     return _report(prepared, to, f"{prepared.dropped:,} left out as doubles or without their words")
+
+
+@dataset.command(name="from-traces")
+@click.argument("run", required=False, metavar="[RUN]", shell_complete=complete_runs)
+@click.option("--to", required=True, type=_FILE, help="The file to write.")
+@click.option(
+    "--draw", type=Number(DRAW), metavar="N", help="Draw N of them at random.  [default: all]"
+)
+@click.option(
+    "--by",
+    default="",
+    metavar="WHAT",
+    help="Draw from each group of these: status, model, service, tools or variant.",
+)
+@click.option("--seed", type=Number(SEED), default=0, show_default=True, help="Seed of the draw.")
+@click.option(
+    "--keep-personal-data", is_flag=True, help="Don't hide secrets, addresses and numbers."
+)
+@filtered
+def from_traces(
+    run: str | None,
+    to: Path,
+    draw: int | None,
+    by: str,
+    seed: int,
+    keep_personal_data: bool,
+    where: str | None,
+    baseline: str | None,
+) -> int:
+    """Write cases from the traces of RUN: an id, the start of one, or a file. Default: the latest run.
+
+    Each different input becomes a case once. With --draw, its metadata says how likely it was to be drawn. E-mail
+    addresses, numbers of phones, cards and accounts, and secrets are hidden; names are not. There is no expected
+    answer: read the cases, and say what a right one is.
+    """
+    from evenhand.authoring.dataset import Dataset
+    from evenhand.cli.show import narrowed
+    from evenhand.moving.traces.cases import drawn_cases
+    from evenhand.report.words import count, safe
+    from evenhand.store.catalogue import find
+    from evenhand.store.runfile import RunFile
+
+    with RunFile.open(find(Path.cwd(), run)) as whole:
+        chosen = narrowed(whole, where, baseline)
+        made = drawn_cases(chosen, draw, by, seed, redacted=not keep_personal_data)
+    Dataset(made.cases).write(to)
+    left_out = [
+        text
+        for many, text in (
+            (made.doubles, f"{count(made.doubles, 'double')} left out"),
+            (made.without, f"{made.without:,} without an input"),
+        )
+        if many
+    ]
+    hidden = ", ".join(f"{many:,} × {kind}" for kind, many in sorted(made.hidden.items()))
+    parts = [count(len(made.cases), "case"), f"from {count(made.traces, 'trace')}", *left_out]
+    click.echo(f"{to}: {' · '.join([*parts, f'hidden: {hidden}'] if hidden else parts)}")
+    if by:
+        for one in made.strata:
+            click.echo(f"  {safe(one.name) or 'unknown'}: {one.drawn:,} of {one.size:,}")
+    tell(f"next: read {to}, and add what a right answer is")
+    return PASSED
 
 
 def _read(file: Path, *, stream: bool = False) -> Dataset:

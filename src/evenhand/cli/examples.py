@@ -12,10 +12,12 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "evenhand run my-evals --offline",
         "evenhand run evals/refunds_evals.py:12 -v",
         "evenhand run . --max-cost 2 -o report.html",
-        "evenhand run prompts/refunds --case first",
+        "evenhand run evals --batch --detach",
     ),
     "resume": ("evenhand resume", "evenhand resume 01M7YPHZRR -j 4"),
     "retry": ("evenhand retry", "evenhand retry 01M7YPHZRR --no-cache"),
+    "watch": ("evenhand watch my-evals --offline", "evenhand watch evals --max-cost 1"),
+    "status": ("evenhand status", "evenhand status 01M7YPHZRR --json"),
     "view": ("evenhand view", "evenhand view 01M7YPHZRR --no-browser"),
     "show": (
         "evenhand show --list",
@@ -63,7 +65,9 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "evenhand import results.json",
         "evenhand import openai-evals openai-evals.jsonl",
         "evenhand import inspect logs/*.eval",
+        "evenhand import traces traces.jsonl spans.pb.gz",
     ),
+    "listen": ("evenhand listen", "evenhand listen -- python app.py", "evenhand listen --idle 10"),
     "compare": (
         "evenhand compare 01M7YPHZRR latest",
         "evenhand compare :first :second --metric passed",
@@ -80,6 +84,19 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "regrade": (
         "evenhand regrade latest --with evals",
         "evenhand regrade 01M7YPHZRR --with . --max-cost 1",
+    ),
+    "push": (
+        "evenhand push --to s3://team-runs/evals",
+        "evenhand push latest --to postgresql://db.example/evals",
+        "evenhand view s3://team-runs/evals",
+    ),
+    "merge": (
+        "evenhand merge a.db b.db c.db --to whole.db",
+        "evenhand merge shards/*.db --to whole.db --json",
+    ),
+    "workers": (
+        "evenhand workers --for slurm | tee evenhand.sbatch",
+        "evenhand workers --for kuberay --workers 8",
     ),
     "gate": (
         "evenhand gate --baseline evals/baseline.evn --margin .03",
@@ -161,6 +178,10 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "evenhand dataset enrich cases.csv --to facts.jsonl",
         "evenhand dataset enrich cases.csv --to f.csv -j 4",
     ),
+    "dataset from-traces": (
+        "evenhand dataset from-traces --to cases.jsonl",
+        "evenhand dataset from-traces --to c.yaml --draw 40",
+    ),
     "dataset generate": (
         "evenhand dataset generate docs --to c.csv --model $MODEL",
         "evenhand dataset generate a.md --to c.csv --model $MODEL",
@@ -172,6 +193,12 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "cache stats": ("evenhand cache stats", "evenhand cache --of my-evals stats"),
     "cache clear": ("evenhand cache clear", "evenhand cache --of my-evals clear"),
     "cache explain": ("evenhand cache explain", "evenhand cache explain 4f2a"),
+    "mcp": ("evenhand mcp --max-cost 2", "evenhand mcp --root my-evals"),
+    "skill": (
+        "evenhand skill skills/refunds --agent 'claude -p'",
+        "evenhand skill skills/refunds --model $MODEL --repeat 5",
+    ),
+    "schema": ("evenhand schema promptfoo --to promptfoo.schema.json", "evenhand schema eval"),
     "completion": (
         'eval "$(evenhand completion bash)"',
         "evenhand completion fish",

@@ -26,6 +26,7 @@ USAGE = 2
 NO_VERDICT = 3
 OUT_OF_BUDGET = 4
 NOTHING_SELECTED = 5
+WAITING = 6
 OUR_FAULT = 70
 PROMPTFOO_FAILED = 100
 INTERRUPTED = 130
@@ -55,6 +56,8 @@ def code_for(
         return 128 + signal
     if status == "out_of_budget":
         return OUT_OF_BUDGET
+    if status == "waiting":
+        return WAITING
     if status not in ("finished", "decided") or (verdict == "undecided" and not promptfoo):
         return NO_VERDICT
     if verdict == "passed" or (verdict == "failed" and failures_are_fine):

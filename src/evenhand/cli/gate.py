@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from dataclasses import dataclass, replace
@@ -11,9 +12,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from evenhand.cli.completing import complete_paths
-from evenhand.cli.exits import FAILED, PASSED, USAGE, code_for_gate
+from evenhand.cli.exits import FAILED, INTERRUPTED, PASSED, USAGE, code_for_gate
 from evenhand.cli.grouped import GroupedCommand
+from evenhand.cli.notifying import notifying
 from evenhand.cli.numbers import Number
+from evenhand.cli.replaying import ReplayRequest, replaying_options, with_replay
 from evenhand.cli.selecting import answering, asked_for, selecting, stop_when_decided
 from evenhand.cli.session import Session, settings_for, spending_options
 from evenhand.cli.settling import safe_text, settled
@@ -31,6 +34,7 @@ if TYPE_CHECKING:
     from evenhand.report.gate_deciding import GateDecider
     from evenhand.report.gate_results import Gate
     from evenhand.report.taking import FromBaseline
+    from evenhand.store.recordings import Recordings
     from evenhand.store.runfile import RunFile
 
 
@@ -82,6 +86,7 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Allow --offline where CI is set.",
 )
+@replaying_options
 @spending_options
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
 @click.option(
@@ -103,6 +108,7 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Don't print progress.",
 )
+@notifying
 def gate(
     paths: tuple[str, ...],
     baseline: str | None,
@@ -126,6 +132,7 @@ def gate(
     from evenhand.report.words import clip, near, safe, short_id
 
     session = Session.of(options)
+    request = ReplayRequest.of(options)
     terms = GateTerms(baseline or "", margin, undecided or "", metrics)
     name = near(baseline) if baseline else ""
     if to is not None:  # what an earlier gate left there says nothing of this one
@@ -133,7 +140,9 @@ def gate(
     try:
         asked = asked_for(paths, options)
         project = project_for(asked.folder).gate
-        ended = _gated(asked, session, terms, project, options)
+        with contextlib.ExitStack() as opened:
+            replay = opened.enter_context(request.opened()) if request else None
+            ended = _gated(asked, session, terms, project, options, replay, request)
     except EvenhandError as error:
         if to is not None:
             known.learn_environment(os.environ)
@@ -145,7 +154,16 @@ def gate(
     code = _printed(outcome, session, ended.terms.undecided, ended.signal)
     if outcome.run and outcome.verdict in ("worse", "undecided", "nothing"):
         tell(f"next: evenhand show {short_id(outcome.run)} --where status:fail,error")
-    return code or (USAGE if ended.broken else code)
+    code = code or (USAGE if ended.broken else code)
+    if session.notify and ended.file is not None and code != INTERRUPTED:
+        from evenhand.cli.notifying import document_of, notify
+        from evenhand.store.runfile import RunFile
+
+        with RunFile.open(ended.file) as run_file:
+            meta, totals = run_file.meta, run_file.totals()
+        document = document_of(meta, totals, verdict=outcome.verdict, exit_code=code, kind="gate")
+        notify(session.notify, document)
+    return code
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,12 +175,14 @@ class _Ended:
         terms: What it went by.
         signal: The signal that stopped its run; 0 for none.
         broken: Whether parts of its files are broken.
+        file: Its run's; None where nothing was run.
     """
 
     outcome: Gate
     terms: GateTerms
     signal: int = 0
     broken: bool = False
+    file: Path | None = None
 
 
 def _gated(
@@ -171,6 +191,8 @@ def _gated(
     said: GateTerms,
     project: GateTerms,
     options: Mapping[str, Any],
+    replay: Recordings | None = None,
+    request: ReplayRequest | None = None,
 ) -> _Ended:
     """Runs what is asked for, and compares it.
 
@@ -180,6 +202,8 @@ def _gated(
         said: What the command line says of the gate.
         project: What the project does.
         options: The command's other options.
+        replay: The recordings that answer it; None to ask.
+        request: How they are to be used.
     """
     from evenhand.core.errors import NothingSelected
     from evenhand.report.baseline_file import read_baseline
@@ -189,6 +213,8 @@ def _gated(
     from evenhand.store.runfile import RunFile
 
     gatings: list[_Gating] = []
+    if replay is not None and request is not None:
+        asked = with_replay(asked, replay.header, asks=request.asks)
     in_ci: bool = options["offline_in_ci"]
     if said.baseline:  # what is wrong with it is said even where the evals cannot be read
         before = read_baseline(Path(said.baseline))
@@ -212,6 +238,8 @@ def _gated(
         return replace(settings, taking=gating.taking, decider=gating.decider)
 
     settings = settings_for(asked, session, gate=True)
+    if replay is not None and request is not None:
+        settings = replace(settings, replay=replay, replay_asks=request.asks)
     try:
         finished, plan = settled(asked, settings, None, session, prepared=prepared)
     except NothingSelected as error:
@@ -223,7 +251,7 @@ def _gated(
     with RunFile.open(finished.path) as run_file:
         outcome = gating.outcome(run_file)
     outcome = replace(outcome, baseline=near(gating.terms.baseline))
-    return _Ended(outcome, gating.terms, finished.ending.signal, bool(plan.broken))
+    return _Ended(outcome, gating.terms, finished.ending.signal, bool(plan.broken), finished.path)
 
 
 def _write(file: Path, gate: Gate) -> None:
@@ -374,7 +402,7 @@ def _look_at_plan(gating: _Gating, plan: Plan) -> None:
     baseline, file = gating.before, gating.terms.baseline
     pairs, _, _ = matched_variants(baseline.variants, plan.variants)
     known = {trial.case for trial in baseline.trials}
-    if pairs and any(step.case.id in known for step in plan.steps()):
+    if pairs and any(planned.case.id in known for planned in plan.trials()):
         return
     raise NothingSelected(
         f"{file} is of something else: it has no {'case' if pairs else 'variant'} in common with {plan.title}",

@@ -8,12 +8,15 @@ import click
 
 GROUPS: Mapping[str, str] = {
     "What to run": "filter_ filter_pattern filter_metadata filter_range first sample seed filter_prompts "
-    "filter_providers filter_failing filter_failing_only filter_errors_only names case tag repeat configs everything",
+    "filter_providers filter_failing filter_failing_only filter_errors_only names case tag repeat configs "
+    "shard everything",
     "Models": "model grader replay replay_or_ask max_age record_anew offline offline_in_ci definitions delay env_files",
     "Spending and limits": "concurrency max_cost no_cache retries time_limit",
-    "Output": "outputs to as_json calls verbose no_table no_progress no_write description",
-    "Verdict and exit code": "baseline margin undecided metrics lower at_least stop_when_decided calibrated strict "
-    "exit_zero promptfoo_exit_codes fail_on_empty",
+    "Batches": "batch detach batch_until batch_waves batch_size batch_poll",
+    "Several processes": "workers ray cpus_per_trial",
+    "Output": "outputs to as_json calls verbose no_table no_progress no_write description notify",
+    "Verdict and exit code": "baseline margin undecided metrics lower at_least stop_when_decided calibrated canaries "
+    "strict exit_zero promptfoo_exit_codes fail_on_empty",
     "Earlier runs": "resumed retry_errors",
     "Promptfoo configs": "prompts providers tests model_outputs assertions var prompt_prefix prompt_suffix "
     "strict_prompts",

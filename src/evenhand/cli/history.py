@@ -11,6 +11,7 @@ import click
 from evenhand.cli.completing import complete_paths
 from evenhand.cli.exits import PASSED
 from evenhand.cli.numbers import Number
+from evenhand.cli.remote_runs import fetched, whole_remote
 from evenhand.cli.streams import printing
 from evenhand.core.ranges import Range
 
@@ -29,10 +30,10 @@ LAST = Range(1, 10**6, whole=True)
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
 def history(path: str | None, last: int, as_json: bool) -> int:
-    """Show the runs of PATH, a folder or a config, oldest first: pass rate with its 95 % interval, cost and latency.
+    """Show the runs of PATH, oldest first: pass rate with its 95 % interval, cost and latency.
 
-    Default: all runs in and below the current folder. Lines between the runs say where the judge, the data, the prompt
-    or the model changed. Probes and checks of canaries are left out.
+    PATH is a folder, a config or a remote. Default: all runs in and below the current folder. Lines between the runs
+    say where the judge, the data, the prompt or the model changed. Probes and checks of canaries are left out.
     """
     from evenhand.core.errors import UsageError
     from evenhand.report.document import json_text, writer
@@ -42,14 +43,15 @@ def history(path: str | None, last: int, as_json: bool) -> int:
     from evenhand.report.words import put, safe
     from evenhand.store.catalogue import files
 
-    within = Path(os.path.abspath(path)) if path else None  # noqa: PTH100 (links stay as they are)
+    remote = whole_remote(path)
+    within = Path(os.path.abspath(path)) if path and remote is None else None  # noqa: PTH100 (links stay as they are)
     if within is not None and not within.exists():
         raise UsageError(
             f"{safe(str(path))}: there is no such file or folder",
             hint="Name the folder or config whose runs to show; `evenhand show` shows one run.",
         )
     start = Path.cwd() if within is None else within if within.is_dir() else within.parent
-    found = read_history(files(start), within, last)
+    found = read_history(fetched(remote) if remote else files(start), within, last)
     with printing():
         if as_json:
             writer(sys.stdout)(json_text(document(found)) + "\n")

@@ -1,8 +1,9 @@
-"""`evenhand import`: runs that other tools recorded."""
+"""`evenhand import`: runs that other tools recorded, and their datasets."""
 
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,11 +15,11 @@ from evenhand.cli.exits import PASSED
 from evenhand.cli.streams import printing, tell
 
 if TYPE_CHECKING:
-    from evenhand.report.import_report import ImportedFile
-    from evenhand.report.importers import Recordings
+    from evenhand.report.import_report import ImportedDataset, ImportedFile
+    from evenhand.report.recorded import Recordings
 
 
-@click.command(name="import", short_help="Import another tool's results as runs.")
+@click.command(name="import", short_help="Import another tool's results, datasets and traces.")
 @click.argument("words", nargs=-1, required=True, metavar="[TOOL] FILE...")
 @click.option(
     "--from",
@@ -26,25 +27,32 @@ if TYPE_CHECKING:
     metavar="TOOL",
     help="The tool that wrote FILE, as the first word says it: `--from promptfoo` is the default.",
 )
+@click.option(
+    "--to",
+    "folder",
+    metavar="FOLDER",
+    type=click.Path(path_type=Path),
+    default=Path(),
+    help="Write datasets into FOLDER.  [default: the current one]",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
-def import_(words: tuple[str, ...], importer: str | None, as_json: bool) -> int:
-    """Make runs from FILE, the results of another tool.
+def import_(words: tuple[str, ...], importer: str | None, folder: Path, as_json: bool) -> int:
+    """Make runs and datasets from FILE: the results of another tool, or the traces of an application.
 
     TOOL is promptfoo (the default; a JSON file of results, version 3, as promptfoo or `evenhand export` writes it),
-    openai-evals (evals, runs and output items, as OpenAI's API gives them), inspect (logs, .eval or .json), or the
-    name of an importer that an installed package adds.
+    openai-evals (evals, runs and output items, as OpenAI's API gives them), inspect (logs, .eval or .json),
+    pydantic-evals, deepeval, ragas, langfuse, langsmith, braintrust, phoenix, lm-eval, traces (OTLP, exports of
+    Langfuse and Logfire, ATIF), or the name of an importer that an installed package adds.
 
-    The runs can be shown, compared and exported like any other. The same results aren't imported twice.
+    The runs can be shown, compared and exported like any other. The same results aren't imported twice. A dataset is
+    written to NAME.jsonl; nothing is overwritten.
     """
-    from evenhand.report.importers import read_runs
+    from evenhand.cli.import_datasets import written
 
     tool, files = _meant(words, importer)
-    recordings = read_runs(files, tool)
-    runs = _kept(recordings)
-    if as_json:
-        _print_json(tool, runs, recordings)
-    else:
-        _print(runs, recordings)
+    recordings = _read(tool, files, guessed=importer is None and len(files) == len(words))
+    datasets = written(recordings.datasets, folder, files)
+    print_imported(tool, kept(recordings), recordings, datasets, as_json=as_json)
     return PASSED
 
 
@@ -56,7 +64,7 @@ def _meant(words: Sequence[str], importer: str | None) -> tuple[str, list[Path]]
     """
     from evenhand.core.errors import UsageError
     from evenhand.core.names import nearest
-    from evenhand.report.importers import names
+    from evenhand.moving.importers import names
 
     first, *more = words
     if importer is not None:
@@ -74,7 +82,33 @@ def _meant(words: Sequence[str], importer: str | None) -> tuple[str, list[Path]]
     return "promptfoo", [Path(word) for word in words]
 
 
-def _kept(recordings: Recordings) -> list[ImportedFile]:
+def _read(tool: str, files: Sequence[Path], *, guessed: bool) -> Recordings:
+    """What is in the files.
+
+    Args:
+        guessed: Nobody named the tool: if it is another's file, the tools are listed.
+
+    Raises:
+        UsageError: They cannot be read.
+    """
+    from evenhand.core.errors import UsageError
+    from evenhand.moving.importers import names, read_runs
+    from evenhand.report.promptfoo_results.reading import NotPromptfooError
+
+    try:
+        return read_runs(files, tool)
+    except NotPromptfooError as error:
+        if not guessed:
+            raise
+        likely = "inspect" if any(file.suffix == ".eval" for file in files) else "TOOL"
+        command = f"evenhand import {likely} {shlex.join(map(str, files))}"
+        tools = f"There are: {', '.join(names())}."
+        raise UsageError(
+            error.message, hint=f"Name the tool that wrote it: {command}\n  {tools}"
+        ) from error
+
+
+def kept(recordings: Recordings) -> list[ImportedFile]:
     """Keeps the runs; those that were imported before stay as they are.
 
     Raises:
@@ -90,6 +124,8 @@ def _kept(recordings: Recordings) -> list[ImportedFile]:
     from evenhand.store.labels import append_labels
     from evenhand.store.runfile import RunFile
 
+    if not recordings.runs and recordings.datasets:
+        return []
     if not recordings.runs:
         why = [f"{safe(one.where)}: {safe(one.text)}" for one in recordings.notes]
         raise UsageError("\n".join(["there is no run to import", *why[:10]]))
@@ -112,17 +148,39 @@ def _kept(recordings: Recordings) -> list[ImportedFile]:
     return made
 
 
-def _print_json(tool: str, runs: Sequence[ImportedFile], recordings: Recordings) -> None:
+def print_imported(
+    tool: str,
+    runs: Sequence[ImportedFile],
+    recordings: Recordings,
+    datasets: Sequence[ImportedDataset] = (),
+    *,
+    as_json: bool,
+) -> None:
+    """Prints what was imported, and what became of its parts."""
+    if as_json:
+        _print_json(tool, runs, datasets, recordings)
+    else:
+        _print(runs, datasets, recordings)
+
+
+def _print_json(
+    tool: str,
+    runs: Sequence[ImportedFile],
+    datasets: Sequence[ImportedDataset],
+    recordings: Recordings,
+) -> None:
     from evenhand.report.document import json_text, writer
     from evenhand.report.import_report import document
 
     with printing():
-        writer(sys.stdout)(json_text(document(tool, runs, recordings.notes)) + "\n")
+        writer(sys.stdout)(json_text(document(tool, runs, recordings.notes, datasets)) + "\n")
 
 
-def _print(runs: Sequence[ImportedFile], recordings: Recordings) -> None:
+def _print(
+    runs: Sequence[ImportedFile], datasets: Sequence[ImportedDataset], recordings: Recordings
+) -> None:
     from evenhand.cli.show import print_run
-    from evenhand.report.import_report import note_lines, run_lines
+    from evenhand.report.import_report import dataset_lines, note_lines, run_lines
     from evenhand.report.ink import Ink
     from evenhand.report.words import put
     from evenhand.store.catalogue import called, files, newest_first
@@ -130,13 +188,18 @@ def _print(runs: Sequence[ImportedFile], recordings: Recordings) -> None:
 
     ink = Ink(sys.stdout.isatty() and not os.environ.get("NO_COLOR"))
     lines = list(note_lines(recordings.notes, ink))
+    if datasets:
+        lines += ["", *dataset_lines(datasets)]
     if len(runs) > 1:
         lines += ["", *run_lines(runs)]
-    else:
+    elif runs:
         with RunFile.open(runs[0].path) as run:
             print_run(run, as_json=False, table=True)
     with printing():
         put(sys.stdout, "".join(f"{line}\n" for line in lines))
+    if not runs:
+        tell(f"next: evenhand dataset show {shlex.quote(str(datasets[0].path))}")
+        return
     new = [one for one in runs if one.new]
     last = runs[-1]
     if len(runs) == 1:

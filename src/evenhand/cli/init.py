@@ -13,26 +13,32 @@ from typing import Literal
 from evenhand.core.errors import UsageError
 
 SCAFFOLDS = Path(__file__).parent / "scaffolds"
+SKILLS = (".agents/skills/evenhand/SKILL.md", ".claude/skills/evenhand/SKILL.md")
+"""Where coding agents look for what they can do in a repository."""
 
 
-def init(folder: Path, kind: Literal["config", "python"] = "config") -> list[Path]:
+def init(folder: Path, kind: Literal["config", "python", "agent"] = "config") -> list[Path]:
     """Writes the files of a small working folder, and returns their paths. Nothing that is there is overwritten.
 
     Args:
         folder: Where; it is made where it is not there.
-        kind: A promptfoo config with prompts and tests, or eval sets in Python.
+        kind: A promptfoo config with prompts and tests, eval sets in Python, or a skill for coding agents.
 
     Raises:
         UsageError: One of the files is there already, or cannot be written. Nothing was written in the first case.
     """
     scaffold = SCAFFOLDS / kind
     wanted = {_target(folder / file.relative_to(scaffold)): file for file in _files(scaffold)}
+    if kind == "agent":
+        wanted = {folder / place: scaffold / "SKILL.md" for place in SKILLS}
     there = [path for path in wanted if path.exists()]
     if there:
         names = ", ".join(str(path.relative_to(folder)) for path in there)
         raise UsageError(
             f"{folder.absolute()}: {names} {'is' if len(there) == 1 else 'are'} there already; nothing was written",
-            hint=f"Name another folder: evenhand init my-evals{' --python' * (kind == 'python')}",
+            hint="Delete them first to have today's."
+            if kind == "agent"
+            else f"Name another folder: evenhand init my-evals{' --python' * (kind == 'python')}",
         )
     for path, source in wanted.items():
         try:

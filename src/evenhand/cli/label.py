@@ -16,6 +16,7 @@ from evenhand.core.ranges import Range
 
 if TYPE_CHECKING:
     from evenhand.core.draw import Draw
+    from evenhand.report.compared_pairs import ComparedPairs
     from evenhand.store.runfile import RunFile
 
 DRAW = Range(1, 1_000_000, whole=True)
@@ -50,13 +51,13 @@ RISK = Range(0.001, 0.999)
 @click.option(
     "--to",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="Write what to label to this CSV file, with an empty `verdict` column.",
+    help="Write what to label to this CSV or .jsonl file, with an empty `verdict` column.",
 )
 @click.option(
     "--from",
     "source",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="Read verdicts from this CSV file.",
+    help="Read verdicts from this CSV or .jsonl file.",
 )
 @click.option("--by", metavar="NAME", help="Who labels.  [default: your user name]")
 @click.option("--rule", metavar="TEXT", help="The written rule for a pass; needs one --metric.")
@@ -93,16 +94,18 @@ def label(
 
     Only labels of a random draw say what a judge is worth. In a terminal, outputs are shown one at a time; with --to
     and --from, they are labelled in a spreadsheet. `evenhand calibrate` then compares the judges with the labels.
+
+    Of a ranking (--metric), pairs of outputs are drawn, and you say which of the two is better.
     """
     from evenhand.core.errors import UsageError
-    from evenhand.core.label import NewLabel
     from evenhand.report.judge_checks import refuse_judge_check
-    from evenhand.report.labelling import drawn_items, items_for, read_labels, write_items
+    from evenhand.report.label_sheets import write_items
+    from evenhand.report.labelling import drawn_items, items_for
+    from evenhand.report.pair_drawing import ranking_to_label
     from evenhand.report.selective import items_for_people
     from evenhand.report.words import count
     from evenhand.store.catalogue import find
-    from evenhand.store.draws import add_metric_labels, set_rule, standing_labels
-    from evenhand.store.labels import append_labels
+    from evenhand.store.draws import set_rule, standing_labels
     from evenhand.store.runfile import RunFile
 
     if source is not None and (size is not None or to is not None):
@@ -121,29 +124,14 @@ def label(
         return _codes(find(Path.cwd(), run), rename)
     with RunFile.open(find(Path.cwd(), run)) as run_file:
         refuse_judge_check(run_file.meta)
+        ranking = ranking_to_label(run_file, metrics)
+        if ranking is not None:
+            design.refuse_for(ranking.name, unsure)
+            return _label_pairs(run_file, ranking, rule, _Files(size, seed, to, source, by, run))
         if rule is not None:
             set_rule(run_file.path, _one_metric(run_file, metrics), rule)
         if source is not None:
-            sheet = read_labels(run_file, source)
-            labels = sheet.labels
-            add_metric_labels(run_file.path, _name(by), labels)
-            append_labels(
-                run_file.path,
-                [
-                    NewLabel(index, field, value, _name(by), blind=True)
-                    for (index, field), value in sheet.remarks.items()
-                ],
-            )
-            drawn = {(place, m) for d in run_file.draws() for place in d.places for m in d.metrics}
-            outside = sum((index, metric) not in drawn for index, metric, _ in labels)
-            if outside:
-                tell(
-                    f"{count(outside, 'label')} outside a draw: kept, and not used to correct anything"
-                )
-            tell(
-                f"{count(len(labels), 'label')} by {_name(by)}; next: evenhand calibrate {run or 'latest'}"
-            )
-            return 0
+            return _read_sheet(run_file, source, _name(by), run or "latest")
         picked = None if unsure is None else items_for_people(run_file, unsure, metrics)
         draws = [d for d in run_file.draws() if not metrics or set(metrics) & set(d.metrics)]
         if size is not None:
@@ -155,6 +143,11 @@ def label(
             if by:
                 items = items_for(by, items, standing_labels(run_file.metric_labels()))
             write_items(run_file, items, to)
+            blank = sum(not item.output for item in items)
+            if blank:
+                tell(
+                    f"{count(blank, 'item')} without an output: let the eval return what it has judged"
+                )
             tell(
                 f"{count(len(items), 'item')} to label written to {to}; fill in `verdict` with pass or fail, then: "
                 f"evenhand label {run or 'latest'} --from {to} --by NAME"
@@ -192,6 +185,16 @@ class _Design:
         if size is None:
             raise UsageError(f"{option} needs --draw", hint=f"Say how many: --draw 60 {option}.")
 
+    def refuse_for(self, ranking: str, unsure: float | None) -> None:
+        """Raises a UsageError for a ranking where another than a uniform draw is asked for."""
+        from evenhand.core.errors import UsageError
+
+        if self.active or self.by_stratum is not None or unsure is not None:
+            raise UsageError(
+                f"the pairs of {ranking!r} are drawn uniformly",
+                hint="Leave --active, --by-stratum and --unsure out.",
+            )
+
     def draw(self, run: RunFile, size: int, seed: int, metrics: tuple[str, ...]) -> Draw:
         """Draws; of a draw that isn't uniform it says what it came to."""
         from evenhand.report.drawing import draw_by_stratum, draw_lines, draw_unsure
@@ -210,6 +213,65 @@ class _Design:
         for line in draw_lines(drawn):
             tell(line)
         return drawn
+
+
+def _read_sheet(run: RunFile, source: Path, author: str, name: str) -> int:
+    """Keeps the labels in a file."""
+    from evenhand.core.label import NewLabel
+    from evenhand.report.label_sheets import read_labels
+    from evenhand.report.words import count
+    from evenhand.store.draws import add_metric_labels
+    from evenhand.store.labels import append_labels
+
+    sheet = read_labels(run, source)
+    add_metric_labels(run.path, author, sheet.labels)
+    append_labels(
+        run.path,
+        [
+            NewLabel(index, field, value, author, blind=True)
+            for (index, field), value in sheet.remarks.items()
+        ],
+    )
+    drawn = {(place, m) for d in run.draws() for place in d.places for m in d.metrics}
+    outside = sum((index, metric) not in drawn for index, metric, _ in sheet.labels)
+    if outside:
+        tell(f"{count(outside, 'label')} outside a draw: kept, and not used to correct anything")
+    tell(f"{count(len(sheet.labels), 'label')} by {author}; next: evenhand calibrate {name}")
+    return 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Files:
+    """What is drawn, written or read, as the options say, and by whom."""
+
+    size: int | None
+    seed: int | None
+    to: Path | None
+    source: Path | None
+    by: str | None
+    run: str | None
+
+
+def _label_pairs(run: RunFile, pairs: ComparedPairs, rule: str | None, files: _Files) -> int:
+    """Labels pairs of a ranking."""
+    from evenhand.cli.labelling_pairs import PairLabelling
+    from evenhand.store.draws import set_rule
+
+    if rule is not None:
+        set_rule(run.path, pairs.name, rule)
+        idle = files.size is None and files.source is None and files.to is None
+        if idle and not sys.stdin.isatty():
+            return 0
+    labelling = PairLabelling(
+        _name(files.by),
+        bool(files.by),
+        files.size,
+        _seed(files.seed),
+        files.to,
+        files.source,
+        files.run or "latest",
+    )
+    return labelling.done(run, pairs)
 
 
 def _codes(path: Path, rename: tuple[str, ...]) -> int:

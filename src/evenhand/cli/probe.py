@@ -201,7 +201,7 @@ def _estimated(request: ProbeRequest, plan: Plan) -> int:
     """Prints what a probe would ask."""
     with printing():
         for variant in plan.variants:
-            size = sum(step.variant.index == variant.index for step in plan.steps())
+            size = sum(planned.variant.index == variant.index for planned in plan.trials())
             click.echo(f"  {_safe(str(variant))}: {size:,}")
         click.echo(_estimate(request, plan))
     return 0

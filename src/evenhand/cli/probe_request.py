@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +11,7 @@ import msgspec
 
 from evenhand.cli.run_request import Asked
 from evenhand.core.errors import UsageError
+from evenhand.core.record import Record
 from evenhand.probing.plan import Probing
 
 if TYPE_CHECKING:
@@ -20,8 +21,7 @@ if TYPE_CHECKING:
 AGAIN = "Start a new probe: answers that the cache has are not paid for twice."
 
 
-@dataclass(frozen=True, slots=True)
-class ProbeRequest:
+class ProbeRequest(Record, frozen=True):
     """A probe of a run.
 
     Attributes:
@@ -132,8 +132,7 @@ def run_beside(file: Path, run: str) -> Path:
     return path
 
 
-@dataclass(frozen=True, slots=True)
-class _Kept:
+class _Kept(Record, frozen=True):
     run: str
     probing: Probing
     at_most: float

@@ -13,6 +13,7 @@ from evenhand.cli.completing import complete_runs
 from evenhand.cli.exits import USAGE
 from evenhand.cli.grouped import GroupedCommand
 from evenhand.cli.replaying import ReplayRequest
+from evenhand.cli.run_and_report import notified
 from evenhand.cli.session import Session, exit_code, session_options, settings_for
 from evenhand.cli.settling import safe_text, settled
 from evenhand.cli.streams import printing, tell
@@ -79,8 +80,8 @@ def regrade(run: str, path: str, *, offline: bool, **options: Any) -> int:
                     title = f"\n{comparison.first} → {comparison.second}, the same outputs\n"
                     put(sys.stdout, f"{title}\n{comparison}\n")
         word = verdict_of(graded)
-    code = exit_code(word, finished.ending.status, finished.ending.signal, session)
-    return code or (USAGE if plan.broken else code)
+        code = exit_code(word, finished.ending.status, finished.ending.signal, session)
+        return notified(graded, word, code or (USAGE if plan.broken else code), session)
 
 
 def _asked(path: str, file: Path, *, offline: bool) -> Asked:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -14,6 +14,7 @@ import click
 from evenhand.cli.completing import complete_runs
 from evenhand.core.ages import age_s
 from evenhand.core.errors import UsageError
+from evenhand.core.record import Record
 
 if TYPE_CHECKING:
     from evenhand.cli.run_request import Asked
@@ -75,8 +76,7 @@ def replaying_options(command: F) -> F:
     return command
 
 
-@dataclass(frozen=True, slots=True)
-class ReplayRequest:
+class ReplayRequest(Record, frozen=True):
     """What is to be replayed.
 
     Attributes:

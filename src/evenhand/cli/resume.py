@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from evenhand.cli.batching import batch_options, policy_again, taken
 from evenhand.cli.completing import complete_runs
+from evenhand.cli.fleet_options import fleet_options
 from evenhand.cli.grouped import GroupedCommand
 from evenhand.cli.replaying import ReplayRequest
+from evenhand.cli.run_and_report import run_asked
 from evenhand.cli.session import Session, exit_code, session_options
-from evenhand.cli.settling import Request, run_asked, safe_text
+from evenhand.cli.settling import Request, safe_text
 from evenhand.cli.streams import tell
 from evenhand.core.errors import UsageError
 
@@ -24,6 +28,8 @@ if TYPE_CHECKING:
     cls=GroupedCommand, short_help="Resume an unfinished run without paying for anything twice."
 )
 @click.argument("run", required=False, metavar="[RUN]", shell_complete=complete_runs)
+@batch_options
+@fleet_options
 @session_options
 def resume(run: str | None, **options: Any) -> int:
     """Resume RUN and retry its errors. RUN is an id, the start of one, or a file. Default: the latest run.
@@ -31,12 +37,15 @@ def resume(run: str | None, **options: Any) -> int:
     Finished trials are kept, unless they follow one that ended in an error, as in a conversation. Replies that the run
     has are read from its file. Calls that were in flight when a run was killed may have been charged: they are counted,
     with the most that they can have cost.
+
+    A run with --batch looks at its batches, collects what they answered, and goes on.
     """
-    return gone_on(run, Session.of(options))
+    return gone_on(run, Session.of(options), batching=taken(options))
 
 
 @click.command(cls=GroupedCommand, short_help="Retry the trials of a run that ended in an error.")
 @click.argument("run", required=False, metavar="[RUN]", shell_complete=complete_runs)
+@fleet_options
 @session_options
 def retry(run: str | None, **options: Any) -> int:
     """Retry the trials of RUN that ended in an error. RUN is an id, its start, or a file. Default: the latest run.
@@ -48,7 +57,7 @@ def retry(run: str | None, **options: Any) -> int:
     return redone(run, Session.of(options))
 
 
-def redone(run: str | None, session: Session) -> int:
+def redone(run: str | None, session: Session, *, batching: Mapping[str, Any] | None = None) -> int:
     """Redoes the trials in error of a run."""
     from evenhand.cli.show import print_run
     from evenhand.report.requirements import verdict_of
@@ -68,11 +77,18 @@ def redone(run: str | None, session: Session) -> int:
             )
             word = verdict_of(earlier, totals)
             return exit_code(word, meta.status, 0, session)
-    return gone_on(str(file), session, anew=session.no_cache)
+    return gone_on(str(file), session, anew=session.no_cache, batching=batching)
 
 
-def gone_on(run: str | None, session: Session, *, anew: bool = False) -> int:
+def gone_on(
+    run: str | None,
+    session: Session,
+    *,
+    anew: bool = False,
+    batching: Mapping[str, Any] | None = None,
+) -> int:
     """Goes on with an earlier run, as it was started but for what is said now."""
+    from evenhand.core.shard import Sharded
     from evenhand.engine.door import Settings
     from evenhand.store.catalogue import find
     from evenhand.store.runfile import RunFile
@@ -99,6 +115,7 @@ def gone_on(run: str | None, session: Session, *, anew: bool = False) -> int:
             f"run {meta.id} is a gate's, which is not resumed",
             hint="Run the gate again: answers that the cache has are not paid for twice.",
         )
+    sharded = Sharded.of(record)
     settings = Settings(
         concurrency=session.concurrency or record.get("concurrency"),
         cache=False if session.no_cache or not record.get("cache", True) else None,
@@ -108,6 +125,8 @@ def gone_on(run: str | None, session: Session, *, anew: bool = False) -> int:
         at_least=record["asked"].get("at_least"),
         anew=anew,
         record=record,
+        batch=policy_again(batching or {}, record.get("batch")),
+        shard=sharded.shard if sharded is not None else None,
     )
     replayed = record.get("replay")
     if not replayed:

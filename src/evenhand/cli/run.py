@@ -10,15 +10,19 @@ from typing import Any
 
 import click
 
+from evenhand.cli.batching import batch_options, batch_record, policy_of, taken
+from evenhand.cli.canaries_of_run import record_of
 from evenhand.cli.completing import complete_paths
+from evenhand.cli.fleet_options import fleet_options
 from evenhand.cli.grouped import GroupedCommand
 from evenhand.cli.numbers import Number
 from evenhand.cli.replaying import ReplayRequest, replaying_options, with_replay
+from evenhand.cli.run_and_report import run_asked
 from evenhand.cli.selecting import answering, asked_for, selecting, stop_when_decided
 from evenhand.cli.session import Session, session_options, settings_for
-from evenhand.cli.settling import run_asked, safe_text
+from evenhand.cli.settling import safe_text
 from evenhand.cli.streams import tell
-from evenhand.core.ranges import SHARE
+from evenhand.core.ranges import CANARIES, SHARE
 
 
 @click.command(
@@ -37,6 +41,12 @@ from evenhand.core.ranges import SHARE
     help="Also write the results to FILE. Its extension sets the format.",
 )
 @click.option("--no-write", is_flag=True, help="Don't save this run.")
+@click.option(
+    "--shard",
+    metavar="I/N",
+    default="",
+    help="Run part I of N, for N machines or jobs; `evenhand merge` makes one run of them.",
+)
 @click.option(
     "--fail-on-empty",
     is_flag=True,
@@ -69,24 +79,40 @@ from evenhand.core.ranges import SHARE
     help="required: no verdict (exit 3) while a judge has no fresh calibration.  [default: as pyproject.toml says]",
 )
 @click.option(
+    "--canaries",
+    type=Number(CANARIES),
+    metavar="N",
+    help="Then ask the judges about up to N canaries for each metric.  [default: as pyproject.toml says, or none]",
+)
+@click.option(
     "--record",
     "record_anew",
     is_flag=True,
     help="Eval sets: ask, and record their cassettes again.",
 )
+@click.option(
+    "--batch/--no-batch",
+    default=None,
+    help="Ask in batches, at half price: answers may take a day. OpenAI and Anthropic; others are asked live.",
+)
+@batch_options
 @stop_when_decided
+@fleet_options
 @replaying_options
 @session_options
 def run(
     paths: tuple[str, ...],
     no_write: bool,
+    shard: str,
     fail_on_empty: bool,
     retry_errors: bool,
     resumed: str,
     at_least: float | None,
     calibrated: str | None,
+    canaries: float | None,
     stop_when_decided: bool,
     record_anew: bool,
+    batch: bool | None,
     **options: Any,
 ) -> int:
     """Run a folder's prompts × models × tests, its eval sets, or its prompt directories.
@@ -98,25 +124,44 @@ def run(
     Every reply is saved as soon as it arrives. After Ctrl-C or a crash, `evenhand resume` continues the run without
     paying again for replies that it has.
     """
-    from evenhand.core.errors import NothingSelected
+    from evenhand.core.errors import NothingSelected, UsageError
+    from evenhand.core.shard import Shard
     from evenhand.documents.project import project_for
 
     session = Session.of(options)
     request = ReplayRequest.of(options)
+    given = taken(options)
     if retry_errors or resumed:
         from evenhand.cli.resume import gone_on, redone
 
-        return (redone if retry_errors else gone_on)(resumed or None, session)
+        return (redone if retry_errors else gone_on)(resumed or None, session, batching=given)
     asked = replace(asked_for(paths, options), at_least=at_least, record_anew=record_anew)
-    calibrated = calibrated or project_for(asked.folder).calibrated
+    project = project_for(asked.folder)
+    if batch is None:  # what asks nobody needs no batches, whatever the project says
+        batch = project.batch and not request and not asked.offline
+    policy = policy_of(given, batch=batch)
+    if policy is not None:
+        _refuse_with_batches(no_write=no_write, decides=stop_when_decided, replays=request)
+    calibrated = calibrated or project.calibrated
     record: dict[str, object] = {"calibrated": calibrated} if calibrated else {}
+    if not request:  # a replay asks nobody
+        record |= record_of(canaries, project.canaries, saved=not no_write)
+    elif canaries:
+        raise UsageError("--canaries says nothing with --replay", hint="A replay asks no judge.")
     if stop_when_decided:
         record["stop_when_decided"] = asked.selection.seed
+    part = Shard.of(shard) if shard else None
+    if part is not None and stop_when_decided:
+        raise UsageError(
+            "--shard and --stop-when-decided do not go together: a shard alone cannot decide for all",
+            hint="Leave one of them out.",
+        )
     with _home(no_write) as home, contextlib.ExitStack() as opened:
         replay = opened.enter_context(request.opened()) if request else None
         if replay is not None and request is not None:
             asked = with_replay(asked, replay.header, asks=request.asks)
-        settings = settings_for(asked, session, home, **record)
+        record |= batch_record(policy)
+        settings = replace(settings_for(asked, session, home, **record), batch=policy, shard=part)
         if replay is not None and request is not None:
             settings = replace(settings, replay=replay, replay_asks=request.asks)
         try:
@@ -126,6 +171,22 @@ def run(
                 raise
             tell(safe_text(str(error)))
             return 0
+
+
+def _refuse_with_batches(*, no_write: bool, decides: bool, replays: object) -> None:
+    """Refuses what does not go together with batches."""
+    from evenhand.core.errors import UsageError
+
+    for option, why in (
+        ("--no-write" if no_write else "", "what batches answer is collected into the run's file"),
+        ("--stop-when-decided" if decides else "", "all of a wave is asked at once"),
+        ("--replay" if replays else "", "a replayed run asks nothing"),
+    ):
+        if option:
+            raise UsageError(
+                f"--batch and {option} don't go together: {why}",
+                hint=f"Leave out {option}; or, if pyproject.toml has batch = true, add --no-batch.",
+            )
 
 
 @contextlib.contextmanager

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +22,7 @@ from evenhand import __version__
 from evenhand.cli.option_checks import CONFIGS, EVALS, PROMPTS, refuse
 from evenhand.core.errors import ConfigError, UsageError
 from evenhand.core.plan import Selection
+from evenhand.core.record import Record
 from evenhand.promptfoo.overrides import Chosen, Overrides
 
 if TYPE_CHECKING:
@@ -29,8 +30,7 @@ if TYPE_CHECKING:
     from evenhand.registry.library import Library
 
 
-@dataclass(frozen=True, slots=True)
-class Failing:
+class Failing(Record, frozen=True):
     """The tests that came to some of these outcomes in an earlier run.
 
     Attributes:
@@ -58,8 +58,7 @@ LONGEST_NAME = 255
 """Bytes in the name of a file, on all systems that we run on."""
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(Record, frozen=True):
     """The paths, which part of what they hold, and what goes over it.
 
     Attributes:
@@ -130,6 +129,7 @@ class Asked:
     def folder(self) -> Path:
         """The first path's, or, for eval files in `evals`, the one above: it keeps the runs, and has offline.jsonl."""
         from evenhand.authoring.eval_paths import split_line
+        from evenhand.documents.project import project_folder
 
         path = Path(split_line(self.paths[0])[0])
         folder = path if path.is_dir() else path.parent
@@ -138,7 +138,7 @@ class Asked:
             return prompts[0].root
         if not self._is_evals(self.paths[0]):
             return folder
-        return next((f.parent for f in (folder, *folder.parents) if f.name == "evals"), folder)
+        return project_folder(folder)
 
     def plan(self, *, prepare: bool = True) -> Plan:
         """The plan; `broken` has what is wrong with files that it goes on without.

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from evenhand.cli.exits import code_for, failed_code
+from evenhand.cli.notifying import notifying
 from evenhand.cli.numbers import Number
 from evenhand.core.ranges import BUDGET_USD, CONCURRENCY, RETRIES, SECONDS
 
@@ -90,7 +91,7 @@ def spending_options(command: F) -> F:
 
 def session_options(command: F) -> F:
     """Adds the options that say what may be spent, what is printed, and how it exits; `Session.of` understands them."""
-    for option in reversed((*_SPENDING, *_LOOKS)):
+    for option in reversed((*_SPENDING, *_LOOKS, notifying)):
         command = option(command)
     return command
 
@@ -107,6 +108,10 @@ class Session:
         retries: How often a call that failed is tried again.
         calls: With the model calls of each trial, where there is room for them.
         outputs: Files to write the results to.
+        workers: Processes that settle trials; None for none, or as many as the cluster has room for.
+        ray: The address of a Ray cluster; None for none.
+        cpus_per_trial: CPUs that a trial keeps busy.
+        notify: Who is told when the run is over: addresses, or `desktop`.
     """
 
     concurrency: int | None
@@ -122,6 +127,10 @@ class Session:
     exit_zero: bool = False
     promptfoo_exit_codes: bool = False
     outputs: tuple[str, ...] = ()
+    workers: int | None = None
+    ray: str | None = None
+    cpus_per_trial: float | None = None
+    notify: tuple[str, ...] = ()
 
     @staticmethod
     def of(options: dict[str, Any]) -> Session:

@@ -10,9 +10,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TextIO
 
-from evenhand.cli.exits import USAGE, failed_code
+from evenhand.cli.exits import failed_code
+from evenhand.cli.fleet_options import with_fleet
 from evenhand.cli.replaying import nothing_sent
-from evenhand.cli.session import Session, exit_code
+from evenhand.cli.session import Session
 from evenhand.cli.streams import set_apart, tell
 from evenhand.scorers.rag.definitions import OURS, using_definitions
 
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from evenhand.core.variant import Variant
     from evenhand.engine.door import Finished, Settings
     from evenhand.report.progress import Progress
-    from evenhand.store.runfile import RunFile
 
 
 SCRIPTED = " · replies replayed, no key needed"
@@ -49,22 +49,6 @@ class Request(Protocol):
     def plan(self) -> Plan:
         """The plan."""
         ...
-
-
-def run_asked(asked: Request, settings: Settings, file: Path | None, session: Session) -> int:
-    """Runs what is asked for, prints it, and says with what to exit.
-
-    Args:
-        file: The run to go on with; None for a new one.
-    """
-    stops = settings.record.get("stop_when_decided") is not None
-    finished, plan = settled(
-        asked, settings, file, session, prepared=_with_decider if stops else None
-    )
-    code = _report(finished, plan, session)
-    for line in plan.notes:
-        tell(safe_text(line))
-    return code or (USAGE if plan.broken else code)
 
 
 def settled(
@@ -105,32 +89,26 @@ def settled(
             static("app.js")  # or it says, before anything is paid for, why no page can be written
         for problem in plan.broken:
             tell(safe_text(str(problem)))
-        settings = replace(settings, free=asked.offline)
+        settings = with_fleet(asked, plan, replace(settings, free=asked.offline), session)
         source = _source(settings, offline=asked.offline)
         return settle(plan, settings, file, session, source=source), plan
 
 
 def _source(settings: Settings, *, offline: bool) -> str:
     """Where replies come from, behind the heading; empty for models."""
+    if settings.shard is not None:
+        rest = _source(replace(settings, shard=None), offline=offline)
+        return f" · shard {settings.shard}{rest}"
+    if settings.elsewhere is not None:
+        number = settings.elsewhere.workers
+        rest = _source(replace(settings, elsewhere=None), offline=offline)
+        return f" · {number:,} worker{'s'[: number != 1]}{rest}"
     if settings.replay is not None:
         rest = "what is missing is asked" if settings.replay_asks else "nothing is sent"
         if settings.regrades:
             return f" · outputs of {safe_text(settings.replay.header.name)}, only judges are asked"
         return f" · replayed from {safe_text(settings.replay.header.name)}, {rest}"
     return SCRIPTED if offline else ""
-
-
-def _with_decider(plan: Plan, settings: Settings) -> Settings:
-    """Settings that end the run as soon as its pass rates are decided.
-
-    Raises:
-        UsageError: There is nothing to decide, or the cases depend on one another.
-    """
-    from evenhand.engine.door import requirements
-    from evenhand.report.share_deciding import ShareDecider
-
-    seed = int(settings.record["stop_when_decided"])
-    return replace(settings, decider=ShareDecider(plan, requirements(plan, settings), seed))
 
 
 def _check_outputs(session: Session, outputs: Sequence[str], variants: Sequence[Variant]) -> None:
@@ -228,37 +206,3 @@ def _note(text: str) -> None:
     from evenhand.report.words import safe
 
     tell(f"evenhand: {safe(text)}")
-
-
-def _write(run_file: RunFile, outputs: Sequence[str], *, calls: bool) -> None:
-    """Writes the results to files, each in the format that its ending says; with calls where it has room for them."""
-    if not outputs:
-        return
-    from evenhand.cli.show import written
-    from evenhand.report.export import has_calls
-
-    for name in outputs:
-        to = Path(name)
-        to.parent.mkdir(parents=True, exist_ok=True)
-        written(run_file, to, calls=calls and has_calls(name, run_file.meta.variants))
-
-
-def _report(finished: Finished, plan: Plan, session: Session) -> int:
-    from evenhand.cli.show import print_run
-    from evenhand.report.requirements import verdict_of
-    from evenhand.store.runfile import RunFile
-
-    # On a terminal the progress line has said it already.
-    heading_shown = sys.stdout.isatty() and sys.stderr.isatty() and not session.no_progress
-    with RunFile.open(finished.path) as run_file:
-        print_run(
-            run_file,
-            as_json=session.as_json,
-            table=not session.no_table,
-            with_heading=not heading_shown,
-            calls=session.calls,
-        )
-        _write(run_file, (*session.outputs, *plan.options.outputs), calls=session.calls)
-        word = verdict_of(run_file)
-    ending = finished.ending
-    return exit_code(word, ending.status, ending.signal, session)

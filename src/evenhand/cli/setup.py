@@ -18,6 +18,17 @@ if TYPE_CHECKING:
     from evenhand.scorers.catalog import Entry
 
 
+_TOOLS = {
+    "openai-evals": "openai-evals.jsonl",
+    "pydantic-evals": "dataset.yaml",
+    "deepeval": "goldens.json",
+    "ragas": "dataset.jsonl",
+    "langfuse": "items.json",
+    "langsmith": "examples.jsonl",
+    "braintrust": "dataset.jsonl",
+    "phoenix": "dataset.csv",
+}
+"""The tools whose files become eval sets, each with an example of one."""
 _MOVED = {"translated": "translated", "changed": "changed", "left_out": "not translated"}
 
 
@@ -27,24 +38,34 @@ _MOVED = {"translated": "translated", "changed": "changed", "left_out": "not tra
     "--python", is_flag=True, help="Create eval sets in Python instead of a promptfoo config."
 )
 @click.option(
+    "--agent", is_flag=True, help="Write a skill for coding agents into this repository instead."
+)
+@click.option(
     "--from",
     "origin",
-    metavar="CONFIG|openai-evals",
-    help="Print this promptfoo config as an eval set in Python; or write eval sets from what OpenAI's Evals API gave:"
+    metavar="CONFIG|TOOL",
+    help="Print this promptfoo config as an eval set in Python; or write eval sets from another tool's files:"
     " --from openai-evals FILE... [FOLDER].",
 )
-def init(words: tuple[str, ...], origin: str | None, *, python: bool) -> int:
+def init(words: tuple[str, ...], origin: str | None, *, python: bool, agent: bool) -> int:
     """Create an example folder with prompts, tests and scripted replies. It runs right away. Never overwrites a file.
 
     With --python, the tests are functions: evals/*_evals.py, a setup.py that is loaded first, a dataset, and the
     application that they call.
 
+    With --agent, write a skill that tells coding agents how to evaluate here: see also `evenhand mcp`.
+
     With --from, print a promptfoo config as an eval set: save it beside the config, in a file that ends in _evals.py.
 
     With --from openai-evals, write an eval set, its dataset and its graders for each eval in FILE.
+
+    With --from pydantic-evals, write an eval set with its cases and evaluators for each dataset in FILE.
+
+    With --from deepeval, ragas, langfuse, langsmith, braintrust or phoenix, write an eval set to fill in for each
+    dataset in FILE: its cases, and a place to call your application.
     """
-    if origin == "openai-evals":
-        return _move_in([Path(word) for word in words])
+    if origin in _TOOLS:
+        return _move_in(origin, [Path(word) for word in words])
     if len(words) > 1:
         raise click.UsageError(f"there is one folder to make, and {len(words)} are named")
     folder = Path(words[0] if words else ".")
@@ -55,6 +76,13 @@ def init(words: tuple[str, ...], origin: str | None, *, python: bool) -> int:
     from evenhand.cli.ignoring import ignore_runs
     from evenhand.cli.init import init as scaffold
 
+    if agent:
+        for path in scaffold(folder, "agent"):
+            click.echo(f"  {path}")
+        click.echo(
+            "\nnext: commit them; agents that speak MCP can also use: evenhand mcp --max-cost 2"
+        )
+        return PASSED
     for path in scaffold(folder, "python" if python else "config"):
         click.echo(f"  {path}")
     ignored = ignore_runs(folder)
@@ -65,12 +93,11 @@ def init(words: tuple[str, ...], origin: str | None, *, python: bool) -> int:
     return PASSED
 
 
-def _move_in(words: Sequence[Path]) -> int:
-    """Eval sets from an export of OpenAI's Evals. The last word is the folder where it is not a file."""
+def _move_in(tool: str, words: Sequence[Path]) -> int:
+    """Eval sets from the files of another tool. The last word is the folder where it is not a file."""
     from evenhand.cli.ignoring import ignore_runs
     from evenhand.cli.streams import printing
     from evenhand.core.errors import UsageError
-    from evenhand.moving.openai_evals.folder import move_in
     from evenhand.report.import_report import note_lines
     from evenhand.report.ink import Ink
     from evenhand.report.words import put
@@ -79,16 +106,30 @@ def _move_in(words: Sequence[Path]) -> int:
     files, folder = (words[:-1], words[-1]) if named else (words, Path())
     if not files:
         raise UsageError(
-            "init --from openai-evals: there is no file to read",
-            hint="Name what you saved from OpenAI's API: evenhand init --from openai-evals openai-evals.jsonl my-evals",
+            f"init --from {tool}: there is no file to read",
+            hint=f"Name what you saved: evenhand init --from {tool} {_TOOLS[tool]} my-evals",
         )
-    made = move_in(files, folder)
+    if tool == "openai-evals":
+        from evenhand.moving.openai_evals.folder import move_in
+
+        made = move_in(files, folder)
+    elif tool == "pydantic-evals":
+        from evenhand.moving.pydantic_evals.folder import move_in
+
+        made = move_in(files, folder)
+    else:
+        from evenhand.moving.dataset_folder import move_in
+
+        made = move_in(files, folder, tool)
     ignored = ignore_runs(folder)
     paths = [*made.files, *([folder / ignored.name] if ignored is not None else [])]
     ink = Ink(sys.stdout.isatty() and not os.environ.get("NO_COLOR"))
     lines = [*(f"  {path}" for path in paths), "", *note_lines(made.notes, ink, _MOVED)]
     target = shlex.quote(str(made.sets[0] if len(made.sets) == 1 else folder))
-    lines += ["", f"next: evenhand check {target}"]
+    if made.todo:
+        lines += ["", f"next: {made.todo}, then evenhand check {target}"]
+    else:
+        lines += ["", f"next: evenhand check {target}"]
     if made.offline:
         lines.append(
             f"      evenhand run {target} --offline   grades what OpenAI recorded, and asks nobody"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TextIO, TypeVar
 import click
 
 from evenhand.cli.completing import complete_runs
+from evenhand.cli.remote_runs import RunName
 from evenhand.cli.streams import printing, tell
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from evenhand.store.runfile import RunFile
 
 
+OTLP = "otlp"
 SHORTEST_ID = 5
 LARGE_PAGE = 50_000_000
 Callback = TypeVar("Callback", bound="Callable[..., object]")
@@ -31,6 +33,7 @@ def filtered(command: Callback) -> Callback:
     baseline = click.option(
         "--baseline",
         metavar="RUN",
+        type=RunName(),
         shell_complete=complete_runs,
         help="The baseline for `changed:` and `change`.",
     )
@@ -74,7 +77,9 @@ with_calls = click.option(
 
 
 @click.command(short_help="Show a run, or one of its cells.")
-@click.argument("run", required=False, metavar="[RUN]", shell_complete=complete_runs)
+@click.argument(
+    "run", required=False, metavar="[RUN]", type=RunName(), shell_complete=complete_runs
+)
 @click.argument("cell", required=False, metavar="[CELL]")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
 @click.option("-v", "--verbose", is_flag=True, help="Print every trial with every expectation.")
@@ -93,7 +98,7 @@ def show(
     where: str | None,
     baseline: str | None,
 ) -> int:
-    """Show RUN: an id, the start of one, or a file. Default: the latest run.
+    """Show RUN: an id, the start of one, a file, or `REMOTE#RUN`. Default: the latest run.
 
     With CELL, e.g. `better:3`, show one trial in full: prompt, output, every outcome, every call. A CELL without RUN is
     one of the latest run. With --where, only matching trials are listed and counted.
@@ -137,7 +142,9 @@ def show(
 
 
 @click.command(short_help="Write a run's results to a file.")
-@click.argument("run", required=False, metavar="[RUN]", shell_complete=complete_runs)
+@click.argument(
+    "run", required=False, metavar="[RUN]", type=RunName(), shell_complete=complete_runs
+)
 @click.option(
     "--to",
     required=True,
@@ -160,20 +167,40 @@ def export(
     where: str | None,
     baseline: str | None,
 ) -> int:
-    """Write the results of RUN to a file. RUN is an id, the start of one, or a file. Default: the latest run.
+    """Write the results of RUN to a file; by default, of the latest run.
+
+    RUN is an id, the start of one, a file, or `REMOTE#RUN`.
 
     Formats for sharing: .html is a page that needs no server, .junit.xml is for CI, .md for a pull request. Runs of a
     promptfoo config are written as promptfoo writes them: .json (results version 3), .jsonl, .yaml, .csv, .xml. Runs of
     eval sets use Evenhand's own formats: json is one document, jsonl one trial per line, csv one row per trial.
+
+    `--to otlp` sends each outcome as an OpenTelemetry event, gen_ai.evaluation.result, to
+    OTEL_EXPORTER_OTLP_ENDPOINT.
     """
     from evenhand.store.catalogue import find
     from evenhand.store.runfile import RunFile
 
+    if str(to) == OTLP and format_ is None:
+        _send(run, where, baseline)
+        return 0
     is_page = format_ == "html" or (not format_ and to.suffix.lower() in (".html", ".htm"))
     with RunFile.open(find(Path.cwd(), run)) as whole:
         run_file = narrowed(whole, where, None if is_page and where is None else baseline)
         written(run_file, to, format_, baseline if is_page else None, calls=calls)
     return 0
+
+
+def _send(run: str | None, where: str | None, baseline: str | None) -> None:
+    """Sends the outcomes of a run as events."""
+    from evenhand.moving.traces.verdicts import send
+    from evenhand.report.words import count
+    from evenhand.store.catalogue import find
+    from evenhand.store.runfile import RunFile
+
+    with RunFile.open(find(Path.cwd(), run)) as whole:
+        many, to = send(narrowed(whole, where, baseline))
+    tell(f"{count(many, 'event')} sent to {to}")
 
 
 def written(

@@ -23,6 +23,11 @@ _COMMANDS = {
         "evenhand.cli.resume",
         "Retry the trials of a run that ended in an error.",
     ),
+    "watch": ("evenhand.cli.watch", "Run again what a saved file changed."),
+    "status": (
+        "evenhand.cli.status",
+        "Say how far a run is, and which of its batches are out.",
+    ),
     "view": ("evenhand.cli.view", "View runs in the browser, on this machine only."),
     "show": ("evenhand.cli.show", "Show a run, or one of its cells."),
     "check": (
@@ -30,12 +35,16 @@ _COMMANDS = {
         "Validate a folder and estimate calls and cost. Sends nothing.",
     ),
     "export": ("evenhand.cli.show", "Write a run's results to a file."),
-    "import": ("evenhand.cli.importing", "Import another tool's results as runs."),
+    "import": ("evenhand.cli.importing", "Import another tool's results, datasets and traces."),
+    "listen": ("evenhand.cli.listen", "Take an application's traces in, and keep them as a run."),
     "compare": (
         "evenhand.cli.compare",
         "Compare two runs case by case.",
     ),
     "baseline": ("evenhand.cli.baseline", "Write a run as a baseline that `gate` compares with."),
+    "merge": ("evenhand.cli.merge", "Make one run of the shards of a run."),
+    "push": ("evenhand.cli.push", "Push runs to a folder, a bucket or a database."),
+    "workers": ("evenhand.cli.workers", "Print a job for Kubernetes or Slurm that runs a fleet."),
     "gate": ("evenhand.cli.gate", "Run, and say whether it became worse than a baseline."),
     "cassette": (
         "evenhand.cli.cassette",
@@ -76,6 +85,9 @@ _COMMANDS = {
     "scorers": ("evenhand.cli.setup", "List the scorers and assertion types."),
     "providers": ("evenhand.cli.setup", "List the providers and how to write their ids."),
     "cache": ("evenhand.cli.cache", "Inspect or clear the reply cache."),
+    "mcp": ("evenhand.cli.mcp", "Serve check, run, failures and compare to coding agents."),
+    "skill": ("evenhand.cli.skill", "Say whether a skill helps: its evals with and without it."),
+    "schema": ("evenhand.cli.schema", "Write the JSON Schema of a config, for your editor."),
     "completion": ("evenhand.cli.completion", "Print the shell completion script."),
 }
 
@@ -84,6 +96,7 @@ Exit codes:
   0 passed · 1 failed · 2 usage or config
   3 undecided: too many errors
   4 budget used up · 5 nothing selected
+  6 waiting for batches
   70 internal error · 130 SIGINT · 143 SIGTERM
 \b
 Runs are kept in .evenhand/ beside the config;

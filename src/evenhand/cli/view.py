@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from evenhand.cli.completing import complete_runs
+from evenhand.cli.remote_runs import RunName, fetched, whole_remote
 from evenhand.cli.streams import printing, tell
 
 if TYPE_CHECKING:
@@ -37,7 +38,9 @@ PORT = 15_500
     help="Open the page, or only print its link.  [default: open it if there is a desktop]",
 )
 def view(run: str | None, port: int | None, host: str, open_: bool | None) -> int:
-    """View RUN in the browser: an id, the start of one, or a file. Default: the list of all runs.
+    """View RUN in the browser: an id, the start of one, a file, or `REMOTE#RUN`. Default: all runs.
+
+    With REMOTE, list the runs that were pushed there.
 
     Prints a link and serves the page until Ctrl-C. Only this machine can reach it, and only with the token in the link.
     Runs that are in progress are updated live.
@@ -51,8 +54,10 @@ def view(run: str | None, port: int | None, host: str, open_: bool | None) -> in
 
     static("app.js")  # or it says why there is no page, before it serves one
     host = loopback(host)
-    path = find(Path.cwd(), run) if run else None
-    runs = Runs(Path.cwd(), path)
+    remote = whole_remote(run)
+    named = RunName().convert(run, None, None) if run and remote is None else None
+    path = find(Path.cwd(), named) if named else None
+    runs = Runs(Path.cwd(), path, fetched(remote) if remote else None)
     place = f"#/run/{path.stem}" if path else ""
 
     for hidden, shown in runs.hidden().items():

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-_SECONDS = {"m": 60, "h": 3_600, "d": 86_400, "w": 604_800, "y": 31_536_000}
-_AGE = re.compile(r"(\d{1,6}) ?([mhdwy])")
+_SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800, "y": 31_536_000}
+_AGE = re.compile(r"(\d{1,6}) ?([smhdwy])")
 _WORDS = (("day", 86_400), ("hour", 3_600), ("minute", 60))
 
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
+from msgspec import field
+
 from evenhand.core.encoding import digest, encode
+from evenhand.core.record import Record
 
 
-@dataclass(frozen=True, slots=True)
-class Case:
+class Case(Record, frozen=True):
     """One row: what goes in, and what should come out.
 
     Everything pairs by `id`, never by position: comparison, resume, repeats. Give your own where rows can move.

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Protocol
+
+from msgspec import field as msgspec_field
+from msgspec.structs import replace
 
 from evenhand.core.errors import EvenhandError
 from evenhand.core.expect import Trial
+from evenhand.core.record import Record
 from evenhand.core.run import TrialResult
 from evenhand.core.score import Outcome, Score, Verdict
 
 
-@dataclass(frozen=True, slots=True)
-class Unsettled:
+class Unsettled(Record, frozen=True):
     """What a referee says of a contestant that it has no score of, while it may have one of others.
 
     Attributes:
@@ -22,7 +25,7 @@ class Unsettled:
     """
 
     error: EvenhandError
-    metadata: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    metadata: Mapping[str, Any] = msgspec_field(default_factory=dict[str, Any])
 
 
 class Referee(Protocol):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from evenhand.core.record import Record
 
 LabelledVerdict = Literal["pass", "fail"]
 
@@ -12,8 +13,7 @@ Design = Literal["uniform", "active", "equal", "proportional"]
 stratum · proportional: of each stratum as many as its size asks for."""
 
 
-@dataclass(frozen=True, slots=True)
-class Stratum:
+class Stratum(Record, frozen=True):
     """Trials that were equally likely to be drawn.
 
     Attributes:
@@ -29,8 +29,7 @@ class Stratum:
     places: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Draw:
+class Draw(Record, frozen=True):
     """Trials that were drawn at random, with known probabilities.
 
     Attributes:
@@ -56,8 +55,7 @@ class Draw:
     strata: tuple[Stratum, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class MetricLabel:
+class MetricLabel(Record, frozen=True):
     """Whether a person finds that a trial's output meets what a metric asks for. The last one of a person counts.
 
     Attributes:

@@ -16,11 +16,14 @@
     │   ├── TimedOut            no answer in time                                 retried
     │   ├── BadReply            an answer that is not what the API promises       retried
     │   ├── NotRecorded         a replayed run has no answer to this request      not retried
+    │   ├── BatchGone           a batch's results are no longer kept              not retried
+    │   ├── InfrastructureError an agent's program or server could not do its work not retried
     │   └── BadRequest          the vendor will not take this request             not retried
     │       └── NoOutput        your function or web service answered without an output
     ├── TemplateError           a template cannot be read, or cannot be filled in
     ├── CodeError               your function raised, hung, or returned what it may not
     ├── OutOfTime               a trial, or its run, took longer than its config allows
+    ├── SimulatorError          a simulated user said what it may not, twice: never the agent's failure
     ├── ScoreError              what an expectation looks at is not there, or not of the right kind
     ├── JudgeError              a judge answered, but with no usable verdict
     └── StoreError              the run file or the cache cannot be read or written
@@ -37,6 +40,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar
+
+from evenhand.core.record import Record
 
 
 class EvenhandError(Exception):
@@ -226,14 +231,25 @@ class BadRequest(ProviderError):
     slug = "bad-request"
 
 
+class InfrastructureError(ProviderError):
+    """What an agent runs on or in failed it: its program, a sandbox, a server of tools. Says nothing of the agent."""
+
+    slug = "infrastructure"
+
+
+class BatchGone(ProviderError):
+    """A batch was answered and paid for, and its results are no longer kept."""
+
+    slug = "batch-gone"
+
+
 class NoOutput(BadRequest):
     """A function or a web service of yours answered, and there is no output in what it answered."""
 
     slug = "no-output"
 
 
-@dataclass(frozen=True, slots=True)
-class MissedAssert:
+class MissedAssert(Record, frozen=True):
     """An assert that did not hold.
 
     Attributes:
@@ -272,6 +288,12 @@ class OutOfTime(EvenhandError):
     """A trial took longer than its config allows, or its run had already when it came to it."""
 
     slug = "out-of-time"
+
+
+class SimulatorError(EvenhandError):
+    """A simulated user made a mistake, and made one again when it was asked once more. Says nothing of the agent."""
+
+    slug = "simulator"
 
 
 class ScoreError(EvenhandError):

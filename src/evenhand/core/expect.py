@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Coroutine, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from contextlib import AbstractContextManager
 from typing import Any, Protocol, TypeVar, runtime_checkable
+
+from msgspec import field
 
 from evenhand.core.case import Case
 from evenhand.core.errors import UsageError
 from evenhand.core.message import CallRole, Model, Prompt, Reply
 from evenhand.core.provider import Host, Provider
+from evenhand.core.record import Record
 from evenhand.core.score import SHARES, Outcome, Scale, Score, State, Verdict
+from evenhand.core.step import Step
 from evenhand.core.traits import label_of
 from evenhand.core.variant import Variant
 
@@ -35,6 +39,30 @@ class Trial(Host, Protocol):
     @property
     def reply(self) -> Reply | None:
         """The subject's last reply; None before there is one."""
+        ...
+
+    @property
+    def steps(self) -> Sequence[Step]:
+        """What its application has done so far, as far as the run saw it or was told; none where nothing was."""
+        ...
+
+    def step(self, step: Step) -> int:
+        """Notes a step that the application reports, and returns its place, for the steps that are part of it.
+
+        It begins now where `started_s` is None; in seconds since the trial began otherwise. It is part of the step that
+        the code is within, where `parent`, another step's place, is None. Any thread may.
+
+        Raises:
+            ValueError: Its parent is no earlier step.
+        """
+        ...
+
+    def step_ended(self, place: int, **fields: Any) -> None:
+        """Says how the step at a place ended, now: its `result`, `status`, and whatever else has become known of it."""
+        ...
+
+    def within(self, place: int) -> AbstractContextManager[None]:
+        """Inside, whatever begins is part of the step at this place."""
         ...
 
     @property
@@ -123,8 +151,7 @@ class Asks(Scorer, Protocol[Answer_co]):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Expectation:
+class Expectation(Record, frozen=True):
     """One thing that is expected of one output. Recorded now, settled later; the value must not change in between.
 
     Attributes:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
 from evenhand.core.names import did_you_mean
 from evenhand.core.ranges import MARGIN
+from evenhand.core.record import Record
 
 KEYS = ("baseline", "margin", "undecided", "metrics")
 UNDECIDED = ("pass", "fail")
@@ -18,8 +18,7 @@ TellProblem = Callable[[str, str, str], None]
 """Told the key, what is wrong with it, and what to do about it."""
 
 
-@dataclass(frozen=True, slots=True)
-class GateTerms:
+class GateTerms(Record, frozen=True):
     """What `evenhand gate` goes by. What is not said is None, or empty.
 
     Attributes:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Literal, cast
 
 from evenhand.core.errors import UsageError
+from evenhand.core.record import Record
 
 LabelField = Literal["verdict", "score", "note", "star", "code"]
 """verdict: pass or fail · score: 1 to 5 · note: text · star: true · code: a short name for what is wrong."""
@@ -19,8 +19,7 @@ LONGEST_AUTHOR = 200
 LONGEST_CODE = 100
 
 
-@dataclass(frozen=True, slots=True)
-class NewLabel:
+class NewLabel(Record, frozen=True):
     """What somebody has to say of the trial at a place in the plan; `Label` explains it."""
 
     index: int
@@ -30,8 +29,7 @@ class NewLabel:
     blind: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Label:
+class Label(Record, frozen=True):
     """What somebody said of a trial. The last one of an author, a trial and a field counts.
 
     Attributes:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
-CallRole = Literal["subject", "judge", "setup"]
-"""Why a model is asked: it is what is being evaluated, it grades, or it prepares."""
+from msgspec import field
+
+from evenhand.core.record import Record
+from evenhand.core.step import Step
+
+CallRole = Literal["subject", "judge", "setup", "simulator"]
+"""Why a model is asked: it is what is being evaluated, it grades, it prepares, or it plays the user."""
 
 Task = Literal["generate", "embed", "classify", "moderate"]
 """What a model is asked for: an answer, a vector, the likelihood of labels, or what a text violates."""
@@ -19,16 +23,14 @@ Origin = Literal["provider", "cache", "journal", "replay"]
 """Where a reply is from: paid for now, found in the cache, recorded earlier in this run, or by one that is replayed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Message:
+class Message(Record, frozen=True):
     """One message of a conversation. `content` is text, or a list of the vendor's content blocks."""
 
     role: str
     content: str | Sequence[Mapping[str, Any]]
 
 
-@dataclass(frozen=True, slots=True)
-class Prompt:
+class Prompt(Record, frozen=True):
     """What is about to be sent: a conversation, and what shaped it.
 
     Attributes:
@@ -58,8 +60,7 @@ class Prompt:
         return Prompt((Message("user", text),), text, config)
 
 
-@dataclass(frozen=True, slots=True)
-class Usage:
+class Usage(Record, frozen=True):
     """Tokens, as the vendor counted them. None is unknown, never 0."""
 
     tokens_in: int | None = None
@@ -67,8 +68,7 @@ class Usage:
     tokens_cached: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ToolCall:
+class ToolCall(Record, frozen=True):
     """One tool that the model asked for. `arguments` is None where they did not parse."""
 
     name: str
@@ -76,8 +76,7 @@ class ToolCall:
     id: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
+class Reply(Record, frozen=True):
     """What a model answered.
 
     Attributes:
@@ -93,6 +92,7 @@ class Reply:
         refused: The vendor marked it a refusal.
         tool_calls: The tools asked for, in order.
         metadata: What a function that stands for a model returned beside its output.
+        steps: What an agent that is a program did on its way to the answer; empty for what answers at once.
         spoken: The text without what the model showed of its thinking; None where that is all of it.
         origin: Paid for now, or replayed from the cache or the journal.
         attempts: How many times it was sent; 0 for a replay.
@@ -112,6 +112,7 @@ class Reply:
     origin: Origin = "provider"
     attempts: int = 1
     spoken: str | None = None
+    steps: tuple[Step, ...] = ()
 
 
 class Model(Protocol):

@@ -11,20 +11,21 @@ import inspect
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
 from pathlib import Path
 
+from msgspec import field
 
-@dataclass(frozen=True, slots=True)
-class NamedModel:
+from evenhand.core.record import Record
+
+
+class NamedModel(Record, frozen=True):
     """A model's id, and the line of the file that names it; 0 where that is another file."""
 
     id: str
     line: int
 
 
-@dataclass(frozen=True, slots=True)
-class FileReading:
+class FileReading(Record, frozen=True):
     """A file that is being read, and the models that were named meanwhile."""
 
     path: Path

@@ -1,10 +1,10 @@
 """A plan: what will happen. Every front door builds one of sheets; nothing in it has run.
 
-A plan is walked, not held: `steps()` may read its cases from a file as it goes, so a million trials fit in flat memory.
+A plan is walked, not held: `trials()` may read its cases from a file as it goes, so a million fit in flat memory.
 It can be walked again, and says the same things each time.
 
 A sheet is a block of cases × variants × repeats. It yields rows; a row has slots, one for each variant that takes it;
-a slot becomes a `Step` for each case and repeat.
+a slot becomes a `PlannedTrial` for each case and repeat.
 """
 
 from __future__ import annotations
@@ -14,12 +14,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from msgspec import field as record_field
+
 from evenhand.core.case import Case
 from evenhand.core.contest import Contest, Referee
 from evenhand.core.errors import ConfigError, Problem, UsageError
 from evenhand.core.expect import Trial, VerdictRule, all_pass
 from evenhand.core.gate_terms import GateTerms
 from evenhand.core.provider import Provider
+from evenhand.core.record import Record
 from evenhand.core.requirement import Requirement
 from evenhand.core.score import Outcome, Verdict
 from evenhand.core.variant import Variant
@@ -31,8 +34,7 @@ Review = Callable[[Trial, Sequence[Outcome], Verdict], Awaitable[Verdict]]
 """A second look at a trial that is settled, by the user's own code: the verdict that stands."""
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class PlannedTrial(Record, frozen=True):
     """One trial before it happens.
 
     Attributes:
@@ -46,14 +48,14 @@ class Step:
         models: Makes a provider of an id, the same one each time, for scorers that name a model in words; raises a
             UsageError for an id that nobody knows. None where no model can be named so.
         review: May overrule the rule's verdict; None for nobody.
-        after: The places of earlier steps that have to be settled before this one begins: what their trials kept, it
+        after: The places of earlier trials that have to be settled before this one begins: what their trials kept, it
             may read.
-        alone: Nothing else is under way while it is. Such steps come before all others; see `RunOptions.some_alone`.
+        alone: Nothing else is under way while it is. Such trials come before all others; see `RunOptions.some_alone`.
         contest: What is expected of it and the other trials of its case at once; None for nothing.
         test: What a config wrote of it, kept with the result; see `TrialResult.test`.
         problem: Why it cannot come to a verdict, as far as its files say; None where it may. It is an error, and
             nothing is asked for it.
-        checks: Works out a digest of what is expected of its answer, with judges and code. Two steps with the same
+        checks: Works out a digest of what is expected of its answer, with judges and code. Two trials with the same
             one, and the same variables, decide alike about the same answer. Empty, or None, where that can't be known.
     """
 
@@ -69,13 +71,12 @@ class Step:
     after: tuple[int, ...] = ()
     alone: bool = False
     contest: Contest | None = None
-    test: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    test: Mapping[str, Any] = record_field(default_factory=dict[str, Any])
     problem: Problem | None = None
     checks: Callable[[], str] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class CallEstimate:
+class CallEstimate(Record, frozen=True):
     """What one provider will be asked, before anything is asked.
 
     `cost_usd` is an upper bound; None where a price is not known. `unpriced` says whose.
@@ -92,8 +93,7 @@ CALL_LIMIT_S = 60.0
 """Seconds for one call of a user's function, where nobody says how many."""
 
 
-@dataclass(frozen=True, slots=True)
-class CassetteUse:
+class CassetteUse(Record, frozen=True):
     """A cassette of a plan: replayed where the file is there, and otherwise recorded.
 
     Attributes:
@@ -107,8 +107,7 @@ class CassetteUse:
     whole: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class RunOptions:
+class RunOptions(Record, frozen=True):
     """How a plan wants to be run, where the command line says nothing else.
 
     Attributes:
@@ -125,9 +124,10 @@ class RunOptions:
         delay_s: Seconds to wait before each call.
         closing: Called with the run's file once all its trials are settled.
         outputs: Files to which the results are written at the end.
-        some_alone: Some steps say `alone`. The plan is walked for them first.
+        some_alone: Some trials say `alone`. The plan is walked for them first.
         gates: What a gate goes by, in the words of each eval set or config that says so.
         cassettes: What answers the calls of some variants.
+        set_up_once: Where its files say that what a trial sets up cannot be set up again: with batches it would be.
     """
 
     concurrency: int | None = None
@@ -145,27 +145,26 @@ class RunOptions:
     some_alone: bool = False
     gates: tuple[GateTerms, ...] = ()
     cassettes: tuple[CassetteUse, ...] = ()
+    set_up_once: tuple[Problem, ...] = ()
 
 
 MOST_TRIALS = 10_000_000
 """More than this no plan may come to: a run file of them could be neither written nor read in any sensible time."""
 
 
-@dataclass(frozen=True, slots=True)
-class Slot:
-    """What happens where a row meets a variant: one trial, for each repeat. The fields are those of `Step`."""
+class Slot(Record, frozen=True):
+    """What happens where a row meets a variant: one trial, for each repeat. The fields are those of `PlannedTrial`."""
 
     variant: Variant
     body: Body
     review: Review | None = None
     after: tuple[int, ...] = ()
-    test: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    test: Mapping[str, Any] = record_field(default_factory=dict[str, Any])
     problem: Problem | None = None
     checks: Callable[[], str] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(Record, frozen=True):
     """Cases that the same variants take, under the same rule: one case, or a test spread over lists of variables.
 
     Attributes:
@@ -174,9 +173,9 @@ class Row:
         repeats: How often each case is repeated, one after the other.
         rule: How outcomes become a verdict.
         judge: Who judges, for scorers that name nobody.
-        models: See `Step.models`.
+        models: See `PlannedTrial.models`.
         referees: What is expected of all trials of a case at once.
-        alone: See `Step.alone`.
+        alone: See `PlannedTrial.alone`.
     """
 
     cases: Sequence[Case]
@@ -189,8 +188,7 @@ class Row:
     alone: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Sheet:
+class Sheet(Record, frozen=True):
     """A block of a plan, counted before it is walked: cases × variants × repeats.
 
     An eval set, a prompt directory and a promptfoo config are a sheet each.
@@ -280,7 +278,7 @@ class Plan:
         """Everything that may be asked, judges too, each once."""
         return list({id(one): one for sheet in self.sheets for one in sheet.providers()}.values())
 
-    def steps(self) -> Iterator[Step]:
+    def trials(self) -> Iterator[PlannedTrial]:
         """The trials: row by row, repeat by repeat, case by case, variant by variant.
 
         Raises:
@@ -296,7 +294,7 @@ class Plan:
                         if row.referees:
                             contest = Contest(index, len(slots), row.referees)
                         for slot in slots:
-                            yield Step(
+                            yield PlannedTrial(
                                 index,
                                 case,
                                 slot.variant,
@@ -372,12 +370,11 @@ def refuse_if_nothing_is_left(plan: Plan) -> None:
     Raises:
         ConfigError: No trial of it can come to a verdict.
     """
-    if plan.broken and all(step.problem for step in plan.steps()):
+    if plan.broken and all(planned.problem for planned in plan.trials()):
         raise ConfigError(plan.broken, plan.hints)
 
 
-@dataclass(frozen=True, slots=True)
-class Selection:
+class Selection(Record, frozen=True):
     """Which part of a plan to run. Applied by the front door in the order of the attributes.
 
     Attributes:

@@ -10,9 +10,9 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from evenhand.core.errors import EvenhandError, UsageError
+from evenhand.core.record import Record
 
 SCORERS = "evenhand.scorers"
 ASSERTIONS = "evenhand.assertions"
@@ -27,8 +27,7 @@ GROUPS: Mapping[str, str] = {
 """The groups, and what one of them is called."""
 
 
-@dataclass(frozen=True, slots=True)
-class Plugin:
+class Plugin(Record, frozen=True):
     """One thing that a package adds.
 
     Attributes:

@@ -11,11 +11,13 @@ and `reply` are pure, so a journaled answer is read again by the very code that 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
+from msgspec import field
+
 from evenhand.core.message import Prompt, Reply, Task
+from evenhand.core.record import Record
 
 T = TypeVar("T")
 
@@ -31,8 +33,7 @@ class Lasting(Protocol):
 L = TypeVar("L", bound=Lasting)
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(Record, frozen=True):
     """One model call, ready to be sent any number of times.
 
     Attributes:
@@ -56,8 +57,7 @@ class Request:
     cost_hidden_usd: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class RateLimits:
+class RateLimits(Record, frozen=True):
     """What the headers of an answer said of the account's limits. None where they did not."""
 
     requests_limit: float | None = None
@@ -68,8 +68,7 @@ class RateLimits:
     tokens_reset_s: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(Record, frozen=True):
     """What came back from one attempt, as it came.
 
     Attributes:
@@ -177,8 +176,7 @@ class Provider(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Price:
+class Price(Record, frozen=True):
     """US dollars per million tokens, with the day on which the vendor's page said so."""
 
     usd_in: float

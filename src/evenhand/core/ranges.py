@@ -6,13 +6,12 @@ Each is wider than anybody needs, and narrow enough that no clock, table or file
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 from evenhand.core.errors import UsageError
+from evenhand.core.record import Record
 
 
-@dataclass(frozen=True, slots=True)
-class Range:
+class Range(Record, frozen=True):
     """The numbers from one to another, both of them included where they are finite.
 
     Attributes:
@@ -85,5 +84,8 @@ NOT_NEGATIVE = Range(0, math.inf)
 MARGIN = Range(0, 1_000_000_000_000)
 PERCENT = Range(0, 100)
 SHARE = Range(0, 1)
+WAVES = Range(1, 1_000, whole=True)
+BATCH_SIZE = Range(1, 100_000, whole=True)
 WORKERS = Range(1, 1_000, whole=True)
+CANARIES = Range(0, 10_000, whole=True)
 EXIT_CODE = Range(0, 255, whole=True)

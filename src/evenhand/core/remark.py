@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, cast
 
 from evenhand.core.errors import UsageError
+from evenhand.core.record import Record
 
 RemarkField = Literal["title", "tags", "note"]
 
@@ -15,8 +15,7 @@ MOST_TAGS = 50
 LONGEST_NOTE = 100_000
 
 
-@dataclass(frozen=True, slots=True)
-class Remarks:
+class Remarks(Record, frozen=True):
     """What counts of a run's remarks: the last one of each kind.
 
     Attributes:

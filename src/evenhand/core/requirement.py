@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
 
 from evenhand.core.ranges import NUMBER
+from evenhand.core.record import Record
 
+_CLOSE = 1e-9
 PASSED = ""
 """The metric of a requirement that asks for a share of trials that pass."""
 
 
-@dataclass(frozen=True, slots=True)
-class Bound:
+class Bound(Record, frozen=True):
     """What a number has to reach, or to stay under; both ends are included.
 
     Attributes:
@@ -22,9 +23,18 @@ class Bound:
     at_least: float | None = None
     at_most: float | None = None
 
+    def keeps(self, value: float) -> bool:
+        """Whether a number is within it; a difference of 1e-9 is none."""
+        low, high = self.at_least, self.at_most
+        return (low is None or value >= low - _CLOSE) and (high is None or value <= high + _CLOSE)
+
     def __str__(self) -> str:
+        return self.worded("{:g}".format)
+
+    def worded(self, number: Callable[[float], str]) -> str:
+        """It in words, with its numbers written so: `at least 0.9`, `at least 90 %`."""
         ends = (("at least", self.at_least), ("at most", self.at_most))
-        return " and ".join(f"{word} {end:g}" for word, end in ends if end is not None)
+        return " and ".join(f"{word} {number(end)}" for word, end in ends if end is not None)
 
 
 def at_least(number: float) -> Bound:
@@ -47,8 +57,7 @@ def at_most(number: float) -> Bound:
     return Bound(at_most=number)
 
 
-@dataclass(frozen=True, slots=True)
-class Requirement:
+class Requirement(Record, frozen=True):
     """A bound that holds for some variants of a run, each of which has to keep it.
 
     Attributes:

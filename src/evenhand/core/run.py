@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import msgspec
+from msgspec import field
 
 from evenhand.core.message import CallRole, Origin
+from evenhand.core.record import Record
 from evenhand.core.requirement import Requirement
 from evenhand.core.score import Outcome, Scale, State, Verdict
+from evenhand.core.shard import Sharded
+from evenhand.core.step import Step
 from evenhand.core.variant import Variant
 
-RunStatus = Literal["running", "finished", "decided", "interrupted", "stopped", "out_of_budget"]
+RunStatus = Literal[
+    "running", "finished", "decided", "interrupted", "stopped", "out_of_budget", "waiting"
+]
 """running (or killed: its lock tells) · all trials settled · enough of them to decide · stopped by a signal · by a
-fatal error · by --max-cost."""
+fatal error · by --max-cost · batches are out."""
 
 VerdictWord = Literal["passed", "failed", "undecided"]
 
@@ -23,8 +28,7 @@ SHORT_ID = 10
 """So many characters of a run's id say when it was made, to the millisecond: the least that is shown of one."""
 
 
-@dataclass(frozen=True, slots=True)
-class RunMeta:
+class RunMeta(Record, frozen=True):
     """What a run file says of the run as a whole.
 
     Attributes:
@@ -32,7 +36,7 @@ class RunMeta:
         title: The plan's.
         source: The config file or folder, absolute; empty for a plan made in code.
         fingerprint: The plan's.
-        planned: How many trials the plan has.
+        planned: How many trials the plan has; of a shard, how many are its own.
         case_count: How many cases.
         repeats: How often each is repeated.
         variants: What was compared: prompt × model × whatever else was varied.
@@ -67,9 +71,14 @@ class RunMeta:
     message: str = ""
     decided: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
+    @property
+    def plan_size(self) -> int:
+        """How many trials the plan has; of a shard, the whole one."""
+        sharded = Sharded.of(self.settings)
+        return self.planned if sharded is None else sharded.trials
 
-@dataclass(frozen=True, slots=True)
-class CallStart:
+
+class CallStart(Record, frozen=True):
     """A model call that is about to be sent: what the journal holds before the first byte leaves.
 
     `nth` counts the identical requests of one trial, from 0: (trial, key, nth) names a call, in whatever order.
@@ -90,8 +99,7 @@ EMPTY = "an empty answer"
 CUT_OFF = "an empty answer: it was cut off before its first word"
 
 
-@dataclass(frozen=True, slots=True)
-class CallEnd:
+class CallEnd(Record, frozen=True):
     """What became of a call: an answer, or the error that ended the last attempt.
 
     Attributes:
@@ -115,16 +123,14 @@ class CallEnd:
     message: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class CallRecord:
+class CallRecord(Record, frozen=True):
     """A journaled call, as read back. `end` is None while it is in flight, or forever in doubt after a kill."""
 
     start: CallStart
     end: CallEnd | None
 
 
-@dataclass(frozen=True, slots=True)
-class ToolRecord:
+class ToolRecord(Record, frozen=True):
     """A recorded call of a tool of the application under test.
 
     Attributes:
@@ -148,8 +154,7 @@ class ToolRecord:
     replayed: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class TrialError:
+class TrialError(Record, frozen=True):
     """Why a trial has no verdict."""
 
     slug: str
@@ -157,8 +162,7 @@ class TrialError:
     where: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Judged:
+class Judged(Record, frozen=True):
     """What the judges of a trial came to: the part of its calls, tokens and cost that is theirs.
 
     Attributes:
@@ -192,8 +196,7 @@ class AnswerDetails(msgspec.Struct, frozen=True, omit_defaults=True):
 NO_DETAILS = AnswerDetails()
 
 
-@dataclass(frozen=True, slots=True)
-class TrialResult:
+class TrialResult(Record, frozen=True):
     """One settled trial.
 
     Attributes:
@@ -228,6 +231,8 @@ class TrialResult:
         checks: A digest of what is expected of the answer; see `evenhand.core.plan.Step.checks`.
         taken: The id of the run that it was taken from, as nothing that it depends on has changed since; empty for a
             trial that was run.
+        steps: What is to be kept of its steps: those with a `record` without what the run file has of that. They are
+            not read back with the result: `evenhand.report.steps.steps_of` puts all of them together.
     """
 
     index: int
@@ -263,10 +268,10 @@ class TrialResult:
     scale: Scale | None = None
     checks: str = ""
     taken: str = ""
+    steps: tuple[Step, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Totals:
+class Totals(Record, frozen=True):
     """Counts over a run's settled trials and its calls. `cost_usd` is None when no price was known for some call."""
 
     trials: int = 0
@@ -305,8 +310,7 @@ def verdict(totals: Totals, planned: int, pass_rate: float = 1.0) -> VerdictWord
     return "undecided"
 
 
-@dataclass(frozen=True, slots=True)
-class ProgressSnapshot:
+class ProgressSnapshot(Record, frozen=True):
     """How far a run has come, for a progress line.
 
     Attributes:

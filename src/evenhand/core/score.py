@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any, Literal
+
+from msgspec import field
+
+from evenhand.core.record import Record
 
 Scale = tuple[float, float]
 """The lowest and the highest score there can be."""
@@ -16,8 +19,7 @@ State = Literal["pass", "fail", "error", "not_applicable"]
 """What became of an expectation or a trial. An error is never a score, and what did not apply is never 0."""
 
 
-@dataclass(frozen=True, slots=True)
-class Score:
+class Score(Record, frozen=True):
     """What a scorer says of one output.
 
     Attributes:
@@ -44,8 +46,7 @@ def check(passed: bool, reason: str = "", **metadata: Any) -> Score:
     return Score(1.0 if passed else 0.0, passed, reason, metadata)
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(Record, frozen=True):
     """One settled expectation.
 
     Attributes:
@@ -82,8 +83,7 @@ class Outcome:
     scale: Scale | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(Record, frozen=True):
     """What a trial's outcomes come to, by its rule.
 
     Attributes:

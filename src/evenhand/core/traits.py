@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import fields, is_dataclass
 from typing import Any, Generic, Literal, TypeVar
 
 from evenhand.core.errors import UsageError
+from evenhand.core.record import Record
 from evenhand.core.score import Scale
 
 S = TypeVar("S")
 
 
-@dataclass(frozen=True, slots=True)
-class Traits:
+class Traits(Record, frozen=True):
     """What is known of a scorer before it is asked: `traits: ClassVar[Traits] = Traits(gives="number")`.
 
     None of it is needed: without it, what a score comes to is seen when there is one.
@@ -70,7 +70,7 @@ def traits_of(scorer: object) -> Traits:
 def label_of(scorer: object) -> str:
     """What people read for a scorer: its own `str`; without one, its class and what it was made of.
 
-    >>> from evenhand.core.score import Score
+    >>> from dataclasses import dataclass
     >>> @dataclass
     ... class Length:
     ...     most: int

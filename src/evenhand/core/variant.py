@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
+from msgspec import field
+
 from evenhand.core.encoding import encode
+from evenhand.core.record import Record
 
 
-@dataclass(frozen=True, slots=True)
-class Variant:
+class Variant(Record, frozen=True):
     """One combination of prompt, model and whatever else is varied: a column of the matrix.
 
     Attributes:

@@ -8,26 +8,42 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, cast, get_args
+
+from msgspec import field
 
 from evenhand.core.errors import ConfigError, Problem
 from evenhand.core.gate_terms import GateTerms, read_gate_terms
 from evenhand.core.names import did_you_mean
-from evenhand.core.ranges import NUMBER, RETRIES, SECONDS, Range
+from evenhand.core.ranges import CANARIES, NUMBER, RETRIES, SECONDS, Range
+from evenhand.core.record import Record
 
 FILE = "pyproject.toml"
-KEYS = ("judge", "timeout", "retries", "time-limit", "threshold", "calibrated", "gate")
+KEYS = (
+    "judge",
+    "timeout",
+    "retries",
+    "time-limit",
+    "threshold",
+    "calibrated",
+    "gate",
+    "canaries",
+    "batch",
+)
 Calibrated = Literal["required", "accepted"]
 """Whether judged numbers need a calibration that holds, or pass without one."""
 CALIBRATED: tuple[Calibrated, ...] = get_args(Calibrated)
-_NUMBERS: Mapping[str, Range] = {"timeout": SECONDS, "retries": RETRIES, "time-limit": SECONDS}
+_NUMBERS: Mapping[str, Range] = {
+    "timeout": SECONDS,
+    "retries": RETRIES,
+    "time-limit": SECONDS,
+    "canaries": CANARIES,
+}
 _PLACE = re.compile(r"at line (\d+), column (\d+)")
 
 
-@dataclass(frozen=True, slots=True)
-class ProjectModel:
+class ProjectModel(Record, frozen=True):
     """A model that a project names: its id, and the file and line that say so."""
 
     id: str
@@ -35,8 +51,7 @@ class ProjectModel:
     line: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Project:
+class Project(Record, frozen=True):
     """What a project says. What it does not say is None, or empty.
 
     Attributes:
@@ -48,6 +63,8 @@ class Project:
         thresholds: What a metric has to reach where an expectation has no bound, by the metric's name.
         calibrated: `required` or `accepted`; empty for neither.
         gate: What `evenhand gate` goes by.
+        canaries: How many canaries a run asks its judges about, for each metric; None for none.
+        batch: Whether runs ask in batches.
         lines: The lines of the settings that are there, `threshold.faithfulness` say.
     """
 
@@ -60,6 +77,8 @@ class Project:
     calibrated: str = ""
     gate: GateTerms = field(default_factory=GateTerms)
     lines: Mapping[str, int] = field(default_factory=dict[str, int])
+    canaries: int | None = None
+    batch: bool = False
 
 
 def project_for(folder: Path) -> Project:
@@ -82,6 +101,15 @@ def project_for(folder: Path) -> Project:
             if table is not None:
                 return _TableReader(path, text).read(table)
     return Project()
+
+
+def project_folder(folder: Path) -> Path:
+    """The folder that eval files in this one belong to: the one above `evals`, or itself where there is none.
+
+    >>> project_folder(Path("shop/evals/returns")).as_posix()
+    'shop'
+    """
+    return next((one.parent for one in (folder, *folder.parents) if one.name == "evals"), folder)
 
 
 def calibrated_for(folders: Iterable[Path]) -> str:
@@ -153,6 +181,9 @@ class _TableReader:
                 f"calibrated is {calibrated!r}",
                 "Write required (a run without a fresh calibration has no verdict), or accepted.",
             )
+        batch = table.get("batch", False)
+        if not isinstance(batch, bool):
+            self._problem("batch", f"batch is {batch!r}", "Write batch = true.")
         gate = self._gate(table.get("gate"))
         if self._problems:
             raise ConfigError(self._problems)
@@ -167,6 +198,8 @@ class _TableReader:
             str(calibrated),
             gate,
             self._lines,
+            None if numbers["canaries"] is None else int(numbers["canaries"]),
+            bool(batch),
         )
 
     def _judge(self, judge: object) -> ProjectModel | None:

@@ -16,10 +16,10 @@ import mmap
 import re
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from evenhand.core.errors import CodeError
+from evenhand.core.record import Record
 
 SLOT = 256
 """Bytes for each thread."""
@@ -29,8 +29,7 @@ DEATHS = 3
 _CURRENT = re.compile(r"^(?:Current t|T)hread 0x([0-9a-f]+)", re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True)
-class Word:
+class Word(Record, frozen=True):
     """A function that was running when a process died.
 
     Attributes:

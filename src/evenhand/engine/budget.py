@@ -14,17 +14,16 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from evenhand.core.errors import BudgetStop
+from evenhand.core.record import MutableRecord, Record
 
 MARGIN = 1.5
 """How much of the largest excess seen is set aside for later calls: the next one may be larger."""
 _EXACT = 1e-9  # dollars: less is no excess, but rounding
 
 
-@dataclass(frozen=True, slots=True)
-class Reservation:
+class Reservation(Record, frozen=True):
     """Money set aside for one call, in US dollars.
 
     Attributes:
@@ -42,8 +41,7 @@ NOTHING = Reservation(0.0)
 """Set aside for a call where there is no limit."""
 
 
-@dataclass(slots=True)
-class _Account:
+class _Account(MutableRecord):
     """What one model's calls came to.
 
     Attributes:
@@ -214,8 +212,9 @@ class Budget:
 
 
 UNPRICED = (
-    "Give it in the provider's config: cost: <US dollars per token>; for your application's own client, to "
-    "recording.http_client(prices=…); or run without --max-cost."
+    "Give it in the provider's config: cost: <US dollars per token>, or maxCost: <US dollars per call> for code, "
+    "programs and servers of your own; for your application's own client, to recording.http_client(prices=…); or run "
+    "without --max-cost."
 )
 
 

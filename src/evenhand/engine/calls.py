@@ -10,8 +10,10 @@ How this works: a call is answered by the first of these that can.
 3. The cache, across runs, by (request, draw). The draw says which of several answers to the same request is meant:
    repeat 0 and repeat 1 are two draws, and so are the first and second identical request of one trial. What is sampled
    (no temperature 0, no seed) is never shared between cases. Of an embedding and its like there is one draw only.
-4. A call under way for the same (request, draw): whoever comes second waits for it.
-5. The provider. The worst price is reserved from the budget; the account lets the call through; the intent is made
+4. A batch, where the run has a batch lane and the vendor takes such a request: the trial is put off until the answer is
+   in the journal (see `batching`).
+5. A call under way for the same (request, draw): whoever comes second waits for it.
+6. The provider. The worst price is reserved from the budget; the account lets the call through; the intent is made
    durable; the request is sent, again if need be; the reply is made durable; only then does anybody see it.
 
 A call that is under way goes on when the one who waits for it is cancelled and somebody else still waits.
@@ -22,7 +24,9 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from evenhand.core.errors import (
     BadRequest,
@@ -33,33 +37,32 @@ from evenhand.core.errors import (
 )
 from evenhand.core.message import CallRole, Origin, Prompt, Reply, Task
 from evenhand.core.provider import Answer, Host, Provider, Request
-from evenhand.core.run import CUT_OFF, EMPTY, CallEnd, CallStart
+from evenhand.core.run import CallEnd, CallStart
 from evenhand.core.scripted import request_name
 from evenhand.core.secrets import known, shown
-from evenhand.engine.budget import NOTHING, Budget, Reservation
+from evenhand.engine.backing import (
+    Answers,
+    CallAccount,
+    CallBudget,
+    CallCounts,
+    CallLimits,
+    RunJournal,
+)
+from evenhand.engine.budget import NOTHING, Reservation
 from evenhand.engine.call_context import add_asked
+from evenhand.engine.call_ends import ended, worth_keeping
 from evenhand.engine.flight import Flight
-from evenhand.engine.limits import Account, Limits
 from evenhand.engine.pace import Permit
 from evenhand.engine.replaying import Replay, recorded_error
 from evenhand.engine.taking import Taken, Taking, checks_of
 from evenhand.engine.tools import Tools, missed
 from evenhand.engine.trial import LiveTrial
-from evenhand.store.cache import Cache
-from evenhand.store.journal import Journal
+
+if TYPE_CHECKING:
+    from evenhand.engine.batching import BatchLane
 
 _Paid = tuple[Reply, bytes]
 """A reply, and the answer that it was read from."""
-
-
-@dataclass(slots=True)
-class CallCounts:
-    """What the run's calls came to so far, for the progress line."""
-
-    calls: int = 0
-    cached: int = 0
-    in_flight: int = 0
-    wasted: int = 0
 
 
 class CallDesk:
@@ -68,15 +71,16 @@ class CallDesk:
     def __init__(
         self,
         *,
-        journal: Journal,
-        cache: Cache | None,
-        limits: Limits,
-        budget: Budget,
+        journal: RunJournal,
+        cache: Answers | None,
+        limits: CallLimits,
+        budget: CallBudget,
         host: Host,
         replaying: bool,
         delay_s: float = 0.0,
         taking: Taking | None = None,
         replays: Mapping[int, Replay] | None = None,
+        lane: BatchLane | None = None,
     ) -> None:
         self._journal = journal
         self._cache = cache
@@ -87,9 +91,19 @@ class CallDesk:
         self._delay_s = delay_s
         self._taking = taking
         self._replays = replays or {}
+        self._lane = lane
         self.tools = Tools(journal, self._replays)
+        self.tools.repeats = lane is not None
         self._under_way: dict[tuple[str, str], Flight[_Paid]] = {}
         self.counts = CallCounts()
+
+    def turned(self) -> None:
+        """Trials that were put off run again: the journal has what was answered since, and live calls of before."""
+        self._replaying = True
+
+    def put_off(self, trial: LiveTrial) -> None:
+        """Doesn't count the calls of a trial that was put off, as it makes them again."""
+        self.counts.calls -= trial.asked_times()
 
     async def ask(
         self, trial: LiveTrial, provider: Provider, prompt: Prompt, role: CallRole
@@ -112,18 +126,31 @@ class CallDesk:
             return await self._free(trial, provider, request, role)
         nth = trial.nth(request.key)
         add_asked([(request.key, nth)])
+        if role != "subject":
+            return await self._answered(trial, provider, prompt, request, role, nth)
+        with trial.step_log.calling(provider, request, nth) as replies:
+            replies.append(await self._answered(trial, provider, prompt, request, role, nth))
+        return replies[0]
+
+    async def _answered(
+        self,
+        trial: LiveTrial,
+        provider: Provider,
+        prompt: Prompt,
+        request: Request,
+        role: CallRole,
+        nth: int,
+    ) -> Reply:
         if self._replaying:
-            recorded = self._journal.recorded(trial.step.index, request.key, nth)
+            recorded = self._journal.recorded(trial.planned.index, request.key, nth)
             if recorded is not None:
-                paid = recorded.origin == "provider"  # by this trial: its cost is the trial's
-                origin = "journal" if paid else recorded.origin
-                return self._replayed(provider, recorded, origin)
+                return self._recorded(provider, recorded)
         # What is measured rather than said is the same every time: there is but one draw of it.
         draw = f"{trial.repeat}.{nth}" if prompt.task == "generate" else "0.0"
         if not request.deterministic:
             draw += f".{_writable(trial.case.id)}"
         start = CallStart(
-            trial=trial.step.index,
+            trial=trial.planned.index,
             key=request.key,
             nth=nth,
             role=role,
@@ -149,8 +176,25 @@ class CallDesk:
             if found is not None:
                 return self._taken(start, provider, found.body, found.latency_s)
         if self._cache is None:
-            return (await self._pay(start, provider, request))[0]
-        return await self._shared(self._cache, start, provider, request)
+            return await self._alone(trial, start, provider, request)
+        return await self._shared(trial, self._cache, start, provider, request)
+
+    async def _alone(
+        self, trial: LiveTrial, start: CallStart, provider: Provider, request: Request
+    ) -> Reply:
+        if self._lane is not None:
+            await self._lane.admit(trial, start, provider, request, None)
+        return (await self._pay(start, provider, request))[0]
+
+    def _recorded(self, provider: Provider, recorded: CallEnd) -> Reply:
+        """A reply that this run has received before."""
+        paid = recorded.origin == "provider"  # by this trial: its cost is the trial's
+        if not paid or self._lane is None:
+            return self._replayed(provider, recorded, "journal" if paid else recorded.origin)
+        # A trial that was put off has paid for it in an earlier pass, and maybe at another price.
+        reply = self._replayed(provider, recorded, "provider")
+        self.counts.cached -= 1
+        return replace(reply, cost_usd=recorded.cost_usd if recorded.attempts else reply.cost_usd)
 
     def _look_back(self, trial: LiveTrial, provider: Provider, request: Request) -> None:
         """Notes what is expected of an answer, and ends a trial whose result an earlier run knows.
@@ -160,16 +204,21 @@ class CallDesk:
         """
         alone: bool = getattr(provider, "answers_by_request_alone", False)
         if alone:
-            trial.checks = checks_of(trial.step, trial.vars)
+            trial.checks = checks_of(trial.planned, trial.vars)
         if self._taking is None:
             return
         name = request_name(request)
-        result = self._taking(trial.step, name, trial.checks, by_request_alone=alone)
+        result = self._taking(trial.planned, name, trial.checks, by_request_alone=alone)
         if result is not None:
             raise Taken(result)
 
     async def _shared(
-        self, cache: Cache, start: CallStart, provider: Provider, request: Request
+        self,
+        trial: LiveTrial,
+        cache: Answers,
+        start: CallStart,
+        provider: Provider,
+        request: Request,
     ) -> Reply:
         draw = start.draw
         found = cache.get(request.key, draw)
@@ -178,13 +227,15 @@ class CallDesk:
             found = self._journal.answered(request.key, draw)
         if found is not None:
             return self._taken(start, provider, found.body, found.latency_s)
+        if self._lane is not None:
+            await self._lane.admit(trial, start, provider, request, cache)
         name = (request.key, draw)
         flight = self._under_way.get(name)
         if flight is not None and not flight.task.cancelling():
             reply, body = await flight.landed()
             reply = replace(reply, origin="cache", attempts=0)
             self.counts.cached += 1
-            self._journal.note(start, _ended(body, reply, attempts=0, wasted=0))
+            self._journal.note(start, ended(body, reply, attempts=0, wasted=0))
             return reply
         flight = Flight(asyncio.ensure_future(self._pay(start, provider, request, cache)))
         self._under_way[name] = flight
@@ -197,7 +248,7 @@ class CallDesk:
         """An answer that another trial paid for, in this run or before."""
         end = CallEnd(body=body, origin="cache", latency_s=latency_s)
         reply = self._replayed(provider, end, "cache")
-        self._journal.note(start, _ended(body, reply, attempts=0, wasted=0))
+        self._journal.note(start, ended(body, reply, attempts=0, wasted=0))
         return reply
 
     def _landed(self, name: tuple[str, str], task: asyncio.Task[_Paid]) -> None:
@@ -218,7 +269,7 @@ class CallDesk:
             self._journal.note(start, replace(end, origin="replay", attempts=0, wasted=0))
             raise recorded_error(end)
         reply = self._replayed(provider, end, "replay")
-        self._journal.note(start, _ended(end.body, reply, attempts=0, wasted=0))
+        self._journal.note(start, ended(end.body, reply, attempts=0, wasted=0))
         return reply
 
     async def _free(
@@ -238,7 +289,7 @@ class CallDesk:
         start: CallStart,
         provider: Provider,
         request: Request,
-        cache: Cache | None = None,
+        cache: Answers | None = None,
     ) -> _Paid:
         account = self._limits.account(provider.account)
         attempt = _Attempts(await self._reserved(provider, request))
@@ -263,7 +314,7 @@ class CallDesk:
                 await self._pause(error, provider, request, account, attempt)
             reply = attempt.reply
             assert reply is not None  # noqa: S101 (read in the attempt that answered)
-            end = _ended(answer.body, reply, attempts=attempt.made, wasted=attempt.wasted)
+            end = ended(answer.body, reply, attempts=attempt.made, wasted=attempt.wasted)
             await self._journal.end(call_id, end)
         except (ProviderError, BudgetStop) as error:
             if call_id is not None:
@@ -274,7 +325,7 @@ class CallDesk:
                 self._journal.drop(call_id, attempt.made, attempt.wasted)
             raise
         else:
-            if cache is not None and _worth_keeping(reply):
+            if cache is not None and worth_keeping(reply):
                 cache.put(request.key, start.draw, request.identity, answer.body, reply.latency_s)
             return reply, answer.body
         finally:
@@ -292,7 +343,7 @@ class CallDesk:
         error: ProviderError,
         provider: Provider,
         request: Request,
-        account: Account,
+        account: CallAccount,
         attempt: _Attempts,
     ) -> None:
         """Waits before the next attempt.
@@ -318,7 +369,7 @@ class CallDesk:
         self,
         provider: Provider,
         request: Request,
-        account: Account,
+        account: CallAccount,
         permit: Permit,
         attempt: _Attempts,
     ) -> tuple[Answer | None, ProviderError | None]:
@@ -407,34 +458,6 @@ def _writable(name: str) -> str:
     """A name as the tables take it: without secrets; half characters, as a broken emoji leaves them, are escaped."""
     name = known.text(name)
     return name if name.isascii() else name.encode("utf-8", "backslashreplace").decode()
-
-
-def _worth_keeping(reply: Reply) -> bool:
-    """Whether another run may be given this reply: not what was cut off, refused or empty."""
-    said = reply.text or reply.output  # a vector has no text
-    return not reply.refused and reply.finish_reason != "length" and said not in ("", None)
-
-
-def _ended(body: bytes, reply: Reply, *, attempts: int, wasted: int) -> CallEnd:
-    return CallEnd(
-        body=body,
-        origin=reply.origin,
-        latency_s=reply.latency_s,
-        tokens_in=reply.usage.tokens_in,
-        tokens_out=reply.usage.tokens_out,
-        cost_usd=reply.cost_usd,
-        model=reply.model,
-        attempts=attempts,
-        wasted=wasted,
-        message=_oddity(reply),
-    )
-
-
-def _oddity(reply: Reply) -> str:
-    """What the journal says of an answer without text; empty for any other answer, and for what isn't text."""
-    if not isinstance(reply.output, str) or reply.text.strip():
-        return ""
-    return CUT_OFF if reply.finish_reason == "length" else EMPTY
 
 
 def _broken(provider: Provider, error: Exception) -> ProviderError:

@@ -14,7 +14,6 @@ from pathlib import Path
 
 from evenhand.core.errors import UsageError
 from evenhand.core.plan import CassetteUse, Plan
-from evenhand.engine.regrading import Regrade
 from evenhand.engine.replaying import Replay
 from evenhand.store.cassette import CassetteSource, is_cassette, read_cassette
 from evenhand.store.cassette_making import cassette_of, write_cassette
@@ -64,7 +63,12 @@ def recordings_for(
     opened: list[Recordings] = []
     try:
         if given is not None:
-            replay = Regrade.over(given, plan) if regrades else Replay.of(given, plan, asks=asks)
+            if regrades:
+                from evenhand.engine.regrading import Regrade  # noqa: PLC0415 (for regrading only)
+
+                replay = Regrade.over(given, plan)
+            else:
+                replay = Replay.of(given, plan, asks=asks)
             found.replays = dict.fromkeys((one.index for one in plan.variants), replay)
         for use in uses if given is None else ():
             if anew or not use.path.exists():

@@ -37,12 +37,14 @@ from typing import Any, TypeVar, cast
 from evenhand.core.errors import CodeError, EvenhandError, MissedAssert
 from evenhand.core.names import did_you_mean
 from evenhand.core.provider import L, Lasting
+from evenhand.core.record import MutableRecord
 from evenhand.engine.breadcrumbs import Breadcrumbs
 from evenhand.engine.cancelling import cancelled_by_run, undo_own_cancel
 from evenhand.engine.capture import captured, current, user_code
 from evenhand.engine.local_imports import look_first_in
 from evenhand.engine.place import is_users
 from evenhand.engine.process import end_if_forked
+from evenhand.engine.suspending import Suspended
 from evenhand.engine.time_limit import TimeLimit
 from evenhand.engine.trial import present
 
@@ -58,8 +60,7 @@ _here = threading.local()
 """In a thread of ours: `at`, the host that it works for and the job that it is at."""
 
 
-@dataclass(slots=True)
-class _Job:
+class _Job(MutableRecord):
     function: Callable[..., Any]
     args: tuple[object, ...]
     name: str
@@ -200,7 +201,7 @@ class CodeHost:
             by_run = isinstance(error, asyncio.CancelledError) and cancelled_by_run()
             await undo_own_cancel()
             # What a model that the run lent has raised is its own error, not one of the code that asked.
-            if by_run or isinstance(error, EvenhandError):
+            if by_run or isinstance(error, (EvenhandError, Suspended)):
                 raise
             if limit.expired and isinstance(error, asyncio.CancelledError):
                 raise self._too_long(name, limit_s) from None
@@ -223,7 +224,7 @@ class CodeHost:
             return -1
         slot, trial, sink = self._free_slots.pop(), present.get(), current.get()
         text = f"{name}  {sink.label if sink else ''}"
-        self.crumbs.write(slot, text, -1 if trial is None else trial.step.index, waits=True)
+        self.crumbs.write(slot, text, -1 if trial is None else trial.planned.index, waits=True)
         return slot
 
     def _leave_behind(self, name: str, limit_s: float) -> None:
@@ -290,7 +291,7 @@ class CodeHost:
                 sink = job.context.get(current)
                 trial = job.context.get(present)
                 text = f"{job.name}  {sink.label if sink else ''}"
-                self.crumbs.write(worker.slot, text, -1 if trial is None else trial.step.index)
+                self.crumbs.write(worker.slot, text, -1 if trial is None else trial.planned.index)
             try:
                 result, error = job.context.run(_run, job), None
             except BaseException as failure:  # noqa: BLE001 (user code may raise anything, SystemExit too)
@@ -400,7 +401,7 @@ def _resolve(job: _Job, result: object, error: BaseException | None) -> None:
         return
     if error is None:
         job.future.set_result(result)
-    elif isinstance(error, CodeError):
+    elif isinstance(error, (CodeError, Suspended)):
         job.future.set_exception(error)
     else:
         job.future.set_exception(_code_error(job.name, error))

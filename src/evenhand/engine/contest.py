@@ -14,14 +14,18 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+
+import msgspec
+from msgspec.structs import replace
 
 from evenhand.core.contest import Contest, Referee, Unsettled
 from evenhand.core.errors import CodeError, ScoreError
 from evenhand.core.expect import Expectation
-from evenhand.core.plan import Step
+from evenhand.core.plan import PlannedTrial
+from evenhand.core.record import MutableRecord, Record
 from evenhand.core.run import TrialResult
 from evenhand.core.score import Outcome, Score, Verdict
+from evenhand.engine.backing import RunJournal
 from evenhand.engine.capture import current
 from evenhand.engine.outcome import (
     ANYTHING,
@@ -31,15 +35,13 @@ from evenhand.engine.outcome import (
     raise_if_final,
 )
 from evenhand.engine.trial import LiveTrial
-from evenhand.store.journal import Journal
 
 
-@dataclass(slots=True)
-class _Open:
+class _Open(MutableRecord):
     """A contest whose trials are not all done yet."""
 
     missing: int
-    live: dict[int, tuple[LiveTrial, TrialResult]] = field(
+    live: dict[int, tuple[LiveTrial, TrialResult]] = msgspec.field(
         default_factory=dict[int, tuple[LiveTrial, TrialResult]]
     )
 
@@ -47,24 +49,25 @@ class _Open:
 class Contests:
     """The contests of one run that are under way."""
 
-    def __init__(self, journal: Journal) -> None:
+    def __init__(self, journal: RunJournal) -> None:
         self._journal = journal
         self._open: dict[int, _Open] = {}
 
-    def open(self, contest: Contest, steps: Sequence[Step]) -> None:
+    def open(self, contest: Contest, planned_trials: Sequence[PlannedTrial]) -> None:
         """Waits for these of its trials; the others have been settled before."""
-        self._open[contest.first] = _Open(len(steps))
+        self._open[contest.first] = _Open(len(planned_trials))
 
     async def entered(self, trial: LiveTrial, result: TrialResult) -> Sequence[TrialResult]:
-        """What is to be stored now, in this order: nothing, while others of the contest are not done.
+        """What is to be stored now, in this order: nothing, while others of its contest are not done.
 
         Raises:
             ProviderError: A fatal one: the run has to stop.
             BudgetStop: The budget is spent: the run has to stop.
             StoreError: Nothing can be written or read any more: the run has to stop.
         """
-        contest = trial.step.contest
-        assert contest is not None  # noqa: S101 (the runner enters no others)
+        contest = trial.planned.contest
+        if contest is None:
+            return (result,)
         waiting = self._open[contest.first]
         waiting.live[result.index] = (trial, result)
         if len(waiting.live) < waiting.missing:
@@ -100,7 +103,7 @@ class Contests:
         for i, contestant in enumerate(contestants):
             outcomes = [variant[i] for variant in variants]
             results[contestant.index] = _settled(contestant, contest, outcomes)
-        results[carrier.step.index] = carrier.summed(results[carrier.step.index])
+        results[carrier.planned.index] = carrier.summed(results[carrier.planned.index])
         changed = [results[i] for i in earlier if i in results and results[i] != earlier[i]]
         for result in changed:
             self._journal.again(result.index)
@@ -184,8 +187,7 @@ def _alone(referee: Referee, contest: Contest) -> ScoreError:
     return ScoreError(f"{referee} has nothing to compare: the other variants have no output")
 
 
-@dataclass(frozen=True, slots=True)
-class _RefereeName:
+class _RefereeName(Record, frozen=True):
     """Stands for a referee in an outcome."""
 
     name: str

@@ -8,44 +8,51 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import gc
 import threading
 import time
-from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from dataclasses import replace
 from functools import wraps
 from pathlib import Path
-from typing import Any, ParamSpec, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
+
+from msgspec import field
 
 from evenhand import __version__
-from evenhand.core.errors import CodeError, UsageError
+from evenhand.core.errors import CodeError, ConfigError, UsageError
 from evenhand.core.message import Prompt
 from evenhand.core.plan import CassetteUse, Plan, look_at_size
 from evenhand.core.ranges import BUDGET_USD, CONCURRENCY, RETRIES, SECONDS, SHARE
+from evenhand.core.record import Record
 from evenhand.core.requirement import PASSED, Bound, Requirement
 from evenhand.core.run import CallRecord, RunMeta
+from evenhand.core.shard import Shard, Sharded
+from evenhand.engine.backing import Backing, Crew, Elsewhere, Terms
 from evenhand.engine.breadcrumbs import Word, last_words, to_set_aside
 from evenhand.engine.budget import UNPRICED, Budget, unpriced
 from evenhand.engine.calls import CallDesk
 from evenhand.engine.cassettes import Cassettes, look_at_places, record_cassettes, recordings_for
 from evenhand.engine.code import CodeHost
 from evenhand.engine.deciding import Decider
+from evenhand.engine.ending import Ending
 from evenhand.engine.limits import Limits
+from evenhand.engine.part import Part, look_at_part
 from evenhand.engine.plan_order import Tell
-from evenhand.engine.process import run_in_process
 from evenhand.engine.replaying import Replay, record_of
 from evenhand.engine.retry import RetryPolicy
-from evenhand.engine.runner import Ending, Note, Runner, ShowProgress
-from evenhand.engine.strays import strays_told
+from evenhand.engine.runner import Note, Runner, ShowProgress
+from evenhand.engine.surroundings import run_surrounded
 from evenhand.engine.taking import Taking
-from evenhand.engine.tasks import own_tasks, run_to_end
-from evenhand.engine.watchdog import watching
+from evenhand.engine.tasks import run_to_end
 from evenhand.store.cache import Cache
 from evenhand.store.catalogue import cache_folder, home_for, new_id, run_folder
 from evenhand.store.journal import Journal
 from evenhand.store.locks import lock_of
 from evenhand.store.recordings import Recordings
 from evenhand.store.runfile import RunFile
+
+if TYPE_CHECKING:
+    from evenhand.engine.batching import BatchPolicy
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -56,8 +63,7 @@ CEILING = 32
 START = 10
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(Record, frozen=True):
     """How to run a plan. What is None is as the plan says.
 
     Attributes:
@@ -79,6 +85,9 @@ class Settings:
         cassette: Answers all calls where the file is there, and is recorded otherwise; None for those of the plan.
         record_anew: Cassettes are recorded again.
         regrades: `replay` has outputs, and judges are asked about them.
+        batch: What vendors take in batches goes there; None to ask everything live.
+        shard: Only this part of the plan is run; None for all of it.
+        elsewhere: Other processes that settle the trials; None to settle them here.
     """
 
     home: Path | None = None
@@ -99,6 +108,9 @@ class Settings:
     cassette: Path | None = None
     record_anew: bool = False
     regrades: bool = False
+    batch: BatchPolicy | None = None
+    shard: Shard | None = None
+    elsewhere: Elsewhere | None = None
 
     @property
     def sends(self) -> bool:
@@ -106,8 +118,7 @@ class Settings:
         return self.replay is None or self.replay_asks or self.regrades
 
 
-@dataclass(frozen=True, slots=True)
-class Finished:
+class Finished(Record, frozen=True):
     """What became of a run.
 
     Attributes:
@@ -177,11 +188,17 @@ async def settle(
     _look_at_numbers(settings)
     look_at_size(plan)
     _look_at_prices(plan, settings)
+    if settings.batch is not None:
+        look_at_set_up(plan)
     note = note or (lambda _: None)
     uses = plan.options.cassettes
     if settings.cassette is not None:
         uses = (CassetteUse(settings.cassette, frozenset(one.index for one in plan.variants)),)
     look_at_places(uses)
+    part = Part(plan, settings.shard) if settings.shard is not None else None
+    if part is not None:
+        look_at_part(plan, part)
+        uses = tuple(replace(use, whole=False) for use in uses)
     with recordings_for(
         plan,
         settings.replay,
@@ -190,7 +207,15 @@ async def settle(
         anew=settings.record_anew,
         regrades=settings.regrades,
     ) as found:
-        finished = await _kept(plan, settings, found, resume, progress, note, resumed, tell)
+        elsewhere = settings.elsewhere
+        async with contextlib.AsyncExitStack() as opened:
+            crew = None
+            if elsewhere is not None:
+                terms = _terms(plan, settings)
+                crew = await opened.enter_async_context(elsewhere.started(plan, terms))
+            finished = await _kept(
+                plan, settings, found, part, crew, resume, progress, note, resumed, tell
+            )
     if found.missing and finished.ending.status == "finished":
         record_cassettes(finished.path, found.missing, note)
     return finished
@@ -200,6 +225,8 @@ async def _kept(
     plan: Plan,
     settings: Settings,
     found: Cassettes,
+    part: Part | None,
+    crew: Crew | None,
     resume: Path | None,
     progress: ShowProgress | None,
     note: Note,
@@ -211,7 +238,7 @@ async def _kept(
     words: list[Word] = []
     aside: Mapping[int, CodeError] = {}
     if resume is None:
-        journal = Journal.create(run_folder(home), _meta(plan, settings, found.replays))
+        journal = Journal.create(run_folder(home), _meta(plan, settings, found.replays, part))
     else:
         with RunFile.open(resume) as earlier:
             if earlier.meta.fingerprint != plan.fingerprint:
@@ -224,7 +251,7 @@ async def _kept(
     ending = Ending("stopped", "it ended with an error of Evenhand's own")
     try:
         ending = await _settle(
-            plan, settings, found.replays, journal, home, progress, note, tell, aside
+            plan, settings, found.replays, part, crew, journal, home, progress, note, tell, aside
         )
     except (asyncio.CancelledError, KeyboardInterrupt):
         ending = Ending("interrupted", "interrupted by whoever waited for it")
@@ -232,8 +259,8 @@ async def _kept(
     finally:
         decided = settings.decider.record() if settings.decider is not None else {}
         await journal.finish(ending.status, ending.message, decided)
-    # What an earlier run was answered is no evidence of anything new.
-    whole = ending.status == "finished" and not found.replays
+    # What an earlier run was answered is no evidence of anything new, and a part is none of the whole.
+    whole = ending.status == "finished" and not found.replays and part is None
     if plan.options.closing is not None and whole:
         await asyncio.to_thread(plan.options.closing, journal.path)
     return Finished(journal.path, ending, tuple(journal.in_doubt()), _told(words))
@@ -248,6 +275,8 @@ async def _settle(
     plan: Plan,
     settings: Settings,
     replays: Mapping[int, Replay],
+    part: Part | None,
+    crew: Crew | None,
     journal: Journal,
     home: Path,
     progress: ShowProgress | None,
@@ -257,18 +286,22 @@ async def _settle(
 ) -> Ending:
     options = plan.options
     wanted = settings.concurrency or options.concurrency
-    concurrency = 1 if options.delay_s else wanted or CEILING
+    concurrency = _concurrency(plan, settings)
     retries = options.retries if settings.retries is None else settings.retries
     policy = None if retries is None else RetryPolicy(attempts=retries + 1)
     limits = Limits(concurrency, wanted or START, policy)
-    wanted_cache = options.cache if settings.cache is None else settings.cache
-    cached = wanted_cache and settings.sends and not settings.record_anew
+    cached = _is_cached(plan, settings)
     cache = Cache.open(cache_folder(settings.cached_in or home), note) if cached else None
     budget = Budget(_most(plan, settings), journal.spent_usd, note)
     for bill in journal.bills:
         budget.remember(*bill)
     time_limit_s = settings.time_limit_s or options.time_limit_s
     host = CodeHost(time_limit_s, _crumbs(journal.path))
+    lane = None
+    if settings.batch is not None:
+        from evenhand.engine.batching import BatchLane  # noqa: PLC0415 (for runs in batches only)
+
+        lane = BatchLane(journal, budget, settings.batch, plan.providers, note)
     desk = CallDesk(
         journal=journal,
         cache=cache,
@@ -279,6 +312,7 @@ async def _settle(
         delay_s=options.delay_s,
         taking=settings.taking,
         replays=replays,
+        lane=lane,
     )
     runner = Runner(
         plan,
@@ -293,24 +327,46 @@ async def _settle(
         tell=tell,
         aside=aside,
         decider=settings.decider,
+        lane=lane,
+        part=part,
+        elsewhere=crew,
     )
+    if crew is not None:
+        crew.use(Backing(journal, cache, limits, budget, desk.counts, note))
     cache_file = cache_folder(settings.cached_in or home) / "answers.db"
     own = (journal.path, lock_of(journal.path), _crumbs(journal.path), cache_file)
     try:
-        with (
-            run_in_process(host.crumbs, own),
-            host.open(),
-            own_tasks(),
-            strays_told(),
-            watching(note),
-            _few_collections(),
-        ):
-            return await runner.run()
+        return await run_surrounded(runner, plan, host, own, note)
     finally:
+        if crew is not None:
+            await crew.over()  # as long as there is a journal
         if cache is not None:
             cache.close()
-        closing = (provider.close() for provider in plan.providers)
-        await asyncio.gather(*closing, return_exceptions=True)
+
+
+def _concurrency(plan: Plan, settings: Settings) -> int:
+    """Trials in flight, all workers together."""
+    if plan.options.delay_s:
+        return 1
+    elsewhere = settings.elsewhere
+    most = CEILING if elsewhere is None else elsewhere.workers * (elsewhere.seats or CEILING)
+    return settings.concurrency or plan.options.concurrency or most
+
+
+def _is_cached(plan: Plan, settings: Settings) -> bool:
+    wanted = plan.options.cache if settings.cache is None else settings.cache
+    return wanted and settings.sends and not settings.record_anew
+
+
+def _terms(plan: Plan, settings: Settings) -> Terms:
+    retries = plan.options.retries if settings.retries is None else settings.retries
+    return Terms(
+        concurrency=_concurrency(plan, settings),
+        limited=_most(plan, settings) is not None,
+        cached=_is_cached(plan, settings),
+        attempts=None if retries is None else retries + 1,
+        time_limit_s=settings.time_limit_s,
+    )
 
 
 def waiting(work: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, T]:
@@ -367,19 +423,6 @@ def waited_for(work: Coroutine[Any, Any, T]) -> T:
     return results[0]
 
 
-@contextlib.contextmanager
-def _few_collections() -> Iterator[None]:
-    """Inside, the cycle collector looks seldom: what is here already stays, and trials make few cycles."""
-    before = gc.get_threshold()
-    gc.freeze()
-    gc.set_threshold(100_000, 50, 100)
-    try:
-        yield
-    finally:
-        gc.set_threshold(*before)
-        gc.unfreeze()
-
-
 def _look_at_numbers(settings: Settings) -> None:
     """Refuses what is in no range, before there is a run: with NaN for a budget, nothing would ever be too much."""
     CONCURRENCY.check("concurrency", settings.concurrency)
@@ -399,6 +442,18 @@ def _look_at_prices(plan: Plan, settings: Settings) -> None:
             raise UsageError(unpriced(limit, provider.id), hint=UNPRICED)
 
 
+def look_at_set_up(plan: Plan) -> None:
+    """Refuses batches where a trial may be set up only once: it runs in each wave, and is set up each time.
+
+    Raises:
+        ConfigError: A file says so.
+    """
+    hint = "With batches, a trial is set up anew in each wave. Leave out --batch to ask live."
+    problems = [replace(one, hint=hint) for one in plan.options.set_up_once]
+    if problems:
+        raise ConfigError(problems)
+
+
 def _most(plan: Plan, settings: Settings) -> float | None:
     """What may be spent; None for no limit."""
     if settings.free or not settings.sends:
@@ -414,19 +469,29 @@ def _crumbs(run_file: Path) -> Path:
     return run_file.parent.parent / "locks" / f"{run_file.stem}.running"
 
 
-def _meta(plan: Plan, settings: Settings, replays: Mapping[int, Replay] | None = None) -> RunMeta:
+def _meta(
+    plan: Plan,
+    settings: Settings,
+    replays: Mapping[int, Replay] | None = None,
+    part: Part | None = None,
+) -> RunMeta:
+    sharded = None if part is None else Sharded(part.shard, plan.size, plan.case_count)
     return RunMeta(
         id=new_id(),
         title=plan.title,
         source=plan.source,
         fingerprint=plan.fingerprint,
-        planned=plan.size,
-        case_count=plan.case_count,
+        planned=plan.size if part is None else part.size,
+        case_count=plan.case_count if part is None else part.cases,
         repeats=plan.repeats,
         variants=tuple(plan.variants),
         created_at=time.time(),
         config=plan.config,
-        settings={**settings.record, **record_of(replays or {})},
+        settings={
+            **settings.record,
+            **record_of(replays or {}),
+            **({} if sharded is None else {"shard": sharded.record()}),
+        },
         pass_rate=plan.options.pass_rate,
         requirements=requirements(plan, settings),
         version=__version__,

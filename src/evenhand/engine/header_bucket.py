@@ -8,14 +8,13 @@ tell them apart: in a bucket that refills, twice as much used takes twice as lon
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from evenhand.core.record import MutableRecord
 
 STEADY = 0.2
 """How far the seconds that a unit takes to come back may differ between two headers of a bucket that refills."""
 
 
-@dataclass(slots=True)
-class HeaderBucket:
+class HeaderBucket(MutableRecord):
     """Requests or tokens that a vendor hands out.
 
     Attributes:

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import cast
 
 from evenhand.core.encoding import decode
+from evenhand.core.record import Record
 
 CONTEXT = 16
 SHOWN = 48
@@ -40,8 +40,7 @@ def common_start(one: bytes, other: bytes) -> int:
     return low
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
+class Difference(Record, frozen=True):
     """Where two requests differ.
 
     Attributes:

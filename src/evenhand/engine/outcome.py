@@ -6,7 +6,8 @@ import asyncio
 import math
 import numbers
 from collections.abc import Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from evenhand.core.errors import (
     BudgetStop,

@@ -24,6 +24,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from evenhand.core.record import MutableRecord
 from evenhand.engine.closing import Closing
 from evenhand.engine.flow import Flow
 from evenhand.engine.refusals import Refusals
@@ -82,8 +83,7 @@ class Permit:
     extra: bool
 
 
-@dataclass(slots=True)
-class _Rates:
+class _Rates(MutableRecord):
     """What a rate has come to since it was tried.
 
     Attributes:

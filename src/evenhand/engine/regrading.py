@@ -74,11 +74,12 @@ class Regrade(Replay):
 
     def stored(self, trial: LiveTrial, provider: Provider, start: CallStart) -> Reply | None:
         place = self.place(trial)
-        if place is None or isinstance(provider, AppCall) or start.role == "judge":
+        if place is None or isinstance(provider, AppCall) or start.role in ("judge", "simulator"):
             return None
         result = self.recordings.trial(place)
         if result is None or result.output is None or self.recordings.of_trial(place):
             return None
+        trial.step_log.stand_in(self.recordings.steps(place))
         output: Any = result.output
         text = output if isinstance(output, str) else encode(output, ordered=False).decode()
         metadata = result.answer.metadata
@@ -103,7 +104,7 @@ class Regrade(Replay):
     def tool(
         self, trial: LiveTrial, name: str, arguments: bytes, key: str, nth: int
     ) -> ToolRecord | None:
-        number = self._number(trial.step.index, f"tool {name}")
+        number = self._number(trial.planned.index, f"tool {name}")
         found = super().tool(trial, name, arguments, key, nth)
         if found is not None:
             return found

@@ -33,6 +33,11 @@ from evenhand.store.recordings import RecordedFrom, Recordings, variant_ids
 if TYPE_CHECKING:
     from evenhand.engine.trial import LiveTrial
 
+_WHOM: Mapping[CallRole, str] = {
+    "judge": "judge ",
+    "setup": "set-up ",
+    "simulator": "simulated user ",
+}
 CANDIDATES = 40
 """Requests of other trials that a miss is compared with: those of about its size."""
 
@@ -73,8 +78,10 @@ class Replay:
         names = {one.index: name for one, name in zip(variants, variant_ids(variants), strict=True)}
 
         def owned() -> Iterable[int]:
-            for step in plan.steps():
-                place = recordings.place(step.case.id, names[step.variant.index], step.repeat)
+            for planned in plan.trials():
+                place = recordings.place(
+                    planned.case.id, names[planned.variant.index], planned.repeat
+                )
                 if place is not None:
                     yield place
 
@@ -130,7 +137,7 @@ class Replay:
     ) -> NotRecorded:
         """What to say of a request that nothing was recorded for."""
         source = self.recordings.header.name
-        whom = {"judge": "judge ", "setup": "set-up "}.get(role, "") + provider
+        whom = _WHOM.get(role, "") + provider
         times = len(self.recordings.asked(request_name(request)))
         if times:
             answers = "1 answer" if times == 1 else f"{times:,} answers"

@@ -9,13 +9,12 @@ callers spread out.
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass
 
 from evenhand.core.errors import ProviderError, RateLimited
+from evenhand.core.record import Record
 
 
-@dataclass(frozen=True, slots=True)
-class RetryPolicy:
+class RetryPolicy(Record, frozen=True):
     """How often and how long.
 
     Attributes:

@@ -1,10 +1,13 @@
 """Walks a plan and settles its trials, a number of them at a time.
 
-How this works: `concurrency` workers take steps from the plan in its order, each settling one trial at a time, so what
+How this works: `concurrency` workers take trials from the plan in its order, each settling one trial at a time, so what
 is started is finished before anything new begins, and no more than that many trials are ever in memory. Results are
-stored under their place in the plan, so their order is the plan's, whatever finishes first. Steps that come after
-others wait for these (see `order`), and read what they kept; steps that say `alone` are settled before all others, one
+stored under their place in the plan, so their order is the plan's, whatever finishes first. Trials that come after
+others wait for these (see `order`), and read what they kept; trials that say `alone` are settled before all others, one
 by one. Trials that are compared with each other are stored together (see `contest`).
+
+In the batch lane, trials that need an answer which is not there yet are put off. The plan is walked again, for them
+alone, once their batches have come back.
 
 A run ends early in four ways. *Draining*: no new trial is taken, those under way finish (first SIGINT or SIGTERM).
 *Stopping*: those under way are cancelled; replies already paid for are in the journal (second SIGINT, or the drain's
@@ -20,29 +23,36 @@ import functools
 import signal
 import threading
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
+
+from msgspec.structs import replace
 
 from evenhand.core.errors import BudgetStop, CodeError, EvenhandError, ProviderError, StoreError
-from evenhand.core.plan import Plan, Step
+from evenhand.core.plan import Plan, PlannedTrial
 from evenhand.core.provider import Host
-from evenhand.core.run import ProgressSnapshot, RunStatus, TrialResult
+from evenhand.core.run import ProgressSnapshot, TrialResult
 from evenhand.engine.agenda import Agenda
-from evenhand.engine.budget import Budget
+from evenhand.engine.backing import CallBudget, CallLimits, RunJournal, SettleElsewhere, TrialSource
 from evenhand.engine.call_context import Home
 from evenhand.engine.calls import CallDesk
 from evenhand.engine.capture import Sink, current
 from evenhand.engine.contest import Contests
 from evenhand.engine.deciding import Decider
-from evenhand.engine.limits import Limits
+from evenhand.engine.ending import Ending
+from evenhand.engine.kept_values import KeptValues
+from evenhand.engine.part import Part
 from evenhand.engine.plan_order import InOrder, Tell
+from evenhand.engine.settled_again import settled_again
 from evenhand.engine.strays import tell_of_the_unawaited, threads_over
+from evenhand.engine.suspending import Suspended
 from evenhand.engine.tasks import OwnTask, leave_behind
 from evenhand.engine.time_limit import GRACE_S
 from evenhand.engine.trial import LiveTrial, present
-from evenhand.store.journal import Journal
+from evenhand.store.earlier import Settled
+
+if TYPE_CHECKING:
+    from evenhand.engine.batching import BatchLane
 
 DRAIN_S = 60.0
 TERM_DRAIN_S = 20.0
@@ -50,34 +60,26 @@ TURN_S = 0.02
 UNHEARD_S = 0.3
 after_the_run: list[str] = []
 """What came to light about trials when their run had ended, and its file was closed: whoever ended it has to tell."""
-KEPT = 5_000
-"""Of so many trials, what they kept stays at hand; of others it is read from the run's file. Twice as many as may wait
-there to be written."""
-
 ShowProgress = Callable[[ProgressSnapshot], None]
 Note = Callable[[str], None]
 
 
-@dataclass(slots=True)
-class Ending:
-    """How a run ended, and why, where it did not settle all its trials."""
-
-    status: RunStatus = "finished"
-    message: str = ""
-    signal: int = 0
-
-
 class Runner:
-    """Settles the trials of one plan."""
+    """Settles the trials of one plan.
+
+    Args:
+        source: Hands out the trials; None for all of the plan that are not settled, in its order.
+        elsewhere: Has trials settled by other processes; None to settle them here.
+    """
 
     def __init__(
         self,
         plan: Plan,
         *,
-        journal: Journal,
+        journal: RunJournal,
         desk: CallDesk,
-        limits: Limits,
-        budget: Budget,
+        limits: CallLimits,
+        budget: CallBudget,
         host: Host,
         concurrency: int,
         progress: ShowProgress | None = None,
@@ -85,9 +87,26 @@ class Runner:
         tell: Tell | None = None,
         aside: Mapping[int, CodeError] | None = None,
         decider: Decider | None = None,
+        lane: BatchLane | None = None,
+        part: Part | None = None,
+        source: TrialSource | None = None,
+        elsewhere: SettleElsewhere | None = None,
     ) -> None:
         self._plan = plan
         self._decider = decider
+        self._lane = lane
+        self._over = asyncio.Event()
+        self._waves = None
+        if lane is not None:
+            from evenhand.engine.batch_waves import Waves  # noqa: PLC0415 (for runs in batches only)
+
+            self._waves = Waves(lane, self._over, self._show_waiting)
+        self._waits_for = ""
+        self._done = Settled(plan.size)
+        self._put_off: set[int] = set()
+        self._part = part
+        self._source = source
+        self._elsewhere = elsewhere
         self._journal = journal
         self._desk = desk
         self._limits = limits
@@ -104,13 +123,13 @@ class Runner:
         self._seats: dict[asyncio.Task[None], asyncio.Future[None]] = {}
         self._stopping = False
         self._late: list[tuple[LiveTrial, CodeError]] = []
-        self._agenda: Agenda | None = None
+        self._agenda: TrialSource | None = None
         self._home: Home | None = None
         self._deadline: asyncio.TimerHandle | None = None
         self._counts = {"pass": 0, "fail": 0, "error": 0, "not_applicable": 0}
         self._under_way = 0
         self._planned = plan.size
-        self._kept: OrderedDict[int, Any] = OrderedDict()
+        self._kept = KeptValues(journal)
         self._again: set[int] = set()
         self._done_again = self._asked_anew = 0
         self._unheard_since: float | None = None
@@ -124,7 +143,7 @@ class Runner:
         Raises:
             EvenhandError: The plan itself could not be walked to its end (a tests file that changed, say).
         """
-        self._planned = self._plan.size - len(self._journal.settled())
+        self._planned = (self._part or self._plan).size - len(self._journal.settled())
         ticker = asyncio.create_task(self._tick()) if self._progress else None
         options = self._plan.options
         self._trial_limit_s, self._run_limit_s = options.trial_limit_s, options.run_limit_s
@@ -133,11 +152,13 @@ class Runner:
         self._home = Home(asyncio.get_running_loop())
         try:
             with self._signals():
-                if options.some_alone:
-                    await self._walk(self._steps(alone=True), 1)
-                    await self._walk(self._steps(alone=False), count)
-                else:
-                    await self._walk(self._steps(), count)
+                if self._waves is not None:
+                    await self._waves.take_up_again()
+                await self._pass(count)
+                while self._waits and await self._wave():
+                    await self._pass(count)
+                if self._waves is not None:
+                    await self._waves.look_for_late()
                 tell_of_the_unawaited()
                 await threads_over(GRACE_S, known)
                 await self._correct()
@@ -157,56 +178,99 @@ class Runner:
                 Ending() if whole else replace(self._ending, message=self._decider.decided)
             )
         if self._done_again:
-            self._note(_done_again(self._done_again, self._asked_anew))
+            self._note(settled_again(self._done_again, self._asked_anew))
         return self._ending
 
-    def _steps(self, *, alone: bool | None = None) -> Iterator[Step]:
+    async def _pass(self, count: int) -> None:
+        """Walks the plan once."""
+        self._put_off.clear()
+        self._contests = Contests(self._journal)
+        if self._source is not None:
+            await self._walk(self._source, count)
+        elif self._plan.options.some_alone:
+            await self._walk(Agenda(self._to_settle(alone=True)), 1)
+            await self._walk(Agenda(self._to_settle(alone=False)), count)
+        else:
+            await self._walk(Agenda(self._to_settle()), count)
+
+    @property
+    def _waits(self) -> bool:
+        """Whether there are answers to wait for."""
+        out = self._lane is not None and self._lane.open
+        return bool(self._put_off or out) and not self._draining
+
+    async def _wave(self) -> bool:
+        """Waits for what the trials that were put off need. Whether they can run again."""
+        if self._waves is None:
+            return False
+        began = time.monotonic()
+        try:
+            end = await self._waves.wave()
+            await self._journal.turn()
+        except EvenhandError as error:
+            self._halt(error)
+            return False
+        finally:
+            self._started_at += time.monotonic() - began  # a run's time limit is for its trials
+            self._waits_for = ""
+        self._desk.turned()
+        if end == "detached" and self._ending.status == "finished":
+            self._ending = Ending("waiting", self._waves.out())
+        return end == "again"
+
+    def _show_waiting(self, what: str) -> None:
+        self._waits_for = what
+
+    def _to_settle(self, *, alone: bool | None = None) -> Iterator[PlannedTrial]:
         """What is to be settled, in the plan's order: all that has no verdict, and what came after such.
 
         Args:
-            alone: Only the steps that say so, or that do not.
+            alone: Only the trials that say so, or that do not.
         """
         settled = self._journal.settled()
         again = self._again
-        compared: list[Step] = []
+        compared: list[PlannedTrial] = []
         seen = 0
-        steps, decider = self._plan.steps(), self._decider
-        for step in decider.arranged(steps) if decider is not None else steps:
-            contest = step.contest
-            is_open = step.index not in settled
-            if decider is not None and not is_open and alone is not False:
-                self._take_in(self._journal.result(step.index))
-            if step.after:
-                if not is_open and self._rests_on_others(step):
+        planned_trials, decider, part = self._plan.trials(), self._decider, self._part
+        for planned in decider.arranged(planned_trials) if decider is not None else planned_trials:
+            if part is not None and planned.index not in part:
+                continue
+            contest = planned.contest
+            done = planned.index in self._done
+            is_open = not done and planned.index not in settled
+            if decider is not None and not is_open and not done and alone is not False:
+                self._take_in(self._journal.result(planned.index))
+            if planned.after:
+                if not is_open and not done and self._rests_on_others(planned):
                     is_open = True
-                    if step.index not in again:
-                        again.add(step.index)
+                    if planned.index not in again:
+                        again.add(planned.index)
                         self._planned += 1
-                        self._journal.again(step.index)
+                        self._journal.again(planned.index)
                 if is_open:
-                    self._journal.follow(step.index, step.after)
+                    self._journal.follow(planned.index, planned.after)
             if contest is None:
-                if is_open and (alone is None or step.alone is alone):
-                    yield step
+                if is_open and (alone is None or planned.alone is alone):
+                    yield planned
                 continue
             seen += 1
-            if is_open and (alone is None or step.alone is alone):
-                compared.append(step)
+            if is_open and (alone is None or planned.alone is alone):
+                compared.append(planned)
             if seen == contest.size:
                 if compared:
                     self._contests.open(contest, compared)
                     yield from compared
                 compared, seen = [], 0
 
-    def _rests_on_others(self, step: Step) -> bool:
+    def _rests_on_others(self, planned: PlannedTrial) -> bool:
         """Whether one of those that it comes after has, or will have, another result than when it was settled."""
         settled = self._journal.settled()
-        return any(i in self._again or i not in settled for i in step.after) or self._journal.stale(
-            step.index, step.after
-        )
+        return any(
+            i in self._again or i not in settled for i in planned.after
+        ) or self._journal.stale(planned.index, planned.after)
 
-    async def _walk(self, steps: Iterator[Step], count: int) -> None:
-        agenda = self._agenda = Agenda(steps)
+    async def _walk(self, agenda: TrialSource, count: int) -> None:
+        self._agenda = agenda
         if self._draining:
             agenda.end()
         loop = asyncio.get_running_loop()
@@ -239,16 +303,16 @@ class Runner:
         else:
             seat.set_result(None)
 
-    async def _work(self, agenda: Agenda) -> None:
+    async def _work(self, agenda: TrialSource) -> None:
         worker = cast("asyncio.Task[None]", asyncio.current_task())
         while not self._draining:
-            step = await agenda.next()
-            if step is None or self._draining:
+            planned = await agenda.next()
+            if planned is None or self._draining:
                 return
             self._under_way += 1
             if self._order is not None:
-                self._order.begin(step.index)
-            await self._one(step, agenda, worker)
+                self._order.begin(planned.index)
+            await self._one(planned, agenda, worker)
             if worker not in self._seats:  # it was stuck, and another took its seat
                 return
             if time.monotonic() - self._turned_at > TURN_S:
@@ -256,31 +320,34 @@ class Runner:
                 await asyncio.sleep(0)
                 self._turned_at = time.monotonic()
 
-    async def _one(self, step: Step, agenda: Agenda, worker: asyncio.Task[None]) -> None:
-        """Settles a step and stores what it came to."""
+    async def _one(
+        self, planned: PlannedTrial, agenda: TrialSource, worker: asyncio.Task[None]
+    ) -> None:
+        """Settles a trial and stores what it came to."""
         try:
-            settled = await self._settle(step, agenda, worker)
+            settled = await self._settle(planned, agenda, worker)
             if worker in self._seats:
-                await self._store(step, settled)
+                await self._store(planned, settled)
         except StoreError as error:
-            self._halt("stopped", error)
+            self._halt(error)
         finally:
             if worker in self._seats:
                 self._under_way -= 1
-                agenda.done(step)
+                agenda.done(planned)
 
-    async def _store(self, step: Step, settled: Sequence[TrialResult]) -> None:
+    async def _store(self, planned: PlannedTrial, settled: Sequence[TrialResult]) -> None:
         for result in settled:
             kept = await self._journal.settle(result)
             self._counts[kept.outcome] += 1
+            self._done.add(kept.index)
             if kept.index in self._again:
                 self._done_again += 1
                 self._asked_anew += kept.calls - kept.cached
             self._take_in(kept)
             if self._order is not None:
                 self._order.end(kept.index, kept)
-        if not settled and step.contest is None and self._order is not None:
-            self._order.end(step.index, None)
+        if not settled and planned.contest is None and self._order is not None:
+            self._order.end(planned.index, None)
 
     def _take_in(self, result: TrialResult | None) -> None:
         if self._decider is None or result is None:
@@ -290,26 +357,21 @@ class Runner:
             self._ending = Ending("decided", self._decider.decided)
             self._begin_nothing_more()
 
-    async def _instead(self, trial: LiveTrial, agenda: Agenda, error: CodeError) -> None:
+    async def _instead(self, trial: LiveTrial, agenda: TrialSource, error: CodeError) -> None:
         """Takes over from a worker that is stuck: stores the trial as an error, and goes on."""
-        step, result = trial.step, trial.given_up(error)
+        planned, result = trial.planned, trial.given_up(error)
         try:
-            settled = (
-                (result,) if step.contest is None else await self._contests.entered(trial, result)
-            )
-            await self._store(step, settled)
-        except BudgetStop as stop:
-            self._halt("out_of_budget", stop)
-        except (ProviderError, StoreError) as stop:
-            self._halt("stopped", stop)
+            await self._store(planned, await self._contests.entered(trial, result))
+        except (BudgetStop, ProviderError, StoreError) as stop:
+            self._halt(stop)
         finally:
             self._under_way -= 1
-            agenda.done(step)
+            agenda.done(planned)
         await self._work(agenda)
 
     def _note_late(self, trial: LiveTrial, problem: CodeError) -> None:
         if self._home is not None and self._home.over:
-            after_the_run.append(f"{trial.step.case}: {problem.message}. {problem.hint}")
+            after_the_run.append(f"{trial.planned.case}: {problem.message}. {problem.hint}")
         else:
             self._late.append((trial, problem))
 
@@ -317,7 +379,7 @@ class Runner:
         """Stores again, as errors, trials of which something came to light after they had been settled."""
         late: dict[int, tuple[LiveTrial, list[CodeError]]] = {}
         for trial, problem in self._late:
-            late.setdefault(trial.step.index, (trial, []))[1].append(problem)
+            late.setdefault(trial.planned.index, (trial, []))[1].append(problem)
         for trial, problems in late.values():
             result = trial.corrected(problems)
             if result is None:
@@ -326,15 +388,18 @@ class Runner:
             try:
                 await self._journal.settle(result)
             except StoreError as error:
-                self._halt("stopped", error)
-            self._note(f"{trial.step.case}: {problems[0].message}. {problems[0].hint}")
+                self._halt(error)
+            self._note(f"{trial.planned.case}: {problems[0].message}. {problems[0].hint}")
 
     async def _settle(
-        self, step: Step, agenda: Agenda, worker: asyncio.Task[None]
+        self, planned: PlannedTrial, agenda: TrialSource, worker: asyncio.Task[None]
     ) -> Sequence[TrialResult]:
         """The results to store; none where others have to be waited for, or the run has to end before there is one."""
-        trial = LiveTrial(step, self._desk, self._host, self._kept_by)
-        trial.log = Sink(str(step.case))
+        if self._put_off and not self._put_off.isdisjoint(planned.after):
+            self._put_off.add(planned.index)
+            return ()
+        trial = LiveTrial(planned, self._desk, self._host, self._kept.of)
+        trial.log = Sink(str(planned.case))
         trial.home = self._home
         trial.late = self._note_late
         self._limit(trial)
@@ -345,32 +410,51 @@ class Runner:
         present.set(trial)
         try:
             try:
-                error = self._aside.get(step.index)
-                result = await trial.settle() if error is None else trial.given_up(error)
+                result = await self._result_of(trial)
             except asyncio.CancelledError:
                 if self._stopping or worker not in self._seats:
                     raise
                 while worker.uncancel():
                     pass
                 result = trial.given_up(CodeError("its code cancelled the task that it runs in"))
+            if trial.suspended:  # whatever its code made of that
+                return self._suspend(trial)
             if result.kept is not None:
-                self._remember(step.index, result.kept)
-            if step.contest is None:
-                return (result,)
+                self._kept.note(planned.index, result.kept)
             return await self._contests.entered(trial, result)
-        except BudgetStop as error:
-            self._halt("out_of_budget", error)
-        except (ProviderError, StoreError) as error:
-            self._halt("stopped", error)
+        except Suspended:  # the trial itself, or what compares it with others
+            return self._suspend(trial)
+        except (BudgetStop, ProviderError, StoreError) as error:
+            self._unsettled(trial, error)
         finally:
             present.set(None)  # what it leaves behind goes now, and is not the next one's
+        return ()
+
+    async def _result_of(self, trial: LiveTrial) -> TrialResult:
+        """What a trial comes to, here or in another process."""
+        error = self._aside.get(trial.planned.index)
+        if error is not None:
+            return trial.given_up(error)
+        if self._elsewhere is None:
+            return await trial.settle()
+        result = await self._elsewhere(trial)
+        trial.spending.resume(result)  # a contest may spend more in its name
+        trial.over = True
+        if trial.log is not None:
+            trial.log.write(result.log)
+        return result
+
+    def _suspend(self, trial: LiveTrial) -> Sequence[TrialResult]:
+        """Puts a trial off until its answers are there."""
+        self._put_off.add(trial.planned.index)
+        self._desk.put_off(trial)
         return ()
 
     def _abandon(
         self,
         worker: asyncio.Task[None],
         trial: LiveTrial,
-        agenda: Agenda,
+        agenda: TrialSource,
         error: CodeError,
     ) -> None:
         """Settles a trial whose code does not end, and leaves its task behind."""
@@ -392,23 +476,16 @@ class Runner:
                 trial.limit_s = left
                 trial.out_of_time = f"the run took longer than {whole:g} s"
 
-    def _remember(self, index: int, kept: Any) -> None:
-        self._kept[index] = kept
-        if len(self._kept) > KEPT:
-            self._kept.popitem(last=False)
-
-    def _kept_by(self, index: int) -> Any:
-        if index in self._kept:
-            return self._kept[index]
-        result = self._journal.result(index)
-        if result is not None and result.kept is not None:
-            self._remember(index, result.kept)
-        return None if result is None else result.kept
-
     # Ending early
 
-    def _halt(self, status: RunStatus, error: EvenhandError) -> None:
+    def _unsettled(self, trial: LiveTrial, error: EvenhandError) -> None:
+        """A trial has no result, as the run has to end."""
+        del trial
+        self._halt(error)
+
+    def _halt(self, error: EvenhandError) -> None:
         if self._ending.status == "finished":
+            status = "out_of_budget" if isinstance(error, BudgetStop) else "stopped"
             self._ending = Ending(status, str(error))
             if isinstance(error, ProviderError):
                 self._stop()  # nothing that is under way can do better
@@ -422,6 +499,9 @@ class Runner:
             self._stop()
             return
         self._interrupted(number)
+        if self._waits_for:
+            self._note("stopping; what is out stays out, and `evenhand resume` goes on with it")
+            return
         again = "; Ctrl-C again to stop now" if number == signal.SIGINT else ""
         trials = f"{self._under_way} trial{'' if self._under_way == 1 else 's'}"
         self._note(f"finishing {trials} under way (at most {limit_s:.0f} s){again}")
@@ -429,8 +509,9 @@ class Runner:
 
     def _begin_nothing_more(self) -> None:
         self._draining = True
+        self._over.set()
         if self._agenda is not None:
-            self._agenda.end()  # workers may be waiting for steps that come after others
+            self._agenda.end()  # workers may be waiting for trials that come after others
 
     def _interrupted(self, number: int) -> None:
         self._begin_nothing_more()
@@ -510,23 +591,7 @@ class Runner:
                 calls=self._desk.counts.calls,
                 cached=self._desk.counts.cached,
                 cost_usd=self._budget.spent_usd,
-                waiting=self._limits.waiting(),
+                waiting=self._waits_for or self._limits.waiting(),
                 seconds=time.monotonic() - self._started_at,
             )
         )
-
-
-def _done_again(trials: int, calls: int) -> str:
-    """What to say of trials that had a verdict and were settled once more."""
-    what = (
-        "1 trial that comes after one in error was"
-        if trials == 1
-        else f"{trials:,} trials that come after one in error were"
-    )
-    if not calls:
-        return f"{what} settled again from the replies in the run file; no call was paid for twice"
-    new = "1 call" if calls == 1 else f"{calls:,} calls"
-    return (
-        f"{what} settled again; {new} among theirs had not been answered before, "
-        "as an earlier answer has changed: these were sent"
-    )

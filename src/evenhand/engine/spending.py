@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from evenhand.core.message import CallRole, Reply
-from evenhand.core.run import Judged
+from evenhand.core.run import NO_DETAILS, AnswerDetails, Judged, TrialResult
 
 _PAID_ELSEWHERE = ("cache", "replay")
 
@@ -31,6 +31,12 @@ class Spending:
         self.latency_s: float | None = None
         self.judged: Judged | None = None
         self.subject_usd: float | None = 0.0
+
+    def resume(self, result: TrialResult) -> None:
+        """Goes on from what a trial came to elsewhere."""
+        self.calls, self.cached, self.cost_usd = result.calls, result.cached, result.cost_usd
+        self.tokens_in, self.tokens_out = result.tokens_in, result.tokens_out
+        self.latency_s, self.judged = result.latency_s, result.judged
 
     def add(self, reply: Reply, role: CallRole) -> None:
         """Counts one reply. What an earlier session of this run paid for is its cost; what the cache had is not."""
@@ -63,3 +69,15 @@ class Spending:
                 so_far.tokens_out + (usage.tokens_out or 0),
                 (so_far.cost_usd or 0.0) + (cost or 0.0) if known else None,
             )
+
+
+def beside(reply: Reply | None, spent: Spending) -> AnswerDetails:
+    """What a reply says beside its output, as far as it does."""
+    if reply is None:
+        return NO_DETAILS
+    return AnswerDetails(
+        model=reply.model,
+        finish_reason=reply.finish_reason,
+        metadata=reply.metadata,
+        cost_usd=spent.subject_usd or None,  # a model that costs nothing may have no price at all
+    )

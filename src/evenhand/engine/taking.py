@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any, Protocol
 
 from evenhand.core.encoding import digest, encode
-from evenhand.core.plan import Step
+from evenhand.core.plan import PlannedTrial
 from evenhand.core.run import TrialResult
 
 
@@ -19,12 +19,12 @@ class Taking(Protocol):
     """Knows the trials of an earlier run."""
 
     def __call__(
-        self, step: Step, request: str, checks: str, *, by_request_alone: bool
+        self, planned: PlannedTrial, request: str, checks: str, *, by_request_alone: bool
     ) -> TrialResult | None:
         """The result of a trial, as far as the earlier run knows it; None where the trial has to be run.
 
         Args:
-            step: The trial.
+            planned: The trial.
             request: The name of its first request; see `evenhand.core.scripted.request_name`.
             checks: A digest of what is expected of the answer, with the variables; empty where that can't be known.
             by_request_alone: Whether the model's answers depend on nothing but the request.
@@ -32,15 +32,15 @@ class Taking(Protocol):
         ...
 
 
-def checks_of(step: Step, variables: Mapping[str, Any]) -> str:
+def checks_of(planned: PlannedTrial, variables: Mapping[str, Any]) -> str:
     """A digest of what is expected of a trial's answer, and of the data that it is held against.
 
     Empty where that can't be known, or has no form in JSON.
     """
-    checks = step.checks() if step.checks is not None else ""
+    checks = planned.checks() if planned.checks is not None else ""
     if not checks:
         return ""
-    case = step.case
+    case = planned.case
     try:
         data = encode([variables, case.input, case.expected, case.context])
     except (TypeError, ValueError):

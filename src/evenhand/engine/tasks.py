@@ -21,9 +21,10 @@ from evenhand.core.errors import CodeError
 from evenhand.engine.cancelling import by_users
 from evenhand.engine.capture import in_user_code
 from evenhand.engine.place import users_line
+from evenhand.engine.stragglers import task_error
 from evenhand.engine.strays import holds
 from evenhand.engine.time_limit import GRACE_S
-from evenhand.engine.trial import LiveTrial, present, task_error
+from evenhand.engine.trial import LiveTrial, present
 
 T = TypeVar("T")
 

@@ -5,15 +5,19 @@ from __future__ import annotations
 import builtins
 import sys
 import threading
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
+
+from msgspec.structs import replace
 
 from evenhand.core.encoding import decode, digest, encode
 from evenhand.core.errors import CodeError, NotRecorded
+from evenhand.core.record import Record
 from evenhand.core.run import ToolRecord
-from evenhand.engine.call_context import OwnCalls
+from evenhand.core.step import Step, record_of
+from evenhand.core.tool_ending import ended
+from evenhand.engine.backing import RunJournal
+from evenhand.engine.call_context import phase
 from evenhand.engine.replaying import Replay
-from evenhand.store.journal import Journal
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,17 +29,18 @@ class Raised(CodeError):
     """A recorded tool raised an exception whose class is not loaded."""
 
 
-@dataclass(frozen=True, slots=True)
-class Begun:
+class Begun(Record, frozen=True):
     """A call of a tool that has begun.
 
     Attributes:
         record: What is known of it before it returns.
         known: What was recorded; None where the tool has to run.
+        step: Its place among the trial's steps; None for a call that is none of the application under test.
     """
 
     record: ToolRecord
     known: ToolRecord | None
+    step: int | None = None
 
 
 class Tools:
@@ -44,12 +49,16 @@ class Tools:
     Args:
         journal: Where they are recorded.
         replays: What answers them, by the variant's index; where there is nothing, they run.
+
+    Attributes:
+        repeats: Trials run several times, and their tools once.
     """
 
-    def __init__(self, journal: Journal, replays: Mapping[int, Replay]) -> None:
+    def __init__(self, journal: RunJournal, replays: Mapping[int, Replay]) -> None:
         self._lock = threading.Lock()
         self._journal = journal
         self._replays = replays
+        self.repeats = False
 
     def begin(self, trial: LiveTrial, name: str, arguments: Mapping[str, Any]) -> Begun:
         """Looks a call up.
@@ -71,18 +80,28 @@ class Tools:
                 hint="Leave such arguments out of the recording: @recording.tool(ignore=('connection',)).",
             ) from None
         key = digest("tool", name, data)
-        record = ToolRecord(trial.step.index, name, key, self._nth(trial, key), data, b"null")
+        record = ToolRecord(trial.planned.index, name, key, self._nth(trial, key), data, b"null")
+        step: int | None = None
+        if phase.get() == "subject":
+            said = Step("tool", name, decode(data), record=record_of("tool", key, record.nth))
+            step = trial.step_log.add(said)
         replay = self._replays.get(trial.variant.index)
         if replay is None:
-            return Begun(record, None)
+            # A trial that waited for a batch runs again, and goes on from what its tools returned the first time.
+            earlier = self._journal.tool(record.trial, key, record.nth) if self.repeats else None
+            if earlier is not None and step is not None:
+                trial.step_ended(step, **ended(earlier))
+            return Begun(record, earlier, step)
         known = replay.tool(trial, name, data, key, record.nth)
         if known is not None:
             self._journal.note_tool(
                 replace(record, result=known.result, error=known.error, replayed=True)
             )
+            if step is not None:
+                trial.step_ended(step, **ended(known))
         elif not replay.asks:
             raise missed(trial, replay.missed_tool(trial, name, data))
-        return Begun(record, known)
+        return Begun(record, known, step)
 
     def _nth(self, trial: LiveTrial, key: str) -> int:
         """How many times the trial has made this very call before."""
@@ -91,7 +110,7 @@ class Tools:
             calls[key] = calls.get(key, -1) + 1
             return calls[key]
 
-    def returned(self, begun: Begun, value: object) -> None:
+    def returned(self, trial: LiveTrial, begun: Begun, value: object) -> None:
         """Records what a tool returned.
 
         Raises:
@@ -107,9 +126,9 @@ class Tools:
         if not same:
             said = f"the tool {name} returned {type(value).__name__}, which JSON does not bring back as it is"
             raise CodeError(said, hint=_RETURN)
-        self._journal.note_tool(replace(begun.record, result=result))
+        self._noted(trial, begun, replace(begun.record, result=result))
 
-    def raised(self, begun: Begun, error: Exception) -> None:
+    def raised(self, trial: LiveTrial, begun: Begun, error: Exception) -> None:
         """Records what a tool raised."""
         kind = type(error)
         try:
@@ -117,7 +136,12 @@ class Tools:
         except (TypeError, ValueError):
             arguments = [str(error)]
         said = {"type": kind.__qualname__, "module": kind.__module__, "args": arguments}
-        self._journal.note_tool(replace(begun.record, error=encode(said)))
+        self._noted(trial, begun, replace(begun.record, error=encode(said)))
+
+    def _noted(self, trial: LiveTrial, begun: Begun, record: ToolRecord) -> None:
+        self._journal.note_tool(record)
+        if begun.step is not None:
+            trial.step_ended(begun.step, **ended(record))
 
 
 _RETURN = (
@@ -152,8 +176,5 @@ def exception(record: ToolRecord) -> Exception:
 
 def missed(trial: LiveTrial, error: NotRecorded) -> NotRecorded:
     """Sees to it that the trial has no verdict, whatever its code makes of the error."""
-    own = trial.own
-    if own is None:
-        own = trial.own = OwnCalls()
-    own.halted = own.halted or error
+    trial.halt(error)
     return error

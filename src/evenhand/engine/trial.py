@@ -9,22 +9,25 @@ trial but end the run, and pass through: an error that no retry can mend, a spen
 from __future__ import annotations
 
 import asyncio
+import functools
 import inspect
 from collections.abc import Awaitable, Callable, Coroutine, Hashable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol, TypeVar, cast
 
+from msgspec.structs import replace
+
 from evenhand.core.case import Case
-from evenhand.core.errors import CodeError, OutOfTime, UsageError
+from evenhand.core.errors import CodeError, EvenhandError, OutOfTime, UsageError
 from evenhand.core.expect import Expectation
-from evenhand.core.message import CallRole, Message, Model, Prompt, Reply, Task
-from evenhand.core.plan import Step
+from evenhand.core.message import CallRole, Model, Prompt, Reply
+from evenhand.core.plan import PlannedTrial
 from evenhand.core.provider import Host, L, Provider
-from evenhand.core.run import NO_DETAILS, AnswerDetails, TrialError, TrialResult
+from evenhand.core.run import TrialError, TrialResult
 from evenhand.core.score import Outcome, Score, Verdict
-from evenhand.core.traits import label_of
+from evenhand.core.step import Step
 from evenhand.core.variant import Variant
 from evenhand.engine.call_context import (
     Asked,
@@ -38,6 +41,7 @@ from evenhand.engine.call_context import (
 )
 from evenhand.engine.capture import Sink
 from evenhand.engine.flight import Flight
+from evenhand.engine.lent_model import LentModel
 from evenhand.engine.outcome import (
     ANYTHING,
     checked_outcome,
@@ -50,10 +54,11 @@ from evenhand.engine.outcome import (
     trial_error,
     with_problems,
 )
-from evenhand.engine.place import users_line
-from evenhand.engine.spending import Spending
+from evenhand.engine.spending import Spending, beside
+from evenhand.engine.steps import StepLog
+from evenhand.engine.stragglers import task_error, task_name, too_late
+from evenhand.engine.suspending import Suspended, put_off
 from evenhand.engine.taking import Taken
-from evenhand.providers.configured import reading_by
 
 T = TypeVar("T")
 
@@ -68,65 +73,8 @@ class Asker(Protocol):
         ...
 
 
-class LentModel:
-    """A provider, lent to one trial in one role."""
-
-    __slots__ = ("_asker", "_provider", "_role", "_trial")
-
-    def __init__(self, trial: LiveTrial, asker: Asker, provider: Provider, role: CallRole) -> None:
-        self._trial = trial
-        self._asker = asker
-        self._provider = provider
-        self._role: CallRole = role
-
-    @property
-    def name(self) -> str:
-        return self._provider.label
-
-    async def generate(self, prompt: Prompt | str) -> Reply:
-        prompt = Prompt.of(prompt) if isinstance(prompt, str) else prompt
-        trial, role = self._trial, self._role
-        if role == "subject":
-            if phase.get() == "setup":  # lent to an eval, and asked by what prepares it
-                role = "setup"
-            else:
-                trial.prompt_text = prompt.text
-        provider = reading_by(self._provider, prompt.config) if prompt.config else self._provider
-        reply = await self._asker.ask(trial, provider, prompt, role)
-        trial.spending.add(reply, role)
-        if role == "subject":
-            trial.reply = reply
-        return reply
-
-    async def embed(self, texts: Sequence[str]) -> list[list[float]]:
-        if len(texts) == 1:
-            return [await self._measure(texts[0], "embed")]
-        unique = dict.fromkeys(texts)  # the same text twice is one question
-        asked = {text: asyncio.ensure_future(self._measure(text, "embed")) for text in unique}
-        try:
-            await asyncio.gather(*asked.values())
-        except BaseException:
-            for task in asked.values():
-                task.cancel()
-            await asyncio.wait(asked.values())
-            raise
-        return [asked[text].result() for text in texts]
-
-    async def classify(self, text: str) -> dict[str, float]:
-        return await self._measure(text, "classify")
-
-    async def moderate(self, text: str) -> dict[str, float]:
-        return await self._measure(text, "moderate")
-
-    async def _measure(self, text: str, task: Task) -> Any:
-        prompt = Prompt((Message("user", text),), text, task=task)
-        reply = await self._asker.ask(self._trial, self._provider, prompt, self._role)
-        self._trial.spending.add(reply, self._role)
-        return reply.output
-
-
 class LiveTrial:
-    """One step while it happens. Implements `evenhand.core.expect.Trial`."""
+    """One trial while it happens. Implements `evenhand.core.expect.Trial`."""
 
     __slots__ = (
         "_closed",
@@ -137,6 +85,7 @@ class LiveTrial:
         "_seen",
         "_settled",
         "_shared",
+        "_step_log",
         "_tasks",
         "abandon",
         "asker",
@@ -150,20 +99,25 @@ class LiveTrial:
         "out_of_time",
         "over",
         "own",
+        "planned",
         "problems",
         "prompt_text",
         "reply",
         "result",
         "spending",
-        "step",
+        "suspended",
         "tools",
         "vars",
     )
 
     def __init__(
-        self, step: Step, asker: Asker, host: Host, earlier: Callable[[int], Any] | None = None
+        self,
+        planned: PlannedTrial,
+        asker: Asker,
+        host: Host,
+        earlier: Callable[[int], Any] | None = None,
     ) -> None:
-        self.step = step
+        self.planned = planned
         self._earlier = earlier
         self._kept: Any = None
         self.asker = asker
@@ -175,11 +129,12 @@ class LiveTrial:
         self._shared: dict[Hashable, tuple[Flight[Any], Asked]] | None = None  # made when shared
         self.reply: Reply | None = None
         self.prompt_text = ""
-        self.vars: Mapping[str, Any] = step.case.vars
-        self.metadata: Mapping[str, Any] = step.case.metadata
-        if step.case.tags:  # for slices
-            self.metadata = {"tags": list(step.case.tags), **step.case.metadata}
+        self.vars: Mapping[str, Any] = planned.case.vars
+        self.metadata: Mapping[str, Any] = planned.case.metadata
+        if planned.case.tags:  # for slices
+            self.metadata = {"tags": list(planned.case.tags), **planned.case.metadata}
         self.spending = Spending()
+        self._step_log: StepLog | None = None  # made for the first step
         self.log: Sink | None = None
         self.home: Home | None = None
         self.own: OwnCalls | None = None  # made when the application asks a model by itself
@@ -201,30 +156,52 @@ class LiveTrial:
         """Seconds that it may take; None for as long as it does."""
         self.out_of_time = ""
         """What to say when they are over."""
+        self.suspended: list[object] = []
+        """The tasks of its code's that were told that an answer is not there yet; empty while it can go on."""
 
     @property
     def case(self) -> Case:
-        return self.step.case
+        return self.planned.case
 
     @property
     def variant(self) -> Variant:
-        return self.step.variant
+        return self.planned.variant
 
     @property
     def repeat(self) -> int:
-        return self.step.repeat
+        return self.planned.repeat
 
     @property
     def judge(self) -> Provider | None:
-        return self.step.judge
+        return self.planned.judge
 
     def provider(self, id: str) -> Provider:  # noqa: A002 (the word that users write)
-        if self.step.models is None:
+        if self.planned.models is None:
             raise UsageError(f"no model can be named here, and '{id}' is", hint="Give a provider.")
-        return self.step.models(id)
+        return self.planned.models(id)
 
     def model(self, provider: Provider, role: CallRole) -> Model:
-        return LentModel(self, self.asker, provider, role)
+        return LentModel(self, functools.partial(self.asker.ask, self), provider, role)
+
+    @property
+    def steps(self) -> Sequence[Step]:
+        return () if self._step_log is None else self._step_log.steps()
+
+    @property
+    def step_log(self) -> StepLog:
+        """What its application has done so far."""
+        if self._step_log is None:
+            self._step_log = StepLog()
+        return self._step_log
+
+    def step(self, step: Step) -> int:
+        return self.step_log.add(step)
+
+    def step_ended(self, place: int, **fields: Any) -> None:
+        self.step_log.end(place, **fields)
+
+    def within(self, place: int) -> AbstractContextManager[None]:
+        return self.step_log.inside(place)
 
     def expect(self, expectation: Expectation) -> None:
         if self._closed:
@@ -238,6 +215,12 @@ class LiveTrial:
             self.problems.append(problem)
         elif self.late is not None:
             self.late(self, problem)
+
+    def halt(self, error: EvenhandError) -> None:
+        """Keeps it from a verdict: it ends in this error, whatever its code makes of that. The first one counts."""
+        if self.own is None:
+            self.own = OwnCalls()
+        self.own.halted = self.own.halted or error
 
     def started(self, task: asyncio.Task[Any]) -> None:
         """Notes a task of its code's that can still expect something: it is waited for."""
@@ -326,9 +309,9 @@ class LiveTrial:
             BudgetStop: The budget is spent: the run has to stop.
             StoreError: Nothing can be written any more: the run has to stop.
         """
-        step = self.step
-        if step.problem is not None:
-            problem = step.problem
+        planned = self.planned
+        if planned.problem is not None:
+            problem = planned.problem
             self.over = True
             known = TrialError(problem.slug, problem.summary, problem.hint)
             return self._result(None, (), Verdict("error", None, problem.summary), known)
@@ -341,21 +324,26 @@ class LiveTrial:
             if self.limit_s is not None and self.limit_s <= 0:
                 raise OutOfTime(self.out_of_time)
             async with clock:
-                output = await step.body(self)
+                output = await planned.body(self)
+                self._go_on()
                 if self._tasks is not None:
                     await self._tasks_done(self._tasks)
                 if self.own is not None:
                     await self.own.over()
+                self._go_on()
                 phase.set("judge")
                 self._closed = True
                 outcomes = await self._outcomes(self._expectations, self._settled)
                 if self.own is not None:
                     await self.own.over()
-                verdict = step.rule(outcomes)
-                if step.review is not None:
-                    verdict = await step.review(self, outcomes, verdict)
+                verdict = planned.rule(outcomes)
+                if planned.review is not None:
+                    verdict = await planned.review(self, outcomes, verdict)
         except Taken as taken:
             return self._taken(taken.result)
+        except Suspended:
+            await self._put_off()
+            raise
         except ANYTHING as raised:  # whatever a body raises is the trial's error, not the run's
             error: BaseException = OutOfTime(self.out_of_time) if clock.expired() else raised
             if self.own is not None:
@@ -364,10 +352,30 @@ class LiveTrial:
             raise_if_final(error)
             named = {} if verdict is None else verdict.named_scores
             verdict = Verdict("error", None, first_line(error), named)
+            outcomes = outcomes or tuple(self._settled[i] for i in sorted(self._settled))
             return self._ended(output, outcomes, verdict, trial_error(error))
         finally:
             self._closed = self.over = True
         return self._ended(output, outcomes, verdict, None)
+
+    def _go_on(self) -> None:
+        """Sees to it that a trial whose code goes on without an answer that is not there yet does not.
+
+        Raises:
+            Suspended: It does.
+        """
+        if self.suspended:
+            raise Suspended
+
+    async def _put_off(self) -> None:
+        """Waits for what its code has under way: it may ask for more, and what is paid for has to be recorded."""
+        await put_off(self._tasks or ())
+        if self.own is not None and self.own.tasks:
+            await asyncio.wait(self.own.tasks)
+
+    def asked_times(self) -> int:
+        """How many calls it has asked for."""
+        return sum(self._seen.values())
 
     def _ended(
         self,
@@ -492,9 +500,7 @@ class LiveTrial:
             tasks = [asyncio.ensure_future(_outcome(expectations[i], s, c)) for i, s, c in waiting]
             try:
                 settled = await asyncio.gather(*tasks)
-            except (
-                BaseException
-            ):  # one of them ends the run, or all are cancelled: leave none behind
+            except BaseException:  # the run ends, or all are cancelled: leave none behind
                 for task in tasks:
                     task.cancel()
                 await asyncio.wait(tasks)
@@ -510,12 +516,12 @@ class LiveTrial:
         verdict: Verdict,
         problem: TrialError | None,
     ) -> TrialResult:
-        step, spent = self.step, self.spending
+        planned, spent = self.planned, self.spending
         return TrialResult(
-            index=step.index,
-            case=step.case.id,
-            variant=step.variant.index,
-            repeat=step.repeat,
+            index=planned.index,
+            case=planned.case.id,
+            variant=planned.variant.index,
+            repeat=planned.repeat,
             outcome=verdict.outcome,
             score=verdict.score,
             output=output,
@@ -531,51 +537,20 @@ class LiveTrial:
             cached=spent.cached,
             prompt=self.prompt_text,
             vars=self.vars,
-            description=step.case.description,
+            description=planned.case.description,
             metadata=self.metadata,
             log=self.log.text() if self.log else "",
             kept=self._kept,
             threshold=verdict.threshold,
             scale=verdict.scale,
             judged=spent.judged,
-            answer=_beside(self.reply, spent),
-            test=step.test,
-            input=step.case.input,
-            expected=step.case.expected,
+            answer=beside(self.reply, spent),
+            test=planned.test,
+            input=planned.case.input,
+            expected=planned.case.expected,
             checks=self.checks,
+            steps=() if self._step_log is None else self._step_log.kept(),
         )
-
-
-def _beside(reply: Reply | None, spent: Spending) -> AnswerDetails:
-    """What a reply says beside its output, as far as it does."""
-    if reply is None:
-        return NO_DETAILS
-    return AnswerDetails(
-        model=reply.model,
-        finish_reason=reply.finish_reason,
-        metadata=reply.metadata,
-        cost_usd=spent.subject_usd or None,  # a model that costs nothing may have no price at all
-    )
-
-
-def too_late(expectation: Expectation) -> CodeError:
-    """What to say of an expectation that comes when its trial is settled."""
-    name = expectation.label or label_of(expectation.scorer)
-    return CodeError(
-        f"expected after the trial had ended: {name}",
-        hint=f"Await, or join, what expects before the function returns. {users_line()}".strip(),
-    )
-
-
-def task_name(task: asyncio.Task[Any]) -> str:
-    """The function that a task runs."""
-    name = getattr(task.get_coro(), "__qualname__", task.get_name())
-    return str(name).rpartition("<locals>.")[2]
-
-
-def task_error(task: asyncio.Task[Any], error: BaseException) -> CodeError:
-    """What to say of a task that raised, and that nobody awaited."""
-    return CodeError(f"the task {task_name(task)} raised {first_line(error)}")
 
 
 present: ContextVar[LiveTrial | None] = ContextVar("evenhand_trial", default=None)

@@ -14,13 +14,13 @@ import os
 import re
 import sys
 import time
-from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, Literal
 
 from evenhand.core.errors import CodeError
+from evenhand.core.record import Record
 
 MEMORY_BYTES = 256 * 1024 * 1024
 CLOCK_SLACK = 2.0
@@ -29,8 +29,7 @@ CLOCK_SLACK = 2.0
 Kind = Literal["inline", "exported", "provider"]
 
 
-@dataclass(frozen=True, slots=True)
-class Compiled:
+class Compiled(Record, frozen=True):
     """What an engine compiles once.
 
     Attributes:

@@ -18,6 +18,7 @@ from evenhand.core.encoding import decode
 from evenhand.core.errors import CodeError
 from evenhand.core.names import did_you_mean
 from evenhand.core.provider import Host
+from evenhand.core.record import Record
 from evenhand.javascript import source
 from evenhand.javascript.engine import Compiled, Engine, OutOfLimits, code_error
 from evenhand.javascript.node import Node, found_node, missing
@@ -30,8 +31,7 @@ INLINE_S = 10.0
 """Seconds that one call of inline code may take, also where the run allows a call more: it has nothing to wait for."""
 
 
-@dataclass(frozen=True, slots=True)
-class JavaScriptCode:
+class JavaScriptCode(Record, frozen=True):
     """JavaScript that can be called: inline code, or what a file exports.
 
     Attributes:

@@ -1,6 +1,6 @@
 """SQL in the dialects of fourteen databases, read by node-sql-parser in an embedded engine of its own.
 
-How this works: the parser's text comes with this package, one file for each database. It is loaded once, when the
+How this works: the parsers' code comes with this package, compressed together. A database's is loaded once, when the
 first text needs it, into a world that has no files, no network and no Python in it. One engine for each database serves
 the whole process, one text at a time: reading one takes about a millisecond. It lives in a thread of its own, since the
 parser goes deep, and other threads may have little room for that.
@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
+
+import msgspec
 
 from evenhand.core.built_parts import is_built, part
 from evenhand.core.errors import CodeError, ScoreError
@@ -113,13 +115,21 @@ def _loaded(database: str) -> Any:
     context.set_max_stack_size(STACK_BYTES * 3 // 4)
     context.set_time_limit(LIMIT_S)
     numbers = part(PARSERS, _ROOM, "libraries", "big-integer.js").decode()
-    parser = part(PARSERS, _ROOM, "libraries", "sql", f"{database.lower()}.js").decode()
+    parser = _sources()[database.lower()]
     world = context.eval(
         f"(() => {{ const module = {{ exports: {{}} }}; (function () {{ {numbers}\n }}).call({{}});"
         "const numbers = module.exports, exports = {}, require = () => numbers;"
         f"(function () {{ {parser}\n }}).call({{}}); return new exports.Parser(); }})()"
     )
     return context.eval(files(_ROOM).joinpath("sql.js").read_text("utf-8"))(world, database)
+
+
+def _sources() -> Mapping[str, str]:
+    """The parsers' code, by database: three megabytes, so it is not kept."""
+    import lzma  # noqa: PLC0415 (only where SQL is looked for)
+
+    packed = part(PARSERS, _ROOM, "libraries", "sql.json.xz")
+    return msgspec.json.decode(lzma.decompress(packed), type=dict[str, str])
 
 
 _TOO_DEEP = "Maximum call stack size exceeded"

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 
+from evenhand.core.record import Record
 
-@dataclass(frozen=True, slots=True)
-class Returned:
+
+class Returned(Record, frozen=True):
     """What a script returned.
 
     Attributes:

@@ -17,7 +17,7 @@ from evenhand.core.case import Case
 from evenhand.core.errors import ScoreError, UsageError
 from evenhand.core.expect import Expectation, Trial, state_of
 from evenhand.core.message import CallRole, Prompt, Reply
-from evenhand.core.plan import Step
+from evenhand.core.plan import PlannedTrial
 from evenhand.core.provider import Provider
 from evenhand.core.run import TrialResult
 from evenhand.core.score import Outcome, Verdict
@@ -42,7 +42,7 @@ class ProbeBody:
 
     Attributes:
         run: The run's file.
-        step: The trial of the run, before it happened.
+        planned: The trial of the run, before it happened.
         item: The item.
         attack: What is done to its answer.
         metric: The probed metric.
@@ -53,7 +53,7 @@ class ProbeBody:
     """
 
     run: Path
-    step: Step
+    planned: PlannedTrial
     item: ProbeItem
     attack: Attack
     metric: str
@@ -67,7 +67,7 @@ class ProbeBody:
         live = cast("LiveTrial", trial)
         if self.tells or self.rests_on is not None:
             live.mark({SWAPPED: True})
-        asked = AskedAgain(self.run, self.step, self.metric, self.item.names, self._attacked)
+        asked = AskedAgain(self.run, self.planned, self.metric, self.item.names, self._attacked)
         expectations = await asked.expectations(live)
         if self.tells:
             live.keep(state_of([await live.now(expectation) for expectation in expectations]))
@@ -90,14 +90,14 @@ class AskedAgain:
 
     Attributes:
         run: The run's file.
-        step: The trial of the run, before it happened.
+        planned: The trial of the run, before it happened.
         metric: The judged metric.
         names: The names of its expectations under the metric.
         change: What is asked in place of each.
     """
 
     run: Path
-    step: Step
+    planned: PlannedTrial
     metric: str
     names: frozenset[str]
     change: Callable[[Expectation], Expectation]
@@ -110,12 +110,12 @@ class AskedAgain:
             ScoreError: It expects nothing.
         """
         with RunFile.open(self.run) as run_file:
-            before = run_file.trial(self.step.index)
+            before = run_file.trial(self.planned.index)
         if before is None:
-            raise UsageError(f"{self.run} has no trial {self.step.index} any more")
+            raise UsageError(f"{self.run} has no trial {self.planned.index} any more")
         live.asker = StoredAnswers(live.asker, self.run, before)
         seen = ProbedTrial(live, self, before)
-        body = copy.copy(self.step.body)  # some keep things while they are run
+        body = copy.copy(self.planned.body)  # some keep things while they are run
         await body(cast("Trial", seen))
         if not seen.expectations:
             raise ScoreError(
@@ -183,17 +183,17 @@ class ProbedTrial:
     @property
     def case(self) -> Case:
         """The run's case."""
-        return self._asked.step.case
+        return self._asked.planned.case
 
     @property
     def variant(self) -> Variant:
         """The run's variant."""
-        return self._asked.step.variant
+        return self._asked.planned.variant
 
     @property
     def repeat(self) -> int:
         """The run's repeat."""
-        return self._asked.step.repeat
+        return self._asked.planned.repeat
 
     def keep(self, value: object) -> None:
         """Keeps nothing: no other trial comes after it."""

@@ -12,7 +12,7 @@ from evenhand.core.case import Case
 from evenhand.core.encoding import digest, encode
 from evenhand.core.errors import UsageError
 from evenhand.core.expect import all_pass
-from evenhand.core.plan import Plan, Row, Sheet, Slot, Step
+from evenhand.core.plan import Plan, PlannedTrial, Row, Sheet, Slot
 from evenhand.core.variant import Variant
 from evenhand.probing.asking import ProbeBody, judge_holds
 from evenhand.probing.attacks import CONTROLS
@@ -31,25 +31,25 @@ class _JudgeSheet:
 
     run: Path
     judge: JudgedMetric
-    rows: Sequence[tuple[Canary, ProbeItem, Step]]
+    rows: Sequence[tuple[Canary, ProbeItem, PlannedTrial]]
     variants: Mapping[str, Variant]
 
     def walked(self) -> Iterator[Row]:
         """A row for each canary."""
-        for canary, item, step in self.rows:
+        for canary, item, planned in self.rows:
             rule = all_pass if canary.verdict == "pass" else judge_holds
-            case = replace(step.case, id=name_of(canary))
-            slots = partial(self._slots, canary, item, step)
-            yield Row([case], slots, 1, rule, step.judge, step.models)
+            case = replace(planned.case, id=name_of(canary))
+            slots = partial(self._slots, canary, item, planned)
+            yield Row([case], slots, 1, rule, planned.judge, planned.models)
 
     def _slots(
-        self, canary: Canary, item: ProbeItem, step: Step, _case: Case, _first: int
+        self, canary: Canary, item: ProbeItem, planned: PlannedTrial, _case: Case, _first: int
     ) -> list[Slot]:
-        body = ProbeBody(self.run, step, item, CONTROLS[0], self.judge.metric, 0)
+        body = ProbeBody(self.run, planned, item, CONTROLS[0], self.judge.metric, 0)
         return [Slot(self.variants[canary.verdict], body)]
 
 
-def canary_plan(plan: Plan, run: RunFile, canaries: Canaries) -> Plan:
+def canary_plan(plan: Plan, run: RunFile, every: Canaries, most: int | None = None) -> Plan:
     """The plan that asks a run's judges about canaries.
 
     A canary is asked in a trial of its case. Those whose case the run doesn't have are left out.
@@ -57,17 +57,20 @@ def canary_plan(plan: Plan, run: RunFile, canaries: Canaries) -> Plan:
     Args:
         plan: What the run was made from, as its files are now.
         run: The run.
-        canaries: The canaries.
+        every: The canaries.
+        most: Only so many of each metric; None for all. They are compared with whatever was asked of the same file.
 
     Raises:
         UsageError: The files have changed since, or no canary is of a case and a metric of the run.
     """
     refuse_changed(plan, run)
-    meta = run.meta
+    meta, canaries = run.meta, every if most is None else every.at_most(most)
     judged = judgements(run, verdicts_only=True)
     items = _items(run, canaries)
     wanted = {item.index for item in items.values()}
-    steps = {step.index: step for step in plan.steps() if step.index in wanted}
+    planned_trials = {
+        planned.index: planned for planned in plan.trials() if planned.index in wanted
+    }
     sheets: list[_JudgeSheet] = []
     for key, judge in judged.metrics.items():
         rows = [
@@ -81,7 +84,7 @@ def canary_plan(plan: Plan, run: RunFile, canaries: Canaries) -> Plan:
                 _JudgeSheet(
                     run.path,
                     judge,
-                    [(canary, item, steps[item.index]) for canary, item in rows],
+                    [(canary, item, planned_trials[item.index]) for canary, item in rows],
                     _variants(judge, [canary for canary, _ in rows], first),
                 )
             )
@@ -92,7 +95,7 @@ def canary_plan(plan: Plan, run: RunFile, canaries: Canaries) -> Plan:
         )
     about = {
         "run": meta.id,
-        "digest": canaries.digest,
+        "digest": every.digest,
         "judges": [_about(sheet, canaries) for sheet in sheets],
     }
     return Plan(

@@ -13,7 +13,7 @@ from evenhand.core.encoding import digest, encode
 from evenhand.core.errors import UsageError
 from evenhand.core.expect import VerdictRule, all_pass
 from evenhand.core.names import did_you_mean
-from evenhand.core.plan import Plan, Row, RunOptions, Sheet, Slot, Step
+from evenhand.core.plan import Plan, PlannedTrial, Row, RunOptions, Sheet, Slot
 from evenhand.core.variant import Variant
 from evenhand.probing.asking import ProbeBody, judge_holds
 from evenhand.probing.attacks import ATTACKS, CONTROLS, NO_ATTACK, VERSION, Attack
@@ -74,7 +74,7 @@ class _JudgeSheet:
 
     run: Path
     judge: JudgedMetric
-    steps: Mapping[int, Step]
+    planned_trials: Mapping[int, PlannedTrial]
     variants: Mapping[tuple[str, str], Variant]
     rows: Sequence[Sequence[_Cell]]
 
@@ -87,19 +87,21 @@ class _JudgeSheet:
         """Its rows: one for each item and sort of answer."""
         for cells in self.rows:
             first = cells[0]
-            step = self.steps[first.item.index]
-            case = replace(step.case, id=f"{step.case.id}@{step.index}")
+            planned = self.planned_trials[first.item.index]
+            case = replace(planned.case, id=f"{planned.case.id}@{planned.index}")
             rule: VerdictRule = judge_holds if first.role == ATTACK else all_pass
-            slots = partial(self._slots, step, cells)
-            yield Row([case], slots, 1, rule, step.judge, step.models)
+            slots = partial(self._slots, planned, cells)
+            yield Row([case], slots, 1, rule, planned.judge, planned.models)
 
-    def _slots(self, step: Step, cells: Sequence[_Cell], _case: Case, first: int) -> list[Slot]:
+    def _slots(
+        self, planned: PlannedTrial, cells: Sequence[_Cell], _case: Case, first: int
+    ) -> list[Slot]:
         slots: list[Slot] = []
         swapped = cells[0].item.answer is not None
         for place, cell in enumerate(cells):
             body = ProbeBody(
                 self.run,
-                step,
+                planned,
                 cell.item,
                 cell.attack,
                 self.judge.metric,
@@ -137,13 +139,15 @@ def probe_plan(plan: Plan, run: RunFile, probing: Probing) -> Plan:
             hint="Trigger tests judge queries. A probe is of llm-rubric, Passes, Rating with a bound, and so on.",
         )
     wanted = set[int]().union(*(items.places() for _, items in chosen))
-    steps = {step.index: step for step in plan.steps() if step.index in wanted}
+    planned_trials = {
+        planned.index: planned for planned in plan.trials() if planned.index in wanted
+    }
     sheets: list[_JudgeSheet] = []
     for judge, items in chosen:
         first = sum(len(sheet.variants) for sheet in sheets)
         rows = list(_rows(items, attacks))
         variants = _variants(judge, rows, first, several=len(chosen) > 1)
-        sheets.append(_JudgeSheet(run.path, judge, steps, variants, rows))
+        sheets.append(_JudgeSheet(run.path, judge, planned_trials, variants, rows))
     places = [[sorted(items.places()), judge.metric, judge.model] for judge, items in chosen]
     about = {
         "run": meta.id,

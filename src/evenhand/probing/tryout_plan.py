@@ -13,7 +13,7 @@ from evenhand.core.encoding import digest, encode
 from evenhand.core.errors import UsageError
 from evenhand.core.expect import Trial, state_of
 from evenhand.core.names import did_you_mean
-from evenhand.core.plan import Plan, Row, Sheet, Slot, Step
+from evenhand.core.plan import Plan, PlannedTrial, Row, Sheet, Slot
 from evenhand.core.provider import Provider
 from evenhand.core.score import Outcome, Verdict
 from evenhand.core.variant import Variant
@@ -67,7 +67,7 @@ class _JudgeSheet:
 
     run: Path
     judge: TriedJudge
-    steps: Mapping[int, Step]
+    planned_trials: Mapping[int, PlannedTrial]
     names: Mapping[int, frozenset[str]]
     lineup: Lineup
     variants: Sequence[Variant]
@@ -75,15 +75,24 @@ class _JudgeSheet:
     def walked(self) -> Iterator[Row]:
         """A row for each output."""
         for item in self.judge.items:
-            step = self.steps[item.index]
-            case = replace(step.case, id=item.name)
+            planned = self.planned_trials[item.index]
+            case = replace(planned.case, id=item.name)
             yield Row(
-                [case], partial(self._slots, step), 1, judges_verdict, step.judge, step.models
+                [case],
+                partial(self._slots, planned),
+                1,
+                judges_verdict,
+                planned.judge,
+                planned.models,
             )
 
-    def _slots(self, step: Step, _case: Case, _first: int) -> list[Slot]:
+    def _slots(self, planned: PlannedTrial, _case: Case, _first: int) -> list[Slot]:
         same = AskedAgain(
-            self.run, step, self.judge.metric, self.names[step.index], lambda expected: expected
+            self.run,
+            planned,
+            self.judge.metric,
+            self.names[planned.index],
+            lambda expected: expected,
         )
         return [
             Slot(column, TryBody(same, variant, models))
@@ -109,7 +118,9 @@ def tryout_plan(
     refuse_changed(plan, run)
     judges = labelled_judges(run, seed, metrics)
     wanted = {item.index for judge in judges for item in judge.items}
-    steps = {step.index: step for step in plan.steps() if step.index in wanted}
+    planned_trials = {
+        planned.index: planned for planned in plan.trials() if planned.index in wanted
+    }
     sheets: list[_JudgeSheet] = []
     for judge in judges:
         first = len(sheets) * len(lineup)
@@ -122,7 +133,9 @@ def tryout_plan(
             )
             for place, (variant, _) in enumerate(lineup)
         ]
-        sheets.append(_JudgeSheet(run.path, judge, steps, _names(run, judge), lineup, columns))
+        sheets.append(
+            _JudgeSheet(run.path, judge, planned_trials, _names(run, judge), lineup, columns)
+        )
     summaries = tuple(variant.summary() for variant, _ in lineup)
     record = TryoutRecord(run.meta.id, seed, summaries, tuple(judges))
     settings = [[encode(model.config) for model in variant.models] for variant, _ in lineup]

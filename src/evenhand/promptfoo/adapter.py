@@ -112,6 +112,7 @@ class Asserts:
             trial.reply,
             trial.case.metadata,
             _settings.get((self._base, trial.variant.model), {}),
+            lambda: trial.steps,
         )
         outcomes = await trial.settled([make(cell) for make in self._makes])
         verdict = self._rule(outcomes)

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
+
+import msgspec
+from msgspec.structs import replace
 
 from evenhand.assertions.assertion import Cell
 from evenhand.assertions.transform import transformed, transformed_vars
 from evenhand.core.errors import ConfigError, Problem
 from evenhand.core.expect import Trial
 from evenhand.core.message import Message, Prompt, Reply, Usage
+from evenhand.core.record import MutableRecord
 from evenhand.core.score import Outcome, Verdict
 from evenhand.promptfoo.case_variables import worked_out
 from evenhand.promptfoo.hooks import TrialHooks
@@ -25,8 +29,7 @@ from evenhand.providers.configured import takes_chats
 NOTHING = Usage(0, 0)
 
 
-@dataclass(slots=True)
-class CellBody:
+class CellBody(MutableRecord):
     """What happens in one cell."""
 
     pair: Combination
@@ -34,7 +37,7 @@ class CellBody:
     variables: Mapping[str, Any]
     earlier: Memory | None = None
     trial_hooks: TrialHooks | None = None
-    test_document: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    test_document: Mapping[str, Any] = msgspec.field(default_factory=dict[str, Any])
     output: object = None
     problem: Problem | None = None
     """It is asked for the sake of those that go on from its answer, and comes to no verdict itself."""
@@ -54,6 +57,13 @@ class CellBody:
             output = test.provider_output
             reply = Reply(output if isinstance(output, str) else "", output, NOTHING, 0.0, 0.0)
             trial.answered(prompt, reply)
+        elif test.user is not None:
+            from evenhand.promptfoo.talking import talked  # noqa: PLC0415 (for simulated users only)
+
+            model = trial.model(provider, "subject")
+            fill = partial(pair.templates.render, variables=filled)
+            reply = await talked(test.user, model, prompt, variables, fill)
+            output = reply.text
         else:
             reply = await trial.model(provider, "subject").generate(prompt)
             output = reply.text if reply.output is None else reply.output
@@ -69,6 +79,7 @@ class CellBody:
             reply,
             test.metadata,
             pair.subject.config,
+            lambda: trial.steps,
         )
         for code in (pair.subject.transform, test.transform):
             if code:

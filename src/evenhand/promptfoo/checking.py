@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
+
+from msgspec import field
 
 from evenhand.assertions.code_files import transform_problems
 from evenhand.assertions.transform import split_reference
@@ -13,6 +14,7 @@ from evenhand.core.encoding import encode
 from evenhand.core.names import did_you_mean
 from evenhand.core.plan import counted
 from evenhand.core.ranges import REPEATS
+from evenhand.core.record import Record
 from evenhand.documents.findings import At, Findings
 from evenhand.documents.numbers import number
 from evenhand.promptfoo.config import Config
@@ -22,7 +24,7 @@ from evenhand.promptfoo.tests import Test, WrittenTest, named
 MOST_COMBINATIONS = 100_000
 """Of the lists among one test's variables."""
 
-_KEYS = frozenset(
+KEYS = frozenset(
     """
     description vars assert options threshold metadata provider providers prompts providerOutput id
     assertScoringFunction
@@ -41,8 +43,7 @@ OPTIONS = frozenset(
 _TRANSFORMS = ("transform", "postprocess", "transformVars")
 
 
-@dataclass(frozen=True, slots=True)
-class TestChecks:
+class TestChecks(Record, frozen=True):
     """Looks at the tests of one config, and notes what is wrong with them.
 
     Attributes:
@@ -73,9 +74,9 @@ class TestChecks:
     def keys(self, raw: Mapping[str, Any], at: At) -> None:
         """Notes keys that no test has, and what is wrong under those that are no reader's."""
         for key in raw:
-            if key not in _KEYS:
+            if key not in KEYS:
                 what = f"unknown key '{key}' of a test is not used"
-                self.findings.hint(at(key), what, did_you_mean(key, _KEYS))
+                self.findings.hint(at(key), what, did_you_mean(key, KEYS))
         scoring = raw.get("assertScoringFunction")
         if scoring:
             for what, hint in scoring_problems(scoring, self.config.base):

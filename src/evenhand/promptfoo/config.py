@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
+
+from msgspec import field
 
 from evenhand.core.gate_terms import GateTerms, read_gate_terms
 from evenhand.core.names import did_you_mean
 from evenhand.core.plan import CALL_LIMIT_S, RunOptions, Selection
 from evenhand.core.ranges import CONCURRENCY, MILLISECONDS, PERCENT, REPEATS, Range
+from evenhand.core.record import Record
 from evenhand.core.secrets import known
 from evenhand.documents.findings import At, Findings, Place
 from evenhand.documents.numbers import number
@@ -43,7 +46,7 @@ _NO_EFFECT = {
     "tracing": "has no effect yet",
     "redteam": "has no effect: only the evaluation is run",
 }
-_OPTIONS = frozenset(
+OPTIONS = frozenset(
     """
     cache delay maxConcurrency repeat showProgressBar timeoutMs maxEvalTimeMs filterRange generateSuggestions
     suggestionsCount eventSource interactiveProviders
@@ -53,8 +56,7 @@ _OPTIONS = frozenset(
 _STRICT, _BY_NAME = "promptfoo-strict", "by-name"
 
 
-@dataclass(frozen=True, slots=True)
-class Config:
+class Config(Record, frozen=True):
     """A config as read: its parts still raw, the run's options made out.
 
     Attributes:
@@ -199,12 +201,12 @@ def _run_options(
         table = {}
     options = dict(cast("Mapping[str, Any]", table))
     for key in options:
-        if key not in _OPTIONS:
+        if key not in OPTIONS:
             place = at("evaluateOptions", key)
-            findings.hint(place, f"unknown option '{key}' is not used", did_you_mean(key, _OPTIONS))
+            findings.hint(place, f"unknown option '{key}' is not used", did_you_mean(key, OPTIONS))
     line = value.get("commandLineOptions")
     if isinstance(line, Mapping):
-        options |= {k: v for k, v in cast("Mapping[str, Any]", line).items() if k in _OPTIONS}
+        options |= {k: v for k, v in cast("Mapping[str, Any]", line).items() if k in OPTIONS}
         if "noCache" in line or cast("Mapping[str, Any]", line).get("cache") is False:
             options["cache"] = False
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import glob
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
 from evenhand.core.names import nearest
+from evenhand.core.record import Record
 from evenhand.documents.files import unreadable
 from evenhand.documents.findings import Findings, Place
 from evenhand.documents.tree import Document, read_document
@@ -25,8 +25,7 @@ NAMES = tuple(
 """What a config is called in its folder; the first that is there."""
 
 
-@dataclass(frozen=True, slots=True)
-class Written:
+class Written(Record, frozen=True):
     """What the files of a config say, their references replaced.
 
     Attributes:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
+from msgspec import field
+
 from evenhand.assertions.reading import AssertionReader, Expected
+from evenhand.core.record import Record
 from evenhand.core.secrets import redacted
 from evenhand.documents.findings import At, Findings
 from evenhand.documents.numbers import number
@@ -16,11 +19,11 @@ from evenhand.documents.tree import read_document
 from evenhand.promptfoo.checking import TestChecks
 from evenhand.promptfoo.config import Config
 from evenhand.promptfoo.overrides import Overrides
+from evenhand.promptfoo.simulated_users import is_simulated_user
 from evenhand.promptfoo.variables import VariableReader
 
 
-@dataclass(frozen=True, slots=True)
-class Defaults:
+class Defaults(Record, frozen=True):
     """What `defaultTest` says, read once.
 
     Attributes:
@@ -43,7 +46,7 @@ class Defaults:
     threshold: float | None
     shown: Mapping[str, Any]
     _judged_by: str
-    _at: At
+    place_of: At
     _asserts: AssertionReader
     _findings: Findings
     _expected: dict[str, Expected] = field(default_factory=dict[str, Expected])
@@ -58,7 +61,9 @@ class Defaults:
 
     def _expected_by(self, options: Mapping[str, Any]) -> Expected:
         with self._findings.apart() as problems:
-            expected = self._asserts.expected(self.raw.get("assert"), options, self._at, check=True)
+            expected = self._asserts.expected(
+                self.raw.get("assert"), options, self.place_of, check=True
+            )
         return replace(expected, problem=expected.problem or next(iter(problems), None))
 
 
@@ -80,8 +85,9 @@ def read_defaults(
     checks.keys(raw, at)
     options = options_of(raw)
     checks.options(raw.get("options"), at)
-    if raw.get("provider") is not None and "provider" not in options:
-        options = {**options, "provider": raw["provider"]}
+    named = raw.get("provider")
+    if named is not None and "provider" not in options and not is_simulated_user(named):
+        options = {**options, "provider": named}
     own = variables.read(raw.get("vars"), at)
     named, tagged = variables.kinds(own, at)
     threshold = number(raw.get("threshold"), at("threshold"), "threshold", findings)
@@ -160,7 +166,9 @@ def _overridden(raw: Mapping[str, Any], overrides: Overrides) -> Mapping[str, An
     if overrides.suffix:
         options["suffix"] = overrides.suffix
     before = options_of(raw)
-    if overrides.grader and not before.get("provider") and not raw.get("provider"):
+    named = raw.get("provider")
+    own = named and not is_simulated_user(named)
+    if overrides.grader and not before.get("provider") and not own:
         options["provider"] = overrides.grader
     over: dict[str, Any] = {}
     if options:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any, cast
+
+import msgspec
 
 from evenhand.assertions.assertion import split
 from evenhand.assertions.deviations import DEVIATIONS
 from evenhand.assertions.kinds import SUPPORTED, kind_of
+from evenhand.core.record import MutableRecord
 from evenhand.promptfoo.plan import Folder
 from evenhand.promptfoo.prompts import FunctionPrompt, ProgramPrompt, TextPrompt
 from evenhand.promptfoo.tests import Test
@@ -18,8 +20,7 @@ _CODE = frozenset({"python", "javascript", "webhook"})
 _BOUNDS = frozenset({"latency", "cost"})
 
 
-@dataclass(slots=True)
-class FolderUses:
+class FolderUses(MutableRecord):
     """What a folder uses of promptfoo's dialect, as far as it decides what differs.
 
     Attributes:
@@ -32,10 +33,11 @@ class FolderUses:
         transforms: Some tests have transformVars.
         scored: Some tests have an assertScoringFunction.
         around: Some tests have a prefix or a suffix.
+        talked: In some, a simulated user talks with the model.
     """
 
     folder: Folder
-    types: set[str] = field(default_factory=set[str])
+    types: set[str] = msgspec.field(default_factory=set[str])
     judged: bool = False
     filled: bool = False
     tabled: bool = False
@@ -44,6 +46,7 @@ class FolderUses:
     transforms: bool = False
     scored: bool = False
     around: bool = False
+    talked: bool = False
 
     @classmethod
     def of(cls, folder: Folder) -> FolderUses:
@@ -62,6 +65,7 @@ class FolderUses:
         self.tabled = self.tabled or table
         self.scored = self.scored or bool(test.scoring)
         self.around = self.around or bool(test.prefix or test.suffix)
+        self.talked = self.talked or test.user is not None
         self.tags = self.tags or (
             table
             and any(
@@ -128,6 +132,7 @@ APPLIES: Mapping[str, Callable[[FolderUses], bool]] = {
     "judges": lambda uses: uses.judged,
     "judge replies": lambda uses: uses.judged,
     "data in code": lambda uses: uses.filled,
+    "simulated users": lambda uses: uses.talked,
     "meteor": lambda uses: "meteor" in uses.types,
     "file:// in CSV": lambda uses: uses.tabled and bool(uses.types & {"python", "javascript"}),
     "traces": lambda uses: any(name.startswith(("trace-", "trajectory:")) for name in uses.types),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, cast
 
@@ -13,6 +13,7 @@ from evenhand.assertions.transform import split_reference
 from evenhand.core.errors import CodeError, EvenhandError
 from evenhand.core.expect import Trial
 from evenhand.core.provider import Host
+from evenhand.core.record import Record
 from evenhand.core.score import Outcome, Verdict
 from evenhand.documents.findings import Findings
 from evenhand.javascript import running as javascript
@@ -30,8 +31,7 @@ Moment = Literal["beforeAll", "beforeEach", "afterEach", "afterAll"]
 MOMENTS: tuple[Moment, ...] = ("beforeAll", "beforeEach", "afterEach", "afterAll")
 
 
-@dataclass(frozen=True, slots=True)
-class Hook:
+class Hook(Record, frozen=True):
     """One function. One that is called like a moment is called at that moment; any other name, at all four."""
 
     path: Path
@@ -42,8 +42,7 @@ class Hook:
         return self.name == moment or self.name not in MOMENTS
 
 
-@dataclass(frozen=True, slots=True)
-class Hooks:
+class Hooks(Record, frozen=True):
     """The extensions of a config, in their order."""
 
     hooks: tuple[Hook, ...] = ()

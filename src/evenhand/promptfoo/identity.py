@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -16,6 +17,8 @@ from evenhand.promptfoo.variants import Combination
 
 _READ = frozenset({"assert", "options", "vars", "metadata"})
 """What is in the digest by what it comes to."""
+_IN_DATA = frozenset({"vars"})
+"""What a test has that is a row of data."""
 _TOOLS = ("tools", "functions")
 """What a provider's config declares and assertions look at."""
 
@@ -27,6 +30,7 @@ class SharedExpectations:
         self._expected: Expected | None = None
         self._code = False
         self._digest = ""
+        self._checks: dict[tuple[int, float | None], str] = {}
 
     def asks_code(self, expected: Expected) -> bool:
         """Whether the user's code is among the assertions."""
@@ -43,6 +47,16 @@ class SharedExpectations:
             self._expected = expected
             self._code = asks_code(expected.assertions)
             self._digest = assertions_digest(expected.assertions)
+            self._checks = {}
+
+    def checks(self, test: Test, pair: Combination, make: Callable[[Combination], str]) -> str:
+        """What `make` makes of a test that has nothing of its own but variables: as of the one before it."""
+        self._look_at(test.expected)
+        key = pair.variant.index, test.threshold
+        known = self._checks.get(key)
+        if known is None:
+            known = self._checks[key] = make(pair)
+        return known
 
 
 @dataclass(frozen=True)
@@ -63,6 +77,13 @@ class TestIdentity:
 
     def checks(self, pair: Combination) -> str:
         """A digest of what is expected of the answer in a variant; empty where that can't be known."""
+        test = self.test
+        plain = test.raw.keys() <= _IN_DATA and not test.metadata and test.provider_output is None
+        if plain and not (test.scoring or test.transform or self.shared.asks_code(test.expected)):
+            return self.shared.checks(test, pair, self._checks)
+        return self._checks(pair)
+
+    def _checks(self, pair: Combination) -> str:
         of_pair = self._of_pair(pair) if self._of_test else ""
         return digest(self._of_test, of_pair) if of_pair else ""
 

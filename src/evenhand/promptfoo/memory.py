@@ -9,27 +9,27 @@ run after a crash needs nothing but the results.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any, cast
+
+import msgspec
 
 from evenhand.core.expect import Trial
 from evenhand.core.message import Prompt
+from evenhand.core.record import MutableRecord, Record
 from evenhand.promptfoo.prompts import is_chat
 from evenhand.promptfoo.tests import Test
 
 CONVERSATION = "_conversation"
 
 
-@dataclass(frozen=True, slots=True)
-class Turn:
+class Turn(Record, frozen=True):
     """A step of a conversation, and the one before it."""
 
     index: int
     before: Turn | None
 
 
-@dataclass(slots=True)
-class Memory:
+class Memory(MutableRecord):
     """What one trial takes from earlier ones, and what it keeps for later ones.
 
     Attributes:
@@ -45,7 +45,7 @@ class Memory:
     speaks: bool = False
     listens: bool = False
     stores: str = ""
-    _kept: dict[str, Any] = field(default_factory=dict[str, Any])
+    _kept: dict[str, Any] = msgspec.field(default_factory=dict[str, Any])
 
     @property
     def after(self) -> tuple[int, ...]:
@@ -104,12 +104,11 @@ class Memory:
         trial.keep(self._kept)
 
 
-@dataclass(slots=True)
-class Reached:
+class Reached(MutableRecord):
     """How far a walk over the steps has come."""
 
     stored: int | None = None
-    turns: dict[str, Turn] = field(default_factory=dict[str, Turn])
+    turns: dict[str, Turn] = msgspec.field(default_factory=dict[str, Turn])
 
 
 class Links:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, cast
+
+from msgspec import field
 
 from evenhand.assertions.code_files import transform_problems
 from evenhand.assertions.transform import split_reference
@@ -17,6 +18,7 @@ from evenhand.core.message import Task
 from evenhand.core.names import did_you_mean
 from evenhand.core.provider import Provider
 from evenhand.core.ranges import MILLISECONDS
+from evenhand.core.record import Record
 from evenhand.documents.findings import Findings, Place, problem_at
 from evenhand.documents.numbers import number
 from evenhand.documents.tree import Document, read_document
@@ -26,7 +28,7 @@ from evenhand.providers.missing_keys import NO_KEY, set_key
 from evenhand.providers.paused import Paused
 from evenhand.providers.roster import Roster, default_judge
 
-_KEYS = frozenset({"id", "label", "config", "prompts", "transform", "delay", "env", "inputs"})
+KEYS = frozenset({"id", "label", "config", "prompts", "transform", "delay", "env", "inputs"})
 
 _SHELL = re.compile(r"\$\{?[A-Z_][A-Z0-9_]+\}?")
 
@@ -56,8 +58,7 @@ _TASK_KEYS = frozenset(_KEY_OF_TASK.values())
 _TASKS: Mapping[Task, str] = {"embed": "embeddings", "moderate": "moderations"}
 
 
-@dataclass(frozen=True, slots=True)
-class Subject:
+class Subject(Record, frozen=True):
     """A model to ask, and what belongs to it alone.
 
     Attributes:
@@ -243,11 +244,11 @@ class FolderModels:
 
     def _one(self, id_: str, fields: Mapping[str, Any], place: Place) -> list[Subject]:
         for key in fields:
-            if key not in _KEYS:
+            if key not in KEYS:
                 self._findings.hint(
                     place,
                     f"unknown key '{key}' of provider {id_} is not used",
-                    did_you_mean(key, _KEYS),
+                    did_you_mean(key, KEYS),
                 )
         settings = read_settings(
             fields.get("config"),

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import fields, replace
 from typing import Any, cast
+
+from msgspec import field
 
 from evenhand.core.errors import UsageError
 from evenhand.core.names import did_you_mean
 from evenhand.core.plan import Selection
 from evenhand.core.ranges import ROWS, SEED, SHOWN, Range
+from evenhand.core.record import Record
 from evenhand.documents.findings import At, Findings
 from evenhand.documents.numbers import number
 
-_KEYS = frozenset(
+KEYS = frozenset(
     """
     assertions cache config delay description envFile envPath extension filterErrorsOnly filterFailing
     filterFailingOnly filterFirstN filterMetadata filterPattern filterPrompts filterProviders filterRange filterSample
@@ -24,8 +27,7 @@ _KEYS = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Overrides:
+class Overrides(Record, frozen=True):
     """What is said beside a config, and goes over it.
 
     Attributes:
@@ -89,8 +91,7 @@ class Overrides:
         return {**value, **changes} if changes else value
 
 
-@dataclass(frozen=True, slots=True)
-class Chosen:
+class Chosen(Record, frozen=True):
     """What the caller chose beside the files.
 
     Attributes:
@@ -114,8 +115,8 @@ def from_options(
 ) -> tuple[Overrides, Selection]:
     """What `commandLineOptions` says: what goes over the config, and which part of it is run."""
     for key in options:
-        if key not in _KEYS:
-            findings.hint(at(key), f"unknown option '{key}' is not used", did_you_mean(key, _KEYS))
+        if key not in KEYS:
+            findings.hint(at(key), f"unknown option '{key}' is not used", did_you_mean(key, KEYS))
 
     def text(key: str) -> str:
         value = options.get(key)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, cast
@@ -13,8 +13,10 @@ from evenhand.core.case import Case, case_id
 from evenhand.core.encoding import digest, encode
 from evenhand.core.errors import Problem
 from evenhand.core.plan import Plan, Row, Sheet, Slot
+from evenhand.core.record import Record
 from evenhand.core.secrets import known, redacted
 from evenhand.core.selecting import Selector
+from evenhand.documents.findings import problem_at
 from evenhand.promptfoo.body import CellBody, described
 from evenhand.promptfoo.config import Config
 from evenhand.promptfoo.hooks import TrialHooks, finished, said_once
@@ -36,8 +38,7 @@ _BESIDE = frozenset(
 """Keys that do not decide what a trial does, so that a run can be resumed after they changed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Folder:
+class Folder(Record, frozen=True):
     """What a promptfoo config comes to: its variants, its tests and who is asked. `plan` makes one sheet of it.
 
     Attributes:
@@ -71,7 +72,10 @@ class Folder:
             lambda: estimate(self.rows(), self.pairs, self.survey, self.models.judges),
         )
         options = replace(
-            self.config.options, some_alone=self.survey.alone, closing=self._closing()
+            self.config.options,
+            some_alone=self.survey.alone,
+            closing=self._closing(),
+            set_up_once=self._set_up_once(),
         )
         return Plan(
             self.title,
@@ -105,6 +109,14 @@ class Folder:
     def prefixed(self) -> bool:
         """Whether a prefix or a suffix goes over the config."""
         return bool(self.config.overrides.prefix or self.config.overrides.suffix)
+
+    def _set_up_once(self) -> tuple[Problem, ...]:
+        """Extensions that set trials up, where others clean up: these are told a result, which comes at the end."""
+        hooks = self.trial_hooks.hooks if self.trial_hooks is not None else None
+        if hooks is None or not (hooks.at("beforeEach") and hooks.at("afterEach")):
+            return ()
+        what = "what beforeEach sets up is cleaned up only once the trial has a result"
+        return (problem_at(self.config.at("extensions"), what),)
 
     def _closing(self) -> Callable[[Path], None] | None:
         """Calls the extensions that want to know how the run came out."""
@@ -223,7 +235,11 @@ class Folder:
         """What a test expects; None where that can't be known before it is run."""
         alone = links is None and self.trial_hooks is None
         filters = self.config.value.get("nunjucksFilters")
-        return TestIdentity(test, self.config.base, shared) if alone and not filters else None
+        if (
+            not alone or filters or test.user is not None
+        ):  # a conversation is more than its first request
+            return None
+        return TestIdentity(test, self.config.base, shared)
 
     def _slots(
         self,

@@ -8,12 +8,12 @@ import re
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
 from evenhand.assertions.code_files import file_problems
 from evenhand.core.names import did_you_mean
+from evenhand.core.record import Record
 from evenhand.documents.findings import Findings, Place, matching
 from evenhand.documents.tree import read_document, read_text
 from evenhand.javascript import running as javascript
@@ -38,11 +38,10 @@ _PROGRAMS = frozenset(".sh .bash .rb .pl .ps1 .exe .bat .cmd".split())
 _INTERPRETERS = {".sh": ("sh",), ".bash": ("bash",), ".rb": ("ruby",), ".pl": ("perl",)}
 """What runs a script that is not executable, or runs it all the same."""
 _SEPARATOR = re.compile(r"^---[ \t]*\r?$", re.MULTILINE)
-_KEYS = frozenset({"id", "label", "raw", "config", "display", "function", "prefix", "suffix"})
+KEYS = frozenset({"id", "label", "raw", "config", "display", "function", "prefix", "suffix"})
 
 
-@dataclass(frozen=True, slots=True)
-class _Entry:
+class _Entry(Record, frozen=True):
     """One item under `prompts`.
 
     Attributes:
@@ -112,11 +111,11 @@ def _entry(item: object, config: Config, i: int, findings: Findings, files: set[
         return _Entry(item, "", {}, place)
     fields = cast("Mapping[str, Any]", item)
     for key in fields:
-        if key not in _KEYS:
+        if key not in KEYS:
             findings.hint(
                 config.at("prompts", i, key),
                 f"unknown key '{key}' is not used",
-                did_you_mean(key, _KEYS),
+                did_you_mean(key, KEYS),
             )
     raw = fields.get("raw", fields.get("id"))
     if raw is None:

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
+
+from msgspec.structs import replace
 
 from evenhand.assertions.reading import AssertionReader, Expected
 from evenhand.core.errors import Problem
 from evenhand.core.ranges import REPEATS
+from evenhand.core.record import Record
 from evenhand.documents.findings import Findings
 from evenhand.documents.numbers import number
 from evenhand.documents.tree import read_document
 from evenhand.promptfoo.checking import OPTIONS, TestChecks, names_of
 from evenhand.promptfoo.config import Config
 from evenhand.promptfoo.defaults import BESIDE, Defaults, as_mapping, read_defaults, shown
+from evenhand.promptfoo.kept_tests import KeptTests
 from evenhand.promptfoo.models import FolderModels, read_settings
+from evenhand.promptfoo.simulated_users import TestUser, TestUsers
 from evenhand.promptfoo.tests import Test, TestSource, WrittenTest
 from evenhand.promptfoo.variables import VariableReader
 from evenhand.templates.rendering import has_tags
@@ -24,8 +28,7 @@ from evenhand.templates.rendering import has_tags
 _NONE = frozenset[str]()
 
 
-@dataclass(frozen=True, slots=True)
-class TestReader:
+class TestReader(Record, frozen=True):
     """Reads single tests of one config.
 
     Attributes:
@@ -36,6 +39,7 @@ class TestReader:
         findings: Are told what is wrong.
         files: Is told which files the tests name, beside those of their assertions.
         checks: Look for all that may be wrong; None where that was done.
+        users: Read their simulated users.
     """
 
     __test__ = False  # for pytest: a reader of tests, not a test
@@ -47,6 +51,7 @@ class TestReader:
     findings: Findings
     files: set[Path]
     checks: TestChecks | None
+    users: TestUsers
 
     @classmethod
     def of(
@@ -67,7 +72,8 @@ class TestReader:
         variables = VariableReader(config.base, config.env, findings, config.templates, files)
         asserts = AssertionReader(config.base, models, findings, config.templates)
         defaults = read_defaults(config, variables, asserts, checks, files, findings)
-        return cls(config, defaults, variables, asserts, findings, files, checks)
+        users = TestUsers(config, models, findings)
+        return cls(config, defaults, variables, asserts, findings, files, checks, users)
 
     def unchecked(self) -> TestReader:
         """The same, for tests that were checked."""
@@ -86,6 +92,8 @@ class TestReader:
         if self.checks is not None and not self.checks.can_be_run(test, written.at):
             return None
         hopeless = test.expected.hopeless(test.threshold, scored=bool(test.scoring))
+        if hopeless is None and test.user is not None and test.provider_output is None:
+            hopeless = test.user.problem
         problem = next(iter((*unread, *problems)), hopeless)
         return test if problem is None else replace(test, problem=problem)
 
@@ -170,6 +178,7 @@ class TestReader:
             ),
             repeats=_repeats(options.get("repeat")),
             transform_vars=str(options.get("transformVars") or ""),
+            user=self._user(written),
             literal=written.data
             and bool(prefix or suffix)
             and has_tags(prefix + suffix)
@@ -178,6 +187,12 @@ class TestReader:
             shown=defaults.shown
             if raw.keys() <= BESIDE
             else shown(raw, options, defaults.raw, defaults.threshold),
+        )
+
+    def _user(self, written: WrittenTest) -> TestUser | None:
+        named = self._own("provider", written.value)
+        return self.users.read(
+            named, written.at if "provider" in written.value else self.defaults.place_of
         )
 
     def _own(self, key: str, raw: Mapping[str, Any]) -> Any:
@@ -226,21 +241,26 @@ class TestReader:
         return read_settings(settings, "options", base, place, self.findings, self.files)
 
 
-@dataclass(frozen=True, slots=True)
-class Tests:
+class Tests(Record, frozen=True):
     """The tests of a config, as often as they are walked, in their order.
 
     Attributes:
         sources: Where they come from.
         reader: Reads each.
         problems: What was wrong with some on the first walk, by their place among all that is written.
+        kept: Them, as the first walk read them; None where each walk reads them again.
     """
 
     sources: Sequence[TestSource]
     reader: TestReader
     problems: Mapping[int, Problem]
+    kept: KeptTests | None = None
 
     def __iter__(self) -> Iterator[Test]:
+        kept = self.kept.tests() if self.kept is not None else None
+        if kept is not None:
+            yield from kept
+            return
         for place, test in numbered(self.sources, self.reader, Findings()):
             if self.problems:
                 problem = self.problems.get(place)

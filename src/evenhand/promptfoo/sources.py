@@ -14,6 +14,7 @@ from typing import Any, cast
 
 from evenhand.core.encoding import decode_once
 from evenhand.core.names import did_you_mean
+from evenhand.core.record import MutableRecord, Record
 from evenhand.documents.files import unreadable
 from evenhand.documents.findings import At, Findings, Place, matching
 from evenhand.documents.tree import Document, read_document
@@ -27,8 +28,7 @@ TABLES = frozenset({".csv", ".tsv", ".xlsx", ".xls"})
 _ELSEWHERE = ("http://", "https://", "huggingface://", "az://")
 
 
-@dataclass(slots=True)
-class ListedTests:
+class ListedTests(MutableRecord):
     """Tests in a YAML or JSON document: the config itself, or a file of tests."""
 
     document: Document
@@ -101,8 +101,7 @@ class RowsOfTable:
             yield table_row(cells, i + 1, Line(self.document.file, place.resolved().line), findings)
 
 
-@dataclass(slots=True)
-class Scenario:
+class Scenario(MutableRecord):
     """Each row of settings with each test: the test goes over the row, their assertions are added."""
 
     settings: list[TestSource]
@@ -181,8 +180,7 @@ def given_outputs(config: Config, findings: Findings, files: set[Path]) -> list[
     return [_Rows(tests, path)]
 
 
-@dataclass(frozen=True, slots=True)
-class _OutputPlaces:
+class _OutputPlaces(Record, frozen=True):
     """Where the parts of a test stand whose assertions are in a file of their own."""
 
     outputs: Document

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from functools import partial
+
+import msgspec
 
 from evenhand.core.errors import Problem
 from evenhand.core.message import Prompt
 from evenhand.core.names import did_you_mean
 from evenhand.core.plan import CallEstimate, Row
 from evenhand.core.provider import Provider
+from evenhand.core.record import MutableRecord
 from evenhand.core.selecting import Selector
 from evenhand.documents.findings import Findings
 from evenhand.promptfoo.body import CellBody, with_settings
 from evenhand.promptfoo.case_variables import resolved
 from evenhand.promptfoo.config import Config
+from evenhand.promptfoo.kept_tests import KeptTests
 from evenhand.promptfoo.reader import TestReader, Tests, numbered
 from evenhand.promptfoo.tests import Test, TestSource, takes
 from evenhand.promptfoo.variants import Combination
@@ -28,8 +31,7 @@ ESTIMATED_FROM = 300
 """Trials whose prompts are filled in to estimate tokens and prices of all."""
 
 
-@dataclass(slots=True)
-class Survey:
+class Survey(MutableRecord):
     """What the first walk over the tests found.
 
     Attributes:
@@ -38,8 +40,9 @@ class Survey:
         cells: Cases × the variants that take them × repeats.
         vacuous: Selected tests that expect nothing.
         homeless: Selected tests that no variant takes.
-        calls: Cells in each variant that ask its model.
+        calls: Calls of each variant's model: one for a cell, in a conversation one for each turn that it may have.
         judged: Judge calls for each judge.
+        playing: Calls at most for each model that plays a user.
         stores: Some tests store their outputs for others.
         alone: Some tests stand alone.
         uncompared: Selected tests whose outputs are to be compared, and that have one variant.
@@ -52,8 +55,9 @@ class Survey:
     cells: int = 0
     vacuous: int = 0
     homeless: int = 0
-    calls: dict[int, int] = field(default_factory=dict[int, int])
-    judged: dict[str, int] = field(default_factory=dict[str, int])
+    calls: dict[int, int] = msgspec.field(default_factory=dict[int, int])
+    judged: dict[str, int] = msgspec.field(default_factory=dict[str, int])
+    playing: dict[str, int] = msgspec.field(default_factory=dict[str, int])
     stores: bool = False
     alone: bool = False
     uncompared: int = 0
@@ -82,10 +86,12 @@ def surveyed(
     stored: set[str] = set()
     problems: dict[int, Problem] = {}
     matching = 0
+    kept = KeptTests(sources)
     for place, test in numbered(sources, reader, findings):
         survey.tests += 1
         if test.problem is not None:
             problems[place] = test.problem
+        kept.add(test)
         _look_at_names(test, pairs, stored, findings)
         if test.stores:
             stored.add(test.stores)
@@ -93,7 +99,7 @@ def surveyed(
             matching += takes(selector, test)
         else:
             _count(test, pairs, repeats, survey)
-    tests = Tests(sources, reader.unchecked(), problems)
+    tests = Tests(sources, reader.unchecked(), problems, kept)
     if selector.narrows:
         selector.draw(matching)
         for test, taken in selector.walked(iter(tests), partial(takes, selector)):
@@ -195,7 +201,11 @@ def _count(test: Test, pairs: Sequence[Combination], repeats: int, survey: Surve
     if test.provider_output is None:
         for pair in taking:
             index = pair.variant.index
-            survey.calls[index] = survey.calls.get(index, 0) + trials
+            turns = test.user.max_turns if test.user is not None else 1
+            survey.calls[index] = survey.calls.get(index, 0) + trials * turns
+    if test.user is not None and test.user.model is not None and test.provider_output is None:
+        player, turns = test.user.model.id, test.user.max_turns
+        survey.playing[player] = survey.playing.get(player, 0) + trials * len(taking) * turns
     for judge in test.expected.judged:
         survey.judged[judge] = survey.judged.get(judge, 0) + trials * len(taking)
     if contests and len(taking) > 1:
@@ -247,14 +257,16 @@ def estimate(
                 pair.subject.provider.id, "subject", calls, sum(sizes) * calls // len(sizes), cost
             ),
         )
-    for judge, calls in survey.judged.items():
+    asked = [(one, "judge", calls) for one, calls in survey.judged.items()]
+    asked += [(one, "simulator", calls) for one, calls in survey.playing.items()]
+    for judge, role, calls in asked:
         known_judge = next((provider for provider in judges if provider.id == judge), None)
         request = known_judge.request(Prompt.of("word" * JUDGE_TOKENS)) if known_judge else None
         price = request.cost_bound_usd if request else None
         estimates.append(
             CallEstimate(
                 judge,
-                "judge",
+                role,
                 calls,
                 calls * JUDGE_TOKENS,
                 None if price is None else price * calls,

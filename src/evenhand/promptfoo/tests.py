@@ -5,19 +5,21 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol, cast
+
+import msgspec
 
 from evenhand.assertions.reading import Expected
 from evenhand.core.case import case_id
 from evenhand.core.errors import Problem
+from evenhand.core.record import MutableRecord, Record
 from evenhand.core.selecting import Selector
 from evenhand.documents.findings import At, Findings, Place
+from evenhand.promptfoo.simulated_users import TestUser
 
 
-@dataclass(frozen=True, slots=True)
-class WrittenTest:
+class WrittenTest(Record, frozen=True):
     """A test as written.
 
     Attributes:
@@ -46,8 +48,7 @@ class TestSource(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(Record, frozen=True):
     """Where the parts of a row in a data file are: all on its line."""
 
     path: Path
@@ -58,8 +59,7 @@ class Line:
         return Place(self.path, self.number)
 
 
-@dataclass(slots=True)
-class Test:
+class Test(MutableRecord):
     """One test, ready to be run.
 
     Attributes:
@@ -77,6 +77,7 @@ class Test:
         literal: `prefix` and `suffix` are data: no tag in them is filled in.
         problem: Why it cannot come to a verdict in any variant, as far as its files say; None where it may.
         settings: What its options say to the model: they go over those of the prompt and of the provider.
+        user: Who talks with the model; None where the prompt is all that it is asked.
         shown: As the results show it: assertions and options with those of `defaultTest`, secrets removed.
     """
 
@@ -102,9 +103,10 @@ class Test:
     scoring: str = ""
     repeats: int | None = None
     transform_vars: str = ""
-    settings: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    shown: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    settings: Mapping[str, Any] = msgspec.field(default_factory=dict[str, Any])
+    shown: Mapping[str, Any] = msgspec.field(default_factory=dict[str, Any])
     problem: Problem | None = None
+    user: TestUser | None = None
 
     def cases(self) -> Iterator[Mapping[str, Any]]:
         """The variables of each case: every combination of the lists of text among them, the last varying fastest."""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
 from evenhand.assertions.code_files import file_problems
 from evenhand.assertions.transform import split_reference
 from evenhand.core.names import did_you_mean
+from evenhand.core.record import Record
 from evenhand.documents.findings import At, Findings, Place, matching
 from evenhand.documents.tree import read_document, read_text
 from evenhand.promptfoo.case_variables import is_code
@@ -18,8 +18,7 @@ from evenhand.promptfoo.variable_files import is_bytes, unreadable
 from evenhand.templates.rendering import Templates, has_tags
 
 
-@dataclass(frozen=True, slots=True)
-class VariableReader:
+class VariableReader(Record, frozen=True):
     """Reads the variables of one config's tests.
 
     Attributes:

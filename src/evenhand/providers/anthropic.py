@@ -54,6 +54,10 @@ def make(wanted: Wanted) -> ChatProvider:
     base = (wanted.setting("apiBaseUrl", "ANTHROPIC_BASE_URL") or HOME).rstrip("/")
     if not model or model == "messages":
         raise wanted.refused("names no model", "Write anthropic:messages:<model>.")
+    if model in ("claude-agent-sdk", "claude-code"):
+        raise wanted.refused(
+            "is an agent, not a model", "Write agent:claude, which runs Claude Code."
+        )
     return ChatProvider(
         id=wanted.id,
         label=wanted.label or wanted.id,

@@ -73,8 +73,7 @@ class Unanswered(NoAnswer):
     retryable = False
 
 
-@dataclass(frozen=True, slots=True)
-class AppReply(Reply):
+class AppReply(Reply, frozen=True):
     """What a model answered an application, with the bytes that the application is to get."""
 
     body: bytes = b""
@@ -228,13 +227,8 @@ class AppCall:
         return dialect.rates(headers, time.time())
 
     def reply(self, body: bytes) -> AppReply:
-        if body.lstrip().startswith(b"{"):
-            value, data = None, body
-        else:
-            value = whole(self.kind, body)
-            data = encode(value, ordered=False)
         try:
-            reply = self._read(data, value)
+            reply = read_answer(self.kind, body, self.price)
         except NoAnswer as error:
             if self.begun:
                 raise Unanswered(error.message, billed=None) from None
@@ -243,36 +237,53 @@ class AppCall:
             reply = Reply("")  # the application's SDK may make more of it
         return AppReply(**{f.name: getattr(reply, f.name) for f in fields(Reply)}, body=body)
 
-    def _read(self, data: bytes, value: dict[str, Any] | None) -> Reply:
-        if self.kind == "messages":
-            return anthropic.DIALECT.read(data, False, self.price)
-        if self.kind == "chat/completions":
-            return openai.DIALECT.read(data, False, self.price)
-        if self.kind == "completions":
-            return completion.DIALECT.read(data, False, self.price)
-        answer = value or _mapping(decode(data))
-        usage = _mapping(answer.get("usage"))
-        if self.kind == "responses":
-            details = _mapping(usage.get("input_tokens_details"))
-            tokens = Usage(
-                count(usage.get("input_tokens")),
-                count(usage.get("output_tokens")),
-                count(details.get("cached_tokens")),
-            )
-            return _response(answer, tokens, cost(self.price, tokens))
-        tokens = Usage(count(usage.get("prompt_tokens")), 0)
-        text = f"{len(answer['data'])} vectors"
-        return Reply(
-            text=text,
-            output=text,
-            usage=tokens,
-            cost_usd=cost(self.price, tokens),
-            model=str(answer.get("model") or ""),
-            finish_reason="stop",
-        )
-
     async def close(self) -> None:
         await http.close()
+
+
+def read_answer(kind: str, body: bytes, price: Price | None = None) -> Reply:
+    """The reply in the body of an answer, or in its stream.
+
+    Args:
+        kind: The endpoint, one of KINDS.
+        body: As it came.
+        price: What the model costs.
+
+    Raises:
+        NoAnswer: There is none in it.
+        BadReply: It is something else.
+        ValueError, TypeError, LookupError: The same.
+    """
+    value = None
+    if not body.lstrip().startswith(b"{"):
+        value = whole(kind, body)
+        body = encode(value, ordered=False)
+    if kind == "messages":
+        return anthropic.DIALECT.read(body, False, price)
+    if kind == "chat/completions":
+        return openai.DIALECT.read(body, False, price)
+    if kind == "completions":
+        return completion.DIALECT.read(body, False, price)
+    answer = value or _mapping(decode(body))
+    usage = _mapping(answer.get("usage"))
+    if kind == "responses":
+        details = _mapping(usage.get("input_tokens_details"))
+        tokens = Usage(
+            count(usage.get("input_tokens")),
+            count(usage.get("output_tokens")),
+            count(details.get("cached_tokens")),
+        )
+        return _response(answer, tokens, cost(price, tokens))
+    tokens = Usage(count(usage.get("prompt_tokens")), 0)
+    text = f"{len(answer['data'])} vectors"
+    return Reply(
+        text=text,
+        output=text,
+        usage=tokens,
+        cost_usd=cost(price, tokens),
+        model=str(answer.get("model") or ""),
+        finish_reason="stop",
+    )
 
 
 def kind_of(url: str) -> str:

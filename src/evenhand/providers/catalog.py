@@ -39,6 +39,7 @@ _OWN: Mapping[str, str] = {
     "python:<file.py>:<function>": "a function of yours; call_api(prompt, options, context) by default",
     "file://<file.py>:<function>": "the same",
     "file://<file.js>": "a provider in JavaScript: a class or an object with callApi, or a function",
+    "agent:<command>": "an agent that is a program, in a folder of its own: agent:claude, agent:codex, agent:./my.sh",
     "exec:<command>": "a program that is given the prompt and prints the answer",
     "http://…, https://…": "a web service: method, headers, body and what to make of the answer are in its config",
     "http, https": "the same, with the address in its config",
@@ -79,6 +80,7 @@ KEYS: Mapping[str, str] = {
 
 _MODULES: Mapping[str, str] = {
     **dict.fromkeys(SERVERS, "compatible"),
+    "agent": "command_agents.agent",
     "anthropic": "anthropic",
     "azure": "azure",
     "azureopenai": "azure",
@@ -116,9 +118,10 @@ _BRIDGED: Mapping[str, str] = {
 _REFUSED: Mapping[str, str] = {
     "browser": "A browser is not driven here.",
     "golang": "Write exec: and a program that prints the answer.",
-    "mcp": "MCP servers are not asked here.",
+    "mcp": "MCP servers are not asked here. In Python, one can be the world of a trial: MCPWorld.",
     "package": "Packages of JavaScript are not loaded as providers.",
-    "promptfoo": "Simulated users, manual input and red teaming are not part of an evaluation here.",
+    "promptfoo": "promptfoo:simulated-user belongs under `provider` of a test or of defaultTest; manual input and red "
+    "teaming are not part of an evaluation here.",
     "ruby": "Write exec: and a program that prints the answer.",
     "sequence": "Sequences of prompts are a red-team strategy, and not part of an evaluation here.",
     "websocket": "Put a Python function in its place: python:provider.py:call_api.",

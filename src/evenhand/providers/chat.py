@@ -21,6 +21,7 @@ from evenhand.core.errors import AuthError, BadReply, BadRequest, UsageError
 from evenhand.core.message import CHATS, Message, Prompt, Reply, Task
 from evenhand.core.provider import Answer, Host, Price, RateLimits, Request
 from evenhand.core.ranges import MILLISECONDS
+from evenhand.core.record import Record
 from evenhand.providers import http
 from evenhand.providers.allowance import hidden, most_written
 from evenhand.providers.faults import fault, unreadable
@@ -38,8 +39,7 @@ def unsaid(headers: Mapping[str, str], now: float) -> RateLimits | None:
     return None
 
 
-@dataclass(frozen=True, slots=True)
-class Dialect:
+class Dialect(Record, frozen=True):
     """What one vendor's chat API does its own way.
 
     Attributes:
@@ -205,6 +205,11 @@ class ChatProvider:
 
     async def close(self) -> None:
         await http.close()
+
+    @property
+    def batch_headers(self) -> Mapping[str, str]:
+        """The headers that go with a batch of its requests."""
+        return {name: value for name, value in self._headers.items() if name != "content-type"}
 
     @property
     def tasks(self) -> frozenset[Task]:

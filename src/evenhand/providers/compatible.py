@@ -83,7 +83,9 @@ def _kind(wanted: Wanted, server: CompatibleServer) -> tuple[str, str]:
         if wanted.kind == "openai" and first in _NOT_HERE:
             raise wanted.refused(
                 f"asks for OpenAI's {first}, which is not supported",
-                "Text can be asked for: openai:chat:<model>, openai:responses:<model>.",
+                "Write agent:codex, which runs Codex."
+                if first.startswith("codex")
+                else "Text can be asked for: openai:chat:<model>, openai:responses:<model>.",
             )
     if kind not in server.kinds:
         raise wanted.refused(

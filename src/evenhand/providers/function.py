@@ -27,6 +27,7 @@ from evenhand.providers.chat import seconds
 from evenhand.providers.classification import labelled
 from evenhand.providers.embeddings import numbers
 from evenhand.providers.local_code import code_digest
+from evenhand.providers.prices import call_bound
 from evenhand.providers.usage import mapping
 from evenhand.providers.wanted import Wanted
 from evenhand.providers.workers import COUNT, Workers, another_python
@@ -102,7 +103,8 @@ class FunctionProvider:
             shown = {"raw": prompt.template or prompt.text, "label": prompt.label}
             arguments = (*arguments, {"vars": dict(prompt.vars), "prompt": shown})
         call = _Call(function, arguments, prompt.task)
-        return Request(identity=identity, key=digest(identity), payload=call)
+        bound = call_bound(config)
+        return Request(identity=identity, key=digest(identity), payload=call, cost_bound_usd=bound)
 
     async def send(self, request: Request, host: Host) -> Answer:
         started = time.perf_counter()

@@ -320,6 +320,17 @@ def _listed(vendor: str, model: str) -> Price | None:
     return None
 
 
+def call_bound(config: Mapping[str, object]) -> float | None:
+    """What one call of code, a program or a server of the user's own can cost at most: `maxCost`, in dollars.
+
+    None where the config doesn't say: nobody else knows.
+
+    Raises:
+        UsageError: It is not a number from 0 on.
+    """
+    return _dollars(config, "maxCost")
+
+
 def cost(price: Price | None, usage: Usage) -> float | None:
     """Dollars for this usage; None when the price or the usage is not known."""
     if price is None or usage.tokens_in is None or usage.tokens_out is None:
@@ -363,6 +374,8 @@ def _dollars(config: Mapping[str, object], key: str) -> float | None:
     if not is_price(value):
         raise UsageError(
             f"{key} is {setting!r}, which is not a price",
-            hint="It is a number of US dollars per token, from 0 on: 0.000002 is $2 per million.",
+            hint="It is a number of US dollars per call, from 0 on."
+            if key == "maxCost"
+            else "It is a number of US dollars per token, from 0 on: 0.000002 is $2 per million.",
         )
     return float(value)  # pyright: ignore[reportArgumentType] (a number, as has just been seen)

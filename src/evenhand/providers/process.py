@@ -20,6 +20,7 @@ from evenhand.core.provider import Answer, Host, Request
 from evenhand.core.secrets import redacted
 from evenhand.providers.chat import seconds
 from evenhand.providers.local_code import code_digest
+from evenhand.providers.prices import call_bound
 from evenhand.providers.wanted import Wanted
 
 LIMIT_S = 60.0
@@ -61,7 +62,10 @@ class ProcessProvider:
             }
         )
         return Request(
-            identity=identity, key=digest(identity), payload=(prompt.text, options, context)
+            identity=identity,
+            key=digest(identity),
+            payload=(prompt.text, options, context),
+            cost_bound_usd=call_bound({**self.config, **prompt.config}),
         )
 
     async def send(self, request: Request, host: Host) -> Answer:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from evenhand.core.encoding import decode, encode
 from evenhand.core.errors import BadReply
 from evenhand.core.message import Message, Reply, ToolCall
 from evenhand.core.provider import Price
+from evenhand.core.record import Record
 from evenhand.providers.answer_text import answer_text
 from evenhand.providers.chat import Dialect, passed_on
 from evenhand.providers.embeddings import looked_up
@@ -107,8 +107,7 @@ def _read(body: bytes, parsed: bool, price: Price | None) -> Reply:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Items:
+class Items(Record, frozen=True):
     """What the items of an output come to.
 
     Attributes:

@@ -6,7 +6,6 @@ import math
 import re
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 
 _PARTS = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|h|m|s)", re.ASCII)
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
@@ -72,6 +71,8 @@ def _date(text: str) -> datetime | None:
     try:
         when = datetime.fromisoformat(text)
     except ValueError:
+        from email.utils import parsedate_to_datetime  # noqa: PLC0415 (a format that is rare)
+
         try:
             when = parsedate_to_datetime(text)
         except (ValueError, TypeError, OverflowError):

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
 from evenhand.core.errors import UsageError
 from evenhand.core.provider import Provider
+from evenhand.core.record import Record
 from evenhand.documents.project import Project, project_for
 from evenhand.providers.catalog import create, key_missing, timed
 from evenhand.providers.missing_keys import NO_KEY, set_key
@@ -38,8 +38,7 @@ def model_id(name: str) -> str:
     return name
 
 
-@dataclass(frozen=True, slots=True)
-class DefaultJudge:
+class DefaultJudge(Record, frozen=True):
     """Who judges where nobody is named, and who says so.
 
     Attributes:

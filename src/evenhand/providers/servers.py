@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+
+from msgspec import field
+
+from evenhand.core.record import Record
 
 
-@dataclass(frozen=True, slots=True)
-class CompatibleServer:
+class CompatibleServer(Record, frozen=True):
     """One of them.
 
     Attributes:

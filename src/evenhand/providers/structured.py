@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, cast
 
 from evenhand.core.encoding import encode
+from evenhand.core.record import Record
 
 _MAPS = ("properties", "$defs", "definitions")
 _LISTS = ("anyOf", "oneOf", "allOf", "prefixItems")
@@ -28,8 +28,7 @@ RARE = frozenset(
 """Keywords that no vendor takes in a schema for answers."""
 
 
-@dataclass(frozen=True, slots=True)
-class WithSchema:
+class WithSchema(Record, frozen=True):
     """A request's body that asks for an answer by a schema, and the same without, as they are sent."""
 
     body: bytes

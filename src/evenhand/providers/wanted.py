@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from evenhand.core.errors import UsageError
+from evenhand.core.record import Record
 from evenhand.providers.template_filling import Fill
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
+class Wanted(Record, frozen=True):
     """What somebody wrote who wants a provider.
 
     Attributes:

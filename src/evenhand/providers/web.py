@@ -33,6 +33,7 @@ from evenhand.providers.chat import seconds
 from evenhand.providers.config_code import files_in, run
 from evenhand.providers.faults import fault
 from evenhand.providers.local_code import code_digest
+from evenhand.providers.prices import call_bound
 from evenhand.providers.template_filling import Fill
 from evenhand.providers.usage import mapping
 from evenhand.providers.wanted import Wanted
@@ -120,6 +121,7 @@ class WebProvider:
             key=digest(identity),
             payload=(config, prompt.text, {**prompt.vars, "prompt": prompt.text}),
             tokens_in=len(prompt.text) // 4,
+            cost_bound_usd=call_bound(config),
         )
 
     async def send(self, request: Request, host: Host) -> Answer:

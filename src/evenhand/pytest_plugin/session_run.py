@@ -33,7 +33,7 @@ from evenhand.core.errors import (
 )
 from evenhand.core.expect import Expectation, Trial, share_passed
 from evenhand.core.message import CallRole, Prompt, Reply
-from evenhand.core.plan import CassetteUse, Step
+from evenhand.core.plan import CassetteUse, PlannedTrial
 from evenhand.core.provider import Answer, Host, Provider, Request
 from evenhand.core.run import RunMeta, TrialResult
 from evenhand.core.score import Outcome
@@ -47,9 +47,10 @@ from evenhand.engine.door import CEILING, START
 from evenhand.engine.limits import Limits
 from evenhand.engine.outcome import checked_outcome, error_outcome, raise_if_final, trial_error
 from evenhand.engine.replaying import Replay, replay_record
+from evenhand.engine.stragglers import task_name, too_late
 from evenhand.engine.strays import holds, threads_over
 from evenhand.engine.time_limit import GRACE_S
-from evenhand.engine.trial import Asker, LiveTrial, task_name, too_late
+from evenhand.engine.trial import Asker, LiveTrial
 from evenhand.providers.app_call import AppCall
 from evenhand.providers.catalog import create
 from evenhand.providers.wrapped import Wrapped
@@ -77,9 +78,9 @@ class TestTrial(LiveTrial):
     __test__ = False  # pytest, this is none of yours
 
     def __init__(
-        self, step: Step, asker: Asker, host: Host, loop: asyncio.AbstractEventLoop
+        self, planned: PlannedTrial, asker: Asker, host: Host, loop: asyncio.AbstractEventLoop
     ) -> None:
-        super().__init__(step, asker, host)
+        super().__init__(planned, asker, host)
         self.loop = loop
         self.places: list[str] = []
         self.loops: set[asyncio.AbstractEventLoop] = set()
@@ -91,9 +92,9 @@ class TestTrial(LiveTrial):
         Raises:
             UsageError: Nobody is named at all.
         """
-        if self.step.judge is None:
+        if self.planned.judge is None:
             raise UsageError("no judge is named", hint=NAME_A_JUDGE)
-        return self.step.judge
+        return self.planned.judge
 
     def expect(self, expectation: Expectation) -> None:
         if self.over:
@@ -262,10 +263,10 @@ class SessionRun:
         async def body(trial: Trial) -> object:
             return await made.shown(trial)
 
-        step = Step(
+        planned = PlannedTrial(
             next(self._count), row, variant, repeat, body, share_passed, judge, self._models
         )
-        made = TestTrial(step, self, self._host, self._loop)
+        made = TestTrial(planned, self, self._host, self._loop)
         made.home = self._home
         made.late = lambda late, problem: self._late.append((late, problem))
         return made
@@ -288,17 +289,17 @@ class SessionRun:
         try:
             result = await self._journal.settle(await trial.settle())
         except (ProviderError, BudgetStop, StoreError) as error:
-            step = trial.step
+            planned = trial.planned
             result = TrialResult(
-                step.index,
-                step.case.id,
-                step.variant.index,
-                step.repeat,
+                planned.index,
+                planned.case.id,
+                planned.variant.index,
+                planned.repeat,
                 "error",
                 None,
                 reason=str(error),
                 error=trial_error(error),
-                description=step.case.description,
+                description=planned.case.description,
             )
             if not isinstance(error, StoreError):
                 await self._journal.settle(result)
@@ -309,7 +310,9 @@ class SessionRun:
         """What came to light about a test, or any, after it had been settled; each is told once."""
         reports = [pair for pair in self._late if trial is None or pair[0] is trial]
         self._late = [pair for pair in self._late if pair not in reports]
-        return [f"{one.step.case}: {problem.message}\n  {problem.hint}" for one, problem in reports]
+        return [
+            f"{one.planned.case}: {problem.message}\n  {problem.hint}" for one, problem in reports
+        ]
 
     def close(self, *, interrupted: bool = False) -> None:
         """Ends the run and lets go of everything."""

@@ -14,6 +14,10 @@ Tools of an application are recorded as well, so that a run that replays need no
 
     @recording.tool
     def look_up(order: str) -> dict: ...
+
+The spans of an application that OpenTelemetry instruments become steps of the trial that they are made in:
+
+    provider.add_span_processor(recording.SpanProcessor())
 """
 
 from __future__ import annotations
@@ -28,13 +32,28 @@ from evenhand.engine.call_context import during as role
 from evenhand.providers.app_call import Prices
 
 if TYPE_CHECKING:
+    from evenhand.recording.spans import SpanProcessor as SpanProcessor
     from evenhand.recording.tools import tool as tool
     from evenhand.recording.transport import AsyncTransport as AsyncTransport
     from evenhand.recording.transport import Transport as Transport
 
-__all__ = ["AsyncTransport", "Transport", "async_http_client", "http_client", "role", "tool"]
+__all__ = [
+    "AsyncTransport",
+    "SpanProcessor",
+    "Transport",
+    "async_http_client",
+    "http_client",
+    "role",
+    "tool",
+]
 __getattr__, __dir__ = lazily(
-    __name__, {"AsyncTransport": "transport", "Transport": "transport", "tool": "tools"}
+    __name__,
+    {
+        "AsyncTransport": "transport",
+        "SpanProcessor": "spans",
+        "Transport": "transport",
+        "tool": "tools",
+    },
 )
 
 _LIBRARIES = ("httpx2", "httpx")

@@ -246,6 +246,6 @@ def _refusal(error: EvenhandError) -> ResponseHead:
 
 def _too_late(trial: LiveTrial) -> UsageError:
     return UsageError(
-        f"a model was asked for {trial.step.case} when that trial was over",
+        f"a model was asked for {trial.planned.case} when that trial was over",
         hint="Wait in the eval for what it starts; start what is to outlast a trial outside of one.",
     )

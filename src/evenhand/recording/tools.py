@@ -5,12 +5,11 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any, TypeVar, cast, overload
 
 from evenhand.core.errors import CodeError, UsageError
-from evenhand.engine.call_context import OwnCalls
 from evenhand.engine.tools import Begun, Tools, outcome
 from evenhand.engine.trial import LiveTrial, present
 
@@ -93,13 +92,15 @@ class _Call:
     def noted(self) -> Iterator[list[Any]]:
         """Inside, the tool runs; what it returns is put into the list, and recorded, and so is what it raises."""
         results: list[Any] = []
+        step = self.begun.step
         try:
-            yield results
+            with nullcontext() if step is None else self.trial.within(step):
+                yield results
         except Exception as error:
-            self.tools.raised(self.begun, error)
+            self.tools.raised(self.trial, self.begun, error)
             raise
         with _halting(self.trial):
-            self.tools.returned(self.begun, results[0])
+            self.tools.returned(self.trial, self.begun, results[0])
 
 
 class _RecordedTool:
@@ -146,8 +147,5 @@ def _halting(trial: LiveTrial) -> Iterator[None]:
     try:
         yield
     except CodeError as error:
-        own = trial.own
-        if own is None:
-            own = trial.own = OwnCalls()
-        own.halted = own.halted or error
+        trial.halt(error)
         raise

@@ -23,12 +23,12 @@ from evenhand.registry.prompt import LEADS_OUT, PromptFolder, read_inputs, read_
 PASS_THRESHOLD = 4.0
 LOWEST, HIGHEST = 1.0, 5.0
 
-_TOP = frozenset({"defaults", "triggering", "cases"})
-_DEFAULTS = frozenset(
+KEYS = frozenset({"defaults", "triggering", "cases"})
+DEFAULTS_KEYS = frozenset(
     {"model", "timeout_s", "judge", "repeats", "hooks", "tokens", "pass_rate", "prices"}
 )
-_PRICE = frozenset({"cost", "inputCost", "outputCost"})
-_CASE = frozenset(
+PRICE_KEYS = frozenset({"cost", "inputCost", "outputCost"})
+CASE_KEYS = frozenset(
     {
         "name",
         "inputs",
@@ -42,8 +42,8 @@ _CASE = frozenset(
         "tags",
     }
 )
-_JUDGE = frozenset({"model", "pass_threshold", "samples"})
-_TRIGGERING = frozenset({"judge", "should_match", "should_not_match", "among"})
+JUDGE_KEYS = frozenset({"model", "pass_threshold", "samples"})
+TRIGGERING_KEYS = frozenset({"judge", "should_match", "should_not_match", "among"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,8 +192,8 @@ class _EvalFileReader:
 
     def read(self) -> EvalFile:
         """All of it."""
-        self._known(self._top, _TOP)
-        self._known(self._defaults, _DEFAULTS, "defaults")
+        self._known(self._top, KEYS)
+        self._known(self._defaults, DEFAULTS_KEYS, "defaults")
         triggering = self._triggering()
         if triggering is None and "cases" not in self._top and "triggering" not in self._top:
             self._problem((), "has neither cases nor triggering", "Write cases: with a name each.")
@@ -243,7 +243,7 @@ class _EvalFileReader:
 
     def _case(self, case: Mapping[str, Any], i: int) -> EvalCase:
         at = ("cases", i)
-        self._known(case, _CASE, *at)
+        self._known(case, CASE_KEYS, *at)
         name = str(case.get("name") if case.get("name") is not None else "").strip()
         rubric = self._text(case, "rubric", *at)
         judging, model = self._judging(case, *at), self._text(case, "model", *at) or self._model
@@ -278,10 +278,10 @@ class _EvalFileReader:
         for model in prices_by_model:
             at = ("defaults", "prices", model)
             price = self._mapping(prices_by_model, model, *at[:-1])
-            self._known(price, _PRICE, *at)
-            read = {key: self._number(price, key, (0, 1), at) for key in sorted(_PRICE)}
+            self._known(price, PRICE_KEYS, *at)
+            read = {key: self._number(price, key, (0, 1), at) for key in sorted(PRICE_KEYS)}
             known = {key: usd for key, usd in read.items() if usd is not None}
-            if "cost" not in known and len(known) < 2 and price.keys() & _PRICE == known.keys():
+            if "cost" not in known and len(known) < 2 and price.keys() & PRICE_KEYS == known.keys():
                 hint = "Write cost:, or inputCost: and outputCost:, in dollars per token."
                 self._problem(at, f"the price of {model} is not said", hint)
             prices[model_id(str(model))] = known
@@ -338,7 +338,7 @@ class _EvalFileReader:
         if self._top.get("triggering") is None:
             return None
         fields = self._mapping(self._top, "triggering")
-        self._known(fields, _TRIGGERING, "triggering")
+        self._known(fields, TRIGGERING_KEYS, "triggering")
         queries: dict[str, bool] = {}
         for key, wanted in (("should_match", True), ("should_not_match", False)):
             for i, query in enumerate(self._list(fields, key, ("triggering",))):
@@ -385,7 +385,7 @@ class _EvalFileReader:
             return Judging(judge)
         fields = self._mapping(table, "judge", *at)
         where = (*at, "judge")
-        self._known(fields, _JUDGE, *where)
+        self._known(fields, JUDGE_KEYS, *where)
         enough = self._number(fields, "pass_threshold", (LOWEST, HIGHEST), where)
         samples = self._number(fields, "samples", (1, 100), where, whole=True)
         return Judging(

@@ -9,12 +9,12 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
 from evenhand.core.errors import UsageError
 from evenhand.core.names import did_you_mean
+from evenhand.core.record import Record
 
 PROMPTS = "prompts"
 META = "meta.yml"
@@ -33,8 +33,7 @@ OLD_FOLDERS = frozenset({"draft", "tested", "ready"})
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
-@dataclass(frozen=True, slots=True)
-class Library:
+class Library(Record, frozen=True):
     """The repository around a folder `prompts`.
 
     Attributes:

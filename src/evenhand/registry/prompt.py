@@ -42,6 +42,16 @@ KNOWN = frozenset(
         "hooks",
     }
 )
+PROMOTION: Mapping[str, tuple[type, ...]] = {
+    "min_uses": (int,),
+    "require_eval": (bool,),
+    "require_verified": (bool,),
+    "min_n": (int,),
+    "at_least": (int, float),
+    "max_reruns": (int,),
+    "require_runs": (bool,),
+}
+"""The requirements for a promotion, beside `addresses`, with the types of their values."""
 LEADS_OUT = "is a link that leads out of its folder"
 _DATE = re.compile(r"\d{4}-\d\d-\d\d([T ].*)?")
 
@@ -338,15 +348,6 @@ def _inputs(meta: Mapping[str, Any], document: Document, findings: Findings) -> 
 def _promotion(table: object, document: Document, findings: Findings) -> Promotion:
     if table is None:
         return Promotion()
-    kinds: dict[str, tuple[type, ...]] = {
-        "min_uses": (int,),
-        "require_eval": (bool,),
-        "require_verified": (bool,),
-        "min_n": (int,),
-        "at_least": (int, float),
-        "max_reruns": (int,),
-        "require_runs": (bool,),
-    }
     if not isinstance(table, Mapping):
         findings.problem(
             document.at("promotion"), f"promotion is {table!r}", "Write promotion: {min_uses: 5}."
@@ -358,11 +359,11 @@ def _promotion(table: object, document: Document, findings: Findings) -> Promoti
         if name == "addresses":
             fields = cast("Mapping[str, Any]", table)
             settings[name] = _texts(fields, name, document, findings, "promotion")
-        elif name not in kinds:
+        elif name not in PROMOTION:
             what = f"unknown key '{name}' of promotion is not used"
-            findings.hint(place, what, did_you_mean(name, (*kinds, "addresses")))
-        elif type(value) not in kinds[name] or (not isinstance(value, bool) and value < 0):
-            findings.problem(place, f"{name} is {value!r}", f"It wants {_kind(kinds[name])}.")
+            findings.hint(place, what, did_you_mean(name, (*PROMOTION, "addresses")))
+        elif type(value) not in PROMOTION[name] or (not isinstance(value, bool) and value < 0):
+            findings.problem(place, f"{name} is {value!r}", f"It wants {_kind(PROMOTION[name])}.")
         elif name == "at_least" and value > 1:
             findings.problem(place, f"at_least is {value!r}, and a rate is at most 1")
         else:

@@ -69,7 +69,7 @@ class CaseBody:
         asked = Prompt((Message("user", text),), text, vars=values, label=prompt.id)
         reply = await trial.model(self.provider, "subject").generate(asked)
         id_ = self.provider.id
-        cell = Cell(reply.text, text, values, {}, id_, id_, reply)
+        cell = Cell(reply.text, text, values, {}, id_, id_, reply, steps=lambda: trial.steps)
         for make in case.makes:
             trial.expect(make(cell))
         if case.rubric.strip():

@@ -17,17 +17,18 @@ import msgspec
 from evenhand.core.encoding import decode
 from evenhand.core.errors import UsageError
 from evenhand.core.run import RunMeta
+from evenhand.documents.project import project_folder
 from evenhand.report.calibration import (
     SCHEMA,
     Calibration,
     JudgeCalibration,
-    bound_to,
     calibrations,
-    estimate_row,
 )
 from evenhand.report.judge_checks import is_judge_check
-from evenhand.report.judged import Item, JudgedMetric, judgements
+from evenhand.report.judged import Item, JudgedMetric, Judgements, judgements
+from evenhand.report.jury_rates import KeptJury, KeptVotes, weighted_counts
 from evenhand.report.scores_calibrated import JudgedMean, later_mean, raw_mean, scale_of
+from evenhand.report.trust_rules import bound_to, estimate_row
 from evenhand.stats.correction import Estimate, Verdicts, corrected_rate
 from evenhand.stats.interval import wilson
 from evenhand.stats.paired_scores import PairedScores, Spread
@@ -74,12 +75,14 @@ class _ScoredOn(msgspec.Struct):
 class _Variant(msgspec.Struct):
     prompt: str
     model: str
+    system: str
     both_pass: _Count
     missed: _Count
     excused: _Count
     both_fail: _Count
     weighted: _Uniform | None = None
     scores: _PairedScores | None = None
+    votes: KeptVotes | None = None
 
 
 class _Judge(msgspec.Struct):
@@ -91,11 +94,33 @@ class _Judge(msgspec.Struct):
     labelled_at: float | None = None
     corrected: dict[str, float] | None = None
     scores: _ScoredOn | None = None
+    jury: KeptJury | None = None
+
+
+class RankedSystem(msgspec.Struct):
+    """A variant of a ranking that a calibration file holds."""
+
+    prompt: str
+    model: str
+    system: str
+
+
+class KeptRanking(msgspec.Struct):
+    """A ranking that a calibration file holds."""
+
+    name: str
+    model: str
+    verdict: str
+    variants: list[RankedSystem]
+    answers: list[str]
+    bound: dict[str, str]
+    labelled_at: float | None = None
 
 
 class _File(msgspec.Struct):
     schema: str
     judges: list[_Judge]
+    rankings: list[KeptRanking] = []
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +140,8 @@ class JudgedRate:
         changed: What has changed since it was made.
         verdict: What the calibration says of the judge; empty without one.
         mean: The mean of its scores; None where it gives none, or people gave none.
+        by_votes: Whether the correction goes by a jury's weighted votes.
+        errors: How many outputs the judge gave no verdict on. They are in none of the numbers.
     """
 
     metric: str
@@ -129,6 +156,8 @@ class JudgedRate:
     changed: tuple[str, ...] = ()
     verdict: str = ""
     mean: JudgedMean | None = None
+    by_votes: bool = False
+    errors: int = 0
 
     @property
     def trusted(self) -> bool:
@@ -137,9 +166,22 @@ class JudgedRate:
 
 
 def place_of(meta: RunMeta) -> Path:
-    """Where the calibration of a run's judges is kept: beside its config, or in its folder."""
-    source = Path(meta.source) if meta.source else Path.cwd()
-    return (source if source.is_dir() or not source.suffix else source.parent) / NAME
+    """Where the calibration of a run's judges is kept; see `kept_beside`."""
+    return kept_beside(meta.source)
+
+
+def kept_beside(source: str) -> Path:
+    """Where the calibration is kept of what was made from this file or folder: beside the config, or in the folder.
+
+    That of eval sets below a folder `evals` is beside that folder, whether the command ran them or a program.
+
+    Args:
+        source: See `RunMeta.source`; the current folder where it is empty.
+    """
+    path = Path(source) if source else Path.cwd()
+    if path.suffix == ".py":
+        return project_folder(path.parent) / NAME
+    return (path if path.is_dir() or not path.suffix else path.parent) / NAME
 
 
 def write_calibration(calibration: Calibration, path: Path) -> None:
@@ -161,10 +203,23 @@ def read_calibration(path: Path) -> dict[tuple[str, str], _Judge]:
     Raises:
         UsageError: It is none.
     """
+    return {(judge.metric, judge.model): judge for judge in _read(path).judges}
+
+
+def read_rankings(path: Path) -> dict[tuple[str, str], KeptRanking]:
+    """The rankings of a calibration file, by name and judge; empty where there is no file.
+
+    Raises:
+        UsageError: It is none.
+    """
+    return {(one.name, one.model): one for one in _read(path).rankings}
+
+
+def _read(path: Path) -> _File:
     try:
         data = path.read_bytes()
     except FileNotFoundError:
-        return {}
+        return _File(SCHEMA, [])
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror}") from error
     try:
@@ -179,7 +234,7 @@ def read_calibration(path: Path) -> dict[tuple[str, str], _Judge]:
             f"{path}: its schema is {file.schema!r}; this Evenhand reads {SCHEMA}",
             hint="Make it anew with `evenhand calibrate`.",
         )
-    return {(judge.metric, judge.model): judge for judge in file.judges}
+    return file
 
 
 def judged_rates(run: RunFile) -> list[JudgedRate]:
@@ -214,13 +269,21 @@ def judged_rates(run: RunFile) -> list[JudgedRate]:
             rates += _with_means(own_rates, _own_means(metric, judge))
         elif file is not None:
             bound = bound_to(metric, judged, rules.get(metric.metric, ""))
-            changed = _changed(file.bound, bound, with_rule=metric.metric in rules)
-            counts, weighted = ({}, {}) if changed else _of_file(metric, file, run.meta)
+            changed = changed_since(file.bound, bound, with_rule=metric.metric in rules)
+            same = {} if changed else _same_variants(metric, file, judged, run.meta)
+            counts, weighted = _of_file(metric, file, same)
+            votes = {index: one.votes for index, one in same.items() if one.votes is not None}
+            by_votes = bool(counts and votes) and not weighted
+            if file.jury is not None and file.jury.better and by_votes:
+                counts |= weighted_counts(run, metric, file.jury, votes)
+            else:
+                votes = {}
             status = "stale" if changed else "fresh"
             of_file = _rates(
                 metric, counts, weighted, file.labelled_at, status, changed, file.verdict
             )
-            rates += _with_means(of_file, {} if changed else _means_of_file(metric, file, run.meta))
+            of_file = [replace(rate, by_votes=rate.variant in votes) for rate in of_file]
+            rates += _with_means(of_file, _means_of_file(metric, file, same))
         else:
             rates += _rates(metric, {}, {}, None, "missing", _other_judge(metric, kept))
     return rates
@@ -250,6 +313,7 @@ def judged_rows(run: RunFile) -> list[dict[str, Any]]:
             "calibration": rate.status,
             "changed": list(rate.changed),
             "mean": rate.mean and rate.mean.row(),
+            "by_votes": rate.by_votes,
         }
         for rate in judged_rates(run)
     ]
@@ -260,7 +324,7 @@ def _other_judge(metric: JudgedMetric, kept: Mapping[tuple[str, str], _Judge]) -
     return ("judge model",) if any(name == metric.metric for name, _ in kept) else ()
 
 
-def _changed(
+def changed_since(
     before: Mapping[str, str], now: Mapping[str, str], *, with_rule: bool
 ) -> tuple[str, ...]:
     """What a calibration is bound to and is otherwise now. A run without a rule of its own goes by the old one."""
@@ -269,8 +333,25 @@ def _changed(
     )
 
 
+def _same_variants(
+    metric: JudgedMetric, judge: _Judge, judged: Judgements, meta: RunMeta
+) -> dict[int, _Variant]:
+    """For each variant of a run the one of the calibration that is the same system, whatever it was called then.
+
+    Where several are, the one of the same name.
+    """
+    same: dict[int, _Variant] = {}
+    for index in sorted({item.variant for item in metric.items}):
+        names, system = meta.variants[index], judged.parts.system_of(index)
+        alike = [one for one in judge.variants if one.system == system]
+        named = [o for o in alike if (o.prompt, o.model) == (names.prompt, names.model)]
+        if one := named or (alike if len(alike) == 1 else []):
+            same[index] = one[0]
+    return same
+
+
 def _of_file(
-    metric: JudgedMetric, judge: _Judge, meta: RunMeta
+    metric: JudgedMetric, judge: _Judge, same: Mapping[int, _Variant]
 ) -> tuple[dict[int, Verdicts], dict[int, UniformLabels]]:
     """What was counted when the calibration was made, beside this run's own verdicts, variant by variant.
 
@@ -278,19 +359,16 @@ def _of_file(
     """
     if judge.corrected is None:
         return {}, {}
-    by_name = {(one.prompt, one.model): one for one in judge.variants}
     counts: dict[int, Verdicts] = {}
     weighted: dict[int, UniformLabels] = {}
-    for variant in meta.variants:
-        one = by_name.get((variant.prompt, variant.model))
-        items = [item for item in metric.items if item.variant == variant.index]
-        if one is not None and items:
-            passed = sum(item.passed for item in items)
-            counts[variant.index] = Verdicts(
-                one.both_pass, one.missed, one.excused, one.both_fail, passed, len(items)
-            )
-            if one.weighted is not None:
-                weighted[variant.index] = UniformLabels(*msgspec.structs.astuple(one.weighted))
+    for index, one in same.items():
+        items = _of_variant(metric, index)
+        passed = sum(item.passed for item in items)
+        counts[index] = Verdicts(
+            one.both_pass, one.missed, one.excused, one.both_fail, passed, len(items)
+        )
+        if one.weighted is not None:
+            weighted[index] = UniformLabels(*msgspec.structs.astuple(one.weighted))
     return counts, weighted
 
 
@@ -310,20 +388,20 @@ def _own_means(metric: JudgedMetric, judge: JudgeCalibration) -> dict[int, Judge
     }
 
 
-def _means_of_file(metric: JudgedMetric, judge: _Judge, meta: RunMeta) -> dict[int, JudgedMean]:
+def _means_of_file(
+    metric: JudgedMetric, judge: _Judge, same: Mapping[int, _Variant]
+) -> dict[int, JudgedMean]:
     """The means as scores of an earlier run correct them, variant by variant; none on another scale."""
     if judge.scores is None or scale_of(metric) != judge.scores.scale:
         return {}
     scale = judge.scores.scale
-    by_name = {(one.prompt, one.model): one.scores for one in judge.variants}
     means: dict[int, JudgedMean] = {}
-    for variant in meta.variants:
-        paired = by_name.get((variant.prompt, variant.model))
-        items = _of_variant(metric, variant.index)
-        if paired is None or all(item.score is None for item in items):
+    for index, one in same.items():
+        items = _of_variant(metric, index)
+        if one.scores is None or all(item.score is None for item in items):
             continue
-        corrected = later_mean(paired.paired(), items, scale)
-        means[variant.index] = JudgedMean(scale, raw_mean(items, scale), corrected, paired.labels)
+        corrected = later_mean(one.scores.paired(), items, scale)
+        means[index] = JudgedMean(scale, raw_mean(items, scale), corrected, one.scores.labels)
     return means
 
 
@@ -365,6 +443,7 @@ def _rates(
                 status,
                 changed,
                 verdict,
+                errors=metric.errors[variant],
             )
         )
     return rates

@@ -14,15 +14,15 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any
 
 from evenhand.core.draw import Draw, MetricLabel
-from evenhand.core.encoding import digest
 from evenhand.core.variant import Variant
 from evenhand.report.agreement import agreement, rate_of
 from evenhand.report.auditing import Audits, JudgeBesidePeople, audits
 from evenhand.report.judged import Item, JudgedMetric, Judgements, judgements, verdicts_of
-from evenhand.report.jury_weights import JuryWeights, jury_weights
+from evenhand.report.jury_weights import JuryWeights, jury_weights, votes_row
+from evenhand.report.ranking_calibration import RankingCalibration, ranking_calibrations
 from evenhand.report.scores_calibrated import (
     ScoreCalibration,
     calibrate_scores,
@@ -31,7 +31,18 @@ from evenhand.report.scores_calibrated import (
     scores_row,
 )
 from evenhand.report.strata import uniform_first
-from evenhand.report.words import percent
+from evenhand.report.trust_rules import (
+    FEW,
+    FEWEST,
+    NO_VERDICT,
+    TELLS_APART,
+    UNLIKELY,
+    Bound,
+    TrustVerdict,
+    bound_to,
+    estimate_row,
+)
+from evenhand.report.words import count, percent
 from evenhand.stats.agreement import alpha
 from evenhand.stats.alternative import Alternative, alternative_annotator
 from evenhand.stats.correction import Estimate, Verdicts
@@ -41,23 +52,10 @@ from evenhand.store.draws import standing_labels
 from evenhand.store.runfile import RunFile
 
 SCHEMA = "evenhand.calibration/1"
-FEWEST = 30
-"""Labels below which there is no verdict."""
-FEW = 50
-"""Labels below which a warning is given."""
-TELLS_APART = 0.3
-"""The lower end of TPR + TNR − 1 has to be above this for a judge's own number to be read."""
-UNLIKELY = 0.01
-"""Labels that a random draw would give so seldom are taken for none."""
-
 WEIGHTED = "some outputs were likelier to be drawn than others: each label is weighted by how likely it was"
 NO_PEOPLE = (
     "how far people agree with each other is left out: it holds for the drawn outputs, not for all"
 )
-
-TrustVerdict = Literal["usable", "usable with labels", "do not use", "no verdict"]
-Bound = Mapping[str, str]
-"""What a calibration holds for, as digests by name: of another one it says nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +88,7 @@ class JudgeCalibration:
         weighted_by_variant: The same of each variant that has labels; empty for uniform draws.
         shared: Whether two or more people labelled the same output.
         scores: Its scores beside people's; None where either gave none.
+        systems: A digest of what each variant is, whatever it is called.
     """
 
     metric: str
@@ -117,6 +116,8 @@ class JudgeCalibration:
     weighted_by_variant: Mapping[int, Weighted] = field(default_factory=dict[int, Weighted])
     shared: bool = False
     scores: ScoreCalibration | None = None
+    systems: Mapping[int, str] = field(default_factory=dict[int, str])
+    errors: int = 0
 
     @property
     def pairs(self) -> int:
@@ -140,6 +141,8 @@ class JudgeCalibration:
         notes: list[str] = []
         if FEWEST <= self.verdicts.labels < FEW:
             notes.append(f"{self.verdicts.labels} labels are few: {FEW} or more make this firm")
+        if self.errors:
+            notes.append(f"{count(self.errors, 'output')} left out: {NO_VERDICT}")
         if self.unused:
             notes.append(f"{self.unused} labels are not used: outside a draw, or people are split")
         if self.weighted is not None:
@@ -184,9 +187,11 @@ class JudgeCalibration:
                 {
                     "prompt": variants[index].prompt,
                     "model": variants[index].model,
+                    "system": self.systems.get(index, ""),
                     **counts._asdict(),
                     "weighted": weighted_row(self.weighted_by_variant.get(index)),
                     "scores": self.scores and scores_row(self.scores.by_variant.get(index)),
+                    "votes": self.jury and votes_row(self.jury.by_variant.get(index)),
                 }
                 for index, counts in sorted(self.by_variant.items())
             ],
@@ -205,6 +210,7 @@ class Calibration:
         judges: One for each judged metric and judge.
         made_at: Seconds since 1970.
         audits: What their verdicts depend on, by metric and judge; see `report.auditing`.
+        rankings: The judges that compared outputs in pairs.
     """
 
     run: str
@@ -212,6 +218,13 @@ class Calibration:
     judges: tuple[JudgeCalibration, ...]
     made_at: float
     audits: Audits
+    rankings: tuple[RankingCalibration, ...] = ()
+
+    @property
+    def labelled(self) -> bool:
+        """Whether people labelled anything that counts."""
+        labels = [judge.verdicts.labels for judge in self.judges]
+        return any(labels) or any(one.labels.pairs for one in self.rankings)
 
     def document(
         self, selective: Mapping[tuple[str, str], Mapping[str, Any]] | None = None
@@ -227,7 +240,13 @@ class Calibration:
         if selective is not None:
             for row in rows:
                 row["selective"] = selective.get((row["metric"], row["model"]))
-        return {"schema": SCHEMA, "run": self.run, "made_at": self.made_at, "judges": rows}
+        return {
+            "schema": SCHEMA,
+            "run": self.run,
+            "made_at": self.made_at,
+            "judges": rows,
+            "rankings": [one.row(self.variants) for one in self.rankings],
+        }
 
 
 def calibrate(run: RunFile) -> Calibration:
@@ -254,6 +273,7 @@ def calibrate(run: RunFile) -> Calibration:
         tuple(_with_votes(run, judged, one) for one in judges),
         time.time(),
         audits(run, beside_people),
+        tuple(ranking_calibrations(run, judged)),
     )
 
 
@@ -276,29 +296,9 @@ def _with_votes(run: RunFile, judged: Judgements, judge: JudgeCalibration) -> Ju
     return replace(judge, jury=jury_weights(run, metric, peoples_verdicts(run, metric)))
 
 
-def estimate_row(estimate: Estimate | None) -> dict[str, float] | None:
-    """A number and its interval, in the keys of documents."""
-    return None if estimate is None else estimate._asdict()
-
-
 def weighted_row(weighted: Weighted | None) -> dict[str, float] | None:
     """The labels of a uniform draw that would say as much, in the keys of documents."""
     return None if weighted is None else weighted.uniform._asdict()
-
-
-def bound_to(metric: JudgedMetric, judged: Judgements, rule: str) -> Bound:
-    """What a calibration of this judge holds for."""
-    members = metric.model.split("+")
-    basis = judged.parts.basis(metric.evals)
-    return {
-        "judge model": metric.model,
-        "judge prompt": digest(*sorted(metric.instruments))[:16],
-        "judge settings": digest(*(basis.settings.get(member, "") for member in members))[:16],
-        "criteria": digest(*sorted(metric.criteria))[:16],
-        "system": basis.system,
-        "data": basis.data,
-        "rule": digest(rule)[:16],
-    }
 
 
 def _calibrated(
@@ -348,6 +348,11 @@ def _calibrated(
         weighted=agrees.weighted,
         weighted_by_variant=agrees.by_variant,
         shared=any(len(each) > 1 for each in of_items.values()),
+        systems={
+            index: judged.parts.system_of(index)
+            for index in sorted({item.variant for item in metric.items})
+        },
+        errors=metric.errors.total(),
     )
 
 

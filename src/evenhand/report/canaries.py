@@ -2,22 +2,25 @@
 
 A canary is the same text with the same verdict each time, so that only the judge can make a difference. It is asked
 anew each time. Two answers to the same canaries are compared pair by pair, by McNemar's exact test; an error of the
-judge is no answer, and its pair is left out.
+judge is no answer, and its pair is left out. Where no drift of the judge is shown, and its pass rates of the two runs
+differ by more than chance, the system changed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 from evenhand.core.errors import StoreError
 from evenhand.report.calibration import estimate_row
-from evenhand.report.judge_checks import is_canary_check
+from evenhand.report.judge_checks import WITH_CANARIES, is_canary_check
 from evenhand.stats.compare import mcnemar
+from evenhand.stats.corrected_means import corrected_difference
 from evenhand.stats.correction import Estimate
-from evenhand.stats.interval import clopper_pearson
+from evenhand.stats.interval import clopper_pearson, wilson
 from evenhand.store.runfile import RunFile
 
 SCHEMA = "evenhand.canary/1"
@@ -26,6 +29,11 @@ SHOWN = 0.05
 
 FEWEST = 6
 """With fewer canaries not even a judge that is wrong on all of them would be shown to have drifted."""
+
+DriftWord = Literal["judge", "system", "none", "not decided"]
+
+LOOKED_AT = 20
+"""So many runs after a run are looked at for the one that asked its judges about canaries."""
 
 Key = tuple[str, str]
 """A metric and a judge."""
@@ -43,7 +51,8 @@ class CanaryAnswers:
         fails: The same for those that they fail.
         errors: How many it gave no verdict on.
         left_out: How many canaries are of cases that the run doesn't have.
-        raw: The judge's own pass rate in the run; None where that is not known.
+        passed: How many outputs of the run it passes.
+        judged: How many it has a verdict on.
     """
 
     metric: str
@@ -53,7 +62,20 @@ class CanaryAnswers:
     fails: tuple[int, int] = (0, 0)
     errors: int = 0
     left_out: int = 0
-    raw: float | None = None
+    passed: int = 0
+    judged: int = 0
+
+    @property
+    def raw(self) -> float | None:
+        """The judge's own pass rate in the run; None where that is not known."""
+        return self.passed / self.judged if self.judged else None
+
+    @property
+    def pass_rate(self) -> Estimate | None:
+        """The same with its Wilson interval."""
+        if not self.judged:
+            return None
+        return Estimate(self.passed / self.judged, *wilson(self.passed, self.judged))
 
     @property
     def rate(self) -> Estimate | None:
@@ -87,6 +109,7 @@ class CanaryCheck:
     Attributes:
         run: The run whose judges were asked.
         check: The id of the run that asked them.
+        source: What both were made from.
         at: Seconds since 1970.
         digest: Of the canaries.
         answers: By metric and judge.
@@ -96,6 +119,7 @@ class CanaryCheck:
 
     run: str
     check: str
+    source: str
     at: float
     digest: str
     answers: Mapping[Key, CanaryAnswers]
@@ -110,6 +134,7 @@ class Drift:
     Attributes:
         since: The first check.
         before: Its answers.
+        now: Its answers today.
         newly_wrong: Canaries that it was right on, and is not any more.
         newly_right: Canaries that it was wrong on, and is not any more.
         pairs: Canaries with a verdict in both checks.
@@ -118,6 +143,7 @@ class Drift:
 
     since: CanaryCheck
     before: CanaryAnswers
+    now: CanaryAnswers
     newly_wrong: int
     newly_right: int
     pairs: int
@@ -133,6 +159,26 @@ class Drift:
         """Whether the judge drifted, as far as can be shown."""
         return self.p < SHOWN
 
+    @property
+    def pass_rate(self) -> Estimate | None:
+        """How far the judge's pass rate of the run is from that of the first one, by Newcombe's interval.
+
+        Returns:
+            None where one of them is not known.
+        """
+        before, now = self.before.pass_rate, self.now.pass_rate
+        return None if before is None or now is None else corrected_difference(before, now)
+
+    @property
+    def word(self) -> DriftWord:
+        """Who changed, as far as can be shown."""
+        if self.shown:
+            return "judge"
+        if not self.enough:
+            return "not decided"
+        rate = self.pass_rate
+        return "none" if rate is None or rate.low <= 0 <= rate.high else "system"
+
     def row(self) -> dict[str, Any]:
         """It in the keys of `evenhand.canary/1`."""
         return {
@@ -145,6 +191,8 @@ class Drift:
             "pairs": self.pairs,
             "p": self.p,
             "drifted": self.shown,
+            "pass_rate": estimate_row(self.pass_rate),
+            "changed": self.word,
         }
 
 
@@ -168,7 +216,7 @@ class CanaryReport:
             ]
             if pairs:
                 wrong, right = pairs.count((True, False)), pairs.count((False, True))
-                return Drift(check, before, wrong, right, len(pairs), mcnemar(wrong, right))
+                return Drift(check, before, now, wrong, right, len(pairs), mcnemar(wrong, right))
         return None
 
     @property
@@ -200,21 +248,27 @@ class CanaryReport:
             "check": self.check.check,
             "canaries": self.check.digest,
             "drifted": self.drifted,
-            "judges": [self._row(key) for key in self.check.answers],
+            "judges": [
+                {**row, "history": self._history(key)}
+                for key, row in zip(self.check.answers, self.rows(), strict=True)
+            ],
             "calls": self.check.calls,
             "cost_usd": self.check.cost_usd,
         }
 
-    def _row(self, key: Key) -> dict[str, Any]:
-        drift = self.drift(key)
-        return {
-            **self.check.answers[key].row(),
-            "since": None if drift is None else drift.row(),
-            "history": [
-                {"run": check.run, "at": check.at, **_counts(answers)}
-                for check, answers in self.history(key)
-            ],
-        }
+    def rows(self) -> list[dict[str, Any]]:
+        """What each judge said, without the earlier checks."""
+        drifts = [self.drift(key) for key in self.check.answers]
+        return [
+            {**answers.row(), "since": None if drift is None else drift.row()}
+            for answers, drift in zip(self.check.answers.values(), drifts, strict=True)
+        ]
+
+    def _history(self, key: Key) -> list[dict[str, Any]]:
+        return [
+            {"run": check.run, "at": check.at, **_counts(answers)}
+            for check, answers in self.history(key)
+        ]
 
 
 def canary_check(run: RunFile) -> CanaryCheck:
@@ -226,9 +280,10 @@ def canary_check(run: RunFile) -> CanaryCheck:
     record = cast("Mapping[str, Any]", run.meta.config["canaries"])
     answers: dict[Key, CanaryAnswers] = {}
     for row in cast("list[dict[str, Any]]", record["judges"]):
-        raw = row["passed"] / row["judged"] if row["judged"] else None
         key = row["metric"], row["model"]
-        answers[key] = CanaryAnswers(*key, left_out=row["left_out"], raw=raw)
+        answers[key] = CanaryAnswers(
+            *key, left_out=row["left_out"], passed=row["passed"], judged=row["judged"]
+        )
     calls, cost, priced = 0, 0.0, True
     for trial in run.trials():
         axes = run.meta.variants[trial.variant].axes
@@ -249,6 +304,7 @@ def canary_check(run: RunFile) -> CanaryCheck:
     return CanaryCheck(
         str(record["run"]),
         run.meta.id,
+        run.meta.source,
         run.meta.created_at,
         str(record["digest"]),
         answers,
@@ -269,21 +325,48 @@ def canary_report(run: RunFile, others: Iterable[Path]) -> CanaryReport:
     Raises:
         StoreError: The check itself cannot be read.
     """
-    check = canary_check(run)
-    earlier: list[CanaryCheck] = []
-    for path in others:
+    return beside_earlier(canary_check(run), finished_checks(others))
+
+
+def canaries_of(run: RunFile) -> CanaryReport | None:
+    """What the judges of a run said of canaries when it was over; None for a run that was not to ask them.
+
+    Raises:
+        StoreError: The run cannot be read.
+    """
+    if not isinstance(run.meta.settings.get(WITH_CANARIES), Mapping):
+        return None
+    files = sorted(run.path.parent.glob(f"*{run.path.suffix}"))
+    later = (path for path in files if path.stem > run.path.stem)
+    for check in finished_checks(islice(later, LOOKED_AT)):
+        if check.run == run.meta.id:
+            before = (path for path in files if path.stem < check.check)
+            return beside_earlier(check, finished_checks(before))
+    return None
+
+
+def finished_checks(files: Iterable[Path]) -> list[CanaryCheck]:
+    """The finished checks of canaries among run files, without those that cannot be read."""
+    checks: list[CanaryCheck] = []
+    for path in files:
         try:
-            with RunFile.open(path) as other:
-                meta = other.meta
-                if not is_canary_check(meta) or meta.status != "finished" or meta.id >= check.check:
-                    continue
-                record = cast("Mapping[str, Any]", meta.config["canaries"])
-                if record["digest"] == check.digest and meta.source == run.meta.source:
-                    earlier.append(canary_check(other))
+            with RunFile.open(path) as run:
+                finished = run.meta.status == "finished" and "canaries" in run.meta.config
+                if finished and is_canary_check(run.meta):
+                    checks.append(canary_check(run))
         except StoreError:
             continue
-    earlier.sort(key=lambda one: one.check)
-    return CanaryReport(check, earlier)
+    return checks
+
+
+def beside_earlier(check: CanaryCheck, others: Iterable[CanaryCheck]) -> CanaryReport:
+    """A check beside those of the same canaries and the same evals that came before it."""
+    earlier = [
+        one
+        for one in others
+        if (one.digest, one.source) == (check.digest, check.source) and one.check < check.check
+    ]
+    return CanaryReport(check, sorted(earlier, key=lambda one: one.check))
 
 
 def counterpart(check: CanaryCheck, key: Key) -> CanaryAnswers | None:

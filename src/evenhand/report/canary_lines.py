@@ -5,7 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 
-from evenhand.report.canaries import FEWEST, CanaryAnswers, CanaryReport, Drift, Key
+from evenhand.report.canaries import CanaryReport, Key
+from evenhand.report.drift_words import drift_words
 from evenhand.report.trust_lines import rate
 from evenhand.report.words import count, percent, safe, short_id
 
@@ -19,7 +20,7 @@ def canary_lines(report: CanaryReport) -> Iterator[str]:
     """A block of lines for each judge."""
     for key, answers in report.check.answers.items():
         yield f"{safe(answers.metric)} · judged by {safe(answers.model)}"
-        yield f"  {_verdict(report.drift(key), answers)}"
+        yield f"  {drift_words(report.drift(key), answers)}"
         if answers.rate is not None:
             right = f"{sum(answers.right.values())} of {count(len(answers.right), 'canary', 'canaries')}"
             yield f"  right on {right}, {rate(answers.rate)}"
@@ -31,25 +32,6 @@ def canary_lines(report: CanaryReport) -> Iterator[str]:
             yield f"  {answers.left_out} left out: the run has no such case"
         yield from _chart(report, key)
         yield ""
-
-
-def _verdict(drift: Drift | None, answers: CanaryAnswers) -> str:
-    """What it comes to, in a sentence."""
-    if not answers.right:
-        return "no verdict: the judge gave none"
-    if drift is None:
-        return "the first check of these canaries: later ones are compared with it"
-    flips = f"{drift.newly_wrong} newly wrong, {drift.newly_right} newly right"
-    since = time.strftime("%d %b %Y", time.gmtime(drift.since.at))
-    if not drift.enough:
-        return f"not decided: {count(drift.pairs, 'canary', 'canaries')} can't show a drift, {FEWEST} or more can"
-    if drift.shown:
-        return f"the judge drifted since {since}: {flips} (p = {drift.p:.2g})"
-    rates = drift.before.raw, answers.raw
-    moved = ""
-    if rates[0] is not None and rates[1] is not None:
-        moved = f"; its pass rate went from {percent(rates[0])} to {percent(rates[1])}"
-    return f"no drift of the judge shown since {since}: {flips} (p = {drift.p:.2g}){moved}"
 
 
 def _chart(report: CanaryReport, key: Key) -> Iterator[str]:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from hashlib import blake2b
 
 from evenhand.core.errors import UsageError
-from evenhand.core.plan import Plan, Step
+from evenhand.core.plan import Plan, PlannedTrial
 from evenhand.core.run import TrialResult
 from evenhand.report.words import clip, safe
 
@@ -30,14 +30,14 @@ class CaseOrder:
     def __init__(self, plan: Plan, seed: int) -> None:
         self._seed = seed
         self._missing: dict[str, int] = {}
-        of_steps: list[str] = []
-        for step in plan.steps():
-            case = step.case.id
-            of_steps.append(case)
+        of_trials: list[str] = []
+        for planned in plan.trials():
+            case = planned.case.id
+            of_trials.append(case)
             self._missing[case] = self._missing.get(case, 0) + 1
-            if any(of_steps[earlier] != case for earlier in step.after):
+            if any(of_trials[earlier] != case for earlier in planned.after):
                 raise UsageError(
-                    f"--stop-when-decided: case {clip(safe(str(step.case)), 60)} goes on where another one ended,"
+                    f"--stop-when-decided: case {clip(safe(str(planned.case)), 60)} goes on where another one ended,"
                     " and cases have to be independent of one another",
                     hint="Leave --stop-when-decided out.",
                 )
@@ -47,11 +47,11 @@ class CaseOrder:
         """How many of them were handed on."""
         self._waiting: dict[str, list[TrialResult]] = {}
 
-    def arranged(self, steps: Iterable[Step]) -> Iterator[Step]:
-        """Steps in the order of their cases; those of one case as the plan has them."""
-        by_case: dict[str, list[Step]] = {}
-        for step in steps:
-            by_case.setdefault(step.case.id, []).append(step)
+    def arranged(self, planned_trials: Iterable[PlannedTrial]) -> Iterator[PlannedTrial]:
+        """Trials in the order of their cases; those of one case as the plan has them."""
+        by_case: dict[str, list[PlannedTrial]] = {}
+        for planned in planned_trials:
+            by_case.setdefault(planned.case.id, []).append(planned)
         for case in sorted(by_case, key=self._place):
             yield from by_case[case]
 

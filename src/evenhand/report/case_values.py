@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from array import array
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 from statistics import fmean
+from typing import Any
 
 from evenhand.core.encoding import encode
 from evenhand.core.run import TrialResult
 from evenhand.core.score import SHARES, Outcome, Scale
+from evenhand.report.case_ids import CaseIds
 from evenhand.report.summaries import described
 from evenhand.report.words import clip, safe
 from evenhand.stats.tallies import OpenNumber
@@ -54,13 +58,140 @@ class Values:
         return OpenNumber(least, most)
 
 
+_VALUE, _ERROR, _OTHER = range(3)
+
+
+class Measured:
+    """One metric of a column: what each of its cases came to, by the case's place in the column.
+
+    Trials come in any order. They are arranged by case when the first case is asked for; from then on none is added.
+    """
+
+    def __init__(self) -> None:
+        self._places: array[int] | None = None
+        """Each trial's case; None as long as they are the first case, the second and so on, each with one trial."""
+        self._values: array[Any] = array("B")
+        """Bytes as long as all are 0 or 1, as in pass rates."""
+        self._states = array("B")
+        self._starts: Sequence[int] = ()
+
+    def add(self, place: int, value: float | str) -> None:
+        """One trial's: a number, `error` or `not_applicable`."""
+        state = _ERROR if value == "error" else _OTHER if isinstance(value, str) else _VALUE
+        if self._places is None and place != len(self._values):
+            self._places = array("I", range(len(self._values)))
+        if self._places is not None:
+            self._places.append(place)
+        if isinstance(value, str):
+            self._values.append(0)
+        elif self._values.typecode == "d":
+            self._values.append(value)
+        elif value in SHARES:
+            self._values.append(int(value))
+        else:
+            self._values = array("d", self._values)
+            self._values.append(value)
+        self._states.append(state)
+
+    def of(self, place: int) -> Values:
+        """What the case at this place came to."""
+        starts = self._starts or self._arranged()
+        if place + 1 >= len(starts):
+            return Values()
+        first, end = starts[place], starts[place + 1]
+        if end - first == 1 and self._states[first] == _VALUE:
+            return Values([float(self._values[first])])
+        states = self._states[first:end]
+        return Values(
+            [float(self._values[first + i]) for i, state in enumerate(states) if state == _VALUE],
+            states.count(_ERROR),
+            states.count(_OTHER),
+        )
+
+    def values(self) -> Iterator[float]:
+        """All numbers, trial by trial."""
+        return (float(v) for v, s in zip(self._values, self._states, strict=True) if s == _VALUE)
+
+    def _arranged(self) -> Sequence[int]:
+        """Where each case's trials begin, after they were put behind one another."""
+        places, last = self._places, -1
+        if places is None:
+            self._starts = range(len(self._values) + 1)
+            return self._starts
+        counts = array("I", bytes(4 * (max(places) + 2)))
+        together = True
+        for place in places:
+            counts[place + 1] += 1
+            together = together and place >= last
+            last = place
+        self._starts = starts = array("I", accumulate(counts))
+        if not together:
+            values, states = self._values[:], self._states[:]
+            free = starts[:]
+            for i, place in enumerate(places):
+                values[free[place]], states[free[place]] = self._values[i], self._states[i]
+                free[place] += 1
+            self._values, self._states = values, states
+        self._places = array("I")
+        return starts
+
+
+class ColumnCases:
+    """The cases of a column, in the order in which they were met.
+
+    Args:
+        ids: Numbers them, together with those of what it is compared with.
+    """
+
+    def __init__(self, ids: CaseIds) -> None:
+        self.ids = ids
+        self._numbers = array("I")
+        self._places = array("I")
+        """By number one more than the case's place; 0 where it is not in the column."""
+        self._names: dict[int, str] = {}
+        """Where the column calls a case otherwise than the first column that has it."""
+
+    def place(self, case: str, name: str) -> int:
+        """The place of the case with this id; a new one is put behind the others."""
+        number = self.ids.named(case, name)
+        if number >= len(self._places):
+            self._places.frombytes(bytes(4 * (number + 1 - len(self._places))))
+        if not self._places[number]:
+            self._numbers.append(number)
+            self._places[number] = len(self._numbers)
+            if self.ids.name(number) != name:
+                self._names[number] = name
+        return self._places[number] - 1
+
+    def place_of(self, number: int) -> int:
+        """The place of a case that is in the column."""
+        return self._places[number] - 1
+
+    def name(self, number: int) -> str:
+        """A case's line for people."""
+        return self._names.get(number) or self.ids.name(number)
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._numbers)
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    def __contains__(self, number: int) -> bool:
+        return 0 <= number < len(self._places) and self._places[number] > 0
+
+    def meets(self, other: ColumnCases) -> bool:
+        """Whether the two have a case in common."""
+        return any(number in other for number in self)
+
+
 @dataclass
 class Seen:
     """A column's trials, as far as a comparison looks at them.
 
     Attributes:
-        metrics: For each metric the cases, by id.
-        names: The cases' lines for people.
+        cases: The cases, by number.
+        metrics: For each metric what each case came to.
         clusters: What each case belongs to; missing where its metadata does not say.
         labels: Everything that could be compared, by name.
         bounded: For each metric which bounds there were: `least`, `most`.
@@ -70,9 +201,9 @@ class Seen:
         keys: The metadata that cases have.
     """
 
-    metrics: dict[str, dict[str, Values]] = field(default_factory=dict[str, dict[str, Values]])
-    names: dict[str, str] = field(default_factory=dict[str, str])
-    clusters: dict[str, bytes] = field(default_factory=dict[str, bytes])
+    cases: ColumnCases
+    metrics: dict[str, Measured] = field(default_factory=dict[str, Measured])
+    clusters: dict[int, bytes] = field(default_factory=dict[int, bytes])
     labels: dict[str, None] = field(default_factory=dict[str, None])
     bounded: dict[str, set[str]] = field(default_factory=dict[str, set[str]])
     judges: dict[str, set[str]] = field(default_factory=dict[str, set[str]])
@@ -80,9 +211,27 @@ class Seen:
     scales: Mapping[str, Scale] = field(default_factory=dict[str, Scale])
     keys: set[str] = field(default_factory=set[str])
 
+    def value(self, metric: str, number: int) -> Values:
+        """What a case of the column came to in a metric that it has."""
+        return self.metrics[metric].of(self.cases.place_of(number))
+
+    def fail(self, place: int, measured: Collection[str]) -> None:
+        """A trial of the case at this place is in error, and with it every metric but those that it measured."""
+        for metric, values in self.metrics.items():
+            if metric not in measured:
+                values.add(place, "error")
+
+    def find(self, metric: str, case: str) -> Values | None:
+        """What the case with this id came to; None where it has nothing of the kind."""
+        number = self.cases.ids.find(case)
+        if number not in self.cases or metric not in self.metrics:
+            return None
+        values = self.value(metric, number)
+        return values if values.n or values.other else None
+
 
 def read(
-    run: RunFile, columns: Collection[int], wanted: Sequence[str], cluster: str
+    run: RunFile, columns: Collection[int], wanted: Sequence[str], cluster: str, ids: CaseIds
 ) -> dict[int, Seen]:
     """What the trials of these columns came to.
 
@@ -91,11 +240,18 @@ def read(
         columns: Which.
         wanted: The metrics; with none, whether trials passed and everything that was counted under a name.
         cluster: The key of the metadata that says what belongs together; empty for none.
+        ids: Numbers the cases, those of both that are compared.
     """
     counted = dict.fromkeys(_counted(run), SHARES)
     scales = {(column, name): scale for column in columns for name, scale in counted.items()}
     return read_trials(
-        run.trials(), columns, wanted, cluster, scales={**scales, **run.scales()}, lower=_lower(run)
+        run.trials(),
+        columns,
+        wanted,
+        cluster,
+        ids=ids,
+        scales={**scales, **run.scales()},
+        lower=_lower(run),
     )
 
 
@@ -105,6 +261,7 @@ def read_trials(
     wanted: Sequence[str] = (),
     cluster: str = "",
     *,
+    ids: CaseIds,
     scales: Scales,
     lower: frozenset[str] = frozenset(),
 ) -> dict[int, Seen]:
@@ -115,11 +272,13 @@ def read_trials(
         columns: Which.
         wanted: The metrics; see `read`.
         cluster: The key of the metadata that says what belongs together; empty for none.
+        ids: Numbers the cases, those of both that are compared.
         scales: As far as scorers say so.
         lower: Metrics of which less is better, whatever their bounds.
     """
     seen = {
         column: Seen(
+            ColumnCases(ids),
             lower=lower,
             scales={
                 metric or "score": scale
@@ -129,35 +288,41 @@ def read_trials(
         )
         for column in columns
     }
-    broken: list[tuple[int, str, Collection[str]]] = []
+    in_error = {column: (array("I"), array("I")) for column in columns}
+    """Where trials are in error, and how many metrics of the column were known then."""
     for trial in trials:
         side = seen.get(trial.variant)
         if side is None:
             continue
+        place = side.cases.place(trial.case, trial.description or trial.case)
         asked = _asked(trial.outcomes)
         side.labels.update(dict.fromkeys((*trial.named_scores, *asked)))
         every = (PASSED, *trial.named_scores, *_named(trial.outcomes))
-        if not wanted and trial.outcome == "error":
-            broken.append((trial.variant, trial.case, every))
         for metric in wanted or dict.fromkeys(every):
             value = _value(trial, metric, asked.get(metric, ()))
             if value is not None:
-                cases = side.metrics.setdefault(metric, {})
-                values = cases.get(trial.case)
-                if values is None:
-                    values = cases[trial.case] = Values()
-                _count(values, value)
+                if metric not in side.metrics:
+                    side.metrics[metric] = Measured()
+                side.metrics[metric].add(place, value)
             for outcome in trial.outcomes if metric == PASSED else asked.get(metric, ()):
                 _note(side, metric, outcome)
-        side.names.setdefault(trial.case, trial.description or trial.case)
+        if (
+            not wanted and trial.outcome == "error"
+        ):  # what else the column measures is in error, too
+            side.fail(place, every)
+            places, known = in_error[trial.variant]
+            places.append(place)
+            known.append(len(side.metrics))
         if cluster:
             side.keys.update(trial.metadata)
             if trial.metadata.get(cluster) is not None:
-                side.clusters.setdefault(trial.case, encode(trial.metadata[cluster]))
-    for column, case, measured in broken:  # what else the column measures is in error, too
-        for metric, cases in seen[column].metrics.items():
-            if metric not in measured:
-                cases.setdefault(case, Values()).errors += 1
+                number = ids.number(trial.case)
+                side.clusters.setdefault(number, encode(trial.metadata[cluster]))
+    for column, errors in in_error.items():
+        metrics = list(seen[column].metrics.values())
+        for place, known in zip(*errors, strict=True):
+            for values in metrics[known:]:
+                values.add(place, "error")
     return seen
 
 
@@ -203,15 +368,6 @@ def _value(trial: TrialResult, metric: str, asked: Sequence[Outcome]) -> float |
         return float(trial.named_scores[metric])
     scores = [outcome.score for outcome in asked if outcome.score is not None]
     return fmean(scores) if scores else "not_applicable" if asked else None
-
-
-def _count(values: Values, value: float | str) -> None:
-    if isinstance(value, float | int):
-        values.values.append(value)
-    elif value == "error":
-        values.errors += 1
-    else:
-        values.other += 1
 
 
 def _note(seen: Seen, metric: str, outcome: Outcome) -> None:

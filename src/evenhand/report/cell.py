@@ -13,6 +13,8 @@ from evenhand.report.call_rows import text_lines
 from evenhand.report.grid import Grid, row_case
 from evenhand.report.ink import Ink
 from evenhand.report.outcome import label_lines, outcome_lines, wrapped
+from evenhand.report.step_lines import step_lines
+from evenhand.report.steps import steps_of
 from evenhand.report.words import clip, money, number, safe, seconds, short_id, tokens
 from evenhand.store.runfile import RunFile
 
@@ -108,6 +110,9 @@ def cell_lines(
     labels = standing(run.labels()).get(trial.index, ())
     if labels:
         lines += ["", f"  {ink('said by people', 'dim')}", *label_lines(labels, width, "    ")]
+    steps = steps_of(run, trial)
+    if len(steps) > 1 and any(step.kind != "model" for step in steps):  # else the calls say it
+        lines += step_lines(steps, trial, width, ink)
     lines += call_lines(run, trial, width, ink, whole=calls)
     return lines + _section("printed by your code", trial.log, width, ink)
 
@@ -145,7 +150,7 @@ def _call(call: CallRecord, width: int) -> list[str]:
             result += f" · {tokens(end.tokens_in, end.tokens_out)}"
         if end.attempts > 1:
             result += f" · {end.attempts} attempts"
-    lines = [f"    {call.start.role:<8} {safe(call.start.provider)}   {result}"]
+    lines = [f"    {call.start.role:<9} {safe(call.start.provider)}   {result}"]
     if end is not None and end.message:
         lines += wrapped(end.message, width, "             ", 3)
     return lines

@@ -8,7 +8,9 @@ from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Literal, NamedTuple, cast
 
+from evenhand.core.encoding import digest
 from evenhand.core.run import Outcome, TrialResult
+from evenhand.report.judged import criteria_of
 from evenhand.report.preferences import SIGN
 from evenhand.stats.bradley_terry import Comparison
 from evenhand.store.runfile import RunFile
@@ -16,6 +18,8 @@ from evenhand.store.runfile import RunFile
 _ANSWERS = ("first", "second", "tie")
 _Cell = tuple[str, int]
 """A case and a repeat."""
+PairKey = tuple[str, int, int, int]
+"""A case, a repeat, and two variants in ascending order."""
 
 
 class MissingAnswer(NamedTuple):
@@ -38,6 +42,31 @@ class MissingAnswer(NamedTuple):
         return Comparison(self.case, self.first, self.second, answer, self.weight)
 
 
+class RankedPair(NamedTuple):
+    """Two outputs of a case that a judge compared, with what its answers come to.
+
+    Attributes:
+        case: The case.
+        repeat: The repeat.
+        one: The variant of one.
+        two: That of the other.
+        wins: The share of the answers that prefer the first of these.
+        losses: The share that prefer the other; the rest are ties.
+    """
+
+    case: str
+    repeat: int
+    one: int
+    two: int
+    wins: float
+    losses: float
+
+    @property
+    def key(self) -> PairKey:
+        """The outputs, in whichever order."""
+        return self.case, self.repeat, min(self.one, self.two), max(self.one, self.two)
+
+
 @dataclass(slots=True)
 class ComparedPairs:
     """What judges said of a run's outputs by one criterion.
@@ -47,20 +76,47 @@ class ComparedPairs:
         answers: What they preferred.
         missing: The answers that there could have been.
         judges: Who they are, as their answers named them.
+        judged: The pairs that have an answer.
+        instruments: Digests of what was asked, apart from the outputs.
+        criteria: Digests of the expectations: their names and bounds.
+        variants: The variants whose outputs were to be compared.
     """
 
     name: str
     answers: list[Comparison] = field(default_factory=list[Comparison])
     missing: list[MissingAnswer] = field(default_factory=list[MissingAnswer])
     judges: set[str] = field(default_factory=set[str])
+    judged: list[RankedPair] = field(default_factory=list[RankedPair])
+    instruments: set[str] = field(default_factory=set[str])
+    criteria: set[str] = field(default_factory=set[str])
+    variants: set[int] = field(default_factory=set[int])
     _there: dict[_Cell, set[int]] = field(default_factory=lambda: defaultdict(set))
 
     def add(self, trial: TrialResult, other: int, orders: Iterable[object]) -> None:
         """A pair's answers: of this trial's output, and that of another variant."""
         self._there[trial.case, trial.repeat] |= {trial.variant, other}
+        self.variants |= {trial.variant, other}
+        before = len(self.answers)
         for order in orders:
             if isinstance(order, Mapping):
                 self._add(trial.case, trial.variant, other, cast("Mapping[str, object]", order))
+        if answers := self.answers[before:]:
+            names = [
+                one.first if one.answer == "first" else one.second
+                for one in answers
+                if one.answer != "tie"
+            ]
+            wins, losses = (
+                names.count(variant) / len(answers) for variant in (trial.variant, other)
+            )
+            self.judged.append(
+                RankedPair(trial.case, trial.repeat, trial.variant, other, wins, losses)
+            )
+
+    @property
+    def model(self) -> str:
+        """The judge, as its answers named it; several joined by `+`."""
+        return "+".join(sorted(filter(None, self.judges)))
 
     def _add(self, case: str, one: int, two: int, order: Mapping[str, object]) -> None:
         first, answer = order.get("first"), order.get("said")
@@ -72,6 +128,7 @@ class ComparedPairs:
         elif answer in _ANSWERS:
             self.answers.append(Comparison(case, *pair, answer))
             self.judges.add(str(order.get("judge", "")))
+            self.instruments.add(digest(str(order.get("instrument") or order.get("prompt") or "")))
 
     def add_absent(self, trials: Iterable[TrialResult]) -> None:
         """Takes the pairs of trials in error for missing, as far as these have variants that were compared."""
@@ -112,6 +169,7 @@ def compared_pairs(run: RunFile, places: Sequence[int] | None = None) -> list[Co
                 if other in shown and other != trial.variant:
                     one = by_name.setdefault(outcome.name, ComparedPairs(outcome.name))
                     one.add(trial, other, orders)
+                    one.criteria.add(criteria_of(outcome))
     found = [one for _, one in sorted(by_name.items()) if one.answers or one.missing]
     if found and run.totals().errors:
         for one in found:

@@ -6,12 +6,14 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from shlex import quote
 from typing import Any
 
 from evenhand.core.errors import UsageError
 from evenhand.core.names import did_you_mean
+from evenhand.report.case_ids import CaseIds
 from evenhand.report.case_values import BUILT_IN, Seen, read
 from evenhand.report.column_names import column_names
 from evenhand.report.comparison_results import Compared, ComparedRuns
@@ -107,8 +109,9 @@ def compare(
         first, second = side_of(a, stack), side_of(b, stack)
         pairs, alone = matched(first, second)
         _check_sides(first, second, pairs)
-        mine = read(first.run, {i for i, _ in pairs}, wanted, cluster)
-        theirs = read(second.run, {j for _, j in pairs}, wanted, cluster)
+        ids = CaseIds()
+        mine = read(first.run, {i for i, _ in pairs}, wanted, cluster, ids)
+        theirs = read(second.run, {j for _, j in pairs}, wanted, cluster, ids)
         names = column_names(first.run.meta.variants), column_names(second.run.meta.variants)
         columns_of = [(names[0][i], names[1][j]) for i, j in pairs]
         before = JudgedRun(first.run)
@@ -128,10 +131,10 @@ def compare(
         columns = names[0][i], names[1][j]
         both, note = _metrics(mine[i], theirs[j], wanted)
         notes += [f"{columns[1]}: {text}" if len(pairs) > 1 else text for text in note]
-        made += [
-            paired(name, columns, mine[i], theirs[j], name in less, several=len(pairs) > 1)
-            for name in both
-        ]
+        for name in both:
+            several = len(pairs) > 1
+            made.append(paired(name, columns, mine[i], theirs[j], name in less, several=several))
+            del mine[i].metrics[name], theirs[j].metrics[name]  # of large runs, much memory
     if not made:
         what = ", ".join(wanted) or "anything"
         raise UsageError(
@@ -175,10 +178,10 @@ def _check_cases(first: Side, second: Side, pairs: Iterable[tuple[Seen, Seen]]) 
     mine: dict[str, None] = {}
     theirs: dict[str, None] = {}
     for a, b in pairs:
-        if a.names.keys() & b.names.keys():
+        if a.cases.meets(b.cases):
             return
-        mine.update(dict.fromkeys(a.names))
-        theirs.update(dict.fromkeys(b.names))
+        for few, seen in ((mine, a), (theirs, b)):
+            few.update(dict.fromkeys(seen.cases.ids[n] for n in islice(seen.cases, 3)))
     examples = [
         f"{side} has {', '.join(repr(safe(case)) for case in list(cases)[:3]) or 'none'}"
         for side, cases in ((first, mine), (second, theirs))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from evenhand.report.judged_differences import JudgedDifference
@@ -109,13 +110,13 @@ class Compared:
     p: float
     p_alone: float
     smallest: float | None
-    changed: tuple[CaseChange, ...]
+    changed: Sequence[CaseChange]
     alike: int
-    unsettled: tuple[str, ...]
-    only_first: tuple[str, ...]
-    only_second: tuple[str, ...]
-    errors: tuple[str, ...]
-    other: tuple[str, ...]
+    unsettled: Sequence[str]
+    only_first: Sequence[str]
+    only_second: Sequence[str]
+    errors: Sequence[str]
+    other: Sequence[str]
     trials_in_error: int
     open: bool
     judges: tuple[tuple[str, ...], tuple[str, ...]] | None

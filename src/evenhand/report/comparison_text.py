@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from html import escape
-from typing import Any
+from typing import Any, cast
 
 from evenhand.report.comparison_results import CaseChange, Compared, ComparedRuns, ends
+from evenhand.report.document import json_text
 from evenhand.report.variant_comparison import could_show, could_turn, points
 from evenhand.report.words import clip, count, percents, safe
 from evenhand.stats.paired import FEWEST
@@ -202,6 +203,39 @@ def _list(names: Sequence[str]) -> str:
 
 def document(comparison: ComparedRuns) -> dict[str, Any]:
     """All of it as plain values; see `Comparison.document`."""
+    shown = _document(comparison)
+    for row in shown["results"]:
+        for listed in (row, row["left_out"]):
+            listed |= {key: list(each) for key, each in listed.items() if isinstance(each, map)}
+    return shown
+
+
+def json_parts(comparison: ComparedRuns) -> Iterator[str]:
+    """The document as JSON, part by part: of a large run many cases changed."""
+    return _parts(_document(comparison))
+
+
+def _parts(value: object) -> Iterator[str]:
+    if isinstance(value, dict):
+        mark = "{"
+        for key, each in cast("dict[str, object]", value).items():
+            yield f"{mark}{json_text(key)}:"
+            yield from _parts(each)
+            mark = ","
+        yield "}"
+    elif isinstance(value, list | map):
+        mark = "["
+        for each in cast("Iterable[object]", value):
+            yield mark
+            yield from _parts(each) if isinstance(value, list) else (json_text(each),)
+            mark = ","
+        yield "]" if mark == "," else "[]"
+    else:
+        yield json_text(value)
+
+
+def _document(comparison: ComparedRuns) -> dict[str, Any]:
+    """The document; what may be as many as the cases is a `map`, of values that are made as it is read."""
     return {
         "schema": SCHEMA,
         "first": comparison.first,
@@ -233,26 +267,23 @@ def _row(result: Compared, comparison: ComparedRuns) -> dict[str, Any]:
         "p": result.p,
         "p_alone": result.p_alone,
         "smallest": result.smallest,
-        "changed": [
-            {
-                "case": change.case,
-                "name": change.name,
-                **change.document(),
-            }
-            for change in result.changed
-        ],
+        "changed": map(_change_row, result.changed),
         "same": result.alike,
-        "unsettled": list(result.unsettled),
+        "unsettled": map(str, result.unsettled),
         "left_out": {
-            "only_first": list(result.only_first),
-            "only_second": list(result.only_second),
-            "errors": list(result.errors),
-            "not_applicable": list(result.other),
+            "only_first": map(str, result.only_first),
+            "only_second": map(str, result.only_second),
+            "errors": map(str, result.errors),
+            "not_applicable": map(str, result.other),
         },
         "trials_in_error": result.trials_in_error,
         "open": result.open,
         "judges": None if result.judges is None else [list(side) for side in result.judges],
     }
+
+
+def _change_row(change: CaseChange) -> dict[str, Any]:
+    return {"case": change.case, "name": change.name, **change.document()}
 
 
 def _finite(value: float) -> float | None:

@@ -12,6 +12,7 @@ from evenhand.core.errors import StoreError
 from evenhand.core.label import standing
 from evenhand.core.plan import CallEstimate, Plan
 from evenhand.core.run import SHORT_ID, Totals
+from evenhand.report.batch_estimate import batch_cost, batch_line, batch_shares, foreseen_waves
 from evenhand.report.column_names import column_names
 from evenhand.report.grid import Grid
 from evenhand.report.heading import heading, heading_of
@@ -202,13 +203,15 @@ def estimate_lines(
             else f"{bound} {money(estimate.cost_usd)}"
         )
         lines.append(
-            f"  {estimate.role:<8} {safe(estimate.provider)}   {count(estimate.calls, 'call')} · {tokens} · {cost}"
+            f"  {estimate.role:<9} {safe(estimate.provider)}   {count(estimate.calls, 'call')} · {tokens} · {cost}"
         )
     if not estimates and precedent is None:
         lines.append(
             "  an eval's calls are known once it has run: after the first run, check goes by it"
         )
+    lanes = batch_line(plan, estimates, bound, precedent if bound == "about" else None)
     lines += [
+        *([lanes] if lanes else []),
         "",
         f"nothing is wrong, and nothing was sent · next: evenhand run {path}".rstrip(),
     ]
@@ -220,10 +223,12 @@ def cells_json(run: RunFile, ref: str, *, calls: bool = False) -> Iterator[str]:
     from evenhand.report.call_rows import call_rows  # noqa: PLC0415 (only when one is asked for)
     from evenhand.report.cell import find_cells  # noqa: PLC0415 (imported on use)
     from evenhand.report.document import json_text, trial_row  # noqa: PLC0415 (imported on use)
+    from evenhand.report.step_rows import step_rows  # noqa: PLC0415 (imported on use)
 
     labels = standing(run.labels())
     for trial in find_cells(run, Grid(run), ref):
         row = trial_row(trial, run.meta.variants, labels.get(trial.index, ()))
+        row["steps"] = step_rows(run, trial)
         yield json_text({**row, "calls": call_rows(run, trial)} if calls else row)
 
 
@@ -249,6 +254,7 @@ def estimate_row(
     by_run = precedent is not None and not estimates
     if precedent is not None and not estimates:
         estimates = precedent.estimates
+    shares = batch_shares(plan, estimates if by_run else ())
     return {
         "schema": "evenhand.check/1",
         "title": plan.title,
@@ -266,9 +272,11 @@ def estimate_row(
                 "tokens_in": e.tokens_in or None,
                 "cost_bound_usd": None if by_run else e.cost_usd,
                 "cost_expected_usd": e.cost_usd if by_run else None,
+                "batch_cost_usd": batch_cost(e, shares),
             }
             for e in estimates
         ],
+        "batch_waves": foreseen_waves(plan, () if by_run else estimates, precedent, shares) or None,
         "going_by": precedent.run if by_run and precedent is not None else None,
         "hints": [
             {"file": h.file, "line": h.line, "column": h.column, "what": h.what, "hint": h.hint}

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import Any, TextIO
 
@@ -20,6 +20,7 @@ from evenhand.core.score import Outcome
 from evenhand.core.variant import Variant
 from evenhand.report.calibrated import judged_rows
 from evenhand.report.call_rows import call_rows
+from evenhand.report.canaries import canaries_of
 from evenhand.report.classification import classification_rows
 from evenhand.report.findings import low_confidence, warnings
 from evenhand.report.marks import marked
@@ -38,6 +39,7 @@ from evenhand.report.replayed import replay_row
 from evenhand.report.requirements import requirement_rows, verdict_of
 from evenhand.report.slices import slice_rows
 from evenhand.report.standing_lines import standing_rows
+from evenhand.report.step_rows import bounded_steps
 from evenhand.report.summaries import described, summary_rows
 from evenhand.report.triggers import TriggerRates, trigger_rates
 from evenhand.store.runfile import RunFile
@@ -50,17 +52,20 @@ _encoder = msgspec.json.Encoder()
 
 def document(run: RunFile) -> dict[str, Any]:
     """The whole document, in memory; `write_document` writes it as it goes."""
-    return {**_head(run), "trials": [trial_row(trial, run.meta.variants) for trial in run.trials()]}
+    stepped, variants = run.stepped(), run.meta.variants
+    rows = [trial_row(one, variants) | bounded_steps(run, one, stepped) for one in run.trials()]
+    return {**document_head(run), "trials": rows}
 
 
 def write_document(run: RunFile, out: TextIO, *, calls: bool = False) -> int:
     """Writes the document; how many trials there were. `calls`: each trial with its model calls."""
     line = writer(out)
-    head = json_text(_head(run))
+    head = json_text(document_head(run))
     line(head[:-1] + ',"trials":[')
     count = 0
+    stepped = run.stepped()
     for trial in run.trials():
-        row = trial_row(trial, run.meta.variants)
+        row = trial_row(trial, run.meta.variants) | bounded_steps(run, trial, stepped)
         if calls:
             row["calls"] = call_rows(run, trial)
         line(("," if count else "") + "\n" + json_text(row))
@@ -129,7 +134,7 @@ def totals_row(totals: Totals) -> dict[str, Any]:
     return asdict(totals)
 
 
-def json_text(value: Mapping[str, Any]) -> str:
+def json_text(value: object) -> str:
     """A value as one line of JSON, its keys in their own order, whatever text a model wrote."""
     try:
         return _encoder.encode(value).decode()
@@ -154,7 +159,8 @@ def _escaped(match: re.Match[str]) -> str:
     return json.dumps(match.group())[1:-1]
 
 
-def _head(run: RunFile) -> dict[str, Any]:
+def document_head(run: RunFile) -> dict[str, Any]:
+    """All of the document but the trials."""
     meta, totals, where = run.meta, run.totals(), marked(run)
     return {
         "schema": SCHEMA,
@@ -193,6 +199,7 @@ def _head(run: RunFile) -> dict[str, Any]:
         ],
         **({"metrics": summary_rows(run)} if described(run) else {}),
         "judged": judged_rows(run),
+        "canaries": None if (canaries := canaries_of(run)) is None else canaries.rows(),
         "slices": slice_rows(run),
         "classification": classification_rows(run),
         "triggers": [_trigger_row(run, result) for result in trigger_rates(run, where.triggers)],

@@ -1,4 +1,4 @@
-"""Writes a run to a file: JSON, JSON lines, CSV, promptfoo's formats, HTML, JUnit or Markdown.
+"""Writes a run to a file: JSON, JSON lines, CSV, promptfoo's formats, a log of Inspect's, HTML, JUnit or Markdown.
 
 A file appears whole or not at all: it is written beside its place and moved there when it is done.
 """
@@ -19,6 +19,7 @@ from evenhand.core.label import standing
 from evenhand.core.variant import Variant
 from evenhand.report.call_rows import call_rows
 from evenhand.report.document import json_text, trial_row, write_document, writer
+from evenhand.report.inspect_logs.writing import write_log
 from evenhand.report.junit import write_junit
 from evenhand.report.markdown import write_markdown
 from evenhand.report.promptfoo_results.table import write_promptfoo_csv
@@ -29,6 +30,7 @@ from evenhand.report.promptfoo_results.writing import (
     write_promptfoo_yaml,
 )
 from evenhand.report.spreadsheet import write_csv
+from evenhand.report.step_rows import bounded_steps
 from evenhand.store.runfile import RunFile
 
 
@@ -91,14 +93,19 @@ def export(
 
 def _jsonl(run: RunFile, out: TextIO, *, calls: bool = False) -> int:
     line, labels = writer(out), standing(run.labels())
-    count = 0
+    count, stepped = 0, run.stepped()
     for trial in run.trials():
         row = trial_row(trial, run.meta.variants, labels.get(trial.index, ()))
+        row |= bounded_steps(run, trial, stepped)
         if calls:
             row["calls"] = call_rows(run, trial)
         line(json_text(row) + "\n")
         count += 1
     return count
+
+
+def _inspect(run: RunFile, out: TextIO) -> int:
+    return write_log(run, out.buffer)  # it is an archive: bytes, not text
 
 
 Writer = Callable[[RunFile, TextIO], int]
@@ -114,6 +121,7 @@ _WRITERS: dict[str, Writer] = {
     "promptfoo-xml": write_promptfoo_xml,
     "junit": write_junit,
     "markdown": write_markdown,
+    "inspect": _inspect,
 }
 _WITH_CALLS: dict[str, Writer] = {
     "json": partial(write_document, calls=True),
@@ -131,9 +139,16 @@ _LONG = frozenset(
         "promptfoo-xml",
         "junit",
         "markdown",
+        "inspect",
     }
 )
-_ENDINGS = {"xml": "junit", "junit.xml": "junit", "md": "markdown", "htm": "html"}
+_ENDINGS = {
+    "xml": "junit",
+    "junit.xml": "junit",
+    "md": "markdown",
+    "htm": "html",
+    "eval": "inspect",
+}
 _ENDINGS_OF_CONFIGS = {
     **_ENDINGS,
     "json": "promptfoo",

@@ -59,7 +59,7 @@ def _where(grid: Grid, trials: Sequence[TrialResult]) -> str:
     names = {grid.number(trial): clip(safe(trial.description), NAME) for trial in reversed(trials)}
     shown: list[str] = []
     for number_, name in reversed(names.items()):
-        text = f"{number_} {name}" if name and name != f"Row #{number_}" else str(number_)
+        text = f"{number_} “{name}”" if name and name != f"Row #{number_}" else str(number_)
         if len(shown) == NUMBERS or sum(map(columns, shown)) + columns(text) > NAMES:
             break
         shown.append(text)

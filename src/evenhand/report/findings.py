@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from evenhand.providers.journaled import journaled_reply
 from evenhand.report.grid import Grid
 from evenhand.report.marks import Marked, marked
 from evenhand.report.outcome import UNSURE, unsure
@@ -20,7 +21,8 @@ from evenhand.store.runfile import RunFile
 NAMED = 3
 NAME = 40
 CHOSEN = "trials were chosen by what came of them: rates say nothing of the others"
-_ROLES = {"setup": "set-up"}
+NO_SANDBOX = "no sandbox: bwrap "
+_ROLES = {"setup": "set-up", "simulator": "simulated user"}
 
 
 def findings(
@@ -52,8 +54,32 @@ def findings(
 
 
 def warnings(run: RunFile) -> list[str]:
-    """How trials were chosen, answers without text, and the evals that let trials pass without asking anything."""
-    return [*_chosen(run), *_empty(run), *_unasked(run)]
+    """How trials were chosen, answers without text, evals that expect nothing, and agents without a sandbox."""
+    return [*_chosen(run), *_empty(run), *_unasked(run), *_unprotected(run)]
+
+
+def _unprotected(run: RunFile) -> list[str]:
+    """The agents that are programs and ran without a sandbox although nobody had said so."""
+    names = {
+        variant.index: variant.provider_id
+        for variant in run.meta.variants
+        if variant.provider_id.startswith("agent:")
+    }
+    why: dict[str, str] = {}
+    for place, _, variant, _ in run.places() if names else ():
+        trial = run.trial(place) if variant in names else None
+        for call in () if trial is None else run.calls_of(trial):
+            if call.end is not None and call.end.body and call.start.provider == names[variant]:
+                reply = journaled_reply(call.start.identity, call.end.body)
+                why[names.pop(variant)] = str(reply.metadata.get("sandbox") or "")
+                break
+        if not names:
+            break
+    return [
+        f"{safe(name)} ran without a sandbox: bwrap {safe(said.removeprefix(NO_SANDBOX))}"
+        for name, said in why.items()
+        if said.startswith(NO_SANDBOX)
+    ]
 
 
 def _empty(run: RunFile) -> list[str]:

@@ -11,9 +11,10 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from evenhand.core.plan import Plan, Step
+from evenhand.core.plan import Plan, PlannedTrial
 from evenhand.core.run import TrialResult
 from evenhand.report.baseline import Baseline
+from evenhand.report.case_ids import CaseIds
 from evenhand.report.case_order import CaseOrder
 from evenhand.report.case_values import LOWER, PASSED, Seen, Values, read_trials
 from evenhand.report.comparison_sides import matched_variants
@@ -104,7 +105,8 @@ class GateDecider:
         self._planned = frozenset(self._order.cases)
         results = map(expecting, baseline.results())
         trials = [trial for trial in results if trial.case in self._planned]
-        self._mine = read_trials(trials, {i for i, _ in pairs}, metrics, scales=baseline.scales)
+        columns = {i for i, _ in pairs}
+        self._mine = read_trials(trials, columns, metrics, ids=CaseIds(), scales=baseline.scales)
         self._metrics = metrics
         self._counted: set[str] = set()
         self._watched = [
@@ -131,19 +133,21 @@ class GateDecider:
             return f"stopping early: {count(of, 'case')} leave little to save: only a large drop shows before the end"
         return ""
 
-    def arranged(self, steps: Iterable[Step]) -> Iterator[Step]:
-        """The steps in the order in which they are run."""
-        return self._order.arranged(steps)
+    def arranged(self, planned_trials: Iterable[PlannedTrial]) -> Iterator[PlannedTrial]:
+        """The trials in the order in which they are run."""
+        return self._order.arranged(planned_trials)
 
     def add(self, result: TrialResult) -> None:
         """Takes in the result of a trial."""
         for trials in self._order.add(result):
-            theirs = read_trials(map(expecting, trials), self._places, self._metrics, scales={})
+            theirs = read_trials(
+                map(expecting, trials), self._places, self._metrics, ids=CaseIds(), scales={}
+            )
             case = trials[0].case
             self._counted.add(case)
             for one in self._watched:
-                before = self._mine[one.first].metrics[one.metric].get(case)
-                after = theirs[one.second].metrics.get(one.metric, {}).get(case)
+                before = self._mine[one.first].find(one.metric, case)
+                after = theirs[one.second].find(one.metric, case)
                 if before is not None and after is not None:
                     one.add(before, after)
             self._word = self._word or self._verdict()
@@ -226,13 +230,13 @@ def expecting(trial: TrialResult) -> TrialResult:
 
 
 def _with_values(seen: Seen) -> list[str]:
-    return [name for name, cases in seen.metrics.items() if any(v.n for v in cases.values())]
+    return [name for name in seen.metrics if any(seen.value(name, case).n for case in seen.cases)]
 
 
 def _watched(
     metric: str, first: int, second: int, mine: Seen, margin: float, *, less: bool
 ) -> _Watched:
-    values = [x for values in mine.metrics[metric].values() for x in values.values]
+    values = list(mine.metrics[metric].values())
     declared = (0.0, 1.0) if metric == PASSED else mine.scales.get(metric)
     known = known_scale(declared, min(values), max(values)) if values else declared
     scale = OpenNumber(*known) if known and metric not in LOWER else None

@@ -17,6 +17,7 @@ from evenhand.core.names import did_you_mean
 from evenhand.core.run import TrialResult
 from evenhand.report.baseline import Baseline, BaselineTrial
 from evenhand.report.baseline_making import bound_to
+from evenhand.report.case_ids import CaseIds
 from evenhand.report.case_values import PASSED, Scales, Seen, read_trials
 from evenhand.report.column_names import column_names
 from evenhand.report.comparison_sides import LISTED, matched_variants
@@ -67,8 +68,9 @@ def gate(
 
     def seen(trials: Iterable[TrialResult], columns: set[int], scales: Scales) -> dict[int, Seen]:
         counted = (one for one in trials if stopped is None or stopped.counts(one.case))
-        return read_trials(map(expecting, counted), columns, metrics, scales=scales)
+        return read_trials(map(expecting, counted), columns, metrics, ids=ids, scales=scales)
 
+    ids = CaseIds()
     mine = seen(baseline.results(), {i for i, _ in pairs}, baseline.scales)
     theirs = seen(run.trials(), {j for _, j in pairs}, run.scales())
     names = column_names(meta.variants)
@@ -81,7 +83,7 @@ def gate(
     places = _places(run)
     results: list[GateResult] = []
     for i, j in pairs:
-        common = mine[i].names.keys() & theirs[j].names.keys()
+        common = [ids[n] for n in mine[i].cases if n in theirs[j].cases]
         unchanged = bool(common) and not any((j, case) in run_anew for case in common)
         where = meta.variants[j].where
         for metric in _metrics(mine[i], theirs[j], metrics):
@@ -129,7 +131,7 @@ def _nothing_asked(run: RunFile, pairs: Sequence[tuple[Seen, Seen]], taken: int)
     totals = run.totals()
     if not totals.trials:
         return run.meta.message or "no trial was run"
-    if not any(mine.names.keys() & theirs.names.keys() for mine, theirs in pairs):
+    if not any(mine.cases.meets(theirs.cases) for mine, theirs in pairs):
         return (
             "the baseline is of something else: it has no case and variant in common with the run"
         )
@@ -147,8 +149,8 @@ def _metrics(mine: Seen, theirs: Seen, wanted: Sequence[str]) -> list[str]:
         return [name for name in wanted if name in mine.metrics or name in theirs.metrics]
     return [
         name
-        for name, cases in mine.metrics.items()
-        if any(cases[case].n for case in cases if case in theirs.names)
+        for name in mine.metrics
+        if any(mine.value(name, case).n for case in mine.cases if case in theirs.cases)
     ]
 
 
@@ -164,14 +166,15 @@ def _compared(
         if metric not in seen.metrics:
             return GateResult(metric, variant, "nothing", why=f"the {who} does not measure it")
     compared = paired(metric, (variant, variant), mine, theirs, less, several=False)
-    values = theirs.metrics[metric]
-    known = [case for case in mine.names if case in values and values[case].values]
+    known = [
+        case for case in mine.cases if case in theirs.cases and theirs.value(metric, case).values
+    ]
     why = ""
     if not compared.n:
         why = "no case has a value in both"
     elif not known:
         why = f"the run has no value: {count(compared.n, 'case')} in error"
-    elif not any(mine.metrics[metric][case].values for case in known if case in mine.names):
+    elif not any(mine.value(metric, case).values for case in known):
         why = "the baseline has no value: its trials are in error"
     if not why and unchanged:
         same = replace(compared, low=0.0, high=0.0)  # by what is known, and not by what was drawn
@@ -265,11 +268,11 @@ def _of_a_rate(margin: float, metric: str) -> UsageError:
 
 def _case_notes(pairs: Iterable[tuple[Seen, Seen]]) -> Iterator[str]:
     """Which cases are in one of the two only."""
-    gone: dict[str, str] = {}
-    added: dict[str, str] = {}
+    gone: dict[int, str] = {}
+    added: dict[int, str] = {}
     for mine, theirs in pairs:
-        gone |= {case: name for case, name in mine.names.items() if case not in theirs.names}
-        added |= {case: name for case, name in theirs.names.items() if case not in mine.names}
+        gone |= {n: mine.cases.name(n) for n in mine.cases if n not in theirs.cases}
+        added |= {n: theirs.cases.name(n) for n in theirs.cases if n not in mine.cases}
     for cases, where in ((gone, "baseline"), (added, "run")):
         if cases:
             names = ", ".join(safe(name) for name in list(cases.values())[:3])

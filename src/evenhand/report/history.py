@@ -1,7 +1,8 @@
 """The runs of a folder over time: what each came to, and what is otherwise in it than in the one before.
 
-Runs that ask about judges (probes, checks of canaries) are no runs of a system, and are left out. A run that did not
-finish is listed without numbers: a rate over the part that happened to be settled is none of the whole.
+Runs that ask about judges (probes, checks of canaries) are no runs of a system, and are left out. What a check of
+canaries came to is said of the run whose judges it asked. A run that did not finish is listed without numbers: a rate
+over the part that happened to be settled is none of the whole.
 """
 
 from __future__ import annotations
@@ -14,8 +15,9 @@ from pathlib import Path
 from evenhand.core.errors import StoreError
 from evenhand.core.run import RunMeta, RunStatus
 from evenhand.report.baseline_making import is_offline
+from evenhand.report.canaries import CanaryCheck, CanaryReport, beside_earlier, finished_checks
 from evenhand.report.column_names import column_names
-from evenhand.report.judge_checks import is_judge_check
+from evenhand.report.judge_checks import is_canary_check, is_judge_check
 from evenhand.report.means import Mean
 from evenhand.report.rates import latencies, rates
 from evenhand.report.run_changes import Evidence, RunChange, changes, evidence_of, finished
@@ -60,6 +62,7 @@ class HistoryRun:
         columns: What it came to; empty for one that did not finish.
         changes: What is otherwise than in the run before.
         tags: What people call it.
+        canaries: What its judges said of canaries, beside earlier checks; None where they were not asked.
     """
 
     path: Path
@@ -75,6 +78,7 @@ class HistoryRun:
     columns: tuple[HistoryColumn, ...]
     changes: tuple[RunChange, ...] = ()
     tags: tuple[str, ...] = ()
+    canaries: CanaryReport | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +123,7 @@ def history(files: Iterable[Path], within: Path | None = None, last: int | None 
     titles: dict[tuple[str, str], tuple[float, str]] = {}
     ours: set[tuple[str, str]] = set()
     unreadable: list[tuple[Path, str]] = []
+    checks: list[Path] = []
     seen: set[str] = set()
     for path in files:
         try:
@@ -127,6 +132,8 @@ def history(files: Iterable[Path], within: Path | None = None, last: int | None 
         except StoreError as error:
             unreadable.append((path, error.message))
             continue
+        if is_canary_check(meta):
+            checks.append(path)
         if meta.id in seen or not _belongs(meta, within):
             continue
         seen.add(meta.id)
@@ -137,10 +144,11 @@ def history(files: Iterable[Path], within: Path | None = None, last: int | None 
         titles[key] = max(titles.get(key, (0.0, "")), (meta.created_at, meta.title))
     _join_imported(groups, titles, ours)
     made: list[RunLine] = []
+    canaries = finished_checks(checks)
     for key, every in groups.items():
         every.sort()
         shown = every if last is None else every[-last:]
-        runs = _read([path for _, path in shown], unreadable)
+        runs = _with_canaries(_read([path for _, path in shown], unreadable), canaries)
         if runs:
             made.append(RunLine(key[0], titles[key][1], runs, len(every) - len(shown)))
     made.sort(key=lambda line: line.runs[-1].at, reverse=True)
@@ -191,6 +199,17 @@ def _read(paths: Sequence[Path], unreadable: list[tuple[Path, str]]) -> tuple[Hi
             before = evidence
         runs.append(one)
     return tuple(runs)
+
+
+def _with_canaries(
+    runs: Sequence[HistoryRun], checks: Sequence[CanaryCheck]
+) -> tuple[HistoryRun, ...]:
+    """Each run with the last check that asked its judges."""
+    of_run = {check.run: check for check in sorted(checks, key=lambda one: one.check)}
+    return tuple(
+        replace(run, canaries=beside_earlier(of_run[run.id], checks)) if run.id in of_run else run
+        for run in runs
+    )
 
 
 def history_run(run: RunFile) -> HistoryRun:

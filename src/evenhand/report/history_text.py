@@ -6,6 +6,8 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
+from evenhand.report.canaries import CanaryReport
+from evenhand.report.drift_words import canary_sentences
 from evenhand.report.history import History, HistoryColumn, HistoryRun, RunLine
 from evenhand.report.ink import Ink
 from evenhand.report.rates import share_row
@@ -51,6 +53,16 @@ def _of_line(line: RunLine, ink: Ink) -> Iterator[str]:
     for run in line.runs:
         yield from (ink(f"┄ {one.kind}: {one.text}", "yellow") for one in run.changes)
         yield from _of_run(run, width)
+        if run.canaries is not None:
+            yield from _of_canaries(run.canaries, ink)
+
+
+def _of_canaries(report: CanaryReport, ink: Ink) -> Iterator[str]:
+    """A line for each judge: what it is right on, and who changed since the first check."""
+    for key, text in zip(report.check.answers, canary_sentences(report), strict=True):
+        drift = report.drift(key)
+        alarming = drift is not None and drift.word in ("judge", "system")
+        yield ink(f"┄ {text}", "yellow" if alarming else "dim")
 
 
 def _of_run(run: HistoryRun, width: int) -> Iterator[str]:
@@ -135,6 +147,7 @@ def _run(run: HistoryRun) -> dict[str, Any]:
         "tags": list(run.tags),
         "changes": [{"kind": one.kind, "text": one.text} for one in run.changes],
         "columns": [_column(column) for column in run.columns],
+        "canaries": None if run.canaries is None else run.canaries.rows(),
     }
 
 

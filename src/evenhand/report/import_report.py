@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -44,12 +44,46 @@ class ImportedFile:
         return name if isinstance(name, str) else ""
 
 
-def document(importer: str, runs: Sequence[ImportedFile], notes: Sequence[Note]) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True)
+class ImportedDataset:
+    """A dataset that was written, or was there already.
+
+    Attributes:
+        path: Its file.
+        name: What the other tool calls it.
+        cases: How many.
+        fingerprint: A hash of all that they say.
+        new: Whether it was made now.
+    """
+
+    path: Path
+    name: str
+    cases: int
+    fingerprint: str
+    new: bool
+
+
+def document(
+    importer: str,
+    runs: Sequence[ImportedFile],
+    notes: Iterable[Note],
+    datasets: Sequence[ImportedDataset] = (),
+) -> dict[str, Any]:
     """What `evenhand import --json` prints: docs/formats/import-1.md."""
     return {
         "schema": SCHEMA,
         "importer": importer,
         "runs": [_row(one) for one in runs],
+        "datasets": [
+            {
+                "file": str(one.path),
+                "name": one.name,
+                "cases": one.cases,
+                "fingerprint": one.fingerprint,
+                "new": one.new,
+            }
+            for one in datasets
+        ],
         "notes": [
             {"kind": one.kind, "where": one.where, "text": one.text, "more": one.more}
             for one in notes
@@ -94,13 +128,20 @@ def run_lines(runs: Sequence[ImportedFile]) -> Iterator[str]:
         yield f"  {'  '.join(cells)}".rstrip()
 
 
+def dataset_lines(datasets: Sequence[ImportedDataset]) -> Iterator[str]:
+    """A line for each dataset."""
+    for one in datasets:
+        there = "" if one.new else ", there already"
+        yield f"  {safe(str(one.path))}: {count(one.cases, 'case')} of {safe(clip(one.name, 60))}{there}"
+
+
 def _came_to(totals: Totals) -> str:
     errors = f", {count(totals.errors, 'error')}" if totals.errors else ""
     return f"{totals.passed:,} of {totals.trials:,} passed{errors}"
 
 
 def note_lines(
-    notes: Sequence[Note], ink: Ink, headings: Mapping[str, str] = READ
+    notes: Iterable[Note], ink: Ink, headings: Mapping[str, str] = READ
 ) -> Iterator[str]:
     """The notes under their headings, by their kinds."""
     for kind, heading in headings.items():

@@ -29,6 +29,7 @@ from evenhand.core.label import LabelField, LabelValue, NewLabel, checked
 from evenhand.core.run import AnswerDetails, Judged, RunMeta, TrialError, TrialResult
 from evenhand.core.score import Outcome, State
 from evenhand.core.secrets import redacted
+from evenhand.core.step import Step
 from evenhand.core.variant import Variant
 from evenhand.store.catalogue import id_at
 
@@ -83,6 +84,7 @@ class ImportedTrial:
         finish_reason: Why the answer ended: `stop`, `length` or the vendor's own word.
         model: The model as it named itself in its answer.
         judged: What the judges' calls came to; None where none was asked. Not part of `tokens_in` and `tokens_out`.
+        steps: What it did on its way: the calls of models and tools, and agents; empty where nobody says.
         labels: What people said of it: `verdict` (pass or fail), `score` (1 to 5), `note`, `star`.
     """
 
@@ -107,6 +109,7 @@ class ImportedTrial:
     finish_reason: str = ""
     model: str = ""
     judged: Judged | None = None
+    steps: Sequence[Step] = ()
     labels: Mapping[LabelField, LabelValue] = field(
         default_factory=dict["LabelField", "LabelValue"]
     )
@@ -234,6 +237,7 @@ def _result(index: int, trial: ImportedTrial) -> TrialResult:
         answer=AnswerDetails(model=trial.model, finish_reason=trial.finish_reason),
         input=trial.input,
         expected=trial.expected,
+        steps=tuple(trial.steps),
     )
 
 

@@ -3,27 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from evenhand.core.errors import UsageError
 from evenhand.core.names import nearest
 from evenhand.core.plugins import IMPORTERS, Plugin, plugin, plugins
-from evenhand.report.foreign import Note
-from evenhand.report.imported import Imported, ImportedRun, RecordedRun
-
-
-@dataclass(frozen=True, slots=True)
-class Recordings:
-    """The runs of some files.
-
-    Attributes:
-        runs: Oldest first.
-        notes: What was carried over, and what was not, and why.
-    """
-
-    runs: Sequence[RecordedRun]
-    notes: Sequence[Note] = field(default=())
+from evenhand.report.imported import Imported, ImportedRun
+from evenhand.report.recorded import Recordings
 
 
 def names() -> tuple[str, ...]:
@@ -77,10 +63,66 @@ def _inspect(paths: Sequence[Path]) -> Recordings:
     return Recordings(runs, tuple(notes))
 
 
+def _deepeval(paths: Sequence[Path]) -> Recordings:
+    from evenhand.report.deepeval.reading import read  # noqa: PLC0415 (on use)
+
+    return read(paths)
+
+
+def _ragas(paths: Sequence[Path]) -> Recordings:
+    from evenhand.report.ragas.reading import read  # noqa: PLC0415 (on use)
+
+    return read(paths)
+
+
+def _langfuse(paths: Sequence[Path]) -> Recordings:
+    from evenhand.report.langfuse.reading import read  # noqa: PLC0415 (on use)
+
+    return read(paths)
+
+
+def _langsmith(paths: Sequence[Path]) -> Recordings:
+    from evenhand.report.langsmith.reading import read  # noqa: PLC0415 (on use)
+
+    return read(paths)
+
+
+def _braintrust(paths: Sequence[Path]) -> Recordings:
+    from evenhand.report.braintrust.reading import read  # noqa: PLC0415 (on use)
+
+    return read(paths)
+
+
+def _phoenix(paths: Sequence[Path]) -> Recordings:
+    from evenhand.report.phoenix.reading import read  # noqa: PLC0415 (on use)
+
+    return read(paths)
+
+
+def _lm_eval(paths: Sequence[Path]) -> Recordings:
+    from evenhand.report.lm_eval.reading import read  # noqa: PLC0415 (on use)
+
+    return read(paths)
+
+
+def _pydantic_evals(paths: Sequence[Path]) -> Recordings:
+    from evenhand.report.pydantic_evals.reading import read  # noqa: PLC0415 (on use)
+
+    return read(paths)
+
+
 OURS: Mapping[str, Callable[[Sequence[Path]], Recordings]] = {
     "promptfoo": _promptfoo,
     "openai-evals": _openai_evals,
     "inspect": _inspect,
+    "pydantic-evals": _pydantic_evals,
+    "deepeval": _deepeval,
+    "ragas": _ragas,
+    "langfuse": _langfuse,
+    "langsmith": _langsmith,
+    "braintrust": _braintrust,
+    "phoenix": _phoenix,
+    "lm-eval": _lm_eval,
 }
 """The tools whose results are read here."""
 

@@ -5,6 +5,9 @@ from __future__ import annotations
 from evenhand.core.errors import UsageError
 from evenhand.core.run import RunMeta
 
+WITH_CANARIES = "with_canaries"
+"""The setting of a run whose judges are asked about canaries once it is over; `most` of it is how many of a metric."""
+
 
 def is_probe(meta: RunMeta) -> bool:
     """Whether a run is a probe of another one."""

@@ -44,7 +44,7 @@ class JudgedMetric:
         metric: The metric, or the expectation's name where it has none.
         model: The judge, as its answers named it; members of a jury joined by `+`.
         items: Its verdicts, in the plan's order.
-        errors: How many outputs it gave no verdict on.
+        errors: How many outputs it gave no verdict on, by variant.
         instruments: Digests of what it was asked, apart from what it was to judge.
         criteria: Digests of the expectations: their names and bounds.
         orders: Of preferences asked in both orders: how many were `consistent`, how many went to the `first` or to the
@@ -56,7 +56,7 @@ class JudgedMetric:
     metric: str
     model: str
     items: list[Item] = field(default_factory=list[Item])
-    errors: int = 0
+    errors: Counter[int] = field(default_factory=Counter[int])
     instruments: set[str] = field(default_factory=set[str])
     criteria: set[str] = field(default_factory=set[str])
     orders: Counter[str] = field(default_factory=Counter[str])
@@ -175,7 +175,7 @@ def judgements(run: RunFile, *, verdicts_only: bool = False) -> Judgements:
     """
     metrics: dict[tuple[str, str], JudgedMetric] = {}
     parts = Parts(run.meta.variants)
-    in_error: list[str] = []
+    in_error: list[tuple[str, int]] = []
     whole: set[tuple[str, str]] = set()
     for trial in run.trials():
         verdicts: dict[tuple[str, str], tuple[bool, float]] = {}
@@ -184,7 +184,7 @@ def judgements(run: RunFile, *, verdicts_only: bool = False) -> Judgements:
             model = judge_of(outcome)
             if not model:
                 if outcome.outcome == "error":
-                    in_error.append(metric_of(outcome))
+                    in_error.append((metric_of(outcome), trial.variant))
                 continue
             key = metric_of(outcome), model
             judge = metrics.setdefault(key, JudgedMetric(*key))
@@ -211,9 +211,9 @@ def judgements(run: RunFile, *, verdicts_only: bool = False) -> Judgements:
             parts.add(trial)
     _join_juries(metrics, whole)
     by_metric = {metric: judge for (metric, _), judge in reversed(metrics.items())}
-    for metric in in_error:
+    for metric, variant in in_error:
         if metric in by_metric:
-            by_metric[metric].errors += 1
+            by_metric[metric].errors[variant] += 1
     if not verdicts_only:
         parts.add_calls(run)
     return Judgements(metrics, parts)
@@ -259,9 +259,9 @@ def _order_effect(outcome: Outcome) -> str | None:
 
 
 def criteria_of(outcome: Outcome) -> str:
-    """A digest of an expectation: its name and its bounds, the threshold of a config's assertion among them."""
-    threshold = outcome.metadata.get("threshold")
-    bounds = [outcome.at_least, outcome.at_most, *([] if threshold is None else [threshold])]
+    """A digest of an expectation: its name and its bounds, a config's threshold and scores of categories among them."""
+    settings = [outcome.metadata.get(name) for name in ("threshold", "category_scores")]
+    bounds = [outcome.at_least, outcome.at_most, *(one for one in settings if one is not None)]
     return digest(encode([outcome.name, *bounds]))
 
 

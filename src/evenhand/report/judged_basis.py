@@ -1,6 +1,7 @@
 """What judged numbers depend on beside the judge's prompt: the system, the data, and how each judge was asked.
 
-Each eval of a run has its own: more cases of one eval say nothing of another.
+Each eval of a run has its own: more cases of one eval say nothing of another. A system is what was sent and what
+answered. What its prompt's file or its variant is called counts only where nothing is known of what was sent.
 """
 
 from __future__ import annotations
@@ -44,7 +45,8 @@ class Parts:
         self._evals = [variant.eval for variant in variants]
         self._several = len(set(self._evals)) > 1
         self._eval_of_trial: dict[int, str] = {}
-        self._system: defaultdict[str, set[str]] = defaultdict(set)
+        self._prompts: list[set[str]] = [set() for _ in variants]
+        self._answering: list[set[str]] = [set() for _ in variants]
         self._cases: defaultdict[str, set[str]] = defaultdict(set)
         self._subject: defaultdict[str, set[str]] = defaultdict(set)
         self._judges: defaultdict[str, defaultdict[str, set[str]]] = defaultdict(
@@ -60,10 +62,10 @@ class Parts:
         name = self.eval_of(trial)
         if self._several:
             self._eval_of_trial[trial.index] = name
-        variant = self._variants[trial.variant]
-        for of, part in (("prompt", trial.prompt), ("model", trial.answer.model)):
-            if part or trial.error is None:
-                self._system[name].add(digest(of, variant.prompt, variant.model, part))
+        if trial.prompt:
+            self._prompts[trial.variant].add(digest(trial.prompt))
+        if trial.answer.model:
+            self._answering[trial.variant].add(trial.answer.model)
         case = [trial.case, trial.vars, trial.input, trial.expected]
         self._cases[name].add(digest(encode(case)))
 
@@ -80,19 +82,28 @@ class Parts:
             elif call.start.role == "subject":
                 self._subject[name].add(settings)
 
+    def system_of(self, variant: int) -> str:
+        """A digest of what one variant is: the same under another name."""
+        one = self._variants[variant]
+        axes = {
+            name: str(value) for name, value in one.axes.items() if name not in ("prompt", "model")
+        }
+        prompts = self._prompts[variant] or {f"called {one.prompt}"}
+        models = self._answering[variant] or {f"called {one.model}"}
+        return _digest_of([*prompts, "", *models, encode(axes).decode("utf-8", "replace")])
+
     def basis(self, evals: Iterable[str] | None = None) -> Basis:
         """What these evals depend on; all of them if none are named."""
         names = set(self._evals) if evals is None else set(evals)
         keys = names if self._several else {"", *names}
-        variants = [[v.prompt, v.model] for v in self._variants if v.eval in names]
-        system = [part for name in names for part in self._system[name]]
+        systems = [self.system_of(v.index) for v in self._variants if v.eval in names]
         subject = [settings for key in keys for settings in self._subject[key]]
         settings: defaultdict[str, set[str]] = defaultdict(set)
         for key in keys:
             for model, found in self._judges[key].items():
                 settings[model] |= found
         return Basis(
-            _digest_of([*system, *subject, encode(variants).decode("utf-8", "replace")]),
+            _digest_of([*systems, *subject]),
             _digest_of(case for name in names for case in self._cases[name]),
             {model: _digest_of(found) for model, found in settings.items()},
         )

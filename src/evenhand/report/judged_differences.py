@@ -14,6 +14,7 @@ from typing import Any
 from evenhand.report.calibrated import JudgedRate, Status, judged_rates
 from evenhand.report.calibration import estimate_row, peoples_verdicts
 from evenhand.report.judged import Item, JudgedMetric, judgements
+from evenhand.report.scores_calibrated import JudgedMean
 from evenhand.report.trust_lines import NOT_CHECKED
 from evenhand.report.variant_comparison import points
 from evenhand.report.words import count, safe
@@ -41,6 +42,7 @@ class JudgedDifference:
         second: The same in the second.
         corrected: The difference that people would have found; None where a side is not corrected.
         paired: How many cases labelled in both it takes into account; 0 where they are too few.
+        mean: The difference of the mean scores that people would have given; None where a side has none.
     """
 
     metric: str
@@ -50,6 +52,7 @@ class JudgedDifference:
     second: JudgedRate
     corrected: Estimate | None
     paired: int
+    mean: Estimate | None = None
 
     @property
     def place(self) -> tuple[str, tuple[str, str]]:
@@ -68,12 +71,23 @@ class JudgedDifference:
         judge = f"{raw} points by the judge"
         name = f"{safe(columns)}{safe(self.metric)}"
         if self.corrected is None:
-            return f"{name}: {judge} · {self._doubt()}"
+            return f"{name}: {judge} · {self._doubt()}{self._means()}"
         one = self.corrected
         ends = f"[{points(one.low)}, {points(one.high)}]"
         labels = f"{self.first.labels:,} and {count(self.second.labels, 'label')}"
         over = f", {count(self.paired, 'case')} labelled in both" if self.paired else ""
-        return f"{name}: {points(one.value)} points {ends} corrected, {labels}{over} · {judge}"
+        text = f"{name}: {points(one.value)} points {ends} corrected, {labels}{over} · {judge}"
+        return f"{text}{self._means()}"
+
+    def _means(self) -> str:
+        """The difference of the mean scores in words; empty where there is none."""
+        one, first, second = self.mean, self.first.mean, self.second.mean
+        if one is None or first is None or second is None:
+            return ""
+        raw = second.raw.value - first.raw.value
+        scores = f"{first.labels:,} and {count(second.labels, 'score')}"
+        ends = f"[{one.low:+.2f}, {one.high:+.2f}]"
+        return f" · mean {one.value:+.2f} {ends} corrected, {scores} · {raw:+.2f} by the judge"
 
     def _doubt(self) -> str:
         sides: list[str] = []
@@ -94,6 +108,7 @@ class JudgedDifference:
             "corrected": estimate_row(self.corrected),
             "labels": [self.first.labels, self.second.labels],
             "paired": self.paired,
+            "mean": estimate_row(self.mean),
             "calibration": list(self.statuses),
         }
 
@@ -163,7 +178,25 @@ def judged_differences(
                     if cases
                     else corrected_difference(rate.corrected, other.corrected)
                 )
-            yield JudgedDifference(metric, columns, len(pairs) > 1, rate, other, corrected, paired)
+            yield JudgedDifference(
+                metric,
+                columns,
+                len(pairs) > 1,
+                rate,
+                other,
+                corrected,
+                paired,
+                _of_means(rate.mean, other.mean),
+            )
+
+
+def _of_means(first: JudgedMean | None, second: JudgedMean | None) -> Estimate | None:
+    """The difference of two corrected means on the same scale, each by its own labels; None where there is none."""
+    if first is None or second is None or first.scale != second.scale:
+        return None
+    if first.corrected is None or second.corrected is None:
+        return None
+    return corrected_difference(first.corrected, second.corrected)
 
 
 def _in_both(

@@ -14,7 +14,7 @@ from typing import Any, cast
 from evenhand.core.encoding import digest
 from evenhand.core.score import Outcome
 from evenhand.report.judged import Item, JudgedMetric, judge_of, metric_of
-from evenhand.stats.correction import Estimate
+from evenhand.stats.correction import Estimate, Verdicts
 from evenhand.stats.interval import clopper_pearson
 from evenhand.stats.paired import Differences, Word, verdict
 from evenhand.stats.votes import cross_fitted, fitted_weights
@@ -57,6 +57,8 @@ class JuryWeights:
         difference: Weighted minus majority.
         p: The two-sided p-value that there is no difference.
         word: What that comes to.
+        by_variant: For each variant the weighted votes beside people's verdicts, on labelled outputs that the weights
+            were not fitted to.
     """
 
     labels: int
@@ -67,6 +69,7 @@ class JuryWeights:
     difference: Estimate
     p: float
     word: Word
+    by_variant: Mapping[int, Verdicts]
 
     def row(self) -> dict[str, Any]:
         """It in the keys of `evenhand.calibration/1`."""
@@ -131,7 +134,37 @@ def jury_weights(
         Estimate(differences.mean or 0.0, low, high),
         p,
         verdict(differences, p),
+        {
+            variant: _beside_people(
+                [
+                    (ok, vote)
+                    for item, ok, vote in zip(judged, passes, weighted, strict=True)
+                    if item.variant == variant
+                ]
+            )
+            for variant in sorted({item.variant for item in judged})
+        },
     )
+
+
+def _beside_people(pairs: Sequence[tuple[bool, bool]]) -> Verdicts:
+    """Counts of people's verdicts, the first of each pair, beside those of the weighted votes."""
+    return Verdicts(
+        pairs.count((True, True)),
+        pairs.count((True, False)),
+        pairs.count((False, True)),
+        pairs.count((False, False)),
+        sum(vote for _, vote in pairs),
+        len(pairs),
+    )
+
+
+def votes_row(counts: Verdicts | None) -> dict[str, int] | None:
+    """What later runs need of a variant's weighted votes, in the keys of documents."""
+    if counts is None:
+        return None
+    names = ("both_pass", "missed", "excused", "both_fail")
+    return {name: getattr(counts, name) for name in names}
 
 
 def ballot_of(outcomes: Iterable[Outcome], metric: str, model: str = "") -> Ballot:

@@ -1,66 +1,25 @@
-"""Draws trials for people to label, and moves labels in and out of CSV files."""
+"""Draws trials for people to label, and says which of them a person has to label."""
 
 from __future__ import annotations
 
-import csv
-import io
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import cast
+from dataclasses import dataclass
 
-from evenhand.core.draw import Draw, LabelledVerdict, MetricLabel
-from evenhand.core.errors import ConfigError, Problem, UsageError
-from evenhand.core.label import LabelField, NewLabel, checked
+from evenhand.core.draw import Draw, MetricLabel
+from evenhand.core.errors import UsageError
 from evenhand.core.names import did_you_mean
 from evenhand.core.run import TrialResult
 from evenhand.report.judge_checks import refuse_judge_check
 from evenhand.report.judged import judge_of, metric_of
-from evenhand.report.spreadsheet import as_text, cell
+from evenhand.report.spreadsheet import as_text
 from evenhand.report.strata import inclusions
 from evenhand.report.words import count
 from evenhand.store.draws import add_draw
 from evenhand.store.runfile import RunFile
 
-COLUMNS = (
-    "item",
-    "case",
-    "variant",
-    "repeat",
-    "metric",
-    "input",
-    "output",
-    "inclusion",
-    "verdict",
-)
 OVERLAP = 20
 """Per cent of what one person labelled that the next one labels again."""
-REMARKS: tuple[LabelField, ...] = ("score", "note", "code")
-"""Columns that people may add to a file of labels: what they say of the whole trial."""
-_VERDICTS: dict[str, LabelledVerdict] = {"pass": "pass", "fail": "fail"}
-
-
-@dataclass(slots=True)
-class SheetLabels:
-    """What somebody filled in.
-
-    Attributes:
-        verdicts: By the trial's place in the plan and the metric.
-        remarks: Scores, notes and failure codes, by the trial's place and what they are.
-    """
-
-    verdicts: dict[tuple[int, str], LabelledVerdict] = field(
-        default_factory=dict[tuple[int, str], LabelledVerdict]
-    )
-    remarks: dict[tuple[int, LabelField], str | float] = field(
-        default_factory=dict["tuple[int, LabelField]", "str | float"]
-    )
-
-    @property
-    def labels(self) -> list[tuple[int, str, LabelledVerdict | None]]:
-        """The verdicts, each as (place in the plan, metric, verdict)."""
-        return [(index, metric, verdict) for (index, metric), verdict in self.verdicts.items()]
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,144 +149,6 @@ def items_for(
         if (item.trial.index, item.metric) not in skipped
         or author in labels.get((item.trial.index, item.metric), {})
     ]
-
-
-def write_items(run: RunFile, items: Sequence[DrawnItem], path: Path) -> None:
-    """Writes items to a CSV file, with an empty column for people's verdicts.
-
-    Raises:
-        UsageError: The file is there already, or cannot be written.
-    """
-    text = io.StringIO()
-    table = csv.writer(text)
-    table.writerow(COLUMNS)
-    for item in items:
-        trial = item.trial
-        table.writerow(
-            [
-                trial.index,
-                cell(trial.case),
-                cell(str(run.meta.variants[trial.variant])),
-                trial.repeat,
-                cell(item.metric),
-                cell(item.material),
-                cell(item.output),
-                repr(item.inclusion),
-                "",
-            ]
-        )
-    try:
-        with path.open("x", encoding="utf-8", newline="") as file:
-            file.write(text.getvalue())
-    except FileExistsError:
-        raise UsageError(
-            f"{path} is there already, maybe with labels in it",
-            hint="Name another file, or delete it.",
-        ) from None
-    except OSError as error:
-        raise UsageError(f"{path} cannot be written: {error.strerror}") from error
-
-
-def read_labels(run: RunFile, path: Path) -> SheetLabels:
-    """The labels in a CSV file that `write_items` wrote and somebody filled in, with columns of REMARKS or without.
-
-    Rows without a verdict are left out, whatever else is in them.
-
-    Raises:
-        UsageError: The file cannot be read.
-        ConfigError: All that is wrong with it: rows of another run, twice the same item, no verdict.
-    """
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            text = file.read()
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path} cannot be read: {error}") from error
-    longest = csv.field_size_limit(2**31 - 1)  # an output may be as long as a document
-    try:
-        return _labels_in(run, path, csv.DictReader(io.StringIO(text, newline="")))
-    except csv.Error as error:
-        raise UsageError(f"{path} is not a CSV file: {error}") from error
-    finally:
-        csv.field_size_limit(longest)
-
-
-def _labels_in(run: RunFile, path: Path, table: csv.DictReader[str]) -> SheetLabels:
-    missing = [
-        name for name in ("item", "metric", "verdict") if name not in (table.fieldnames or ())
-    ]
-    if missing:
-        raise UsageError(
-            f"{path}: there is no column {', '.join(missing)}",
-            hint=f"The columns are {', '.join(COLUMNS)}, as `evenhand label RUN --draw N --to FILE` writes them.",
-        )
-    problems: list[Problem] = []
-    labels = SheetLabels()
-    for row in table:
-        problem = _read_row(run, row, len(table.fieldnames or ()), labels)
-        if problem is not None:
-            what, remedy = problem
-            problems.append(Problem(str(path), table.line_num, 0, what, remedy))
-    if problems:
-        raise ConfigError(problems)
-    return labels
-
-
-def _read_row(
-    run: RunFile,
-    row: dict[str, str],
-    columns: int,
-    labels: SheetLabels,
-) -> tuple[str, str] | None:
-    """Adds a row's label; what is wrong with it, and what to do, where it is none."""
-    text = (row.get("verdict") or "").strip().lower()
-    if not text:
-        return None
-    verdict = _VERDICTS.get(text)
-    if verdict is None:
-        return f"the verdict is {text[:40]!r}", "Write pass or fail, or leave it empty."
-    if len(row) != columns or None in cast("list[object]", list(row.values())):
-        return (
-            "the row has another number of columns than the first line",
-            "Quote texts with commas.",
-        )
-    item, metric = (row.get("item") or "").strip(), row.get("metric") or ""
-    other_run = "Is it a draw of another run?"
-    trial = run.trial(int(item)) if item.isdecimal() and len(item) < 10 else None
-    if trial is None:
-        return f"the run has no item {item[:40]!r}", other_run
-    metrics = {str(cell(name)): name for name in judged_metrics(trial)}
-    if metric not in metrics:
-        return f"item {item} has no judged metric {metric[:80]!r}", other_run
-    for column, own in (("case", cell(trial.case)), ("repeat", str(trial.repeat))):
-        if row.get(column) not in (None, "", own):
-            return f"item {item} has {column} {own}, not {row[column][:80]!r}", other_run
-    key = trial.index, metrics[metric]
-    if key in labels.verdicts:
-        how = "with one verdict" if labels.verdicts[key] == verdict else "as pass and as fail"
-        return f"item {item}, {metric}, is there twice, {how}", "Leave one of them."
-    labels.verdicts[key] = verdict
-    return _read_remarks(trial.index, row, labels)
-
-
-def _read_remarks(index: int, row: dict[str, str], labels: SheetLabels) -> tuple[str, str] | None:
-    for name in REMARKS:
-        text = (row.get(name) or "").strip()
-        if not text:
-            continue
-        value = _number(text) if name == "score" else text
-        try:
-            checked(NewLabel(index, name, value))
-        except UsageError as error:
-            return f"the {name} is {text[:40]!r}", error.hint
-        labels.remarks[index, name] = value
-    return None
-
-
-def _number(text: str) -> str | float:
-    try:
-        return float(text)
-    except ValueError:
-        return text
 
 
 def judged_metrics(trial: TrialResult) -> list[str]:

@@ -161,6 +161,8 @@ def _kept(outcome: Outcome) -> Iterator[tuple[str, object]]:
             name != "reasoning" or not value or str(value) in outcome.reason
         ):
             continue
+        if name in ("step", "steps") and outcome.reason:
+            continue  # places for programs; people are told with the reason
         if isinstance(value, Mapping):
             yield from value.items()
         elif isinstance(value, list) and value and all(isinstance(v, Mapping) for v in value):

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import math
+from array import array
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import chain
 
 from evenhand.core.score import SHARES, Scale
-from evenhand.report.case_values import LOWER, PASSED, Seen, Values
-from evenhand.report.comparison_results import CaseChange, Compared
+from evenhand.report.case_changes import CaseNames, CasePairs, ListedCases, in_order
+from evenhand.report.case_values import LOWER, PASSED, Measured, Seen
+from evenhand.report.comparison_results import Compared
 from evenhand.report.means import known_scale
 from evenhand.stats.extremes import Extremes, certain
 from evenhand.stats.interval import CONFIDENCE
 from evenhand.stats.multiple import holm
-from evenhand.stats.paired import Differences
+from evenhand.stats.paired import Alone, Differences
 from evenhand.stats.tallies import OpenNumber, worth_of
 
 
@@ -21,62 +25,64 @@ def paired(
     metric: str, columns: tuple[str, str], mine: Seen, theirs: Seen, less: bool, *, several: bool
 ) -> Compared:
     """A metric of two columns, case by case; nothing is judged yet."""
-    names = theirs.names | mine.names
-
-    def named(cases: Iterable[str]) -> tuple[str, ...]:
-        return tuple(names[case] for case in cases)
-
-    common = [case for case in mine.names if case in theirs.names]
+    names = CaseNames(mine.cases, theirs.cases)
     a, b = mine.metrics[metric], theirs.metrics[metric]
     declared = _declared(metric, mine, theirs)
-    rates, scale, scaled = _scale(metric, [*a.values(), *b.values()], declared)
-    pairs: list[CaseChange] = []
-    errors: list[str] = []
-    other: list[str] = []
-    sizes: list[int] = []
+    rates, scale, scaled = _scale(metric, (a, b), declared)
+    pairs = CasePairs(names)
+    errors, other, only_first = array("I"), array("I"), array("I")
+    sizes: Counter[int] = Counter()
     broken = 0
-    for case in common:
-        one, two = a.get(case, Values()), b.get(case, Values())
+    for number in mine.cases:
+        if number not in theirs.cases:
+            only_first.append(number)
+            continue
+        one, two = mine.value(metric, number), theirs.value(metric, number)
         before, after = one.mean(scale), two.mean(scale)
         if before is not None and after is not None:
-            pairs.append(CaseChange(case, names[case], before, after))
+            pairs.add(number, before, after)
             broken += one.errors + two.errors
-            sizes += one.n, two.n
+            sizes[one.n] += 1
+            sizes[two.n] += 1
         elif (before is None and one.errors) or (after is None and two.errors):
-            errors.append(case)
+            errors.append(number)
         else:
-            other.append(case)
+            other.append(number)
     belongs = theirs.clusters | mine.clusters
-    repeats = worth_of(sizes)
+    repeats = worth_of(sizes.elements())
+    least_of, most_of = pairs.differences()
 
-    ranges = [pair.difference_range for pair in pairs]
-
-    def differences(end: int) -> Differences:
-        clusters: dict[object, list[float]] = {}
-        for pair, span in zip(pairs, ranges, strict=True):
-            clusters.setdefault(belongs.get(pair.case, pair.case), []).append(span[end])
+    def differences(values: array[float]) -> Differences:
+        together: Sequence[Sequence[float]] = Alone(values)
+        if belongs:
+            clusters: dict[object, list[float]] = {}
+            for number, value in zip(pairs.numbers, values, strict=True):
+                clusters.setdefault(belongs.get(number, number), []).append(value)
+            together = tuple(map(tuple, clusters.values()))
         reach = scale.most - scale.least if scale and not rates else 0.0
-        return Differences(
-            tuple(map(tuple, clusters.values())),
-            rates,
-            repeats,
-            (-reach, reach) if reach else None,
-            scaled,
-        )
+        return Differences(together, rates, repeats, (-reach, reach) if reach else None, scaled)
 
-    least = differences(0)
-    data = Extremes(least, differences(1)) if broken else certain(least)
+    least = differences(least_of)
+    data = Extremes(least, differences(most_of)) if broken else certain(least)
     bounds = mine.bounded.get(metric, set()) | theirs.bounded.get(metric, set())
     lower = less or metric in LOWER | mine.lower | theirs.lower or bounds == {"most"}
     low, high = data.interval()
     judges = mine.judges.get(metric, set()), theirs.judges.get(metric, set())
-    changed = [
-        pair
-        for pair, (low_end, high_end) in zip(pairs, ranges, strict=True)
-        if low_end > 0 or high_end < 0
-    ]
-    # Rounded: cases that changed alike stay in the run's order.
-    changed.sort(key=lambda pair: round(_worst(pair.difference_range, lower), 9))
+    changed, unsettled = array("I"), array("I")
+    alike = 0
+    for place, (low_end, high_end) in enumerate(zip(least_of, most_of, strict=True)):
+        if low_end > 0 or high_end < 0:
+            changed.append(place)
+        elif low_end < high_end:
+            unsettled.append(pairs.numbers[place])
+        else:
+            alike += 1
+
+    def worst(place: int) -> float:
+        """How much better a case became, at the worst. Rounded: cases that changed alike stay in the run's order."""
+        return round(-most_of[place] if lower else least_of[place], 9)
+
+    first_means, second_means = pairs.means()
     return Compared(
         metric=metric,
         columns=columns,
@@ -84,24 +90,20 @@ def paired(
         lower=lower,
         verdict="undecided",
         data=data,
-        first_range=_mean([pair.first_range for pair in pairs]),
-        second_range=_mean([pair.second_range for pair in pairs]),
+        first_range=_mean(*first_means),
+        second_range=_mean(*second_means),
         low=low,
         high=high,
         p=1.0,
         p_alone=data.p,
         smallest=None,
-        changed=tuple(changed),
-        alike=sum(change == (0, 0) for change in ranges),
-        unsettled=tuple(
-            pair.name
-            for pair, (low_end, high_end) in zip(pairs, ranges, strict=True)
-            if low_end <= 0 <= high_end and low_end < high_end
-        ),
-        only_first=named(case for case in mine.names if case not in theirs.names),
-        only_second=named(case for case in theirs.names if case not in mine.names),
-        errors=named(errors),
-        other=named(other),
+        changed=pairs.chosen(in_order(changed, worst)),
+        alike=alike,
+        unsettled=ListedCases(unsettled, names),
+        only_first=ListedCases(only_first, names),
+        only_second=ListedCases((n for n in theirs.cases if n not in mine.cases), names),
+        errors=ListedCases(errors, names),
+        other=ListedCases(other, names),
         trials_in_error=broken,
         open=False,
         judges=(tuple(sorted(judges[0])), tuple(sorted(judges[1])))
@@ -119,7 +121,7 @@ def _declared(metric: str, mine: Seen, theirs: Seen) -> Scale | None:
 
 
 def _scale(
-    metric: str, cases: Iterable[Values], declared: Scale | None
+    metric: str, sides: Iterable[Measured], declared: Scale | None
 ) -> tuple[bool, OpenNumber | None, bool]:
     """Whether a metric is a pass rate, what values it can have, and whether that is known.
 
@@ -127,28 +129,24 @@ def _scale(
     """
     if metric == PASSED:
         return True, OpenNumber(0.0, 1.0), True
-    values = [value for case in cases for value in case.values]
-    if not values:
+    least, most, shares = math.inf, -math.inf, True
+    for value in chain.from_iterable(side.values() for side in sides):
+        least, most = min(least, value), max(most, value)
+        shares = shares and value in SHARES
+    if least > most:
         return False, OpenNumber(*declared) if declared else None, bool(declared)
-    least, most = min(values), max(values)
     if metric not in LOWER:
         scale = known_scale(declared, least, most)
-        rates = scale == SHARES and all(value in SHARES for value in values)
+        rates = scale == SHARES and shares
         if scale:
             return rates, OpenNumber(*scale), True
     return False, OpenNumber(least, most), False
 
 
-def _mean(ranges: Sequence[OpenNumber]) -> OpenNumber | None:
-    if not ranges:
+def _mean(least: Sequence[float], most: Sequence[float]) -> OpenNumber | None:
+    if not least:
         return None
-    least, most = (math.fsum(ends) / len(ranges) for ends in zip(*ranges, strict=True))
-    return OpenNumber(least, most)
-
-
-def _worst(difference: OpenNumber, lower: bool) -> float:
-    """How much better a case became, at the worst."""
-    return -difference.most if lower else difference.least
+    return OpenNumber(*(math.fsum(ends) / len(ends) for ends in (least, most)))
 
 
 def with_verdicts(made: Sequence[Compared], margin: float | None) -> Iterator[Compared]:

@@ -21,8 +21,6 @@ from evenhand.store.runfile import RunFile
 
 State = Literal["kept", "missed", "open"]
 
-_CLOSE = 1e-9
-
 
 @dataclass(frozen=True, slots=True)
 class Held:
@@ -59,7 +57,7 @@ class Held:
         """Whether the whole interval lies on the side of the bound where the mean lies."""
         if self.low is None or self.high is None or self.state == "open":
             return False
-        ends = {_kept(self.requirement, self.low), _kept(self.requirement, self.high)}
+        ends = {self.requirement.bound.keeps(end) for end in (self.low, self.high)}
         return ends == {self.state == "kept"}
 
 
@@ -68,7 +66,8 @@ def verdict_of(run: RunFile, totals: Totals | None = None) -> VerdictWord:
 
     Without requirements, it goes by its pass rate over all trials. With them, it failed if any is missed in any of its
     columns, it passed if all are kept, and is undecided otherwise. Where calibrated judges are required, it has not
-    passed as long as some judged rate has no calibration that holds: it is undecided.
+    passed as long as some judged rate has no calibration that holds, or misses a bound once it is corrected: it is
+    undecided.
 
     Args:
         run: It.
@@ -77,8 +76,9 @@ def verdict_of(run: RunFile, totals: Totals | None = None) -> VerdictWord:
     word = _verdict_of(run, totals or run.totals())
     if word == "passed" and run.meta.settings.get("calibrated") == "required":
         from evenhand.report.calibrated import unchecked  # noqa: PLC0415 (most runs need none of it)
+        from evenhand.report.corrected_bounds import corrected_misses  # noqa: PLC0415
 
-        return "undecided" if unchecked(run) else word
+        return "undecided" if unchecked(run) or corrected_misses(run) else word
     return word
 
 
@@ -244,10 +244,5 @@ def _mean(values: Iterable[float]) -> float:
 def _state(required: Requirement, least: float | None, most: float | None) -> State:
     if least is None or most is None:
         return "open"
-    ends = {_kept(required, least), _kept(required, most)}
+    ends = {required.bound.keeps(end) for end in (least, most)}
     return "open" if len(ends) > 1 else "kept" if True in ends else "missed"
-
-
-def _kept(required: Requirement, value: float) -> bool:
-    low, high = required.bound.at_least, required.bound.at_most
-    return (low is None or value >= low - _CLOSE) and (high is None or value <= high + _CLOSE)

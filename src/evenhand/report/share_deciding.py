@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 from evenhand.core.errors import UsageError
-from evenhand.core.plan import Plan, Step
+from evenhand.core.plan import Plan, PlannedTrial
 from evenhand.core.requirement import PASSED, Requirement
 from evenhand.core.run import TrialResult
 from evenhand.report.case_order import CaseOrder
@@ -65,9 +65,9 @@ class ShareDecider:
             self._by_variant.setdefault(column.variant, []).append(column)
         self._word = ""
 
-    def arranged(self, steps: Iterable[Step]) -> Iterator[Step]:
-        """The steps in the order in which they are run."""
-        return self._order.arranged(steps)
+    def arranged(self, planned_trials: Iterable[PlannedTrial]) -> Iterator[PlannedTrial]:
+        """The trials in the order in which they are run."""
+        return self._order.arranged(planned_trials)
 
     def add(self, result: TrialResult) -> None:
         """Takes in the result of a trial."""
@@ -150,6 +150,6 @@ def _bounds(requirements: Sequence[Requirement]) -> list[tuple[int, float]]:
 def _case_counts(plan: Plan) -> dict[int, int]:
     """How many cases each variant has."""
     cases: dict[int, set[str]] = {}
-    for step in plan.steps():
-        cases.setdefault(step.variant.index, set()).add(step.case.id)
+    for planned in plan.trials():
+        cases.setdefault(planned.variant.index, set()).add(planned.case.id)
     return {variant: len(ids) for variant, ids in cases.items()}

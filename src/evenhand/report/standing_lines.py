@@ -6,8 +6,10 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from evenhand.core.variant import Variant
+from evenhand.report.ranking_corrections import RankingCorrection
 from evenhand.report.rates import share_row
-from evenhand.report.standings import Standings, standings
+from evenhand.report.standings import Standing, Standings, standings
+from evenhand.report.trust_rules import NOT_CHECKED, age
 from evenhand.report.words import columns, count, interval, padded, percents, safe
 from evenhand.stats.tallies import Share
 from evenhand.store.runfile import RunFile
@@ -41,14 +43,14 @@ def _lines(one: Standings, names: Sequence[str]) -> Iterator[str]:
     width = max((columns(names[standing.variant]) for standing in one.ranked), default=0)
     for place, standing in enumerate(one.ranked, 1):
         name = padded(names[standing.variant], width)
-        yield f"  {place:>{len(str(len(one.ranked)))}}  {name}  {_words(standing.chance)}"
+        yield f"  {place:>{len(str(len(one.ranked)))}}  {name}  {_both(standing)}"
     for text in _notes(one, names):
         yield f"  {text}"
 
 
 def _sentence(one: Standings, names: Sequence[str]) -> str:
     ranked = [
-        f"{place}. {names[standing.variant]} {_words(standing.chance)}"
+        f"{place}. {names[standing.variant]} {_both(standing)}"
         for place, standing in enumerate(one.ranked, 1)
     ]
     parts = [": ".join([_head(one), ", ".join(ranked)] if ranked else [_head(one)])]
@@ -87,7 +89,29 @@ def _basis(one: Standings) -> str:
         parts.append(f"{percents(one.ties, one.ties)} ties")
     if one.errors:
         parts.append(f"{one.errors:,} more missing")
-    return ", ".join(parts) + "; not checked against people"
+    return f"{', '.join(parts)}; {_checked(one.correction)}"
+
+
+def _checked(one: RankingCorrection) -> str:
+    """What the ranking is worth, by people's labels."""
+    if one.corrected is not None:
+        return f"corrected by {count(one.labels, 'label')}, {age(one.labelled_at)}"
+    if one.status == "stale":
+        return f"calibration is stale: {', '.join(one.changed)} changed"
+    if one.verdict == "do not use":
+        return "do not use this judge: see `evenhand calibrate`"
+    if one.status == "fresh":
+        return "labelled, and not corrected: see `evenhand calibrate`"
+    if one.changed:
+        return f"{NOT_CHECKED}: the calibration is of another judge"
+    return NOT_CHECKED
+
+
+def _both(one: Standing) -> str:
+    """The chance as people would have found it beside the judge's, where it is known."""
+    if one.corrected is None:
+        return _words(one.chance)
+    return f"{_words(one.corrected)} corrected · raw {_words(one.chance)}"
 
 
 def _words(share: Share) -> str:
@@ -122,6 +146,7 @@ def _row(one: Standings, variants: Sequence[Variant]) -> dict[str, Any]:
                 "lost": standing.lost,
                 "tied": standing.tied,
                 **share_row(standing.chance),
+                "corrected": standing.corrected and share_row(standing.corrected),
                 "behind_first": standing.variant not in one.not_behind and place > 0,
             }
             for place, standing in enumerate(one.ranked)
@@ -129,6 +154,10 @@ def _row(one: Standings, variants: Sequence[Variant]) -> dict[str, Any]:
         "why": one.why or None,
         "apart": [_variant(variants[index]) for index in one.apart],
         "first_wins": None if one.first_wins is None else share_row(one.first_wins),
+        "labels": one.correction.labels,
+        "labelled_at": one.correction.labelled_at,
+        "calibration": one.correction.status,
+        "changed": list(one.correction.changed),
     }
 
 

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from evenhand.report.compared_pairs import ComparedPairs, MissingAnswer, compared_pairs
-from evenhand.stats.bradley_terry import Comparison, NotEstimable, Strengths, connected, fit
-from evenhand.stats.correction import Estimate
-from evenhand.stats.interval import CONFIDENCE
+from evenhand.report.compared_pairs import ComparedPairs, compared_pairs
+from evenhand.report.ranking_corrections import (
+    NO_LABELS,
+    RankingCorrection,
+    ranking_corrections,
+)
+from evenhand.report.ranking_fits import judges_chances
+from evenhand.stats.bradley_terry import Comparison, NotEstimable, connected
 from evenhand.stats.tallies import Share
 from evenhand.store.runfile import RunFile
-
-_NO_FIT = "the fit did not converge"
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,10 +23,11 @@ class Standing:
 
     Attributes:
         variant: Its index.
-        chance: The chance that its output is preferred to that of the average variant, ties aside.
+        chance: The chance that its output is preferred to that of the average variant, ties aside, by the judge.
         won: In how many answers its output was preferred.
         lost: In how many the other one was.
         tied: In how many neither was.
+        corrected: The chance as people would have found it; None where that is not known.
     """
 
     variant: int
@@ -32,6 +35,7 @@ class Standing:
     won: int
     lost: int
     tied: int
+    corrected: Share | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,12 +48,13 @@ class Standings:
         cases: How many cases have an answer.
         answers: How many answers there are.
         errors: How many are missing: a judge gave none, or a trial is in error.
-        ranked: The variants, best first; empty where they cannot be ranked.
+        ranked: The variants, best first, by corrected chances where there are some; empty where they can't be ranked.
         why: Why they cannot; empty where they are.
         apart: Variants that were never compared with those in `ranked`.
         first_wins: The chance that the text shown first is preferred where both are equally good, ties aside.
         ties: The share of answers that are ties; None without answers.
         not_behind: Of the others those that the first is not shown to beat, all comparisons with it taken together.
+        correction: What is known of people's view.
     """
 
     name: str
@@ -63,6 +68,7 @@ class Standings:
     first_wins: Share | None = None
     ties: float | None = None
     not_behind: tuple[int, ...] = ()
+    correction: RankingCorrection = NO_LABELS
 
 
 def standings(run: RunFile, places: Sequence[int] | None = None) -> list[Standings]:
@@ -71,11 +77,16 @@ def standings(run: RunFile, places: Sequence[int] | None = None) -> list[Standin
     Args:
         run: The run.
         places: Where in the plan trials with preferences are, and maybe others; without them every trial is looked at.
+
+    Raises:
+        UsageError: `calibration.json` is damaged.
     """
-    return [_standings(pairs) for pairs in compared_pairs(run, places)]
+    pairs = compared_pairs(run, places)
+    corrections = ranking_corrections(run, pairs)
+    return [_standings(*each) for each in zip(pairs, corrections, strict=True)]
 
 
-def _standings(pairs: ComparedPairs) -> Standings:
+def _standings(pairs: ComparedPairs, correction: RankingCorrection) -> Standings:
     answers = pairs.answers
     empty = Standings(
         pairs.name,
@@ -83,6 +94,7 @@ def _standings(pairs: ComparedPairs) -> Standings:
         len({one.cluster for one in answers}),
         len(answers),
         round(sum(one.weight for one in pairs.missing)),
+        correction=correction,
     )
     groups = connected(answers)
     if not groups:
@@ -91,79 +103,23 @@ def _standings(pairs: ComparedPairs) -> Standings:
     ties = sum(one.answer == "tie" for one in answers) / len(answers)
     apart = tuple(sorted(variant for other in others for variant in other))
     known = replace(empty, ties=ties, apart=apart)
-    inside = [one for one in answers if one.first in group]
-    missing = [one for one in pairs.missing if one.first in group and one.second in group]
     try:
-        fits = _Fits(inside, missing)
-        shares = {variant: fits.chance(variant) for variant in group}
-        first_wins = fits.first_wins()
-        order = sorted(group, key=lambda v: (-shares[v].least, -shares[v].most, v))
-        not_behind = fits.not_behind(order)
+        raw = judges_chances(pairs, group)
     except NotEstimable as error:
         return replace(known, why=str(error))
-    ranked = tuple(_standing(variant, shares[variant], inside) for variant in order)
-    return replace(known, ranked=ranked, first_wins=first_wins, not_behind=not_behind)
+    inside = [one for one in answers if one.first in group]
+    corrected = correction.corrected
+    best = raw if corrected is None else corrected
+    ranked = tuple(
+        _standing(v, raw.chances[v], corrected and corrected.chances[v], inside) for v in best.order
+    )
+    return replace(known, ranked=ranked, first_wins=raw.first_wins, not_behind=best.not_behind)
 
 
-class _Fits:
-    """Fits of the answers with those that are missing taken for what is asked about."""
-
-    def __init__(self, answers: Sequence[Comparison], missing: Sequence[MissingAnswer]) -> None:
-        self._answers = answers
-        self._missing = missing
-        self._plain = _fitted(answers)
-
-    def chance(self, variant: int) -> Share:
-        """Of a variant: as if it had lost all of its missing answers, and as if it had won them."""
-        return _share(self._losing(variant).chance(variant), self._winning(variant).chance(variant))
-
-    def first_wins(self) -> Share:
-        """The same for the place: as if all of them had named the second, or the first."""
-        least = self._with([one.answered("second") for one in self._missing])
-        most = self._with([one.answered("first") for one in self._missing])
-        return _share(least.first_wins(), most.first_wins())
-
-    def not_behind(self, order: Sequence[int]) -> tuple[int, ...]:
-        """The variants that the first of them is not shown to beat, had it lost all of its missing answers.
-
-        It was picked for being the best: so each interval is wide enough for all of them to hold at once (Bonferroni).
-        """
-        best, *others = order
-        fitted, confidence = self._losing(best), 1 - (1 - CONFIDENCE) / len(others)
-        return tuple(v for v in others if not fitted.beats(best, v, confidence).low > 0.5)
-
-    def _losing(self, variant: int) -> Strengths:
-        return self._with(self._of(variant, lambda one: one.second == variant))
-
-    def _winning(self, variant: int) -> Strengths:
-        return self._with(self._of(variant, lambda one: one.first == variant))
-
-    def _of(
-        self, variant: int, first_wins: Callable[[MissingAnswer], bool]
-    ) -> Sequence[Comparison]:
-        return [
-            one.answered("first" if first_wins(one) else "second")
-            for one in self._missing
-            if variant in (one.first, one.second)
-        ]
-
-    def _with(self, more: Sequence[Comparison]) -> Strengths:
-        return _fitted([*self._answers, *more]) if more else self._plain
-
-
-def _fitted(answers: Sequence[Comparison]) -> Strengths:
-    fitted = fit(answers)
-    if not fitted.converged:
-        raise NotEstimable(_NO_FIT)
-    return fitted
-
-
-def _share(least: Estimate, most: Estimate) -> Share:
-    return Share(least.value, most.value, least.low, most.high)
-
-
-def _standing(variant: int, chance: Share, answers: Sequence[Comparison]) -> Standing:
+def _standing(
+    variant: int, chance: Share, corrected: Share | None, answers: Sequence[Comparison]
+) -> Standing:
     mine = [one for one in answers if variant in (one.first, one.second)]
     tied = sum(one.answer == "tie" for one in mine)
     won = sum(one.answer == ("first" if one.first == variant else "second") for one in mine)
-    return Standing(variant, chance, won, len(mine) - won - tied, tied)
+    return Standing(variant, chance, won, len(mine) - won - tied, tied, corrected)

@@ -17,7 +17,7 @@ from evenhand.report.baseline import Baseline, BaselineTrial, result_of
 from evenhand.report.words import count, short_id
 
 if TYPE_CHECKING:
-    from evenhand.core.plan import Step
+    from evenhand.core.plan import PlannedTrial
     from evenhand.core.run import TrialResult
 
 NEW = "not in the baseline"
@@ -47,22 +47,22 @@ class FromBaseline:
         """How many trials were run, by why."""
 
     def __call__(
-        self, step: Step, request: str, checks: str, *, by_request_alone: bool
+        self, planned: PlannedTrial, request: str, checks: str, *, by_request_alone: bool
     ) -> TrialResult | None:
         why, trial = self._whole, None
         if not why:
-            why, trial = self._looked_up(step, request, checks, by_request_alone)
+            why, trial = self._looked_up(planned, request, checks, by_request_alone)
         if trial is None:
             self.asked[why] += 1
             return None
-        result = result_of(trial, step.index, step.variant.index)
+        result = result_of(trial, planned.index, planned.variant.index)
         reason = f"taken from the baseline of run {short_id(self._run)}: nothing has changed"
         return replace(result, taken=self._run, cost_usd=0.0, reason=reason)
 
     def _looked_up(
-        self, step: Step, request: str, checks: str, by_request_alone: bool
+        self, planned: PlannedTrial, request: str, checks: str, by_request_alone: bool
     ) -> tuple[str, BaselineTrial | None]:
-        candidates = self._by_case.get((step.case.id, step.repeat))
+        candidates = self._by_case.get((planned.case.id, planned.repeat))
         if candidates is None:
             return NEW, None
         if not checks or not by_request_alone:

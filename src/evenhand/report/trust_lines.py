@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import math
 import textwrap
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 
 from evenhand.report.audit_lines import audit_lines
 from evenhand.report.calibrated import JudgedRate, judged_rates
 from evenhand.report.calibration import Calibration, JudgeCalibration
+from evenhand.report.canaries import canaries_of
+from evenhand.report.corrected_bounds import corrected_misses
+from evenhand.report.drift_words import canary_sentences
 from evenhand.report.jury_weights import JuryWeights
+from evenhand.report.ranking_lines import ranking_lines
+from evenhand.report.requirements import verdict_of
 from evenhand.report.selective import SelectiveVerdicts, lines_of
+from evenhand.report.trust_rules import NO_VERDICT, NOT_CHECKED, age
 from evenhand.report.words import count, interval, percent, percents, safe
 from evenhand.stats.alternative import Alternative
 from evenhand.stats.correction import Estimate
@@ -21,7 +26,8 @@ from evenhand.stats.weighted import half_width_by_strata
 from evenhand.store.runfile import RunFile
 
 MORE = 40
-NOT_CHECKED = "not checked against people"
+FEWEST_WORTH = 10
+"""Of fewer labels it isn't known what they are worth."""
 
 
 def calibration_lines(
@@ -29,7 +35,7 @@ def calibration_lines(
     selective: Mapping[tuple[str, str], SelectiveVerdicts] = MappingProxyType({}),
 ) -> Iterator[str]:
     """A block of lines for each judge, with what it may decide where that was asked."""
-    if not calibration.judges:
+    if not calibration.judges and not calibration.rankings:
         yield "no judge gave a verdict in this run"
     for judge in calibration.judges:
         v = judge.verdicts
@@ -50,9 +56,9 @@ def calibration_lines(
             yield f"  people     {_alternative_words(judge.alternative)}"
         if judge.jury is not None:
             yield from jury_lines(judge.jury)
-        if judge.rho2 is not None:
+        if judge.rho2 is not None and v.labels >= FEWEST_WORTH:
             yield f"  worth      replaces {percent(judge.rho2)} of your labels (ρ²)"
-        if v.labels:
+        if v.labels >= FEWEST_WORTH:
             yield f"  {worth_line(judge)}"
         if judge.scores is not None:
             yield from score_lines(judge)
@@ -63,6 +69,9 @@ def calibration_lines(
         for warning in judge.warnings:
             yield f"  note: {warning}"
         yield ""
+    for ranking in calibration.rankings:
+        yield from ranking_lines(ranking, calibration.variants)
+        yield ""
 
 
 def judged_lines(run: RunFile, names: Sequence[str], width: int) -> list[str]:
@@ -71,17 +80,37 @@ def judged_lines(run: RunFile, names: Sequence[str], width: int) -> list[str]:
     if not rates:
         return []
     several = len({one.variant for one in rates}) > 1
-    wanted = run.meta.settings.get("calibrated")
+    calibrated = run.meta.settings.get("calibrated")
     left = sum(not one.trusted for one in rates)
     lines = ["  judged metrics"]
-    if left and wanted == "required":
+    if left and calibrated == "required":
         lines = ["  judged metrics: calibration is required, so there is no verdict without it"]
-    elif left and wanted == "accepted":
+    elif left and calibrated == "accepted":
         lines = ["  judged metrics (accepted without calibration)"]
+    undecided = calibrated == "required" and verdict_of(run) == "undecided"
+    for miss in corrected_misses(run) if undecided else ():
+        of_scores = miss.corrected is not miss.rate.corrected
+        number = mean_words(miss.corrected) if of_scores else rate(miss.corrected)
+        wanted = miss.requirement.bound.worded("{:g}".format if of_scores else percent)
+        lines += textwrap.wrap(
+            f"no verdict: {safe(miss.rate.metric)} is {number} once corrected, wanted {wanted}",
+            width,
+            initial_indent="    ",
+            subsequent_indent="      ",
+        )
     for one in rates:
         of = f" · {safe(names[one.variant])}" if several else ""
         lines += textwrap.wrap(
             f"{safe(one.metric)}{of}: {standing(one)}",
+            width,
+            initial_indent="    ",
+            subsequent_indent="      ",
+            break_on_hyphens=False,
+        )
+    canaries = canaries_of(run)
+    for sentence in () if canaries is None else canary_sentences(canaries):
+        lines += textwrap.wrap(
+            sentence,
             width,
             initial_indent="    ",
             subsequent_indent="      ",
@@ -123,10 +152,16 @@ def standing(one: JudgedRate) -> str:
 
 
 def _rate_words(one: JudgedRate) -> str:
+    left_out = f" · {count(one.errors, 'output')} left out: {NO_VERDICT}" if one.errors else ""
+    return f"{_standing_words(one)}{left_out}"
+
+
+def _standing_words(one: JudgedRate) -> str:
     if one.corrected is not None:
         labels = f"{count(one.labels, 'label')}, {age(one.labelled_at)}"
+        votes = " by weighted votes" if one.by_votes else ""
         return (
-            f"{rate(one.corrected)} corrected, {labels} · raw {rate(one.raw)} by {safe(one.model)}"
+            f"{rate(one.corrected)} corrected{votes}, {labels} · raw {rate(one.raw)} by {safe(one.model)}"
             f"{_doubt(one)}"
         )
     raw = f"{rate(one.raw)} by {safe(one.model)}"
@@ -175,12 +210,6 @@ def half_width(judge: JudgeCalibration, labels: int) -> float:
     others = max(0, v.items - labels)
     left = 1 - (judge.rho2 or 0.0) * others / max(1, labels + others)
     return z_of() * math.sqrt(people * (1 - people) / labels * left)
-
-
-def age(at: float | None) -> str:
-    """How long ago, in days: `today`, `12 days old`."""
-    days = 0 if at is None else int((time.time() - at) // 86_400)
-    return "today" if days < 1 else f"{count(days, 'day')} old"
 
 
 def jury_lines(jury: JuryWeights) -> Iterator[str]:

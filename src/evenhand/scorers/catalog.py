@@ -34,6 +34,8 @@ _CHECK, _MEASURE, _TOOL = (
     "nouns: they measure, and want at_least or at_most",
     "tools",
 )
+_STEPS = "the steps of an agent: those of the output, where it has some, or else the trial's"
+_EVALUATORS = "evaluators of other libraries"
 _RAG = "nouns about an answer and its passages: a judge gives itemised verdicts, and we count"
 _RETRIEVED = "nouns about retrieved passages: a list of texts, the best first; a judge reads them"
 _RANKING = "nouns about a ranking: a list of ids, the best first; no model is asked"
@@ -90,6 +92,33 @@ _PYTHON = (
             "a function of yours says so; give the function itself, or this for its opposite",
         ),
         negated="~FunctionScorer(…)",
+    ),
+    *_entries(
+        _EVALUATORS,
+        "",
+        (
+            "PydanticEvals",
+            "evaluators.pydantic_evals",
+            "its object",
+            "an evaluator of pydantic-evals says so, or measures it",
+        ),
+        (
+            "DeepEval",
+            "evaluators.deepeval",
+            "its object, contexts=",
+            "a metric of DeepEval says so, by its own threshold",
+        ),
+    ),
+    *_entries(
+        _EVALUATORS,
+        _A_BOUND,
+        ("Ragas", "evaluators.ragas", "its object, contexts=", "what a metric of Ragas measures"),
+        (
+            "Autoevals",
+            "evaluators.autoevals",
+            "its object, contexts=",
+            "what a scorer of autoevals measures",
+        ),
     ),
     *_entries(
         _CHECK,
@@ -271,8 +300,69 @@ _PYTHON = (
             "CallsTools",
             "tools",
             "list of names or CallsTool",
-            "the reply calls these tools, in any order, exactly, or among others",
+            "the reply calls these tools: in any order, exactly, among others, or in order",
         ),
+        (
+            "OnlyCalls",
+            "step_checks",
+            "list of names or CallsTool",
+            "no other tools than these are called",
+        ),
+    ),
+    *_entries(
+        _STEPS,
+        "steps",
+        ("Succeeds", "step_checks", "name, arguments", "a call of this tool succeeded"),
+        (
+            "NeverSucceeds",
+            "step_checks",
+            "name, arguments",
+            "no call of this tool succeeded, although it may have been tried",
+        ),
+        negated="~Succeeds(…)",
+    ),
+    *_entries(
+        _STEPS,
+        "steps",
+        ("NeverFails", "step_checks", "name, optional", "no step failed, or none of this tool's"),
+        (
+            "Recovers",
+            "step_checks",
+            "name, by=; optional",
+            "each failed call is followed by one that succeeds",
+        ),
+        ("NeverRepeats", "step_checks", "name, optional", "no call is made twice"),
+        ("NeverLoops", "step_checks", "times=", "the same calls don't come 3 times in succession"),
+        (
+            "LeavesState",
+            "final_state",
+            "state, read=",
+            "the world, read by a function, is left like this",
+        ),
+    ),
+    *_entries(
+        _STEPS,
+        "steps, a judge",
+        (
+            "AchievesGoal",
+            "trajectory_judges",
+            "text",
+            "a judge who sees all steps says that the goal was reached",
+        ),
+        (
+            "TrajectoryPasses",
+            "trajectory_judges",
+            "text",
+            "a judge who sees all steps says that they meet the criteria",
+        ),
+    ),
+    *_entries(
+        _STEPS,
+        "steps, a bound",
+        ("StepCount", "step_measures", "kind, name; optional", "how many steps there are"),
+        ("TokenCount", "step_measures", "", "the tokens of all model calls"),
+        ("StepCost", "step_measures", "", "what all steps cost, in US dollars"),
+        ("StepDuration", "step_measures", "", "seconds from the first step to the last"),
     ),
 )
 

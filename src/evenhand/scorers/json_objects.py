@@ -11,9 +11,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any, cast
+
+from evenhand.core.record import Record
 
 LONGEST = 100_000
 """An object that is not closed after so many characters is taken to end there."""
@@ -32,8 +33,7 @@ class UnreadableError(ValueError):
     """Something in the text begins as an object and cannot be read as one."""
 
 
-@dataclass(frozen=True, slots=True)
-class FoundObject:
+class FoundObject(Record, frozen=True):
     """An object in a text, and where it begins and ends."""
 
     value: Mapping[str, object]

@@ -12,10 +12,10 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from typing import cast
 
 from evenhand.core.errors import JudgeError
+from evenhand.core.record import Record
 from evenhand.scorers.json_objects import FoundObject, UnreadableError, whole_objects
 
 _YES = frozenset({"true", "yes", "pass", "passed", "y"})
@@ -28,8 +28,7 @@ _NUMBER = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
 SHOWN = 200
 
 
-@dataclass(frozen=True, slots=True)
-class Ruling:
+class Ruling(Record, frozen=True):
     """What a judge said.
 
     Attributes:
@@ -143,6 +142,18 @@ def yes_or_no(value: object) -> bool:
     if word in _NO:
         return False
     raise JudgeError(f"the judge's verdict is neither yes nor no: {value_shown(value)}")
+
+
+def ruled(text: str, key: str) -> tuple[bool, str, float | None, Mapping[str, object]]:
+    """The verdict under a key of a reply, its reasoning, its confidence, and all of the reply.
+
+    Raises:
+        JudgeError: It has no such verdict.
+    """
+    value = the_object(text, [key])
+    if value[key] is None:
+        raise JudgeError("the judge gave no verdict")
+    return yes_or_no(value[key]), reasoning_of(value), confidence_of(value), value
 
 
 def number(value: object, scale: tuple[float, float] | None, what: str = "score") -> float:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from evenhand.core.expect import Trial
+from evenhand.core.record import Record
 from evenhand.core.score import Score
 
 
-@dataclass(frozen=True, slots=True)
-class Answered:
+class Answered(Record, frozen=True):
     """An answer that is known once there is a reply, whatever the output says.
 
     Attributes:
@@ -29,8 +28,7 @@ class Answered:
         return self.label
 
 
-@dataclass(frozen=True, slots=True)
-class Raised:
+class Raised(Record, frozen=True):
     """A question that could not be put: an error, wherever it is asked.
 
     Attributes:

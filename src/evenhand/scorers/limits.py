@@ -14,7 +14,10 @@ from evenhand.scorers.argument_checks import need_number
 
 @dataclass(frozen=True, slots=True)
 class Latency:
-    """The model answered within so many milliseconds. For a reply from the cache, the original call counts."""
+    """The model answered within so many milliseconds. For a reply from the cache, the original call counts.
+
+    It is not applicable to an answer whose time was not measured, such as one that came in a batch.
+    """
 
     traits: ClassVar[Traits] = Traits(gives="verdict")
     at_most_ms: float
@@ -23,9 +26,11 @@ class Latency:
         need_number("Latency", "the bound, in milliseconds,", self.at_most_ms)
 
     def score(self, output: Any, trial: Trial) -> Score:  # noqa: ARG002
-        seconds = trial.reply.latency_s if trial.reply else None
-        if seconds is None:
+        if trial.reply is None:
             raise ScoreError("how long the answer took is not known")
+        seconds = trial.reply.latency_s
+        if seconds is None:
+            return Score(None, reason="how long the answer took was not measured, as in a batch")
         took = seconds * 1000
         return check(
             took <= self.at_most_ms,

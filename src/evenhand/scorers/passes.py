@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from evenhand.core.errors import JudgeError, UsageError
+from evenhand.core.errors import UsageError
 from evenhand.core.expect import Trial
 from evenhand.core.score import Score
 from evenhand.core.traits import Traits
 from evenhand.scorers.argument_checks import need_mapping, need_number, need_text
 from evenhand.scorers.judge_prompt import fenced, judge_prompt, mark_of
-from evenhand.scorers.judge_reply import confidence_of, reasoning_of, the_object, yes_or_no
+from evenhand.scorers.judge_reply import ruled
 from evenhand.scorers.judging import (
     UNSURE,
     AsksJudge,
@@ -104,10 +104,7 @@ class Passes(AsksJudge):
 
 
 def _read(text: str) -> tuple[bool, str, float | None]:
-    value = the_object(text, ["passes"])
-    if value["passes"] is None:
-        raise JudgeError("the judge gave no verdict")
-    return yes_or_no(value["passes"]), reasoning_of(value), confidence_of(value)
+    return ruled(text, "passes")[:3]
 
 
 def _shown(example: Mapping[str, Any], mark: str) -> str:

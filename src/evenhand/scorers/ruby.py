@@ -19,6 +19,7 @@ from typing import Any, cast
 from evenhand.core.encoding import decode, encode
 from evenhand.core.errors import CodeError
 from evenhand.core.expect import Trial
+from evenhand.core.record import Record
 from evenhand.core.score import Score
 from evenhand.core.secrets import shown
 from evenhand.scorers.python_code import verdict_of
@@ -28,8 +29,7 @@ DEFAULT = "get_assert"
 _GRADER = Path(__file__).with_name("ruby_grader.rb")
 
 
-@dataclass(frozen=True, slots=True)
-class RubyFunction:
+class RubyFunction(Record, frozen=True):
     """A function of Ruby.
 
     Attributes:

@@ -12,6 +12,7 @@ import msgspec
 from evenhand.core.encoding import decode
 from evenhand.core.errors import ScoreError
 from evenhand.core.expect import Trial
+from evenhand.core.record import Record
 from evenhand.core.score import Score, check
 from evenhand.core.traits import Traits
 from evenhand.scorers.argument_checks import need_text, texts
@@ -22,9 +23,15 @@ _CONTAINED = check(True)
 
 
 def text_of(output: object) -> str:
-    """An output as text: text as it is, anything else as compact JSON, with 1 for 1.0 as JavaScript has it."""
+    """An output as text: text as it is, anything else as compact JSON, with 1 for 1.0 as JavaScript has it.
+
+    What says by `as_text()` how it reads, as a conversation does, is taken at its word.
+    """
     if isinstance(output, str):
         return output
+    reads = getattr(type(output), "as_text", None)
+    if reads is not None:
+        return str(reads(output))
     text = _json(output)
     return _json(_whole(output)) if ".0" in text else text
 
@@ -67,8 +74,7 @@ def same(one: object, other: object) -> bool:
     return one == other
 
 
-@dataclass(frozen=True, slots=True)
-class Equals:
+class Equals(Record, frozen=True):
     """The output is exactly this text; or, where an object or a list is wanted, JSON that is equal to it.
 
     Nothing is trimmed and case counts.

@@ -1,7 +1,8 @@
 """Questions about tools: whether a model called one, with which arguments, and whether it called the right ones.
 
-How this works: whatever the output is (a Reply, an answer of OpenAI's or Anthropic's, a trace of messages, an object
-of the application's own), its calls are read into one list first. Arguments that could not be read might or might not
+How this works: whatever the output is (a Reply, an answer of OpenAI's or Anthropic's, a trace of messages, steps, an
+object of the application's own), its calls are read into one list first. An output that can list no calls, an agent's
+last words, stands for all calls among the steps of its trial. Arguments that could not be read might or might not
 be those that were wanted: where the verdict hangs on them it is an error, never a miss. The negative form asks the
 very same question, and turns the answer round.
 """
@@ -17,8 +18,9 @@ from evenhand.core.expect import Trial
 from evenhand.core.score import Score, check
 from evenhand.core.traits import Traits
 from evenhand.scorers.argument_checks import need_list, need_text
-from evenhand.scorers.invocations import Invocation, arguments_text, invocations, named, shown
+from evenhand.scorers.invocations import Invocation, arguments_text, named, shown
 from evenhand.scorers.text import quoted, same
+from evenhand.scorers.trial_steps import calls_in
 
 Arguments = Mapping[str, Any] | Callable[[Mapping[str, Any]], object]
 """What a call's arguments should be: some of them with their values, or a function that says yes or no.
@@ -26,7 +28,7 @@ Arguments = Mapping[str, Any] | Callable[[Mapping[str, Any]], object]
 A value may itself be a function: it is asked about that one argument.
 """
 
-Order = Literal["any", "exact", "subset"]
+Order = Literal["any", "exact", "subset", "in_order"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +71,8 @@ class CallsTool:
     def __invert__(self) -> CallsTool:
         return replace(self, negated=not self.negated)
 
-    def score(self, output: Any, trial: Trial | None = None) -> Score:  # noqa: ARG002 (the Protocol's)
-        calls = invocations(output)
+    def score(self, output: Any, trial: Trial | None = None) -> Score:
+        calls = calls_in(output, trial)
         called = any(self.matches(call, doubt=False) for call in calls)
         if not called and any(self.matches(call, doubt=True) for call in calls):
             raise _unreadable(self, calls)
@@ -116,7 +118,8 @@ class CallsTools:
     Attributes:
         wanted: Names, or `CallsTool` where the arguments matter. The same one twice: it is called twice.
         order: `any`: these calls and no others, in any order. `exact`: these and no others, in this order.
-            `subset`: these, and perhaps others, in any order.
+            `subset`: these, and perhaps others, in any order. `in_order`: these in this order, and perhaps others
+            before, between and behind them.
     """
 
     traits: ClassVar[Traits] = Traits(gives="verdict")
@@ -130,17 +133,18 @@ class CallsTools:
                 need_text("CallsTools", "a tool's name", one)
         if self.order not in get_args(Order):
             raise UsageError(
-                f"CallsTools: order is {self.order!r}", hint="There are: 'any', 'exact', 'subset'."
+                f"CallsTools: order is {self.order!r}",
+                hint="There are: 'any', 'exact', 'subset', 'in_order'.",
             )
         if any(isinstance(one, CallsTool) and one.negated for one in self.wanted):
             raise UsageError(
                 "CallsTools: ~CallsTool(…) cannot be in the list", hint="Expect it by itself."
             )
-        if not self.wanted and self.order == "subset":
+        if not self.wanted and self.order in ("subset", "in_order"):
             raise UsageError("CallsTools: of no tools every output has a subset")
 
-    def score(self, output: Any, trial: Trial | None = None) -> Score:  # noqa: ARG002 (the Protocol's)
-        calls = invocations(output)
+    def score(self, output: Any, trial: Trial | None = None) -> Score:
+        calls = calls_in(output, trial)
         wanted = [CallsTool(one) if isinstance(one, str) else one for one in self.wanted]
         passed = self._met(wanted, calls, doubt=False)
         if not passed and self._met(wanted, calls, doubt=True):
@@ -148,8 +152,11 @@ class CallsTools:
         return check(passed, _calls_text(calls), calls=[call.kept() for call in calls])
 
     def _met(self, wanted: list[CallsTool], calls: Sequence[Invocation], *, doubt: bool) -> bool:
-        if self.order != "subset" and len(wanted) != len(calls):
+        if self.order in ("any", "exact") and len(wanted) != len(calls):
             return False
+        if self.order == "in_order":
+            left = iter(calls)
+            return all(any(w.matches(c, doubt=doubt) for c in left) for w in wanted)
         if self.order == "exact":
             return all(w.matches(c, doubt=doubt) for w, c in zip(wanted, calls, strict=True))
         return _paired([[w.matches(c, doubt=doubt) for c in calls] for w in wanted])
@@ -160,6 +167,8 @@ class CallsTools:
             return "calls no tools"
         if self.order == "exact":
             return f"calls exactly {', then '.join(listed)}"
+        if self.order == "in_order":
+            return f"calls {', later '.join(listed)}"
         return f"calls {' and '.join(listed)}" + ("" if self.order == "subset" else ", no others")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 from evenhand.stats.interval import CONFIDENCE
@@ -98,7 +98,7 @@ class Extremes:
         """
         sides = ((self.least, self._ps[0]), (self.most, self._ps[1]))
         words: set[Word] = {
-            rule(turned(data) if lower else data, corrected(p), of=of, margin=margin)
+            rule(data.turned() if lower else data, corrected(p), of=of, margin=margin)
             for data, p in (sides if self.open else sides[:1])
         }
         if words == {"better", "non-inferior"}:
@@ -109,8 +109,3 @@ class Extremes:
 def certain(differences: Differences) -> Extremes:
     """Differences without errors."""
     return Extremes(differences, differences)
-
-
-def turned(data: Differences) -> Differences:
-    """Differences the other way round, for what is better the less there is of it."""
-    return replace(data, clusters=[[-d for d in cluster] for cluster in data.clusters])

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 
 from evenhand.stats.compare import mcnemar, paired_rates
-from evenhand.stats.extremes import Extremes, turned
+from evenhand.stats.extremes import Extremes
 from evenhand.stats.interval import CONFIDENCE
 from evenhand.stats.paired import FEWEST, FEWEST_UNSCALED, LEVEL, Differences, Word, verdict
 
@@ -61,7 +61,7 @@ def more_cases(data: Extremes, margin: float, *, lower: bool = False) -> int | N
     """
     if data.open or not data.n:
         return None
-    differences = turned(data.least) if lower else data.least
+    differences = data.least.turned() if lower else data.least
     fewest = FEWEST if differences.scaled else FEWEST_UNSCALED
     n = differences.n
     if differences.n < fewest:

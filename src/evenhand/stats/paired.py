@@ -14,11 +14,12 @@ taken for independent ones: they are kept in clusters, and whole clusters vary.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from array import array
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from statistics import NormalDist
-from typing import Literal, Protocol
+from typing import Literal, Protocol, overload
 
 from evenhand.stats.bounded import Scale, mean_on_scale, p_on_scale
 from evenhand.stats.compare import paired_rates
@@ -35,6 +36,39 @@ FEWEST_UNSCALED = 20
 """The same for scores on a scale that is not known."""
 
 Word = Literal["better", "worse", "non-inferior", "no detectable difference", "undecided"]
+
+
+class Alone(Sequence[Sequence[float]]):
+    """Differences of cases each of which is a cluster of its own: no more than an array of a million numbers.
+
+    Args:
+        values: They, one for each case.
+    """
+
+    def __init__(self, values: array[float]) -> None:
+        whole = all(value in (-1, 0, 1) for value in values)
+        self.values: array[float] | array[int] = array("b", map(int, values)) if whole else values
+
+    @overload
+    def __getitem__(self, index: int) -> Sequence[float]: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Sequence[float]]: ...
+    def __getitem__(self, index: int | slice) -> Sequence[float] | Sequence[Sequence[float]]:
+        if isinstance(index, slice):
+            return Alone(array("d", self.values[index]))
+        return (self.values[index],)
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __iter__(self) -> Iterator[Sequence[float]]:
+        return ((value,) for value in self.values)
+
+    def __eq__(self, other: object) -> bool:
+        return self.values == other.values if isinstance(other, Alone) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.values.tobytes())
 
 
 @dataclass(frozen=True)
@@ -58,8 +92,10 @@ class Differences:
     scaled: bool = True
 
     @cached_property
-    def cases(self) -> tuple[float, ...]:
+    def cases(self) -> Sequence[float]:
         """The differences, one for each case."""
+        if isinstance(self.clusters, Alone):
+            return self.clusters.values
         return tuple(d for cluster in self.clusters for d in cluster)
 
     @property
@@ -105,7 +141,7 @@ class Differences:
     def p(self) -> float:
         """The two-sided p-value that there is no difference; 1 for no cases. See `sign_flip` and `p_on_scale`."""
         if self.rates:
-            return sign_flip([total for total, _ in self._sums])
+            return sign_flip(array("d", (total for total, _ in self._sums)))
         return 1.0 if self.scale is None else p_on_scale(self._sums, self.scale)
 
     def can_show(self, level: float = 1 - CONFIDENCE) -> bool:
@@ -136,8 +172,14 @@ class Differences:
         return smallest if smallest <= largest else None
 
     @property
-    def _sums(self) -> list[tuple[float, float]]:
-        return [(math.fsum(cluster), len(cluster)) for cluster in self.clusters]
+    def _sums(self) -> Iterator[tuple[float, float]]:
+        return ((math.fsum(cluster), len(cluster)) for cluster in self.clusters)
+
+    def turned(self) -> Differences:
+        """The other way round, for what is better the less there is of it."""
+        if isinstance(self.clusters, Alone):
+            return replace(self, clusters=Alone(array("d", (-d for d in self.clusters.values))))
+        return replace(self, clusters=[[-d for d in cluster] for cluster in self.clusters])
 
     def _worth(self, confidence: float) -> float:
         """How many yes-or-no cases one case is worth: the ratio of the two variances of their sum.

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+from array import array
 from collections import defaultdict
 from collections.abc import Sequence
-from itertools import compress
+from itertools import compress, islice
 from random import Random
 
 from evenhand.stats.compare import mcnemar
@@ -41,14 +42,14 @@ def sign_flip(differences: Sequence[float]) -> float:
     if not all(map(math.isfinite, differences)):
         msg = "a difference is not a finite number"
         raise ValueError(msg)
-    sizes = [abs(d) for d in differences if d]
+    sizes = array("d", (abs(d) for d in differences if d))
     if not sizes:
         return 1.0
     largest = max(sizes)
     if min(sizes) >= largest * (1 - 1e-12):
         ahead = sum(d > 0 for d in differences)
         return mcnemar(ahead, len(sizes) - ahead)
-    units = [round(size / largest * _UNITS) for size in sizes]
+    units = array("q", (round(size / largest * _UNITS) for size in sizes))
     # Shares such as 1/3 are rounded: sums that are within that of what was seen are as far out.
     seen = abs(sum(round(d / largest * _UNITS) for d in differences)) - len(units)
     exact = _exact(units, seen)
@@ -82,7 +83,7 @@ def _exact(units: Sequence[int], seen: int) -> float | None:
     """The share of all signs whose sum is as far out as what was seen; None where there are too many sums to count."""
     sums = {units[0]: 1}  # the first sign is fixed: turning all of them changes no size
     work = 0
-    for unit in units[1:]:
+    for unit in islice(units, 1, None):
         work += len(sums)
         if work > EXACT_WORK:
             return None

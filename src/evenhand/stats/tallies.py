@@ -149,8 +149,9 @@ def worth_of(sizes: Iterable[float]) -> float:
     >>> worth_of([5, 5, 5, 5]), round(worth_of([10, 1, 1, 1, 1]), 2)
     (5.0, 1.22)
     """
-    inverses = [1 / size for size in sizes]
-    return max(1.0, len(inverses) / math.fsum(inverses)) if inverses else 1.0
+    different = Counter(sizes)  # a large run has few different ones
+    inverses = (1 / size for size in different.elements())
+    return max(1.0, different.total() / math.fsum(inverses)) if different else 1.0
 
 
 def share_of(

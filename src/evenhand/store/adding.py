@@ -26,6 +26,11 @@ def added_to(path: Path, what: str) -> Iterator[sqlite3.Connection]:
     """
     if not path.is_file():
         raise StoreError(f"{path}: there is no such run file")
+    if not path.stat().st_mode & 0o222:
+        raise StoreError(
+            f"{path} takes no {what}: it is a copy of a run that was pushed, and can only be read",
+            hint="Change the run itself before it is pushed.",
+        )
     try:
         uri = f"{path.absolute().as_uri()}?mode=rw"  # or a slip would make a file
         with closing(

@@ -53,7 +53,7 @@ class JournaledCalls:
         where = "" if trial is None else "where call.trial = ?"
         with readable(self._run.path):
             rows = self._run.db.execute(
-                f"select {_CALL_COLUMNS} from {_CALLS} {where} order by call.id",  # noqa: S608 (two fixed texts)
+                f"select {CALL_COLUMNS} from {CALLS} {where} order by call.id",  # noqa: S608 (two fixed texts)
                 () if trial is None else (trial,),
             )
             for row in rows:
@@ -102,19 +102,33 @@ class JournaledCalls:
         """The journaled calls with their ids, in the order in which they were begun."""
         with readable(self._run.path):
             for number, *row in self._run.db.execute(
-                f"select call.id, {_CALL_COLUMNS} from {_CALLS} order by call.id"  # noqa: S608 (two fixed texts)
+                f"select call.id, {CALL_COLUMNS} from {CALLS} order by call.id"  # noqa: S608 (two fixed texts)
             ):
                 yield number, call_record(tuple(row))
 
-    def tools(self) -> Iterator[ToolRecord]:
-        """The recorded calls of tools, in the order in which they were made."""
+    def tools(self, trial: int | None = None) -> Iterator[ToolRecord]:
+        """The recorded calls of tools, in the order in which they were made; of one trial, or of all."""
+        where = "" if trial is None else "where trial = ?"
         with readable(self._run.path):
             if not self._run.has_table("tool"):
                 return
             for *row, replayed in self._run.db.execute(
-                "select trial, name, key, nth, arguments, result, error, replayed from tool order by id"
+                f"select {_TOOL_COLUMNS} from tool {where} order by id",  # noqa: S608 (fixed texts)
+                () if trial is None else (trial,),
             ):
                 yield ToolRecord(*sound(tuple(row), _TOOL), replayed=bool(replayed))
+
+    def tool(self, trial: int, key: str, nth: int) -> ToolRecord | None:
+        """The first record of the n-th such call of a tool in this trial."""
+        with readable(self._run.path):
+            if not self._run.has_table("tool"):
+                return None
+            row = self._run.db.execute(
+                f"select {_TOOL_COLUMNS} from tool"  # noqa: S608 (fixed text)
+                " where trial = ? and key = ? and nth = ? order by id limit 1",
+                (trial, key, nth),
+            ).fetchone()
+        return ToolRecord(*sound(row[:-1], _TOOL), replayed=bool(row[-1])) if row else None
 
     def replayed(self) -> tuple[int, float | None]:
         """How many of its calls another run's recordings answered, and what those cost then, in US dollars.
@@ -128,15 +142,29 @@ class JournaledCalls:
             ).fetchone()
         return calls, None if unpriced else cost
 
-    def answer(self, trial: int, key: str, nth: int, before: int) -> CallEnd | None:
-        """The last answer to the n-th such request of this trial, among the calls whose ids are below `before`."""
+    def answer(self, trial: int, key: str, nth: int, before: int, since: int = 0) -> CallEnd | None:
+        """The last answer to the n-th such request of this trial, among the calls from id `since` to below `before`."""
         with readable(self._run.path):
             row = self._run.db.execute(
-                f"select {_CALL_COLUMNS} from {_CALLS} where call.trial = ? and call.key = ? and call.nth = ?"  # noqa: S608 (fixed text)
-                " and call.id < ? and reply.error = '' order by call.id desc limit 1",
-                (trial, key, nth, before),
+                f"select {CALL_COLUMNS} from {CALLS} where call.trial = ? and call.key = ? and call.nth = ?"  # noqa: S608 (fixed text)
+                " and call.id < ? and call.id >= ? and reply.error = '' order by call.id desc limit 1",
+                (trial, key, nth, before, since),
             ).fetchone()
             return call_record(row).end if row else None
+
+    def replies(self, trial: int, first: int = 0) -> list[tuple[str, int, CallEnd]]:
+        """The last answers to a trial's requests, as (key, nth, answer), of calls whose ids are `first` or above."""
+        found: dict[tuple[str, int], CallEnd] = {}
+        with readable(self._run.path):
+            for row in self._run.db.execute(
+                f"select {CALL_COLUMNS} from {CALLS} where call.trial = ? and call.id >= ?"  # noqa: S608 (fixed text)
+                " and reply.error = '' order by call.id",
+                (trial, first),
+            ):
+                record = call_record(row)
+                if record.end is not None:
+                    found[record.start.key, record.start.nth] = record.end
+        return [(key, nth, end) for (key, nth), end in found.items()]
 
     def last_call(self) -> int:
         """The highest id of a call; 0 where there is none."""
@@ -147,16 +175,17 @@ class JournaledCalls:
         """The call with this id."""
         with readable(self._run.path):
             row = self._run.db.execute(
-                f"select {_CALL_COLUMNS} from {_CALLS} where call.id = ?",  # noqa: S608 (fixed text)
+                f"select {CALL_COLUMNS} from {CALLS} where call.id = ?",  # noqa: S608 (fixed text)
                 (number,),
             ).fetchone()
             return call_record(row) if row else None
 
     def in_doubt(self) -> list[CallRecord]:
-        """The calls that were begun and have no end."""
+        """The calls that were begun and have no end, without those of batches that the vendor has."""
         with readable(self._run.path):
+            out = _NOT_OUT if self._run.has_table("batch") else ""
             rows = self._run.db.execute(
-                f"select {_CALL_COLUMNS} from {_CALLS} where reply.call is null"  # noqa: S608 (fixed text)
+                f"select {CALL_COLUMNS} from {CALLS} where reply.call is null {out}"  # noqa: S608 (fixed text)
             )
             return [call_record(row) for row in rows]
 
@@ -260,13 +289,19 @@ class JournaledCalls:
         )
 
 
-_CALLS = "call left join reply on reply.call = call.id left join body on body.call = call.id"
-_CALL_COLUMNS = (
+CALLS = "call left join reply on reply.call = call.id left join body on body.call = call.id"
+CALL_COLUMNS = (
     "call.trial, call.key, call.nth, call.role, call.provider, call.identity, call.bound_usd, call.draw, "
     "body.body, reply.origin, reply.latency_s, reply.tokens_in, reply.tokens_out, reply.cost_usd, "
     "reply.model, reply.attempts, reply.wasted, reply.error, reply.message"
 )
 
+
+_NOT_OUT = (
+    "and call.id not in (select call from batch_call join batch on batch.id = batch_call.batch"
+    " where batch.state = 'out')"
+)
+_TOOL_COLUMNS = "trial, name, key, nth, arguments, result, error, replayed"
 
 _Types = tuple[type | tuple[type, ...], ...]
 _INT, _FLOAT = (int, NoneType), (float, NoneType)

@@ -13,14 +13,16 @@ from base64 import b64decode
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, cast
 
 from msgspec import UNSET, Struct, UnsetType, ValidationError, convert
 
 from evenhand.core.ages import age_in_words
 from evenhand.core.encoding import decode_once, digest, digest_of, encode
 from evenhand.core.errors import UsageError
+from evenhand.core.message import CallRole
 from evenhand.core.run import CallEnd, CallRecord, CallStart, ToolRecord, TrialResult
+from evenhand.core.step import Step
 from evenhand.store.calls import EndedCall
 from evenhand.store.encoding import written_case
 from evenhand.store.recordings import RecordedFrom, RecordedPlace
@@ -68,7 +70,7 @@ class CassetteCall(Struct, frozen=True, omit_defaults=True, tag="call", tag_fiel
     case: str
     variant: str
     repeat: int
-    role: Literal["subject", "judge", "setup"]
+    role: CallRole
     provider: str
     key: str
     nth: int
@@ -216,6 +218,11 @@ class CassetteSource:
     def trial(self, place: int) -> TrialResult | None:
         """Nothing: a cassette has no results."""
         del place
+
+    def steps(self, place: int) -> Sequence[Step]:
+        """Nothing: the steps of a replay are those that its calls make."""
+        del place
+        return ()
 
     def close(self) -> None:
         """Holds nothing."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +12,10 @@ from msgspec import convert, to_builtins
 
 from evenhand.core.draw import Design, Draw, LabelledVerdict, MetricLabel, Stratum
 from evenhand.core.encoding import decode, encode
+from evenhand.core.errors import UsageError
 from evenhand.store.adding import added_to
 from evenhand.store.encoding import read_text, write_text
-from evenhand.store.opened import OpenRun, readable
+from evenhand.store.opened import OpenRun, open_run, readable
 
 
 def add_draw(
@@ -80,8 +82,21 @@ def set_rule(path: Path, metric: str, rule: str) -> None:
     """Keeps the rule that people follow when they label a metric, in place of an earlier one.
 
     Raises:
+        UsageError: There are labels by another rule, which would pass for labels by this one.
         StoreError: The file cannot be written.
     """
+    run = open_run(path)
+    with closing(run.db):
+        known = LabelledDraws(run)
+        before = known.rules().get(metric)
+        labels = sum(of == metric for _, of in standing_labels(known.metric_labels()))
+    if before == rule:
+        return
+    if before is not None and labels:
+        raise UsageError(
+            f"{labels:,} {'output is' if labels == 1 else 'outputs are'} labelled by another rule: {before}",
+            hint="Labels count for the rule by which they were given. Keep it, or label a later run by the new one.",
+        )
     with added_to(path, "rules") as db:
         db.execute(
             "insert into rule (at, metric, rule) values (?, ?, ?)",

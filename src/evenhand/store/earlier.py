@@ -11,8 +11,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from evenhand.core.batch import BatchRecord
 from evenhand.core.errors import StoreError
-from evenhand.core.run import CallEnd, CallRecord, RunMeta
+from evenhand.core.hashed import HashedNumbers
+from evenhand.core.run import CallEnd, CallRecord, CallStart, RunMeta, ToolRecord
 from evenhand.store.opened import readable
 from evenhand.store.runfile import RunFile
 
@@ -124,8 +126,8 @@ class EarlierSessions:
         self.next_call = 1
         self.next_part = 1
         self._run: RunFile | None = None
-        self._forgotten = False
-        self._answers: dict[tuple[str, str], int] = {}
+        self._remembered_since = 0
+        self._answers = HashedNumbers()
 
     @classmethod
     def read(cls, path: Path, meta: RunMeta, *, anew: bool) -> EarlierSessions:
@@ -140,28 +142,32 @@ class EarlierSessions:
         run = RunFile.open(path)
         try:
             with readable(path):
-                earlier = cls(meta.planned)
+                earlier = cls(meta.plan_size)
                 earlier._fill(run, meta)
         except StoreError:
             run.close()
             raise
-        earlier._run, earlier._forgotten = run, anew
+        earlier._run = run
+        earlier._remembered_since = earlier.next_call if anew else 0
         return earlier
 
     def _fill(self, run: RunFile, meta: RunMeta) -> None:
         for index, take, outcome in run.takes():
-            if not 0 <= index < meta.planned or take < 0:
+            if not 0 <= index < meta.plan_size or take < 0:
                 raise ValueError(
-                    f"it has a result for trial {index} of {meta.planned}, take {take}"
+                    f"it has a result for trial {index} of {meta.plan_size}, take {take}"
                 )
             self.takes.found(index, take, error=outcome == "error")
             if outcome != "error":
                 self.settled.add(index)
         self.next_call, self.next_part = run.last_call() + 1, run.last_part() + 1
-        for number, key, draw in run.answers():
-            self._answers[key, draw] = number
+        self._answers = _answers(run)
         self.in_doubt = run.in_doubt()
         self.spent_usd, self.bills = run.most_spent(), run.bills()
+
+    def forgets(self, trial: int) -> bool:
+        """Whether what the trial was answered in earlier sessions is forgotten."""
+        return self._remembered_since > 0 and self.takes.in_error(trial)
 
     def recorded(self, trial: int, key: str, nth: int) -> CallEnd | None:
         """The reply to the n-th such request of this trial, whether or not the trial has a verdict.
@@ -169,9 +175,10 @@ class EarlierSessions:
         Raises:
             StoreError: It cannot be read.
         """
-        if self._run is None or (self._forgotten and self.takes.in_error(trial)):
+        if self._run is None:
             return None
-        return self._run.answer(trial, key, nth, self.next_call)
+        since = self._remembered_since if self.takes.in_error(trial) else 0
+        return self._run.answer(trial, key, nth, self.next_call, since)
 
     def compared(self, trials: Sequence[int], key: str, nth: int) -> CallEnd | None:
         """The reply to such a request of any of these trials, which are compared with each other.
@@ -188,13 +195,59 @@ class EarlierSessions:
         Raises:
             StoreError: It cannot be read.
         """
-        number = self._answers.get((key, draw))
-        if number is None or self._run is None:
+        if self._run is None:
             return None
-        record = self._run.call(number)
-        return record.end if record else None
+        for number in self._answers.of(hash((key, draw))):
+            record = self._run.call(number)
+            if record is not None and (record.start.key, record.start.draw) == (key, draw):
+                return record.end
+        return None
+
+    def tool(self, trial: int, key: str, nth: int) -> ToolRecord | None:
+        """What the n-th such call of a tool in this trial returned.
+
+        Raises:
+            StoreError: It cannot be read.
+        """
+        return None if self._run is None else self._run.tool(trial, key, nth)
+
+    def batches(self) -> list[tuple[BatchRecord, list[tuple[int, CallStart]]]]:
+        """The batches, each with its calls that have no end.
+
+        Raises:
+            StoreError: They cannot be read.
+        """
+        run = self._run
+        return [] if run is None else [(one, run.batched(one.id)) for one in run.batches()]
+
+    def depths(self) -> dict[int, int]:
+        """In how many waves of batches each trial had calls.
+
+        Raises:
+            StoreError: They cannot be read.
+        """
+        return {} if self._run is None else self._run.depths()
+
+    def turn(self, path: Path, next_call: int) -> None:
+        """What this session has recorded so far counts from here on, too.
+
+        Raises:
+            StoreError: It cannot be read.
+        """
+        if self._run is None:
+            self._run = RunFile.open(path)
+        self._answers = _answers(self._run)
+        self.next_call = next_call
 
     def close(self) -> None:
         """Lets go of the file."""
         if self._run is not None:
             self._run.close()
+
+
+def _answers(run: RunFile) -> HashedNumbers:
+    """The calls that were answered, by request and draw: of each the newest."""
+    found = HashedNumbers()
+    for number, key, draw in run.answers():
+        found.put(hash((key, draw)), number)
+    return found

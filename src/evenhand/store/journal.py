@@ -19,6 +19,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from evenhand.core.batch import BatchRecord
 from evenhand.core.encoding import encode
 from evenhand.core.errors import StoreError
 from evenhand.core.run import (
@@ -32,6 +33,7 @@ from evenhand.core.run import (
 )
 from evenhand.core.score import Scale
 from evenhand.core.secrets import Secrets, known
+from evenhand.store.batches import batch_row
 from evenhand.store.decoding import read_result
 from evenhand.store.detail import Parts, numbers_of, put_together
 from evenhand.store.earlier import EarlierSessions, Settled
@@ -39,7 +41,23 @@ from evenhand.store.encoding import keep, write_text, written_case
 from evenhand.store.locks import Lock, lock_of
 from evenhand.store.runfile import RunFile
 from evenhand.store.schema import RUN_FILE_ID, RUN_MIGRATIONS, prepare
-from evenhand.store.writer import CALL, META, PART, REPLY, SCALE, TOOL, TRIAL, Row, Writer
+from evenhand.store.steps import written_steps
+from evenhand.store.writer import (
+    BATCH,
+    BATCHED,
+    CALL,
+    COLLECT,
+    META,
+    PART,
+    REPLY,
+    SCALE,
+    STEP,
+    SUBMIT,
+    TOOL,
+    TRIAL,
+    Row,
+    Writer,
+)
 
 BACKLOG = 2_000
 _FILES = 6  # that SQLite and a reader beside it may have open at once
@@ -62,7 +80,7 @@ class Journal:
         self.path = path
         self.meta = meta
         self.resumed = earlier is not None
-        earlier = earlier or EarlierSessions(meta.planned)
+        earlier = earlier or EarlierSessions(meta.plan_size)
         self.spent_usd, self.bills = earlier.spent_usd, earlier.bills
         self._lock = lock
         self._db = db
@@ -180,6 +198,17 @@ class Journal:
         """
         return self._earlier.answered(key, draw)
 
+    def replies(self, index: int) -> list[tuple[str, int, CallEnd]]:
+        """All replies to this trial's requests so far, this session's included, as (key, n-th such request, reply).
+
+        Raises:
+            StoreError: They cannot be read.
+        """
+        if self._reader is None:
+            self._reader = RunFile.open(self.path)
+        first = self._earlier.next_call if self._earlier.forgets(index) else 0
+        return self._reader.replies(index, first)
+
     def result(self, index: int) -> TrialResult | None:
         """The result of this trial, as far as it is on disk: an earlier session's, or one of some time ago.
 
@@ -207,7 +236,72 @@ class Journal:
         """The calls that earlier sessions began and whose end nobody knows."""
         return self._earlier.in_doubt
 
+    def tool(self, trial: int, key: str, nth: int) -> ToolRecord | None:
+        """What the n-th such call of a tool returned in an earlier session or pass of this run.
+
+        Raises:
+            StoreError: It cannot be read.
+        """
+        return self._earlier.tool(trial, key, nth)
+
+    def batches(self) -> list[tuple[BatchRecord, list[tuple[int, CallStart]]]]:
+        """The batches of earlier sessions, each with its calls that have no end, by their ids.
+
+        Raises:
+            StoreError: They cannot be read.
+        """
+        return self._earlier.batches()
+
+    def depths(self) -> dict[int, int]:
+        """In how many waves of batches of earlier sessions each trial had calls.
+
+        Raises:
+            StoreError: They cannot be read.
+        """
+        return self._earlier.depths()
+
+    async def turn(self) -> None:
+        """From here on, what this session recorded is found like what earlier ones did.
+
+        Raises:
+            StoreError: It cannot be written or read.
+        """
+        await self._writer.durable(
+            META, (encode(self.meta), self.meta.id)
+        )  # all before it is written, too
+        self._earlier.turn(self.path, self._next_call)
+
     # Writing
+
+    async def submit(self, record: BatchRecord, starts: Sequence[CallStart]) -> list[int]:
+        """Makes the intent to submit a batch durable, with its calls, whose ids are returned in their order.
+
+        Raises:
+            StoreError: It cannot be written, so it must not be submitted.
+        """
+        first = self._next_call
+        self._next_call = first + len(starts)
+        ids = list(range(first, self._next_call))
+        calls = [
+            _call_row(call, start, start.cost_bound_usd)
+            for call, start in zip(ids, starts, strict=True)
+        ]
+        lines: list[Row] = [(call, record.id) for call in ids]
+        await self._writer.durable(
+            SUBMIT, ((CALL, calls), (BATCHED, lines), (BATCH, [batch_row(record)]))
+        )
+        return ids
+
+    async def note_batch(
+        self, record: BatchRecord, ends: Sequence[tuple[int, CallEnd]] = ()
+    ) -> None:
+        """Makes durable how far a batch is, and what became of these of its calls.
+
+        Raises:
+            StoreError: It cannot be written now; it is kept in memory and written once more at the end.
+        """
+        replies = [_reply_row(call, end) for call, end in ends]
+        await self._writer.durable(COLLECT, ((REPLY, replies), (BATCH, [batch_row(record)])))
 
     async def begin(self, start: CallStart) -> int:
         """Makes the intent to send a call durable, and names the call.
@@ -275,6 +369,8 @@ class Journal:
         of_case, of_test = map(self._part, written[:2])
         carried: Row = (of_case, of_test, written.detail)
         take = self._earlier.takes.next(kept.index)
+        for first, steps in written_steps(result.steps, self._secrets):
+            self._writer.put(STEP, (kept.index, take, first, steps))
         if self._earlier.takes.begins_above(kept.index):
             self._writer.put(TRIAL, _trial_row(kept, 0) + carried)  # every trial has a take 0
         row = _trial_row(kept, take) + carried
@@ -305,6 +401,10 @@ class Journal:
             if low < least or high > most:
                 self._scales[key] = min(low, least), max(high, most)
                 self._writer.put(SCALE, (result.variant, encode(metric or None), low, high))
+
+    def write_in_batches(self, rows: int) -> None:
+        """Has results written so many rows at a time, and not as they come."""
+        self._writer.batch = rows
 
     async def finish(
         self, status: RunStatus, message: str = "", decided: Mapping[str, Any] | None = None

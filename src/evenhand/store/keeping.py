@@ -10,6 +10,9 @@ from evenhand.core.run import RunMeta, TrialResult
 from evenhand.store.catalogue import files, home_for, run_folder
 from evenhand.store.journal import Journal
 
+BATCH = 1_000
+"""Rows of a transaction."""
+
 
 async def keep_run(start: Path, meta: RunMeta, trials: Iterable[TrialResult]) -> Path:
     """Writes a finished run, a trial at a time; its file.
@@ -29,6 +32,9 @@ async def keep_run(start: Path, meta: RunMeta, trials: Iterable[TrialResult]) ->
                 hint=f"Look at it with `evenhand show {meta.id}`; delete its file to import it again.",
             )
     journal = Journal.create(run_folder(home_for(start)), meta)
+    journal.write_in_batches(
+        BATCH
+    )  # nothing is lost with it: an import that breaks off leaves no file
     try:
         for trial in trials:
             await journal.settle(trial)

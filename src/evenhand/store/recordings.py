@@ -16,6 +16,7 @@ from typing import Any, Protocol, cast
 from evenhand.core.encoding import digest
 from evenhand.core.run import SHORT_ID, CallRecord, RunMeta, ToolRecord, TrialResult
 from evenhand.core.scripted import journaled_name
+from evenhand.core.step import Step
 from evenhand.core.variant import Variant, identities
 from evenhand.store.calls import EndedCall
 from evenhand.store.encoding import written_case
@@ -94,6 +95,10 @@ class RecordingSource(Protocol):
         """What the trial at this place came to; None where that isn't known."""
         ...
 
+    def steps(self, place: int) -> Sequence[Step]:
+        """What was kept of the steps of the trial at this place; empty for nothing."""
+        ...
+
     def close(self) -> None:
         """Lets go of the file."""
         ...
@@ -153,6 +158,10 @@ class RunSource:
         """What the trial at this place came to."""
         return self._run.trial(place)
 
+    def steps(self, place: int) -> Sequence[Step]:
+        """What was kept of its steps."""
+        return self._run.kept_steps(place) or ()
+
     def close(self) -> None:
         """Lets go of the file."""
         self._run.close()
@@ -203,7 +212,7 @@ class Recordings:
         for tool in source.tools():
             self._tools.setdefault(tool.key, []).append(tool)
             self._tools_of.setdefault(tool.trial, []).append(tool)
-        self.read, self.trial = source.call, source.trial
+        self.read, self.trial, self.steps = source.call, source.trial, source.steps
 
     def place(self, case: str, variant: str, repeat: int) -> int | None:
         """The place of the recorded trial of this case, variant and repeat; None where there is none.

@@ -9,19 +9,23 @@ from typing import Self
 
 from evenhand.core.remark import Remarks
 from evenhand.core.run import RunMeta
+from evenhand.core.step import Step
+from evenhand.store.batches import RunBatches
 from evenhand.store.calls import JournaledCalls
 from evenhand.store.counts import Counts
 from evenhand.store.draws import LabelledDraws
 from evenhand.store.locks import held, lock_of
 from evenhand.store.opened import OpenRun, open_run
+from evenhand.store.pair_labels import LabelledPairs
 from evenhand.store.settled import SettledTrials
+from evenhand.store.steps import kept_steps, stepped
 
 
 class RunFile:
     """One run, as far as it has come, or some of its trials (`only`). Any thread may read it.
 
-    It is made of an open file and four that read it: `SettledTrials`, `Counts`, `LabelledDraws` and `JournaledCalls`,
-    whose methods are its own.
+    It is made of an open file and six that read it: `SettledTrials`, `Counts`, `LabelledDraws`, `LabelledPairs`,
+    `RunBatches` and `JournaledCalls`, whose methods are its own.
     """
 
     def __init__(self, opened: OpenRun) -> None:
@@ -52,10 +56,17 @@ class RunFile:
             draws.rules,
         )
 
+        pairs = LabelledPairs(opened)
+        self.pair_draws, self.pair_labels = pairs.pair_draws, pairs.pair_labels
+
+        batches = RunBatches(opened)
+        self.batches, self.batched = batches.batches, batches.batched
+        self.depths, self.batched_usd = batches.depths, batches.batched_usd
+
         calls = JournaledCalls(opened, counts)
         self.calls, self.calls_of, self.call = calls.calls, calls.calls_of, calls.call
         self.ended, self.numbered, self.replayed = calls.ended, calls.numbered, calls.replayed
-        self.tools = calls.tools
+        self.tools, self.tool, self.replies = calls.tools, calls.tool, calls.replies
         self.answers, self.answer, self.last_call = calls.answers, calls.answer, calls.last_call
         self.in_doubt, self.most_spent, self.bills = calls.in_doubt, calls.most_spent, calls.bills
         self.usage, self.spend = calls.usage, calls.spend
@@ -88,6 +99,17 @@ class RunFile:
         view = RunFile(self._opened.narrowed_to(places, why, by_outcome=by_outcome))
         self._views.append(view)
         return view
+
+    def kept_steps(self, index: int) -> list[Step] | None:
+        """What was kept of a settled trial's steps, without what calls and tools have; None where nothing was.
+
+        To read steps whole: `evenhand.report.steps.steps_of`.
+        """
+        return kept_steps(self._opened, index)
+
+    def stepped(self) -> frozenset[int]:
+        """The places of the trials that have steps of their own: those that did more than ask a model once."""
+        return stepped(self._opened)
 
     @property
     def path(self) -> Path:

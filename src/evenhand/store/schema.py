@@ -15,6 +15,9 @@ Versions of a run file:
 6  draw, metric_label and rule: random draws of trials, and what people say of their metrics, by which rule.
 7  design: how likely each trial was to be drawn, where some were likelier than others.
 8  tool: what the tools of an application were called with, and returned.
+9  step: what the application of a trial did, in which order.
+10  batch and batch_call: requests that a vendor answers together, within a day.
+11  pair_draw and pair_label: random draws of compared pairs, and which of their outputs people prefer.
 """
 
 from __future__ import annotations
@@ -41,7 +44,7 @@ RUN_MIGRATIONS = (
         trial       integer not null,   -- the trial's place in the plan
         key         text not null,      -- hash of the canonical request
         nth         integer not null,   -- among the identical requests of this trial, from 0
-        role        text not null,      -- subject, judge, setup
+        role        text not null,      -- subject, judge, setup, simulator
         provider    text not null,      -- as asked for
         identity    blob not null,      -- the canonical request
         bound_usd   real,               -- it cannot cost more; null: no price known
@@ -211,6 +214,73 @@ RUN_MIGRATIONS = (
         error       blob not null,      -- what it raised, a JSON object; empty for nothing
         replayed    integer not null    -- 1: it was not run, the result is a recording
     );
+    """,
+    """
+    -- The steps of a settled trial, some hundreds in a row. What `call` and `tool` have of them is not repeated.
+    -- A trial that asked a model once and did nothing else has none.
+    create table if not exists step (
+        idx         integer not null,   -- the trial's place in the plan
+        take        integer not null,   -- of the trial
+        first       integer not null,   -- the place of the first of these steps, from 0
+        steps       blob not null,      -- a JSON list of objects without what is empty, compressed by zlib
+        primary key (idx, take, first)
+    );
+    create index if not exists tool_of_trial on tool (trial);
+    """,
+    """
+    -- Requests that a vendor answers together, within a day.
+    create table if not exists batch (
+        id          text primary key,   -- our name for it, with which the ids of its requests begin
+        wave        integer not null,   -- how many times requests were submitted together before and with it
+        vendor      text not null,      -- openai, anthropic
+        address     text not null,      -- where the vendor's API begins
+        account     text not null,      -- the host, and a fingerprint of the key
+        model       text not null,
+        endpoint    text not null,      -- what its requests are sent to, below the address
+        requests    integer not null,   -- how many they are
+        state       text not null,      -- intended, out, collected, refused, gone, given_up
+        vendor_id   text not null,      -- the vendor's name for it; empty: not known
+        intended_at real not null,      -- seconds since 1970
+        submitted_at real,              -- null: it is not known whether the vendor took it
+        ended_at    real,
+        bound_usd   real,               -- more it cannot cost; null: a price is not known
+        message     blob not null       -- why it came to nothing, as JSON; empty for nothing
+    );
+
+    -- Which calls are in a batch.
+    create table if not exists batch_call (
+        call        integer primary key,
+        batch       text not null
+    );
+    create index if not exists call_of_batch on batch_call (batch);
+    create index if not exists tool_by_call on tool (trial, key, nth);
+    """,
+    """
+    -- Pairs of outputs that a judge compared and that were drawn at random for people to compare, each with the
+    -- probability size of pairs / population, among those that had not been drawn before.
+    create table if not exists pair_draw (
+        id          integer primary key autoincrement,
+        at          real not null,      -- seconds since 1970
+        seed        integer not null,
+        metric      blob not null,      -- the ranking, as JSON
+        population  integer not null,   -- how many pairs there were to draw from, those drawn before among them
+        pairs       blob not null       -- a JSON list of pairs of places, the one to show first before the other
+    );
+
+    -- Which of two outputs a person prefers. Only ever added to: the last one of an author and a pair counts.
+    create table if not exists pair_label (
+        seq         integer primary key autoincrement,
+        at          real not null,      -- seconds since 1970
+        author      blob not null,
+        idx         integer not null,   -- the place in the plan of the trial whose output was shown first
+        other       integer not null,   -- that of the other one
+        metric      blob not null,      -- the ranking, as JSON
+        answer      text                -- first, second or tie; null: what was said before is taken back
+    );
+    create trigger if not exists pair_label_is_never_rewritten before update on pair_label
+        begin select raise(abort, 'labels are never rewritten'); end;
+    create trigger if not exists pair_label_is_never_deleted before delete on pair_label
+        begin select raise(abort, 'labels are never deleted'); end;
     """,
 )
 

@@ -6,6 +6,7 @@ import math
 from array import array
 from collections.abc import Iterable, Iterator, Mapping
 
+from evenhand.core.numbered import NumberedTexts
 from evenhand.stats.tallies import Tally, tally_of
 from evenhand.store.counted import CaseTally
 
@@ -45,15 +46,15 @@ class CaseSums:
     """
 
     def __init__(self, rows: Iterable[Row]) -> None:
-        self._numbers: dict[str, int] = {}
+        self._ids = NumberedTexts()
         self._columns: dict[int, _ColumnSums] = {}
         for place, case, variant, outcome, score, latency in rows:
-            number = self._numbers.setdefault(case, len(self._numbers) + 1) - 1
+            number = self._ids.number(case)
             column = self._columns.get(variant)
             if column is None:
                 column = self._columns[variant] = _ColumnSums()
             if number >= len(column.first):
-                column.grow(len(self._numbers))
+                column.grow(len(self._ids))
             counts = column.counts.get(outcome)
             if counts is not None:
                 if not (column.passed[number] or column.failed[number] or column.errors[number]):
@@ -70,17 +71,17 @@ class CaseSums:
     @property
     def cases(self) -> Mapping[str, int]:
         """Each case and its number, from 1, in the plan's order."""
-        return self._numbers
+        return _CaseNumbers(self._ids)
 
     def of_column(self, variant: int) -> Mapping[str, Tally]:
         """What the trials of a column that passed, failed or are in error came to, by case."""
-        return ColumnTallies(self._numbers, self._columns.get(variant) or _ColumnSums())
+        return ColumnTallies(self._ids, self._columns.get(variant) or _ColumnSums())
 
     def tallies(self) -> Iterator[CaseTally]:
         """What the trials that passed, failed or are in error came to, case by case."""
         for variant, column in sorted(self._columns.items()):
             for case, first, *counts in zip(
-                self._numbers,
+                self._ids,
                 column.first,
                 column.passed,
                 column.failed,
@@ -110,16 +111,35 @@ class CaseSums:
             yield from ((total, n, 0) for total, n in sums if n)
 
 
+class _CaseNumbers(Mapping[str, int]):
+    """Each case's number, from 1."""
+
+    def __init__(self, ids: NumberedTexts) -> None:
+        self._ids = ids
+
+    def __getitem__(self, case: str) -> int:
+        number = self._ids.find(case)
+        if number < 0:
+            raise KeyError(case)
+        return number + 1
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._ids)
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+
 class ColumnTallies(Mapping[str, Tally]):
     """A column's tallies by case, in the plan's order: a look at arrays, and nothing of its own."""
 
-    def __init__(self, numbers: Mapping[str, int], column: _ColumnSums) -> None:
-        self._numbers = numbers
+    def __init__(self, ids: NumberedTexts, column: _ColumnSums) -> None:
+        self._ids = ids
         self._column = column
 
     def __getitem__(self, case: str) -> Tally:
-        number, column = self._numbers[case] - 1, self._column
-        if number < len(column.passed):
+        number, column = self._ids.find(case), self._column
+        if 0 <= number < len(column.passed):
             tally = tally_of(column.passed[number], column.failed[number], column.errors[number])
             if tally.n:
                 return tally
@@ -127,7 +147,7 @@ class ColumnTallies(Mapping[str, Tally]):
 
     def __iter__(self) -> Iterator[str]:
         counts = zip(
-            self._numbers,
+            self._ids,
             self._column.passed,
             self._column.failed,
             self._column.errors,

@@ -24,12 +24,13 @@ from evenhand.core.errors import StoreError
 from evenhand.core.secrets import Secrets
 from evenhand.store.room import Room
 
-CALL, REPLY, PART, TRIAL, SCALE, META, TOOL = range(7)
+CALL, REPLY, PART, STEP, TRIAL, SCALE, META, TOOL, BATCH, BATCHED, SUBMIT, COLLECT = range(12)
 
 _SQL: Final = {
     CALL: "insert into call values (?, ?, ?, ?, ?, ?, ?, ?, ?)",
     REPLY: "insert or ignore into reply values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
     PART: "insert or ignore into part values (?, ?)",
+    STEP: "insert or replace into step values (?, ?, ?, ?)",
     TRIAL: "insert into trial values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
     SCALE: """
         insert into scale values (?, ?, ?, ?)
@@ -40,7 +41,13 @@ _SQL: Final = {
         values (?, ?, ?, ?, ?, ?, ?, ?)
     """,
     META: "update run set meta = ? where id = ?",
+    BATCH: "insert or replace into batch values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+    BATCHED: "insert or replace into batch_call values (?, ?)",
 }
+_UNSENT = (CALL, SUBMIT)
+"""What is written before something is sent: if it can't be, nothing is."""
+_BUNDLES = (SUBMIT, COLLECT)
+"""Rows of other kinds that are written together or not at all: (kind, rows), (kind, rows), …"""
 _CARRIED: Final = {  # what lies beside the rows above: by how many leading columns, and how many last ones
     REPLY: (1, 1, "insert or ignore into body values (?, ?)"),
     TRIAL: (2, 3, "insert into detail values (?, ?, ?, ?, ?)"),
@@ -61,11 +68,13 @@ class Writer:
     Attributes:
         failed: Why no call is begun any more; None while all is well.
         spool: What could not be written, in its order.
+        batch: Rows for which nobody waits are written so many at a time; 1 writes them as they come.
     """
 
     def __init__(self, path: Path, db: sqlite3.Connection, secrets: Secrets) -> None:
         self.failed: StoreError | None = None
         self.spool: list[tuple[int, Row]] = []
+        self.batch = 1
         self._path = path
         self._log = Path(f"{path}-wal")
         self._db = db
@@ -89,7 +98,7 @@ class Writer:
         Raises:
             StoreError: It cannot be written now. But for a call that was not sent, it is spooled.
         """
-        if self.failed is not None and kind == CALL:
+        if self.failed is not None and kind in _UNSENT:
             raise self.failed
         loop = self._loop = asyncio.get_running_loop()
         future: asyncio.Future[None] = loop.create_future()
@@ -154,7 +163,9 @@ class Writer:
                 try:
                     item = self._queue.get_nowait()
                 except queue.Empty:
-                    break
+                    if len(items) >= self.batch or any(one[2] is not None for one in items):
+                        break
+                    item = self._queue.get()
             last = item is None
             if not items:
                 continue
@@ -175,8 +186,8 @@ class Writer:
     def _save(self, items: Sequence[_Item]) -> None:
         """Writes what was received, though no call may be begun any more."""
         # A call that somebody waits to send is not sent, and so leaves no row; one only noted keeps its own.
-        unsent = [future for kind, _, future in items if kind == CALL and future is not None]
-        received = [item for item in items if item[0] != CALL or item[2] is None]
+        unsent = [future for kind, _, future in items if kind in _UNSENT and future is not None]
+        received = [item for item in items if item[0] not in _UNSENT or item[2] is None]
         waiting = [item for item in received if item[0] == TRIAL and self._lacks_a_part]
         received = [item for item in received if item not in waiting] if waiting else received
         error: StoreError | None = None
@@ -234,18 +245,18 @@ class Writer:
         for kind, row, _ in items:
             by_kind.setdefault(kind, []).append(
                 row
-                if kind in (PART, TRIAL)
+                if kind in (PART, STEP, TRIAL, *_BUNDLES)
                 else self._clean(row)  # a result was cleaned before it was told
             )
         db.execute("begin immediate")
         try:
             for kind, rows in sorted(by_kind.items()):
-                if kind in _CARRIED:
-                    key, carried, sql = _CARRIED[kind]
-                    db.executemany(_SQL[kind], [row[:-carried] for row in rows])
-                    db.executemany(sql, [row[:key] + row[-carried:] for row in rows])
-                else:
-                    db.executemany(_SQL[kind], rows)
+                if kind not in _BUNDLES:
+                    self._put(kind, rows)
+                    continue
+                for bundle in rows:
+                    for inner, listed in cast("Sequence[tuple[int, Sequence[Row]]]", bundle):
+                        self._put(inner, [self._clean(row) for row in listed])
             db.execute("commit")
         except BaseException:
             with contextlib.suppress(sqlite3.Error):
@@ -257,6 +268,15 @@ class Writer:
         self._under_way.difference_update(row[0] for row in by_kind.get(TRIAL, ()))
         for row in replies:
             self._room.learn(len(cast("bytes", row[-1])))
+
+    def _put(self, kind: int, rows: Sequence[Row]) -> None:
+        """Writes rows of one kind, in the transaction that is open."""
+        if kind in _CARRIED:
+            key, carried, sql = _CARRIED[kind]
+            self._db.executemany(_SQL[kind], [row[:-carried] for row in rows])
+            self._db.executemany(sql, [row[:key] + row[-carried:] for row in rows])
+        else:
+            self._db.executemany(_SQL[kind], rows)
 
     def _clean(self, row: Row) -> Row:
         """The row without secrets: here all is written."""

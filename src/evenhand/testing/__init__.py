@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from evenhand.core.lazy import lazily
 
 if TYPE_CHECKING:
+    from evenhand.testing.batch_queue import BatchRules as BatchRules
     from evenhand.testing.contracts import check_model as check_model
     from evenhand.testing.contracts import check_scorer as check_scorer
     from evenhand.testing.contracts import check_store as check_store
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from evenhand.testing.server import FakeProvider as FakeProvider
 
 _HOMES = {
+    "BatchRules": "batch_queue",
     "FakeProvider": "server",
     "Ledger": "ledger",
     "Rule": "script",

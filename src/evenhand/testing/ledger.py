@@ -11,6 +11,9 @@ from pathlib import Path
 
 from evenhand.core.encoding import digest, encode
 
+BATCH_DISCOUNT = 0.5
+"""What both vendors take off the price in a batch."""
+
 
 def request_key(path: str, body: Mapping[str, object]) -> str:
     """The name of a request: a hash of the path and the whole body, whatever order its keys came in."""
@@ -21,7 +24,8 @@ class Ledger:
     """Counts completions by request.
 
     A vendor charges for what it generated, whether or not it arrived; so `total` and `repeated` count what was
-    generated. What was handed to the connection to its last byte is counted beside it, in `delivered`.
+    generated. What was handed to the connection to its last byte is counted beside it, in `delivered`, and what was
+    generated for batches in `batched`.
 
     Args:
         path: Also append each completion to this file as it happens, a line each, so that the bill outlives the
@@ -31,6 +35,7 @@ class Ledger:
     def __init__(self, path: Path | None = None) -> None:
         self.counts: Counter[str] = Counter()
         self.delivered: Counter[str] = Counter()
+        self.batched: Counter[str] = Counter()
         self._total = 0
         self._lock = threading.Lock()
         self._fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644) if path else None
@@ -46,15 +51,17 @@ class Ledger:
             if what == "delivered":
                 ledger.deliver(key)
             else:
-                ledger.bill(key)
+                ledger.bill(key, batched=what == "batched")
         return ledger
 
-    def bill(self, key: str) -> None:
-        """Counts a completion that was generated."""
+    def bill(self, key: str, *, batched: bool = False) -> None:
+        """Counts a completion that was generated, in a batch or by itself."""
         with self._lock:
             self.counts[key] += 1
             self._total += 1
-            self._append("generated", key)
+            if batched:
+                self.batched[key] += 1
+            self._append("batched" if batched else "generated", key)
 
     def deliver(self, key: str) -> None:
         """Counts a completion that was handed over whole."""
@@ -67,12 +74,19 @@ class Ledger:
         with self._lock:
             self.counts.clear()
             self.delivered.clear()
+            self.batched.clear()
             self._total = 0
 
     @property
     def total(self) -> int:
         """Completions in all."""
         return self._total
+
+    @property
+    def price(self) -> float:
+        """What it comes to, in completions at their full price: one in a batch counts half."""
+        with self._lock:
+            return self._total - BATCH_DISCOUNT * self.batched.total()
 
     @property
     def repeated(self) -> int:

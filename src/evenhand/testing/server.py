@@ -21,9 +21,12 @@ from typing import Any, Self, cast
 from evenhand.core.encoding import decode
 from evenhand.providers.leading import leading_to
 from evenhand.testing import shapes
+from evenhand.testing.anthropic_batches import AnthropicBatches
+from evenhand.testing.batch_queue import BatchLine, BatchQueue, BatchRules
 from evenhand.testing.connection import Connection, HttpRequest, response
 from evenhand.testing.dialects import answered
 from evenhand.testing.ledger import Ledger, request_key
+from evenhand.testing.openai_batches import OpenAIBatches
 from evenhand.testing.script import Rule, Script, ScriptedRequest
 
 LOGGED = 50_000
@@ -75,12 +78,15 @@ class FakeProvider:
         port: Where to listen on 127.0.0.1; 0 for any free port.
         schemas: Whether a JSON Schema for the answer is taken. If not, a request with one is refused, as many servers
             do that otherwise speak a vendor's language.
+        batches: How the batches of both vendors go.
 
     Attributes:
         url: Its address, once it has started.
         ledger: The bill.
         requests: What came in, the first 50,000.
         most_at_once: The most requests that ever waited for their answer at the same time.
+        openai_batches: OpenAI's batches.
+        anthropic_batches: Anthropic's message batches.
     """
 
     def __init__(
@@ -93,6 +99,7 @@ class FakeProvider:
         headers: Mapping[str, str] | None = None,
         port: int = 0,
         schemas: bool = True,
+        batches: BatchRules | None = None,
     ) -> None:
         self.script = script or Script()
         self.ledger = Ledger(ledger)
@@ -104,12 +111,20 @@ class FakeProvider:
         self._headers = headers or {}
         self._port = port
         self._schemas = schemas
+        rules = batches or BatchRules()
+        self.openai_batches = BatchQueue("batch_", self._in_batch, rules)
+        self.anthropic_batches = BatchQueue("msgbatch_", self._in_batch, rules)
+        self._batches = (
+            OpenAIBatches(self.openai_batches),
+            AnthropicBatches(self.anthropic_batches),
+        )
         self._waiting = 0
         self._number = 0
         self._attempts: dict[str, int] = {}
         self._models: dict[str, None] = {}
         self._connections: set[Connection] = set()
-        self._loop = asyncio.new_event_loop()
+        # Not uvloop, even where a library has made it the default: its transports are of another class.
+        self._loop = asyncio.SelectorEventLoop()
         self._thread = threading.Thread(target=self._serve, name="fake-provider", daemon=True)
         self._ready = threading.Event()
         self._trouble: BaseException | None = None
@@ -187,6 +202,10 @@ class FakeProvider:
     def handle(self, connection: Connection, request: HttpRequest) -> None:
         """Answers a request, now or after its latency."""
         kind = shapes.kind_of(request.path) or self._own(request.path)
+        batches = next((one for one in self._batches if one.handles(request.path)), None)
+        if batches is not None and not kind:
+            self._batch(connection, request, batches)
+            return
         if request.method == "GET" or not kind:
             connection.answer(self._page(request))
             return
@@ -199,9 +218,7 @@ class FakeProvider:
             return
         body = cast("dict[str, Any]", value)
         asked = shapes.asked(body, request.path)
-        sent = request.headers
-        api_key = next((sent[name] for name in _KEY_HEADERS if sent.get(name)), "")
-        api_key = api_key or sent.get("authorization", "").removeprefix("Bearer ")
+        api_key = _key_of(request)
         key = request_key(kind, body)
         attempt = self._attempts[key] = self._attempts.get(key, 0) + 1
         self._models[asked.model] = None
@@ -234,6 +251,56 @@ class FakeProvider:
             )
         else:
             self._finish(connection, kind, body, asked, rule, fault, key)
+
+    def _batch(
+        self,
+        connection: Connection,
+        request: HttpRequest,
+        batches: OpenAIBatches | AnthropicBatches,
+    ) -> None:
+        """Answers what is asked of batches and of their files."""
+        kind = shapes.MESSAGES if isinstance(batches, AnthropicBatches) else ""
+        if self._api_key and _key_of(request) != self._api_key:
+            connection.answer(self._refusal(kind, 401, "invalid api key"))
+            return
+        try:
+            status, said = batches.answer(request)
+        except Exception as error:  # noqa: BLE001 (a reply that is a function may raise anything)
+            why = f"the script's reply raised {type(error).__name__}: {error}"
+            connection.answer(self._refusal(kind, 500, why))
+            return
+        data = said if isinstance(said, bytes) else shapes.written(said)
+        whole = response(status, data, self._head(kind, None))
+        makes = request.method == "POST" and request.path.endswith("/batches")
+        if makes and batches.queue.rules.create_ms:
+            delay_s = batches.queue.rules.create_ms / 1000
+            self._loop.call_later(delay_s, connection.answer, whole)
+        else:
+            connection.answer(whole)
+
+    def _in_batch(self, line: BatchLine) -> tuple[int, Any]:
+        """The answer to one line of a batch, billed at half its price."""
+        kind, body = shapes.kind_of(line.path), line.body
+        asked = shapes.asked(body, line.path)
+        key = request_key(kind, body)
+        attempt = self._attempts[key] = self._attempts.get(key, 0) + 1
+        self._models[asked.model] = None
+        measured = kind in shapes.MEASURED
+        rule = self.script.rule_for(asked, by_path=measured)
+        if rule is None and not measured:
+            excerpt = " ".join(asked.text.split())[:200]
+            why = f"the script has no rule for: {excerpt}"
+            return 400, shapes.error(kind, 400, why)
+        rule = rule or Rule()
+        fault = rule.fault or self.script.fault_for(key, attempt)
+        if fault:
+            status = int(fault) if fault.isdigit() else 500
+            return status, shapes.error(kind, status, f"scripted fault {fault}")
+        self._number += 1
+        answer = answered(kind, body, asked, rule, self._number)
+        self.ledger.bill(key, batched=True)
+        self.ledger.deliver(key)
+        return 200, answer
 
     def _own(self, path: str) -> str:
         """A path that is no vendor's, but that a rule names."""
@@ -339,6 +406,12 @@ class FakeProvider:
                     at, asked.path, asked.model, key, api_key, status, fault, asked.schema
                 )
             )
+
+
+def _key_of(request: HttpRequest) -> str:
+    sent = request.headers
+    named = next((sent[name] for name in _KEY_HEADERS if sent.get(name)), "")
+    return named or sent.get("authorization", "").removeprefix("Bearer ")
 
 
 def _timed(value: str, now: float) -> str:

@@ -13,6 +13,7 @@ from evenhand.report.call_rows import as_json
 from evenhand.store.runfile import RunFile
 from evenhand.viewer.columns import text_of
 from evenhand.viewer.shapes import Call, Preview
+from evenhand.viewer.steps import steps_page
 
 OUTPUT, REASON, VARIABLE = 1_200, 400, 300
 """Characters that a cell of the matrix is sent."""
@@ -104,6 +105,7 @@ def cell(run: RunFile, trial: TrialResult, body: int | None = None) -> dict[str,
         "test": trial.test,
         "log": trial.log,
         "calls": [_call(record, body) for record in records],
+        "steps": steps_page(run, trial),
     }
 
 

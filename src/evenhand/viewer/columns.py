@@ -11,6 +11,7 @@ from zlib import crc32
 import msgspec
 
 from evenhand.core.encoding import decode, encode
+from evenhand.core.numbered import NumberedTexts
 from evenhand.report.grid import row_case
 from evenhand.report.outcome import UNSURE
 from evenhand.report.preferences import SIGN
@@ -69,7 +70,7 @@ def parts(run: RunFile) -> Iterator[CellBlock]:
         StoreError: The file cannot be read.
     """
     trials = _trials_of(run)
-    rows: dict[str, int] = {}
+    rows = NumberedTexts()
     numbers = {case: n for n, case in enumerate(run.cases(), 1)} if run.narrowed else {}
     part = _made(islice(trials, FIRST), rows, numbers)
     while part.places:
@@ -83,7 +84,7 @@ def _trials_of(run: RunFile) -> Iterator[SearchedTrial]:
 
 
 def _made(
-    trials: Iterable[SearchedTrial], rows: dict[str, int], numbered: Mapping[str, int]
+    trials: Iterable[SearchedTrial], rows: NumberedTexts, numbered: Mapping[str, int]
 ) -> CellBlock:
     """A block and its text, in one loop: it runs for hundreds of thousands of trials, and keeps numbers only.
 
@@ -106,9 +107,9 @@ def _made(
         if trial.case != case or trial.vars != vars_:
             case, vars_ = trial.case, trial.vars
             about = _about(trial).lower()
-            place = rows.get(case, -1)
-            if place < 0:
-                place = rows[case] = len(rows)
+            known = len(rows)
+            place = rows.number(case)
+            if place == known:
                 named.append(_row(trial, numbered[row_case(case)] if numbered else place + 1))
         output = trial.output if isinstance(trial.output, str) else text_of(trial.output)
         reasons = [trial.reason]

@@ -12,17 +12,22 @@ from evenhand.core.draw import LabelledVerdict
 from evenhand.core.errors import UsageError
 from evenhand.core.label import LONGEST_AUTHOR, newest, standing
 from evenhand.report.calibration import calibrations
-from evenhand.report.failure_codes import failure_codes
+from evenhand.report.drawing import draw_by_stratum, draw_unsure
+from evenhand.report.failure_codes import FailureCode, failure_codes
 from evenhand.report.judge_checks import refuse_judge_check
 from evenhand.report.judged import judgements
 from evenhand.report.labelling import draw, drawn_items, items_for, judged_metrics, judged_places
 from evenhand.report.trust_lines import worth_line
+from evenhand.report.words import interval, percent
 from evenhand.store.draws import add_metric_labels, set_rule, standing_labels
 from evenhand.store.runfile import RunFile
 
 MOST = 2000
 """Items that are drawn at once on the page."""
 LONGEST_RULE = 10_000
+DESIGNS = ("uniform", "active", "stratum")
+LOOKED_AT = 50
+"""So many trials say which columns there are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,20 +39,24 @@ class DrawnShape:
     material: str
     output: str
     verdict: LabelledVerdict | None
+    score: float | None
     code: str
     note: str
 
 
 @dataclass(frozen=True, slots=True)
 class DrawShape:
-    """What a person has to label: nothing before something is drawn."""
+    """What a person has to label: nothing before something is drawn. `columns` are those to draw by stratum."""
 
     judged: int
     metrics: Sequence[str]
     rules: Mapping[str, str]
     items: Sequence[DrawnShape]
     codes: Sequence[str]
+    counted: Sequence[str]
     worth: Sequence[str]
+    columns: Sequence[str]
+    left: int
 
 
 def drawn(run: RunFile, author: str) -> DrawShape:
@@ -57,6 +66,7 @@ def drawn(run: RunFile, author: str) -> DrawShape:
         UsageError: No judge gave a verdict.
     """
     places, metrics = judged_places(run)
+    codes = failure_codes(run)
     labels = standing_labels(run.metric_labels())
     remarks = standing(run.labels())
     items: list[DrawnShape] = []
@@ -71,6 +81,7 @@ def drawn(run: RunFile, author: str) -> DrawShape:
                 item.material,
                 item.output,
                 label and label.verdict,
+                score if isinstance(score := mine.get("score"), float) else None,
                 str(mine.get("code") or ""),
                 str(mine.get("note") or ""),
             )
@@ -80,23 +91,58 @@ def drawn(run: RunFile, author: str) -> DrawShape:
         metrics,
         run.rules(),
         items,
-        [code.name for code in failure_codes(run)],
+        [code.name for code in codes],
+        [_counted(code) for code in codes],
         [worth_line(judge) for judge in calibrations(run, judgements(run))] if labels else [],
+        _columns(run, places),
+        len(set(places) - {place for one in run.draws() for place in one.places}),
     )
+
+
+def _counted(code: FailureCode) -> str:
+    """A failure code, and its share of all outputs that could be drawn."""
+    if code.share is None or not code.drawn:
+        return f"{code.name}: none of the labelled outputs of the draw"
+    share = f"{percent(code.share.value)} [{interval(code.share.low, code.share.high)}]"
+    return f"{code.name}: {share}, {code.drawn} of {code.labelled} labelled outputs"
+
+
+def _columns(run: RunFile, places: Sequence[int]) -> list[str]:
+    """The columns of the cases that strata can be of, as the first judged trials have them."""
+    names: dict[str, None] = {}
+    for trial in run.at(places[:LOOKED_AT]):
+        names |= dict.fromkeys([*trial.metadata, *trial.vars])
+    if len(run.meta.variants) > 1:
+        names["variant"] = None
+    return list(names)
 
 
 def draw_more(path: Path, request: Mapping[str, Any]) -> None:
     """Draws `size` outputs at random.
 
+    With `design` `active`, outputs are likelier that the judge seems unsure of; with `stratum`, it draws from each
+    value of `column`, with `equal` as many of each.
+
     Raises:
-        UsageError: That is no number of outputs, or nothing is left to draw.
+        UsageError: That is no number of outputs, no design or no column, or nothing is left to draw.
         StoreError: The run file cannot be written.
     """
     size = request.get("size")
     if type(size) is not int or not 0 < size <= MOST:
         raise UsageError(f"size: a number of outputs from 1 to {MOST:,}")
+    design, column = request.get("design", "uniform"), request.get("column", "")
+    if design not in DESIGNS:
+        raise UsageError(f"design: one of {', '.join(DESIGNS)}")
+    if not isinstance(column, str) or (design == "stratum" and not column):
+        raise UsageError("column: the name of a column")
+    seed = secrets.randbelow(2**31)
     with RunFile.open(path) as run:
-        draw(run, size, secrets.randbelow(2**31))
+        if design == "active":
+            draw_unsure(run, size, seed)
+        elif design == "stratum":
+            draw_by_stratum(run, size, seed, column, equal=request.get("equal") is True)
+        else:
+            draw(run, size, seed)
 
 
 def keep_rule(path: Path, request: Mapping[str, Any]) -> None:

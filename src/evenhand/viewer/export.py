@@ -17,6 +17,7 @@ from evenhand.viewer.embed import write_page
 _ENDINGS = {
     "markdown": "md",
     "junit": "junit.xml",
+    "inspect": "eval",
     "promptfoo": "json",
     "promptfoo-jsonl": "jsonl",
     "promptfoo-csv": "csv",

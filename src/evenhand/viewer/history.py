@@ -1,14 +1,18 @@
-"""What a run came to in each of its measures, column by column: a point for each in the charts over several runs."""
+"""A point for each run in the charts over several runs: what it came to, and what its judges said of canaries."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
+from evenhand.report.canaries import beside_earlier, finished_checks
 from evenhand.report.column_names import column_names
+from evenhand.report.drift_words import drift_words
 from evenhand.report.means import Mean, known_scale, mean_of
 from evenhand.report.rates import latencies, rates, scores
 from evenhand.report.run_changes import RunChange, changes, evidence_of
+from evenhand.stats.correction import Estimate
 from evenhand.store.decoding import read_named_scores
 from evenhand.store.measured import MetricSums
 from evenhand.store.runfile import RunFile
@@ -33,6 +37,27 @@ class MeasuredColumn:
     high: float | None
     means: Mapping[str, Interval]
     partial: bool
+
+
+@dataclass(frozen=True, slots=True)
+class CanaryPoint:
+    """What one judge of a run said of canaries.
+
+    Attributes:
+        run: The run whose judge was asked.
+        metric: The metric.
+        judge: The judge, as its answers in the run named it.
+        right: The share of canaries that it was right on, with its exact interval; None where it gave no verdict.
+        passed: Its own pass rate in the run, with Wilson's interval; None where that is not known.
+        words: Whether the judge drifted since the first check, or the system.
+    """
+
+    run: str
+    metric: str
+    judge: str
+    right: Interval | None
+    passed: Interval | None
+    words: str
 
 
 def measures(run: RunFile) -> list[MeasuredColumn]:
@@ -79,6 +104,35 @@ def changes_since(run: RunFile, before: RunFile) -> list[RunChange]:
         StoreError: A file cannot be read.
     """
     return changes(evidence_of(before), evidence_of(run))
+
+
+def canary_points(files: Iterable[Path]) -> list[CanaryPoint]:
+    """What the judges of one config's runs said of its newest canaries: of each run the last check.
+
+    Args:
+        files: Checks of canaries of that config. Those that didn't finish, or cannot be read, are left out.
+    """
+    checks = sorted(finished_checks(files), key=lambda check: check.check)
+    same = [check for check in checks if check.digest == checks[-1].digest]
+    points: list[CanaryPoint] = []
+    for check in {check.run: check for check in same}.values():
+        report = beside_earlier(check, same)
+        for key, answers in check.answers.items():
+            points.append(
+                CanaryPoint(
+                    check.run,
+                    answers.metric,
+                    answers.model,
+                    _interval(answers.rate, len(answers.right)),
+                    _interval(answers.pass_rate, answers.judged),
+                    drift_words(report.drift(key), answers),
+                )
+            )
+    return points
+
+
+def _interval(estimate: Estimate | None, count: int) -> Interval | None:
+    return estimate and Interval(estimate.value, estimate.low, estimate.high, count)
 
 
 def _never_negative(mean: Mean | None) -> Mean | None:

@@ -66,9 +66,13 @@ class Runs:
     Args:
         start: The folder.
         also: A run file elsewhere.
+        only: These run files, in place of those that are found from `start`.
     """
 
-    def __init__(self, start: Path, also: Path | None = None) -> None:
+    def __init__(
+        self, start: Path, also: Path | None = None, only: Sequence[Path] | None = None
+    ) -> None:
+        self._only = only
         self._start = start
         self._also = also
         self._lock = threading.Lock()
@@ -129,11 +133,14 @@ class Runs:
             return known
         return replace(known, summary=replace(known.summary, alive=alive))
 
-    def _look(self) -> None:
+    def _found(self) -> list[Path]:
         if time.monotonic() - self._walked >= _WALK_EVERY_S:
             self._homes = homes(self._start)
             self._walked = time.monotonic()
-        every = [path for home in self._homes for path in paths(home)]
+        return [path for home in self._homes for path in paths(home)]
+
+    def _look(self) -> None:
+        every = self._found() if self._only is None else list(self._only)
         if self._also is not None:
             every.insert(0, self._also)  # asked for by name: before the nearest
         by_id: dict[str, Path] = {}

@@ -28,13 +28,14 @@ from evenhand.viewer.comparison import compared_elsewhere, comparison
 from evenhand.viewer.drawn import draw_more, drawn, keep_rule, keep_verdict
 from evenhand.viewer.export import exported
 from evenhand.viewer.head import head, notes
-from evenhand.viewer.history import changes_since, measures
+from evenhand.viewer.history import CanaryPoint, canary_points, changes_since, measures
 from evenhand.viewer.listing import FEW, NoSuchRun, Runs, State
 from evenhand.viewer.live import follow
 from evenhand.viewer.page import FILES
 from evenhand.viewer.passes import Pass, RunPasses
 from evenhand.viewer.runner import PageRunner, error_answer
 from evenhand.viewer.shapes import Call, ComparisonShape
+from evenhand.viewer.steps import StepPage, steps_page, whole_step
 from evenhand.viewer.summary import summary
 
 LONGEST_BODY = 1 << 20
@@ -80,6 +81,8 @@ class PageServer:
         app.router.add_get(run + "/previews", self._previews)
         app.router.add_get(run + "/cells/{index}", self._cell)
         app.router.add_get(run + "/cells/{index}/calls/{number}", self._call)
+        app.router.add_get(run + "/cells/{index}/steps", self._steps)
+        app.router.add_get(run + "/cells/{index}/steps/{number}", self._step)
         app.router.add_post(run + "/search", self._search)
         app.router.add_get(run + "/labels", self._labels)
         app.router.add_post(run + "/labels", self._label)
@@ -89,6 +92,7 @@ class PageServer:
         app.router.add_get(run + "/export", self._export)
         app.router.add_get(run + "/measures", self._measures)
         app.router.add_get(run + "/changes", self._changes)
+        app.router.add_get(run + "/canaries", self._canaries)
         app.router.add_post(run + "/remarks", self._remark)
         app.router.add_post(run + "/delete", self._delete)
         app.router.add_get(run + "/comparison", self._comparison)
@@ -167,6 +171,16 @@ class PageServer:
 
         return await self._answer(request, changed)
 
+    async def _canaries(self, request: web.Request) -> web.Response:
+        source = (await asyncio.to_thread(self._runs.known, self._path(request))).summary.source
+
+        def points() -> list[CanaryPoint]:
+            every = self._runs.list()
+            alike = [one.id for one in every if one.of_judges and source and one.source == source]
+            return canary_points(map(self._runs.path, alike))
+
+        return await _in_thread(points)
+
     async def _of_all(
         self, what: str, path: Path, look: Callable[[RunFile], object]
     ) -> web.Response:
@@ -219,6 +233,30 @@ class PageServer:
             return made
 
         return await self._answer(request, read_call)
+
+    async def _steps(self, request: web.Request) -> web.Response:
+        index, first = _place(request.match_info["index"]), _place(request.query.get("first", "0"))
+
+        def read_steps(run: RunFile) -> StepPage:
+            trial = run.trial(index)
+            page = steps_page(run, trial, first) if trial is not None else None
+            if page is None:
+                raise NoSuchRun(f"trial {index} has no steps")
+            return page
+
+        return await self._answer(request, read_steps)
+
+    async def _step(self, request: web.Request) -> web.Response:
+        index, number = (_place(request.match_info[name]) for name in ("index", "number"))
+
+        def read_step(run: RunFile) -> Mapping[str, Any]:
+            trial = run.trial(index)
+            step = whole_step(run, trial, number) if trial is not None else None
+            if step is None:
+                raise NoSuchRun(f"trial {index} has no step {number}")
+            return step
+
+        return await self._answer(request, read_step)
 
     async def _search(self, request: web.Request) -> web.Response:
         path, wanted = self._path(request), await _object(request, "a search")

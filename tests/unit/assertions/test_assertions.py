@@ -18,7 +18,7 @@ from evenhand.assertions.values import comma_list
 from evenhand.core.case import Case
 from evenhand.core.errors import EvenhandError, ScoreError
 from evenhand.core.message import Reply, Usage
-from evenhand.core.plan import Step
+from evenhand.core.plan import PlannedTrial
 from evenhand.core.run import TrialResult
 from evenhand.core.score import Score
 from evenhand.core.variant import Variant
@@ -55,8 +55,8 @@ async def result_of(
 
     host = CodeHost()
     with host.open():
-        step = Step(0, Case("1"), Variant(0, "p", "m"), 0, body, verdict_rule())
-        return await LiveTrial(step, Desk(), host).settle()  # type: ignore[arg-type]
+        planned = PlannedTrial(0, Case("1"), Variant(0, "p", "m"), 0, body, verdict_rule())
+        return await LiveTrial(planned, Desk(), host).settle()  # type: ignore[arg-type]
 
 
 async def one(type_: str, value=None, *, output="You have 30 days.", variables=None, **more):

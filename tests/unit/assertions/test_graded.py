@@ -10,6 +10,7 @@ from evenhand.assertions.assertion import Assertion
 from evenhand.assertions.embedded import cosine, dot, euclidean
 from evenhand.assertions.preparing import prepared
 from evenhand.core.message import Prompt
+from evenhand.report.judged import criteria_of
 from evenhand.testing import Scripted
 
 
@@ -40,6 +41,22 @@ async def test_the_category_decides_about_facts(
     for type_ in ("factuality", "not-factuality", "model-graded-factuality"):
         found = await settled(type_, "42", judge=judge(factuality=reply), options=options)
         assert (found.outcome, found.score) == (outcome, score)
+
+
+async def test_scores_of_categories_are_kept_with_the_outcome(settled: Any):
+    """Others make other verdicts of the same answers, so a calibration doesn't hold for them."""
+    asked = judge(factuality='{"category": "B"}')
+    digests = {
+        criteria_of(await settled("factuality", "42", judge=asked, options=options))
+        for options in (
+            {},
+            {"factuality": {"superset": 0.5}},
+            {"factuality": {"superset": 0}},
+            {"factuality": {"superset": 0.5, "agree": 0.2}},
+            {"factuality": {"agree": 0.2, "superset": 0.5}},
+        )
+    }
+    assert len(digests) == 4
 
 
 @pytest.mark.parametrize(

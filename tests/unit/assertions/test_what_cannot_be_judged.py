@@ -216,7 +216,7 @@ def test_a_contest_that_fewer_than_two_columns_can_enter_is_not_paid_for(
     three = [model(fake, label="a"), keyless, model(fake, label="b")]
     plan = planned(tmp_path, fake, providers=three, tests=tests)
     assert not any("fewer than two" in problem.what for problem in plan.broken)
-    refused = [step.problem is not None for step in plan.steps()]
+    refused = [planned.problem is not None for planned in plan.trials()]
     assert refused == [False, True, False] * 2
 
 

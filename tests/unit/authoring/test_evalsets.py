@@ -388,9 +388,9 @@ def test_cases_are_selected_as_everywhere():
 
     assert planned(evals, selection=Selection(filter="word 1")).size == 11
     assert planned(evals, selection=Selection(first=3, repeats=2)).size == 6
-    drawn = [s.case.id for s in planned(evals, selection=Selection(sample=4, seed=1)).steps()]
+    drawn = [s.case.id for s in planned(evals, selection=Selection(sample=4, seed=1)).trials()]
     assert drawn == [
-        s.case.id for s in planned(evals, selection=Selection(sample=4, seed=1)).steps()
+        s.case.id for s in planned(evals, selection=Selection(sample=4, seed=1)).trials()
     ]
     assert len(drawn) == 4
     with pytest.raises(UsageError, match="regular expression"):

@@ -320,6 +320,6 @@ def test_a_set_that_names_its_judge_does_not_ask_the_projects(tmp_path: Path):
 def test_models_are_made_once(tmp_path: Path, make: Callable[[], Any]):
     """All evals of a set ask the same one, so that its limits hold."""
     evals = a_set(tmp_path, Passes("x"), model=make(), judge=make())
-    (step,) = plan_of([evals], env={}).steps()
-    assert step.models is not None
-    assert step.models("openai:x") is step.models("openai:x")
+    (planned,) = plan_of([evals], env={}).trials()
+    assert planned.models is not None
+    assert planned.models("openai:x") is planned.models("openai:x")

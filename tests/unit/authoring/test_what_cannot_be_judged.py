@@ -161,7 +161,7 @@ def test_outputs_of_which_there_can_be_no_two_are_not_compared_for_money(
     (tmp_path / "two").mkdir()
     plan, broken = planned(tmp_path / "two", two, dict(os.environ))
     assert not any("fewer than two" in problem.what for problem in broken)
-    assert [step.problem is not None for step in plan.steps()] == [False, True, False] * 2
+    assert [planned.problem is not None for planned in plan.trials()] == [False, True, False] * 2
 
 
 @pytest.mark.parametrize(

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
+import click
 import pytest
 
 from evenhand.authoring.discovery import find
 from evenhand.authoring.plan import plan_of
-from evenhand.cli.init import init
+from evenhand.cli.init import SKILLS, init
+from evenhand.cli.verbs import evenhand
 from evenhand.core.errors import UsageError
 from evenhand.promptfoo.load import load
 from evenhand.promptfoo.overrides import Chosen
@@ -73,3 +76,21 @@ def test_two_kinds_of_folder_do_not_mix(tmp_path: Path):
     with pytest.raises(UsageError, match=r"offline\.jsonl is there already"):
         init(tmp_path, "python")
     assert not (tmp_path / "evals").exists()
+
+
+def test_a_skill_for_coding_agents_names_commands_and_options_that_are_there(tmp_path: Path):
+    """The same text in both places; each command in it is one of ours, with options that it has."""
+    paths = init(tmp_path, "agent")
+    first, second = (path.read_text("utf-8") for path in paths)
+    assert [path.relative_to(tmp_path).as_posix() for path in paths] == list(SKILLS)
+    assert first == second
+    assert first.startswith("---\nname: evenhand\ndescription: ")
+    lines = re.findall(r"`evenhand ([a-z]+)([^`]*)`", first)
+    assert len(lines) > 6
+    for name, words in lines:
+        command = evenhand.get_command(click.Context(evenhand), name)
+        assert command is not None, name
+        known = {option for parameter in command.params for option in parameter.opts}
+        assert {word for word in words.split() if word.startswith("--")} <= known, name
+    with pytest.raises(UsageError, match="there already"):
+        init(tmp_path, "agent")

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from evenhand.core.expect import Trial
-from evenhand.core.plan import Plan, Row, RunOptions, Step
+from evenhand.core.plan import Plan, PlannedTrial, Row, RunOptions
 from evenhand.engine import agenda as agenda_module
-from evenhand.engine import runner as runner_module
+from evenhand.engine import kept_values
 from evenhand.engine.agenda import Agenda
 from evenhand.testing import example
 
@@ -99,13 +99,13 @@ def test_only_so_many_steps_are_set_aside(monkeypatch: pytest.MonkeyPatch) -> No
     async def body(trial: Trial) -> object:
         return None
 
-    def steps() -> Iterator[Step]:
-        for step in linked(100, body, after=lambda n: (0,) if n else ()).steps():
-            taken.append(step.index)
-            yield step
+    def planned_trials() -> Iterator[PlannedTrial]:
+        for planned in linked(100, body, after=lambda n: (0,) if n else ()).trials():
+            taken.append(planned.index)
+            yield planned
 
     async def walk() -> list[int]:
-        order = Agenda(steps())
+        order = Agenda(planned_trials())
         first = await order.next()
         assert first is not None
         second = asyncio.ensure_future(order.next())
@@ -114,11 +114,11 @@ def test_only_so_many_steps_are_set_aside(monkeypatch: pytest.MonkeyPatch) -> No
         assert len(taken) == 6
         order.done(first)
         found = [first.index]
-        step = await second
-        while step is not None:
-            found.append(step.index)
-            order.done(step)
-            step = await order.next()
+        planned = await second
+        while planned is not None:
+            found.append(planned.index)
+            order.done(planned)
+            planned = await order.next()
         return found
 
     assert asyncio.run(walk()) == list(range(100))
@@ -128,7 +128,7 @@ def test_what_was_kept_long_ago_is_read_from_the_runs_file(
     runs: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Not everything is held in memory."""
-    monkeypatch.setattr(runner_module, "KEPT", 1)
+    monkeypatch.setattr(kept_values, "KEPT", 1)
 
     def after(n: int) -> tuple[int, ...]:
         return (0,) if n == 19 else (n - 1,) if n else ()
@@ -181,9 +181,9 @@ def test_steps_that_stand_alone_come_first_and_one_by_one(runs: Any) -> None:
 
 
 async def test_whoever_waits_for_a_step_is_told_when_no_more_are_handed_out():
-    """The run is ending: one that comes after a step under way is not begun, and nobody waits for it."""
+    """The run is ending: one that comes after a trial under way is not begun, and nobody waits for it."""
     plan = linked(3, None, after=lambda n: (n - 1,) if n else ())
-    order = Agenda(iter(list(plan.steps())))
+    order = Agenda(iter(list(plan.trials())))
     first = await order.next()
     waiting = asyncio.ensure_future(order.next())
     await asyncio.sleep(0)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from evenhand.core.expect import Trial
-from evenhand.core.plan import Step
+from evenhand.core.plan import PlannedTrial
 from evenhand.core.run import TrialResult
 from evenhand.engine import door
 from evenhand.engine.door import Settings
@@ -23,8 +23,8 @@ class After:
         self.enough = enough
         self.results: list[int] = []
 
-    def arranged(self, steps: Iterable[Step]) -> Iterator[Step]:
-        return iter(list(steps)[::-1])
+    def arranged(self, planned_trials: Iterable[PlannedTrial]) -> Iterator[PlannedTrial]:
+        return iter(list(planned_trials)[::-1])
 
     def add(self, result: TrialResult) -> None:
         self.results.append(result.index)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from evenhand.core.case import Case
-from evenhand.core.plan import Step
+from evenhand.core.plan import PlannedTrial
 from evenhand.core.variant import Variant
 from evenhand.engine.code import CodeHost
 from evenhand.engine.trial import LiveTrial
@@ -22,7 +22,7 @@ def trial() -> LiveTrial:
         return None
 
     nobody: Any = None
-    return LiveTrial(Step(0, Case("1"), Variant(0, "p", "m"), 0, body), nobody, CodeHost())
+    return LiveTrial(PlannedTrial(0, Case("1"), Variant(0, "p", "m"), 0, body), nobody, CodeHost())
 
 
 class Question:

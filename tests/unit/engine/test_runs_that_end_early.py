@@ -16,12 +16,12 @@ from evenhand.core.errors import (
     AuthError,
     BadReply,
     BadRequest,
+    BudgetStop,
     CodeError,
     Overloaded,
     RateLimited,
     StoreError,
     Unreachable,
-    UsageError,
 )
 from evenhand.core.expect import Expectation
 from evenhand.core.score import check
@@ -344,8 +344,8 @@ async def test_a_reply_that_cannot_be_stored_is_seen_by_nobody(tmp_path):
 async def test_the_first_reason_to_stop_is_the_one_that_is_told(tmp_path):
     """What goes wrong afterwards follows from it."""
     bench = Bench(example(1, asking(Scripted())), tmp_path)
-    bench.runner._halt("out_of_budget", UsageError("spent"))
-    bench.runner._halt("stopped", AuthError("wrong key"))
+    bench.runner._halt(BudgetStop("spent"))
+    bench.runner._halt(AuthError("wrong key"))
     assert (bench.runner._ending.status, bench.runner._ending.message) == (
         "out_of_budget",
         "spent",

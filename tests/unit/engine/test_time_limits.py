@@ -82,12 +82,12 @@ async def test_what_a_run_has_no_time_for_is_an_error_and_is_not_begun(tmp_path:
 
     async def body(trial: Trial) -> object:
         begun.append(trial.case.vars["n"])
-        await asyncio.sleep(30 * (trial.case.vars["n"] > 0))
+        await asyncio.sleep(900 * (trial.case.vars["n"] > 0))
         return "done"
 
     started = time.monotonic()
     results = await settled(example(4, body, options=RunOptions(run_limit_s=0.3)), tmp_path)
-    assert time.monotonic() - started < 10
+    assert time.monotonic() - started < 300
     assert told(results)[1:] == [("error", "out-of-time: the run took longer than 0.3 s")] * 3
     assert results[0].outcome == "pass"
     assert begun == [0, 1]

@@ -11,7 +11,7 @@ from evenhand.core.case import Case
 from evenhand.core.errors import AuthError, BudgetStop, CodeError, ProviderError, StoreError
 from evenhand.core.expect import Expectation
 from evenhand.core.message import Prompt, Reply, Usage
-from evenhand.core.plan import Step
+from evenhand.core.plan import PlannedTrial
 from evenhand.core.score import Score, Verdict, check
 from evenhand.core.variant import Variant
 from evenhand.engine.capture import Sink
@@ -67,8 +67,8 @@ def trial_of(body, asker=None, rule=None) -> LiveTrial:
     """A trial with this body."""
     more = {"rule": rule} if rule else {}
     case = Case("c", {"x": 1}, description="a case", metadata={"k": "v"})
-    step = Step(3, case, Variant(1, "p", "m"), 2, body, **more)
-    return LiveTrial(step, asker or Asker(), Host())
+    planned = PlannedTrial(3, case, Variant(1, "p", "m"), 2, body, **more)
+    return LiveTrial(planned, asker or Asker(), Host())
 
 
 def expecting(*acts):
@@ -107,7 +107,7 @@ def later(value):
 
 
 async def test_a_trial_says_where_it_stands_and_lends_what_the_host_has():
-    """Case, variant and repeat are the step's; code is the host's business."""
+    """Case, variant and repeat are the plan's; code is the host's business."""
     seen = []
 
     async def body(trial):
@@ -133,8 +133,10 @@ async def test_a_trial_says_where_it_stands_and_lends_what_the_host_has():
 async def test_what_a_case_asks_and_what_is_right_travel_with_the_result():
     """So that whoever reads the run can hold the output against it."""
     body = expecting(lambda output: check(True))
-    step = Step(0, Case("c", input="2 + 2?", expected={"sum": 4}), Variant(0, "p", "m"), 0, body)
-    result = await LiveTrial(step, Asker(), Host()).settle()
+    planned = PlannedTrial(
+        0, Case("c", input="2 + 2?", expected={"sum": 4}), Variant(0, "p", "m"), 0, body
+    )
+    result = await LiveTrial(planned, Asker(), Host()).settle()
     assert (result.input, result.expected) == ("2 + 2?", {"sum": 4})
     none = await trial_of(body).settle()
     assert (none.input, none.expected) == (None, None)

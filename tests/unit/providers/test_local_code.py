@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
+from evenhand.core.errors import UsageError
 from evenhand.core.message import Prompt
 from evenhand.providers.catalog import create
 
@@ -49,3 +52,19 @@ def test_no_secret_of_a_function_or_a_program_is_in_what_is_kept_of_a_request(tm
         request = provider.request(Prompt.of("x"))
         assert b"HUSH" not in request.identity
         assert "HUSH" in str(request.payload)
+
+
+@pytest.mark.parametrize("id_", ["python:model.py", "exec:echo", "http://127.0.0.1:9/ask"])
+def test_code_says_what_a_call_costs_at_most(id_: str, tmp_path: Path):
+    """Nobody else knows; without `maxCost` the bound is unknown, and what is no price is refused."""
+    (tmp_path / "model.py").write_text("def call_api(p, o, c): return 'x'\n")
+
+    def bound(**config: object) -> float | None:
+        body = {"body": {"prompt": "{{prompt}}"}} if id_.startswith("http") else {}
+        provider = create(id_, config={**body, **config}, env={}, base=tmp_path)
+        return provider.request(Prompt.of("x")).cost_bound_usd
+
+    assert bound() is None
+    assert bound(maxCost=0.02) == bound(maxCost="0.02") == 0.02
+    with pytest.raises(UsageError, match="maxCost is 'much'"):
+        bound(maxCost="much")

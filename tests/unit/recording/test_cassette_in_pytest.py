@@ -9,6 +9,8 @@ import pytest
 from evenhand.store.cassette import read_cassette
 from evenhand.testing import FakeProvider, Rule, Script
 
+pytestmark = pytest.mark.timeout(600)  # each test starts several sessions of pytest
+
 pytest_plugins = ("pytester",)
 
 TESTS = """

@@ -10,6 +10,8 @@ from evenhand.store.catalogue import paths
 from evenhand.store.runfile import RunFile
 from evenhand.testing import FakeProvider, Rule, Script
 
+pytestmark = pytest.mark.timeout(600)  # each test starts several sessions of pytest
+
 pytest_plugins = ("pytester",)
 
 TESTS = """

@@ -23,7 +23,7 @@ from evenhand.core.errors import (
     UsageError,
 )
 from evenhand.core.expect import Trial
-from evenhand.core.plan import Body, Step
+from evenhand.core.plan import Body, PlannedTrial
 from evenhand.core.provider import Host, Provider
 from evenhand.core.variant import Variant
 from evenhand.engine.call_context import Home
@@ -57,8 +57,8 @@ async def nothing(trial: Trial) -> object:
 @contextmanager
 def inside(desk: Failing, body: Body = nothing) -> Iterator[LiveTrial]:
     """Inside, code runs for a trial on the running loop."""
-    step = Step(0, Case("a"), Variant(0, "", ""), 0, body)
-    trial = LiveTrial(step, desk, cast("Host", None))
+    planned = PlannedTrial(0, Case("a"), Variant(0, "", ""), 0, body)
+    trial = LiveTrial(planned, desk, cast("Host", None))
     trial.home = Home(asyncio.get_running_loop())
     token = present.set(trial)
     try:

@@ -39,11 +39,11 @@ async def test_a_guard_that_says_no_ends_it(hook):
 
 async def test_a_hook_that_hangs_is_ended_with_all_that_it_started(hook):
     """After its time limit, and so is a child that holds its output open."""
-    path = hook("#!/bin/sh\nsleep 60 &\nsleep 60\n")
+    path = hook("#!/bin/sh\nsleep 900 &\nsleep 900\n")
     started = time.perf_counter()
     with pytest.raises(CodeError, match=r"took longer than 0.3 s"):
         await run_hook(path, {}, 0.3)
-    assert time.perf_counter() - started < 10
+    assert time.perf_counter() - started < 300
 
 
 async def test_garbage_sets_nothing(hook):

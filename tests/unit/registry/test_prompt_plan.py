@@ -267,8 +267,8 @@ def test_other_skills_are_shown_to_who_decides(shelf):
     with_judge(shelf)
     shelf.add("greet", eval="triggering: {among: all, should_match: [hello], judge: {model: echo}}")
     plan = load(shelf.library, ["greet"])
-    (step,) = plan.steps()
-    assert step.body.others == ["leave: Greets somebody by name. Use when somebody comes in."]
+    (planned,) = plan.trials()
+    assert planned.body.others == ["leave: Greets somebody by name. Use when somebody comes in."]
     shelf.add(
         "greet", eval="triggering: {among: [laeve], should_match: [hello], judge: {model: echo}}"
     )
@@ -560,7 +560,7 @@ def test_a_rubric_of_the_other_dialect_is_judged_by_who_judges_here(shelf):
     with pytest.raises(ConfigError, match="'llm-rubric' has no model to judge"):
         load(shelf.library, ["greet"], env={})
     plan = load(shelf.library, ["greet"], env={"EVENHAND_JUDGE": judge})
-    assert [step.problem for step in plan.steps()] == [None]
+    assert [planned.problem for planned in plan.trials()] == [None]
 
 
 def test_files_that_the_other_dialect_names_are_part_of_the_evidence(shelf):

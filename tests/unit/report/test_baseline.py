@@ -16,6 +16,7 @@ from evenhand.core.score import Outcome
 from evenhand.core.variant import Variant
 from evenhand.report.baseline_file import read_baseline, write_baseline
 from evenhand.report.baseline_making import baseline_of
+from evenhand.report.case_ids import CaseIds
 from evenhand.report.case_values import read, read_trials
 from evenhand.store.runfile import RunFile
 
@@ -103,15 +104,18 @@ async def test_a_comparison_sees_in_a_baseline_what_it_sees_in_its_run(
     path = tmp_path / "evals" / "b.evn"
     write_baseline(baseline_of(run), path)
     baseline = read_baseline(path)
-    theirs = read(run, {0, 1}, (), "")
-    ours = read_trials(baseline.results(), {0, 1}, scales=baseline.scales)
+    ids = CaseIds()
+    theirs = read(run, {0, 1}, (), "", ids)
+    ours = read_trials(baseline.results(), {0, 1}, ids=ids, scales=baseline.scales)
     for column in (0, 1):
         mine, other = ours[column], theirs[column]
         assert mine.metrics.keys() == other.metrics.keys()
-        for metric, cases in other.metrics.items():
-            assert {c: (sorted(v.values), v.errors, v.other) for c, v in cases.items()} == {
-                c: (sorted(v.values), v.errors, v.other) for c, v in mine.metrics[metric].items()
-            }
+        assert set(mine.cases) == set(other.cases)
+        for metric in other.metrics:
+            for case in other.cases:
+                one, two = mine.value(metric, case), other.value(metric, case)
+                assert sorted(one.values) == sorted(two.values)
+                assert (one.errors, one.other) == (two.errors, two.other)
         assert (mine.bounded, mine.judges, dict(mine.scales)) == (
             other.bounded,
             other.judges,

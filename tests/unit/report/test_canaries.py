@@ -95,6 +95,35 @@ async def test_a_drift_is_shown_by_pairs_and_not_by_rates(
     assert report.drifted is shown
 
 
+@pytest.mark.parametrize(
+    ("after", "passed", "word"),
+    [
+        ("++++++++++", 70, "none"),
+        ("++++++++++", 60, "none"),  # ten points of 100 cases: chance does that
+        ("++++++++++", 40, "system"),
+        ("----++++++", 90, "system"),  # four flips are no drift
+        ("------++++", 70, "judge"),
+        ("------++++", 95, "judge"),
+        ("+++++!!!!!", 40, "not decided"),
+    ],
+)
+async def test_a_system_changed_if_the_pass_rate_did_and_the_judge_is_not_shown_to_have(
+    make_run: Make, after: str, passed: int, word: str
+):
+    """While the judge drifts, its pass rate says nothing of the system."""
+    await make_run([result(0)])
+    before = await check_of(make_run, "++++++++++")
+    now = await check_of(make_run, after, passed=passed)
+    report = canary_report(now, [before.path])
+    drift = report.drift(("right", "j"))
+    assert drift is not None
+    assert drift.word == word
+    text = "\n".join(canary_lines(report))
+    assert ("the system changed" in text) is (word == "system")
+    assert ("the judge drifted" in text) is (word == "judge")
+    assert ("which may be the judge" in text) is (word == "judge" and passed == 95)
+
+
 async def test_all_checks_are_compared_with_the_first_one(make_run: Make):
     """So that a judge that moves a little each time is found out."""
     report = await reported(make_run, "++++++++++", "---+++++++", "------++++")

@@ -11,7 +11,7 @@ import pytest
 
 from evenhand.core.errors import UsageError
 from evenhand.core.expect import Trial
-from evenhand.core.plan import Step
+from evenhand.core.plan import PlannedTrial
 from evenhand.core.run import TrialResult
 from evenhand.core.variant import Variant
 from evenhand.report.case_order import CaseOrder
@@ -28,8 +28,10 @@ async def body(trial: Trial) -> object:
 def results(plan: Any) -> list[TrialResult]:
     """All of them pass."""
     return [
-        TrialResult(step.index, step.case.id, step.variant.index, step.repeat, "pass", 1.0)
-        for step in plan.steps()
+        TrialResult(
+            planned.index, planned.case.id, planned.variant.index, planned.repeat, "pass", 1.0
+        )
+        for planned in plan.trials()
     ]
 
 
@@ -39,7 +41,7 @@ def test_the_order_depends_on_the_seed_and_the_cases_only():
     order = CaseOrder(plan, 1).cases
     assert order == CaseOrder(example(20, body), 1).cases
     assert order != CaseOrder(plan, 2).cases
-    assert order != tuple(dict.fromkeys(step.case.id for step in plan.steps()))
+    assert order != tuple(dict.fromkeys(planned.case.id for planned in plan.trials()))
     longer = CaseOrder(example(30, body), 1).cases
     assert [case for case in longer if case in order] == list(order)
 
@@ -48,12 +50,12 @@ def test_trials_of_a_case_are_together_and_in_the_plans_order():
     """All of its variants and repeats."""
     plan = example(6, body, variants=VARIANTS, repeats=3)
     order = CaseOrder(plan, 5)
-    steps = list(order.arranged(plan.steps()))
-    assert sorted(step.index for step in steps) == list(range(36))
-    cases = [step.case.id for step in steps]
+    planned_trials = list(order.arranged(plan.trials()))
+    assert sorted(planned.index for planned in planned_trials) == list(range(36))
+    cases = [planned.case.id for planned in planned_trials]
     assert tuple(dict.fromkeys(cases)) == order.cases
     for case in order.cases:
-        mine = [step.index for step in steps if step.case.id == case]
+        mine = [planned.index for planned in planned_trials if planned.case.id == case]
         assert mine == sorted(mine)
         assert cases.count(case) == len(mine) == 6
 
@@ -87,17 +89,17 @@ def test_a_case_that_is_slow_holds_back_those_after_it():
 def test_cases_that_go_on_where_others_ended_have_no_other_order():
     """And the message names one."""
     plan = example(3, body)
-    first, second, third = plan.steps()
+    first, second, third = plan.trials()
     chained = walked([first, second, replace(third, after=(0, 1))])
     with pytest.raises(UsageError, match="goes on where another one ended"):
         CaseOrder(chained, 0)
 
 
-def walked(steps: Sequence[Step]) -> Any:
-    """A plan of these steps."""
+def walked(planned_trials: Sequence[PlannedTrial]) -> Any:
+    """A plan of these trials."""
 
     class Walked:
-        def steps(self) -> Iterator[Step]:
-            return iter(steps)
+        def trials(self) -> Iterator[PlannedTrial]:
+            return iter(planned_trials)
 
     return Walked()

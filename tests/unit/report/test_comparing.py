@@ -130,10 +130,13 @@ async def test_repeats_count_as_one_case(runs: Pair):
 
 async def test_clusters_are_taken_whole(runs: Pair):
     """Twelve questions about three documents are three clusters, and three can show nothing."""
-    first, second = (passes([ok] * 12) for ok in (False, True))
-    for trials in (first, second):
-        for i, trial in enumerate(trials):
-            object.__setattr__(trial, "metadata", {"document": f"d{i // 4}"})
+    first, second = (
+        [
+            replace(trial, metadata={"document": f"d{i // 4}"})
+            for i, trial in enumerate(passes([ok] * 12))
+        ]
+        for ok in (False, True)
+    )
     a, b = await runs(first, second)
     assert compare(a, b).verdict == "better"
     found = compare(a, b, cluster="document")
@@ -259,7 +262,7 @@ async def test_what_did_not_apply_is_apart_from_errors(runs: Pair):
     first = scored([0.5] * 8)
     second = scored([0.5] * 7 + [None])
     outcome = Outcome("is faithful", "not_applicable", None, metric="faithfulness")
-    object.__setattr__(second[7], "outcomes", (outcome,))
+    second[7] = replace(second[7], outcomes=(outcome,))
     (found,) = compare(*await runs(first, second), metric="faithfulness").results
     assert (found.errors, found.other, found.open) == ((), ("c7",), False)
     assert found.verdict == "no detectable difference"
@@ -267,9 +270,11 @@ async def test_what_did_not_apply_is_apart_from_errors(runs: Pair):
 
 async def test_without_a_metric_everything_that_both_have_is_compared(runs: Pair):
     """Passed first, then the metrics; p-values are corrected for their number."""
-    first, second = scored([0.5] * 8), scored([1.0] * 8)
-    for trial in second:
-        object.__setattr__(trial, "named_scores", {**trial.named_scores, "brevity": 3.0})
+    first = scored([0.5] * 8)
+    second = [
+        replace(trial, named_scores={**trial.named_scores, "brevity": 3.0})
+        for trial in scored([1.0] * 8)
+    ]
     found = compare(*await runs(first, second))
     assert [result.metric for result in found.results] == ["passed", "faithfulness"]
     assert found.results[1].p == 2 * found.results[1].p_alone < 0.2

@@ -182,8 +182,8 @@ async def test_failures_of_cases_with_names_are_told_by_name(make_run: Make) -> 
         for i, name in enumerate(["ok", "refund late", "re\x1b[2Jfund", "Row #4", "", "x" * 60])
     ]
     text = shown(await make_run(trials))
-    assert "✗ cases 2 refund late, 3 re" in text
-    assert "fund, 4, 5, 6 " + "x" * 27 + "…   contains" in text
+    assert "✗ cases 2 “refund late”, 3 “re" in text
+    assert "fund”, 4, 5, 6 “" + "x" * 27 + "…”   contains" in text
     assert "\x1b" not in text
 
 
@@ -462,6 +462,7 @@ async def test_a_plan_and_its_price_are_told_before_anything_is_sent() -> None:
         size, case_count, repeats = 4, 2, 1
         variants = TWO
         hints = (Problem("a.yaml", 1, 2, "what", "do"),)
+        providers = ()
 
     estimates = [
         CallEstimate("openai:chat:x", "subject", 4, 1200, 0.5),
@@ -470,18 +471,18 @@ async def test_a_plan_and_its_price_are_told_before_anything_is_sent() -> None:
     lines = estimate_lines(Planned(), estimates)
     assert lines[0] == "Science · 2 prompts × 1 model × 2 cases = 4 trials"
     assert (
-        lines[2] == "  subject  openai:chat:x   4 calls · about 1,200 tokens in · at most $0.5000"
+        lines[2] == "  subject   openai:chat:x   4 calls · about 1,200 tokens in · at most $0.5000"
     )
     assert (
         lines[3]
-        == "  judge    python:f.py   1 call · tokens not known beforehand · price not known"
+        == "  judge     python:f.py   1 call · tokens not known beforehand · price not known"
     )
     assert lines[-1].startswith("nothing is wrong, and nothing was sent · next: evenhand run")
     row = estimate_row(Planned(), estimates)
     assert row["trials"] == 4
     assert row["calls"][1] == {
         "provider": "python:f.py", "role": "judge", "calls": 1, "tokens_in": None, "cost_bound_usd": None,
-        "cost_expected_usd": None,
+        "cost_expected_usd": None, "batch_cost_usd": None,
     }  # fmt: skip
     assert row["hints"] == [
         {"file": "a.yaml", "line": 1, "column": 2, "what": "what", "hint": "do"}

@@ -54,8 +54,8 @@ async def test_the_document_has_the_keys_that_programs_go_by(make_run: Make) -> 
     )
     read, _ = written(run)
     heads = (
-        "schema run verdict requirements totals configuration usage rates judged slices "
-        "classification triggers preferences rankings empty_answers low_confidence"
+        "schema run verdict requirements totals configuration usage rates judged canaries "
+        "slices classification triggers preferences rankings empty_answers low_confidence"
     )
     assert list(read) == [*heads.split(), "warnings", "labels", "trials"]
     assert read["schema"] == "evenhand.run/1"

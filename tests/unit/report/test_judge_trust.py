@@ -15,11 +15,15 @@ from pathlib import Path
 import pytest
 from tests.unit.report.conftest import Make, make_run, result
 
+from evenhand.cli.run_request import Asked
 from evenhand.core.errors import ConfigError, StoreError, UsageError
 from evenhand.core.label import NewLabel
-from evenhand.core.run import AnswerDetails, CallEnd, CallStart, TrialResult
+from evenhand.core.plan import Selection
+from evenhand.core.requirement import PASSED, Bound, Requirement
+from evenhand.core.run import AnswerDetails, CallEnd, CallStart, RunMeta, TrialResult
 from evenhand.core.score import Outcome
 from evenhand.core.variant import Variant
+from evenhand.promptfoo.overrides import Overrides
 from evenhand.report.calibrated import (
     judged_rates,
     judged_rows,
@@ -31,7 +35,8 @@ from evenhand.report.calibration import calibrate
 from evenhand.report.failure_codes import code_lines, failure_codes, rename_code
 from evenhand.report.judged import judgements
 from evenhand.report.junit import write_junit
-from evenhand.report.labelling import draw, drawn_items, items_for, read_labels, write_items
+from evenhand.report.label_sheets import read_labels, write_items
+from evenhand.report.labelling import draw, drawn_items, items_for
 from evenhand.report.markdown import write_markdown
 from evenhand.report.requirements import verdict_of
 from evenhand.report.run import Run
@@ -165,6 +170,7 @@ async def test_a_draw_goes_to_a_file_and_its_labels_come_back(make_run: Make, tm
         ({"item": "x" * 99, "verdict": "pass"}, "no item"),
         ({"metric": "tone", "verdict": "pass"}, "no judged metric 'tone'"),
         ({"case": "of another run", "verdict": "pass"}, "has case"),
+        ({"output": "of another run", "verdict": "pass"}, "the output of item"),
         ({"repeat": "4", "verdict": "pass"}, "has repeat"),
     ],
 )
@@ -186,6 +192,31 @@ async def test_all_that_is_wrong_with_a_file_of_labels_is_said_with_its_line(
     assert "draw.csv:2" in told
     assert "twice, with one verdict" in told
     assert "twice, as pass and as fail" in told
+
+
+async def test_labels_also_go_through_json_lines(make_run: Make, tmp_path: Path):
+    """The same columns as keys; texts are as they are, an empty verdict or null is none, each wrong line is said."""
+    run = await a_run(make_run, 30)
+    path = tmp_path / "draw.jsonl"
+    write_items(run, list(drawn_items(run, [draw(run, 5, seed=1)])), path)
+    rows = [json.loads(line) for line in path.read_text().split("\n") if line]
+    assert all(row["output"].startswith("=answer") and row["verdict"] == "" for row in rows)
+    assert {row["inclusion"] for row in rows} == {5 / 30}
+    for row, verdict in zip(rows, ("pass", "FAIL", None, "", "fail"), strict=True):
+        row["verdict"] = verdict
+    rows[0] |= {"score": 4, "note": "kind\u2028and short"}
+    path.write_text("\n".join(json.dumps(row, ensure_ascii=False) for row in rows), "utf-8")
+    sheet = read_labels(run, path)
+    assert [verdict for *_, verdict in sheet.labels] == ["pass", "fail", "fail"]
+    assert sheet.remarks[rows[0]["item"], "score"] == 4.0
+    path.write_text('[1]\n{"item": 1}\n' + json.dumps({**rows[0], "verdict": True}) + "\n{")
+    with pytest.raises(ConfigError) as caught:
+        read_labels(run, path)
+    problems = str(caught.value)
+    assert problems.count("not a JSON object") == 2
+    assert "draw.jsonl:4" in problems
+    assert "there is no key metric, verdict" in problems
+    assert "the verdict is 'true'" in problems
 
 
 async def test_a_file_that_is_no_draw_is_refused(make_run: Make, tmp_path: Path):
@@ -451,7 +482,8 @@ async def test_a_calibration_corrects_later_runs_until_what_it_is_bound_to_chang
 
         return change
 
-    metadata = {"judge": "judge-1", "prompt": "llm-rubric/1", "instrument": "j"}
+    kept = {"judge": "judge-1", "prompt": "llm-rubric/1", "instrument": "i"}
+    metadata = {**kept, "instrument": "j"}
     changes: list[tuple[str, dict[str, object]]] = [
         ("judge prompt", {"change": first_outcome(metadata=metadata)}),
         ("judge settings", {"body": {**BODY, "temperature": 1}}),
@@ -459,7 +491,8 @@ async def test_a_calibration_corrects_later_runs_until_what_it_is_bound_to_chang
         ("criteria", {"change": first_outcome(name="llm-rubric prose.")}),
         ("system", {"change": first(prompt="Q 0.")}),
         ("system", {"change": first(answer=AnswerDetails(model="m-2"))}),
-        ("system", {"variants": (Variant(0, "p.", "m"),)}),
+        ("criteria", {"change": first_outcome(metadata={**kept, "category_scores": {"agree": 0}})}),
+        ("system", {"variants": (Variant(0, "p", "m", axes={"chunks": "5"}),)}),
         ("data", {"change": first(vars={"q": "question 0."})}),
         ("data", {"change": first(expected="x")}),
         ("data", {"n": 199}),
@@ -482,6 +515,55 @@ async def test_a_calibration_corrects_later_runs_until_what_it_is_bound_to_chang
     )
     (rate,) = judged_rates(other)
     assert (rate.status, rate.changed) == ("missing", ("judge model",))
+
+
+async def test_a_prompt_of_another_name_is_corrected_by_what_was_counted_under_the_old_one(
+    make_run: Make, tmp_path: Path
+):
+    """What it sends and what answers decide; two that are alike in both are told apart by their names."""
+    source = {"source": str(tmp_path / "promptfooconfig.yaml")}
+
+    async def both(*names: str, alike: bool = False) -> RunFile:
+        def trial(i: int) -> TrialResult:
+            one = judged(i, ok=i % 10 < 7, variant=i % 2)
+            return replace(one, prompt="Q" if alike else f"Q by {'ab'[i % 2]}")
+
+        variants = tuple(Variant(i, name, "m") for i, name in enumerate(names))
+        trials = [trial(i) for i in range(300)]
+        return await make_run(trials, variants, planned=300, calls=[judge_call()], **source)
+
+    for alike in (False, True):
+        run = label(
+            await both("a", "b", alike=alike), lambda i: i % 10 < (7 if i % 2 else 3), size=160
+        )
+        write_calibration(calibrate(run), place_of(run.meta))
+        own = [rate.corrected for rate in judged_rates(run)]
+        again = judged_rates(await both("a", "b", alike=alike))
+        assert [rate.corrected for rate in again] == own
+        later = judged_rates(await both("c", "a", alike=alike))
+        assert [rate.status for rate in later] == ["fresh", "fresh"]
+        assert [rate.corrected is None for rate in later] == [alike, False]
+        if not alike:
+            assert [rate.corrected for rate in later] == own
+
+
+def test_calibrations_of_eval_sets_are_beside_the_folder_evals(tmp_path: Path):
+    """Whether the command ran them, whose source is the project, or a program, whose source is their file."""
+    file = tmp_path / "evals" / "returns" / "shop_evals.py"
+    file.parent.mkdir(parents=True)
+    file.touch()
+    (tmp_path / "shop_evals.py").touch()
+    config = tmp_path / "evals" / "promptfooconfig.yaml"
+    places = {
+        tmp_path: tmp_path,
+        file: tmp_path,
+        tmp_path / "shop_evals.py": tmp_path,
+        config: config.parent,
+    }
+    for source, place in places.items():
+        meta = RunMeta("id", "t", str(source), "f", 1, 1, 1, ONE, 0.0, "0")
+        assert place_of(meta) == place / "calibration.json"
+    assert Asked((str(file.parent),), Selection(), Overrides()).folder == tmp_path
 
 
 async def test_each_variant_is_corrected_by_its_own_labels(make_run: Make, tmp_path: Path):
@@ -525,6 +607,34 @@ async def test_where_calibration_is_required_a_pass_without_one_is_undecided(
     assert verdict_of(accepted) == "passed"
     assert "accepted without calibration" in judged_lines(accepted, ["p"], 200)[0]
     assert verdict_of(label(run, lambda i: i % 10 < 7)) == "passed"
+
+
+async def test_a_bound_that_only_the_judge_keeps_gives_no_verdict_where_calibration_is_required(
+    make_run: Make, tmp_path: Path
+):
+    """The judge passes 80 %, people 70 %: with the bound between them, of the metric or of all trials."""
+
+    async def bounded(metric: str, least: float, calibrated: str = "required") -> RunFile:
+        return label(
+            await a_run(
+                make_run,
+                said=lambda i: i % 10 < 8,
+                source=str(tmp_path / "promptfooconfig.yaml"),
+                settings={"calibrated": calibrated},
+                requirements=(Requirement(metric, Bound(at_least=least), (0,)),),
+            ),
+            lambda i: i % 10 < 7,
+        )
+
+    for metric in ("prose", PASSED):
+        run = await bounded(metric, 0.78)
+        assert verdict_of(run) == "undecided"
+        told = " ".join(judged_lines(run, ["p"], 300))
+        assert "no verdict: prose is 72 %" in told
+        assert "once corrected, wanted at least 78 %" in told
+        assert verdict_of(await bounded(metric, 0.6)) == "passed"
+        assert verdict_of(await bounded(metric, 0.9)) == "failed"
+        assert verdict_of(await bounded(metric, 0.78, "accepted")) == "passed"
 
 
 @pytest.mark.parametrize(
@@ -696,3 +806,31 @@ async def test_a_jury_that_lacked_a_member_once_is_still_that_jury(make_run: Mak
         [True, True, True, False, True, True],
     )
     assert len(jury.instruments) == 1
+
+
+async def test_a_rule_by_which_there_are_labels_is_kept(make_run: Make):
+    """Labels by one rule would pass for labels by another; the same rule may be said again."""
+    run = await a_run(make_run, 40)
+    set_rule(run.path, "prose", "no list")
+    set_rule(run.path, "prose", "no lists")
+    run = label(run, lambda i: i % 10 < 7, size=30)
+    set_rule(run.path, "prose", "no lists")
+    with pytest.raises(UsageError, match="30 outputs are labelled by another rule: no lists"):
+        set_rule(run.path, "prose", "no headings")
+    set_rule(run.path, "tone", "kind")
+
+
+async def test_outputs_without_a_verdict_are_said_beside_the_numbers(make_run: Make):
+    """They are in none of them, and might have been passes or failures."""
+
+    def silent(trial: TrialResult) -> TrialResult:
+        if trial.index >= 10:
+            return trial
+        outcomes = (Outcome(trial.outcomes[0].name, "error", None, metric="prose"),)
+        return replace(trial, outcome="error", score=None, outcomes=outcomes)
+
+    run = label(await a_run(make_run, 100, change=silent), lambda i: i % 10 < 7)
+    (judge,) = calibrate(run).judges
+    assert judge.errors == 10
+    assert "10 outputs left out: the judge gave no verdict" in judge.warnings
+    assert "10 outputs left out: the judge gave no verdict" in judged_lines(run, ["p"], 300)[1]

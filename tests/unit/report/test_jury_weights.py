@@ -13,10 +13,10 @@ from tests.unit.report.test_judge_trust import a_run, label
 
 from evenhand.core.run import TrialResult
 from evenhand.core.score import Outcome
-from evenhand.report.calibrated import read_calibration, write_calibration
+from evenhand.report.calibrated import judged_rates, place_of, read_calibration, write_calibration
 from evenhand.report.calibration import calibrate
 from evenhand.report.jury_weights import ballot_of, folds_of, votes_in
-from evenhand.report.trust_lines import calibration_lines
+from evenhand.report.trust_lines import calibration_lines, standing
 
 __all__ = ["make_run"]
 
@@ -70,6 +70,32 @@ async def test_a_jury_with_one_sharp_judge_is_better_weighted(make_run: Make, tm
     write_calibration(calibration, path)
     assert json.loads(path.read_text("utf-8"))["judges"][0]["jury"]["verdict"] == "better"
     assert list(read_calibration(path)) == [("prose", "kind+mild+sharp")]
+
+
+async def test_later_runs_of_a_jury_are_corrected_by_its_weighted_votes(
+    make_run: Make, tmp_path: Path
+):
+    """Where they were shown to be better: nearer to people's rate, and surer, than by its majority."""
+    source = {"source": str(tmp_path)}
+    run = label(await a_run(make_run, 200, change=by_jury(), **source), good, size=100)
+    write_calibration(calibrate(run), place_of(run.meta))
+    (own,) = judged_rates(run)
+    (later,) = judged_rates(await a_run(make_run, 200, change=by_jury(), **source))
+    assert (own.by_votes, later.by_votes) == (False, True)
+    assert own.raw == later.raw, "its verdicts stay what they are"
+    assert own.corrected is not None
+    assert later.corrected is not None
+    truth = sum(map(good, range(200))) / 200
+    assert later.corrected.low < truth < later.corrected.high
+    width = own.corrected.high - own.corrected.low
+    assert later.corrected.high - later.corrected.low < 0.85 * width
+    assert "corrected by weighted votes, 100 labels, today" in standing(later)
+    kept = json.loads(place_of(run.meta).read_text("utf-8"))
+    kept["judges"][0]["jury"]["verdict"] = "undecided"
+    place_of(run.meta).write_text(json.dumps(kept), "utf-8")
+    (plain,) = judged_rates(await a_run(make_run, 200, change=by_jury(), **source))
+    assert not plain.by_votes
+    assert plain.corrected == own.corrected
 
 
 async def test_under_not_a_vote_for_the_criterion_counts_against_the_output(make_run: Make):

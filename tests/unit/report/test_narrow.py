@@ -157,9 +157,12 @@ async def test_every_export_is_of_the_chosen_trials(
     summaries_run: RunFile, tmp_path: Path, format_: str
 ) -> None:
     """Whatever the format, what was not chosen is not written."""
-    chosen = narrow(summaries_run, "case:case6 score>0")
+    one_column = format_ == "inspect"  # its logs are of one model
+    chosen = narrow(summaries_run, f"case:case6 score>0{' variant:best' * one_column}")
     target = tmp_path / "out"
-    assert export(chosen, target, format_) == 3
+    assert export(chosen, target, format_) == (1 if one_column else 3)
+    if one_column:
+        return  # a compressed archive; its own tests read it
     text = target.read_text("utf-8")
     assert "bees" in text
     assert "vaccines" not in text

@@ -15,6 +15,7 @@ from evenhand.core.run import TrialResult
 from evenhand.core.variant import Variant
 from evenhand.report.calibrated import judged_rates, judged_rows, place_of, write_calibration
 from evenhand.report.calibration import calibrate
+from evenhand.report.comparing import compare
 from evenhand.report.labelling import draw
 from evenhand.report.markdown import write_markdown
 from evenhand.report.scores_calibrated import SCORES_ARE_NO_DRAW
@@ -214,3 +215,23 @@ async def test_each_variant_has_a_mean_of_its_own(make_run: Make):
         truth = sum(peoples(i) for i in range(rate.variant, 200, 2)) / 100
         assert rate.mean.corrected.low < truth < rate.mean.corrected.high
     assert sum(rate.mean.labels for rate in judged_rates(run) if rate.mean) == 120
+
+
+async def test_the_difference_of_two_corrected_means_is_peoples(make_run: Make):
+    """The judge gives nearly everything a point more; what it says of the difference is not what people say."""
+    trials = [
+        scored(judged(i, ok=judges(i) >= 3, variant=i % 2, case=f"case {i // 2}"))
+        for i in range(200)
+    ]
+    variants = (Variant(0, "a", "m"), Variant(1, "b", "m"))
+    run = await make_run(trials, variants, planned=200, calls=[judge_call()])
+    run = label(run, draw(run, 120, seed=1).places)
+    comparison = compare(f"{run.path}:a", f"{run.path}:b")
+    (one,) = comparison.judged
+    assert one.mean is not None
+    means = [sum(peoples(i) for i in range(v, 200, 2)) / 100 for v in (0, 1)]
+    assert one.mean.low < means[1] - means[0] < one.mean.high
+    text = " ".join(str(comparison).split())
+    labels = [rate.mean.labels for rate in judged_rates(run) if rate.mean]
+    assert f"corrected, {labels[0]} and {labels[1]} scores · +" in text
+    assert comparison.document()["judged"][0]["mean"]["value"] == one.mean.value

@@ -32,9 +32,11 @@ def wanted(bound: float, *variants: int) -> Requirement:
 
 def fed(decider: ShareDecider, plan: Any, outcomes: Sequence[State], variant: int = 0) -> int:
     """Feeds the outcomes of a variant in the decider's order; how many cases it took to decide."""
-    for n, step in enumerate(decider.arranged(plan.steps()), 1):
-        outcome = outcomes[n - 1] if step.variant.index == variant else "pass"
-        decider.add(TrialResult(step.index, step.case.id, step.variant.index, 0, outcome, None))
+    for n, planned in enumerate(decider.arranged(plan.trials()), 1):
+        outcome = outcomes[n - 1] if planned.variant.index == variant else "pass"
+        decider.add(
+            TrialResult(planned.index, planned.case.id, planned.variant.index, 0, outcome, None)
+        )
         if decider.decided:
             return n
     return plan.size

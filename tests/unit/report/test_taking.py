@@ -8,7 +8,7 @@ import pytest
 
 from evenhand import __version__
 from evenhand.core.case import Case
-from evenhand.core.plan import Step
+from evenhand.core.plan import PlannedTrial
 from evenhand.core.variant import Variant
 from evenhand.report.baseline import (
     SCHEMA,
@@ -37,16 +37,16 @@ async def _body(trial: object) -> None:
     del trial
 
 
-def step(case: str = "case", repeat: int = 0) -> Step:
+def planned(case: str = "case", repeat: int = 0) -> PlannedTrial:
     """The trial that is about to ask; its variant is called otherwise than in the baseline."""
-    return Step(7, Case(case), Variant(3, "other", "m"), repeat, _body)
+    return PlannedTrial(7, Case(case), Variant(3, "other", "m"), repeat, _body)
 
 
 def test_a_trial_is_taken_where_request_and_checks_are_the_same():
     """In its own place, at no cost, with where it comes from."""
     broken = [BaselineExpectation("contains", "pass", 1.0)]
     taking = FromBaseline(baseline(expectations=broken, cost_usd=0.5))
-    result = taking(step(), "key", "checks", by_request_alone=True)
+    result = taking(planned(), "key", "checks", by_request_alone=True)
     assert result is not None
     assert (result.index, result.variant, result.case) == (7, 3, "case")
     assert (result.outcome, result.score, result.taken, result.cost_usd) == ("pass", 1, "RUN", 0)
@@ -56,8 +56,8 @@ def test_a_trial_is_taken_where_request_and_checks_are_the_same():
 @pytest.mark.parametrize(
     ("trial", "call", "why"),
     [
-        ({}, {"step": step("new")}, NEW),
-        ({}, {"step": step(repeat=1)}, NEW),
+        ({}, {"planned": planned("new")}, NEW),
+        ({}, {"planned": planned(repeat=1)}, NEW),
         ({}, {"request": "another"}, REQUEST),
         ({}, {"checks": "others"}, CHECKS),
         ({}, {"checks": ""}, CODE),
@@ -74,7 +74,13 @@ def test_all_others_are_run_and_counted_by_why(
 ):
     """Each with one reason."""
     taking = FromBaseline(baseline(**trial))
-    asked = {"step": step(), "request": "key", "checks": "checks", "by_request_alone": True, **call}
+    asked = {
+        "planned": planned(),
+        "request": "key",
+        "checks": "checks",
+        "by_request_alone": True,
+        **call,
+    }
     assert taking(**asked) is None
     assert taking.asked == {why: 1}
     assert taking.notes(1) == [f"not taken: 1 trial ({why})"]
@@ -88,8 +94,8 @@ def test_another_evenhand_or_script_takes_nothing():
         (FromBaseline(baseline(script="abc"), "def"), "another script"),
         (FromBaseline(baseline(), "def"), "another script"),
     ):
-        assert taking(step(), "key", "checks", by_request_alone=True) is None
+        assert taking(planned(), "key", "checks", by_request_alone=True) is None
         assert why in taking.notes(1)[0]
     assert FromBaseline(baseline(script="abc"), "abc")(
-        step(), "key", "checks", by_request_alone=True
+        planned(), "key", "checks", by_request_alone=True
     )

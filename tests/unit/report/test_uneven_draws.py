@@ -18,7 +18,8 @@ from evenhand.report.calibrated import judged_rates, place_of, read_calibration,
 from evenhand.report.calibration import WEIGHTED, calibrate
 from evenhand.report.drawing import draw_by_stratum, draw_lines, draw_unsure
 from evenhand.report.failure_codes import failure_codes
-from evenhand.report.labelling import draw, drawn_items, write_items
+from evenhand.report.label_sheets import write_items
+from evenhand.report.labelling import draw, drawn_items
 from evenhand.report.selective import selective_verdicts
 from evenhand.report.trust_lines import calibration_lines
 from evenhand.stats.agreement import kappa

@@ -28,13 +28,20 @@ def test_cost_is_compared_in_dollars(trial):
     assert not Cost(0.001).score("x", trial).passed
 
 
-@pytest.mark.parametrize("scorer", [Latency(1), Cost(1)])
-@pytest.mark.parametrize("reply", [None, Reply("x")])
+@pytest.mark.parametrize(
+    ("scorer", "reply"), [(Latency(1), None), (Cost(1), None), (Cost(1), Reply("x"))]
+)
 def test_what_is_not_known_is_an_error_and_never_nothing(trial, scorer, reply):
     """No price and no time are not a cost of 0."""
     trial.reply = reply
     with pytest.raises(ScoreError, match="not known"):
         scorer.score("x", trial)
+
+
+def test_a_time_that_was_not_measured_is_not_applicable(trial):
+    """As of an answer that came in a batch: neither fast nor slow."""
+    trial.reply = Reply("x")
+    assert Latency(1).score("x", trial).value is None
 
 
 def test_labels_carry_the_unit():

@@ -117,7 +117,7 @@ def test_thousands_of_labels_have_a_number_too():
     strata = [Stratum(1800, 2000, 1600, 2000), Stratum(900, 2000, 450, 2000)]
     start = time.process_time()
     found = common_odds_ratio(strata)
-    assert time.process_time() - start < 5
+    assert time.process_time() - start < 60  # 0.2 s, and hours where all tables are counted
     assert found is not None
     up = sum(a * (m - c) / (n + m) for a, n, c, m in strata)
     down = sum(c * (n - a) / (n + m) for a, n, c, m in strata)

@@ -13,6 +13,7 @@ from evenhand.store.runfile import RunFile
 _ADDED = {
     6: ("draw", "metric_label", "rule"),
     7: ("design",),
+    11: ("pair_draw", "pair_label"),
     5: ("part", "detail"),
     4: ("remark",),
     3: ("scale",),

@@ -62,11 +62,14 @@ async def test_an_example_is_a_plan_of_cases_times_repeats_times_variants():
         return None
 
     plan = example(2, body, repeats=3)
-    steps = list(plan.steps())
+    planned_trials = list(plan.trials())
     assert (plan.size, plan.case_count) == (6, 2)
-    assert [step.index for step in steps] == list(range(6))
-    assert [(step.case.id, step.repeat) for step in steps[2:4]] == [("case-0", 2), ("case-1", 0)]
-    assert steps[0].case.vars == {"n": 0}
+    assert [planned.index for planned in planned_trials] == list(range(6))
+    assert [(planned.case.id, planned.repeat) for planned in planned_trials[2:4]] == [
+        ("case-0", 2),
+        ("case-1", 0),
+    ]
+    assert planned_trials[0].case.vars == {"n": 0}
     assert plan.estimate() == []
 
 

@@ -11,8 +11,11 @@ from tests.unit.report.conftest import Make, result
 from tests.unit.report.test_judge_trust import a_run, judge_call, judged
 
 from evenhand.core.errors import EvenhandError
+from evenhand.core.label import NewLabel
+from evenhand.core.run import TrialResult
 from evenhand.core.variant import Variant
 from evenhand.report.calibrated import judged_rates
+from evenhand.store.labels import append_labels
 from evenhand.store.runfile import RunFile
 from evenhand.viewer.drawn import draw_more, drawn, keep_rule, keep_verdict
 
@@ -48,6 +51,45 @@ async def test_a_person_is_shown_what_was_drawn_and_nothing_of_the_judge(make_ru
         assert drawn(again, "ann").items[0].verdict is None
 
 
+async def test_the_page_draws_by_stratum_and_what_the_judge_doubts(make_run: Make) -> None:
+    """As `evenhand label` does; and says how often a code was given, with its interval."""
+
+    def of_topic(trial: TrialResult) -> TrialResult:
+        doubts = trial.index % 4 == 0
+        outcome = trial.outcomes[0]
+        metadata = {**outcome.metadata, "confidence": 0.5 if doubts else 1.0}
+        return replace(
+            trial,
+            outcomes=(replace(outcome, metadata=metadata),),
+            metadata={"topic": "ab"[trial.index % 2]},
+        )
+
+    run = await a_run(make_run, 60, change=of_topic)
+    before = drawn(run, "ann")
+    assert (before.columns, before.left) == (["topic", "q"], 60)
+    draw_more(run.path, {"size": 20, "design": "active"})
+    draw_more(run.path, {"size": 10, "design": "stratum", "column": "topic", "equal": True})
+    with RunFile.open(run.path) as again:
+        active, equal = again.draws()
+        after = drawn(again, "ann")
+    assert (active.design, equal.design, equal.by) == ("active", "equal", "topic")
+    assert {stratum.name for stratum in equal.strata} == {"a", "b"}
+    assert after.left == 30
+    place = after.items[0].index
+    keep_verdict(run.path, {"index": place, "metric": "prose", "verdict": "fail", "author": "ann"})
+    labels = [
+        NewLabel(place, "code", "too long", "ann", blind=True),
+        NewLabel(place, "score", 2.0, "ann", blind=True),
+    ]
+    append_labels(run.path, labels)
+    with RunFile.open(run.path) as again:
+        labelled = drawn(again, "ann")
+    assert labelled.items[0].score == 2.0
+    (line,) = labelled.counted
+    assert line.startswith("too long: 100 % [")
+    assert line.endswith("1 of 1 labelled outputs")
+
+
 @pytest.mark.parametrize(
     ("change", "request_"),
     [
@@ -56,6 +98,11 @@ async def test_a_person_is_shown_what_was_drawn_and_nothing_of_the_judge(make_ru
         (draw_more, {"size": True}),
         (draw_more, {"size": 10**9}),
         (draw_more, {"size": "5"}),
+        (draw_more, {"size": 5, "design": "best"}),
+        (draw_more, {"size": 5, "design": ["active"]}),
+        (draw_more, {"size": 5, "design": "stratum"}),
+        (draw_more, {"size": 5, "design": "stratum", "column": 3}),
+        (draw_more, {"size": 5, "design": "stratum", "column": "nothing"}),
         (keep_rule, {"metric": "prose"}),
         (keep_rule, {"metric": "prose", "rule": " "}),
         (keep_rule, {"metric": "none", "rule": "x"}),

@@ -4,37 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from evenhand.authoring.rowcase import row_of
 from evenhand.core.errors import UsageError
+from evenhand.moving.moved_in import MovedIn, written
 from evenhand.moving.openai_evals.criteria import Check, check_of
 from evenhand.moving.openai_evals.eval_file import TEMPLATES, eval_file
 from evenhand.moving.openai_evals.naming import slug
 from evenhand.moving.openai_evals.recorded import script_of
 from evenhand.moving.openai_evals.regrading import tell_agreement
 from evenhand.moving.openai_evals.source import source_of
-from evenhand.report.foreign import Note
 from evenhand.report.openai_evals.definition import Definition, definition_of, unlike
 from evenhand.report.openai_evals.export import Export, read_export
-
-
-@dataclass(frozen=True, slots=True)
-class MovedIn:
-    """What was written.
-
-    Attributes:
-        files: Their paths, in the order in which they are read.
-        sets: Those of them that are eval sets.
-        offline: Whether a script of recorded replies is among them.
-        notes: What was translated, and what was not, and why.
-    """
-
-    files: Sequence[Path]
-    sets: Sequence[Path]
-    offline: bool
-    notes: Sequence[Note]
 
 
 def move_in(paths: Sequence[Path], folder: Path) -> MovedIn:
@@ -69,7 +51,7 @@ def move_in(paths: Sequence[Path], folder: Path) -> MovedIn:
     texts[f"{TEMPLATES}.py"] = (Path(__file__).parent / f"{TEMPLATES}.py.txt").read_text("utf-8")
     if rules:
         texts["offline.jsonl"] = _lines(rules)
-    files = _written({folder / name: text for name, text in texts.items()}, folder)
+    files = written({folder / name: text for name, text in texts.items()}, folder, "openai-evals")
     return MovedIn(files, [folder / one for one in sets], bool(rules), tuple(export.notes))
 
 
@@ -100,22 +82,3 @@ def _one(
 
 def _lines(rows: Sequence[Mapping[str, object]]) -> str:
     return "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)
-
-
-def _written(texts: Mapping[Path, str], folder: Path) -> list[Path]:
-    there = [path for path in texts if path.exists()]
-    if there:
-        listed = ", ".join(str(path.relative_to(folder)) for path in there[:5])
-        raise UsageError(
-            f"{folder.absolute()}: {listed} {'is' if len(there) == 1 else 'are'} there already;"
-            " nothing was written",
-            hint="Name another folder, at the end: evenhand init --from openai-evals FILE my-evals",
-        )
-    for path, text in texts.items():
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            with path.open("x", encoding="utf-8", errors="backslashreplace") as file:
-                file.write(text)
-        except OSError as error:
-            raise UsageError(f"{path} cannot be written: {error.strerror or error}") from error
-    return list(texts)

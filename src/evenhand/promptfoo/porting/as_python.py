@@ -46,14 +46,14 @@ def as_python(folder: Folder) -> PrintedFile:
 def _kept(folder: Folder, left: dict[str, None]) -> list[KeptTest]:
     """The tests that can be carried over, in their order."""
     kept_tests: dict[str, KeptTest | None] = {}
-    for step in folder.plan().steps():
-        body, case = step.body, step.case
+    for planned in folder.plan().trials():
+        body, case = planned.body, planned.case
         if not isinstance(body, CellBody):
             continue
         test, pair, name = body.test, body.pair, case.description or case.id
         speaks = bool(pair.conversation) and test.listens
         left.update(dict.fromkeys(_of_models(body)))
-        why = _TAKES if step.after else ""
+        why = _TAKES if planned.after else ""
         if speaks:
             left[f"prompt {pair.variant.prompt}: {_TALKS}"] = None
         elif why:
@@ -66,7 +66,7 @@ def _kept(folder: Folder, left: dict[str, None]) -> list[KeptTest]:
         kept = kept_tests.get(case.id)
         if kept is not None and not speaks:
             kept.variants[pair.variant.index] = pair
-            kept.repeats = max(kept.repeats, step.repeat + 1)
+            kept.repeats = max(kept.repeats, planned.repeat + 1)
     return [kept for kept in kept_tests.values() if kept is not None]
 
 

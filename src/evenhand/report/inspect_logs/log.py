@@ -11,8 +11,10 @@ from pathlib import Path
 from typing import cast
 
 from evenhand.core.errors import UsageError
+from evenhand.core.step import Step
 from evenhand.report.foreign import Notes, Part, checked_value, read_bytes
 from evenhand.report.inspect_logs.archive import Archive, opened
+from evenhand.report.inspect_logs.steps import steps_in
 
 _SAMPLE = re.compile(r"samples/.+\.json")
 _EVENTS = ("events", "events_data")
@@ -25,12 +27,12 @@ class InspectLog:
     Attributes:
         header: All but its samples.
         samples: In the order in which they were written, without their events.
-        events: How many events were left out.
+        steps: Those of each sample.
     """
 
     header: Part
     samples: list[Part]
-    events: int
+    steps: list[tuple[Step, ...]]
 
 
 def read_log(path: Path, notes: Notes) -> InspectLog:
@@ -69,22 +71,22 @@ def _archive(archive: Archive, notes: Notes) -> InspectLog:
     return _log(header, list(_members(archive, names, notes)))
 
 
-def _members(archive: Archive, names: list[str], notes: Notes) -> Iterator[tuple[Part, int]]:
+def _members(
+    archive: Archive, names: list[str], notes: Notes
+) -> Iterator[tuple[Part, tuple[Step, ...]]]:
     for name in dict.fromkeys(names):
         if _SAMPLE.fullmatch(name):
             value = _object(archive.path, name, archive.read(name))
             yield _without_events(Part(value, f"{archive.path.name}/{name} $", notes))
 
 
-def _log(header: Part, samples: list[tuple[Part, int]]) -> InspectLog:
-    return InspectLog(header, [part for part, _ in samples], sum(many for _, many in samples))
+def _log(header: Part, samples: list[tuple[Part, tuple[Step, ...]]]) -> InspectLog:
+    return InspectLog(header, [part for part, _ in samples], [steps for _, steps in samples])
 
 
-def _without_events(sample: Part) -> tuple[Part, int]:
-    events = sample.value.get("events")
-    many = len(cast("list[object]", events)) if isinstance(events, list) else 0
+def _without_events(sample: Part) -> tuple[Part, tuple[Step, ...]]:
     kept = {key: value for key, value in sample.value.items() if key not in _EVENTS}
-    return Part(kept, sample.where, sample.notes), many
+    return Part(kept, sample.where, sample.notes), steps_in(sample)
 
 
 def _object(path: Path, name: str, data: bytes) -> Mapping[str, object]:

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import json
+import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from datetime import UTC, datetime
+from dataclasses import replace
 from typing import cast
 
 from evenhand.core.score import Outcome, State
 from evenhand.core.variant import Variant
-from evenhand.report.foreign import LAST_SECOND, Part, shown
+from evenhand.report.foreign import Part, shown
+from evenhand.report.foreign_files import moment_of
 from evenhand.report.imported import ImportedRun, ImportedTrial
 from evenhand.report.inspect_logs.log import InspectLog
 from evenhand.report.inspect_logs.scores import outcomes_of, zero_or_one
+from evenhand.report.inspect_logs.steps import resolved
 
-_ATTACHMENT = "attachment://"
+_READ = ("input_tokens", "input_tokens_cache_read", "input_tokens_cache_write")
+"""What a model read: Inspect counts cached tokens apart."""
 _PLACED = (
     "id", "epoch", "input", "target", "messages", "output", "scores", "model_usage", "error",
     "working_time", "metadata", "attachments", "choices",
@@ -40,15 +44,13 @@ def run_of(log: InspectLog) -> ImportedRun | None:
         notes.changed(
             f"{header.where}.status", f"is {shown(status)}{why}: what there is is imported"
         )
-    if log.events:
-        notes.left_out(header.where, f"events of the transcripts: {log.events:,}")
-    created = _moment(about.text("created"))
+    created = moment_of(about.text("created"))
     if created is None:
         notes.changed(f"{about.where}.created", "says no time: the run is dated 1970")
-    trials = list(_trials(log.samples, zero_or_one(log.samples), about.text("model")))
+    trials = list(_trials(log, zero_or_one(log.samples), about.text("model")))
     notes.translated(header.where, f"log of {shown(task)}, samples and epochs: {len(trials):,}")
     stats = header.part("stats")
-    ended = _moment(stats.text("completed_at")) if stats else None
+    ended = moment_of(stats.text("completed_at")) if stats else None
     took = ended - created if ended is not None and created is not None else None
     model = " ".join(about.text("model").split()) or "unknown"
     return ImportedRun(
@@ -62,11 +64,9 @@ def run_of(log: InspectLog) -> ImportedRun | None:
     )
 
 
-def _trials(
-    samples: Sequence[Part], verdicts: AbstractSet[str], model: str
-) -> Iterator[ImportedTrial]:
+def _trials(log: InspectLog, verdicts: AbstractSet[str], model: str) -> Iterator[ImportedTrial]:
     seen: Counter[tuple[str, int]] = Counter()
-    for sample in samples:
+    for sample, steps in zip(log.samples, log.steps, strict=True):
         id_ = sample.value.get("id")
         case = id_ if isinstance(id_, str) else str(id_) if isinstance(id_, int) else ""
         if not case or isinstance(id_, bool):
@@ -78,7 +78,7 @@ def _trials(
             text = f"sample {shown(id_)}, epoch {epoch}, is in the log twice: the first one counts"
             sample.notes.left_out(sample.where, text)
             continue
-        yield _trial(sample, case, epoch - 1, verdicts, model)
+        yield replace(_trial(sample, case, epoch - 1, verdicts, model), steps=steps)
 
 
 def _trial(
@@ -97,22 +97,23 @@ def _trial(
     if usage:
         metadata["model_usage"] = dict(usage.value)
     own = sample.part("metadata")
-    messages = _resolved(sample.value.get("messages"), texts)
+    messages = resolved(sample.value.get("messages"), texts)
     choices = output.parts("choices")
     return ImportedTrial(
         case=case,
         repeat=repeat,
         outcome=state,
-        output=_resolved(output.value.get("completion"), texts),
+        output=resolved(output.value.get("completion"), texts) or ("" if choices else None),
         error=failure or ("Inspect recorded an error, and no message" if error else ""),
         outcomes=outcomes,
-        input=_resolved(sample.value.get("input"), texts),
+        input=resolved(sample.value.get("input"), texts),
         expected=sample.value.get("target"),
         prompt=_asked(messages),
         vars={"choices": sample.value["choices"]} if sample.value.get("choices") else {},
         latency_s=sample.number("working_time"),
-        tokens_in=_sum(used, "input_tokens"),
+        tokens_in=_sum(used, *_READ),
         tokens_out=_sum(used, "output_tokens"),
+        cost_usd=_cost(used),
         metadata={**(own.value if own else {}), **metadata, "messages": messages},
         description=case,
         finish_reason=choices[0].text("stop_reason") if choices else "",
@@ -126,9 +127,16 @@ def _state(outcomes: Sequence[Outcome], *, failed: bool) -> State | None:
     return None if outcomes else "not_applicable"
 
 
-def _sum(used: Sequence[Part], key: str) -> int | None:
-    counts = [count for one in used if (count := one.whole(key)) is not None]
+def _sum(used: Sequence[Part], *keys: str) -> int | None:
+    counts = [count for one in used for key in keys if (count := one.whole(key)) is not None]
     return sum(counts) if counts else None
+
+
+def _cost(used: Sequence[Part]) -> float | None:
+    """Dollars, if they are known of each model that was used."""
+    costs = [one.number("total_cost") for one in used]
+    known = [cost for cost in costs if cost is not None]
+    return math.fsum(known) if known and len(known) == len(costs) else None
 
 
 def _asked(messages: object) -> str:
@@ -141,28 +149,3 @@ def _asked(messages: object) -> str:
             break
         asked.append({key: message.get(key) for key in ("role", "content")})
     return json.dumps(asked, ensure_ascii=False) if asked else ""
-
-
-def _resolved(value: object, texts: Mapping[str, object]) -> object:
-    """The value, with the attachments in place that it names."""
-    if isinstance(value, str):
-        return (
-            texts.get(value.removeprefix(_ATTACHMENT), value)
-            if value.startswith(_ATTACHMENT)
-            else value
-        )
-    if isinstance(value, list):
-        return [_resolved(one, texts) for one in cast("list[object]", value)]
-    if isinstance(value, dict):
-        return {key: _resolved(one, texts) for key, one in cast("dict[str, object]", value).items()}
-    return value
-
-
-def _moment(text: str) -> float | None:
-    """Seconds since 1970 of an ISO time; a time without a zone is UTC. None for anything else."""
-    try:
-        moment = datetime.fromisoformat(text)
-        seconds = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
-    except (ValueError, OverflowError):
-        return None
-    return seconds if 0 <= seconds <= LAST_SECOND else None

@@ -117,6 +117,10 @@ def _is_human(part: Mapping[str, Any]) -> bool:
     return cast("Mapping[str, Any]", part.get("assertion") or {}).get("type") == HUMAN
 
 
+class NotPromptfooError(UsageError):
+    """A file is something else than promptfoo's results."""
+
+
 def read_results(path: Path) -> Recorded:
     """The run in a file of promptfoo's results.
 
@@ -131,7 +135,7 @@ def read_results(path: Path) -> Recorded:
         file = msgspec.json.decode(data, type=_File)
         head = msgspec.json.decode(file.results, type=_Head)
     except (msgspec.DecodeError, UnicodeError) as error:
-        raise UsageError(
+        raise NotPromptfooError(
             f"{path} holds no results of promptfoo's: {error}",
             hint="Write some with: promptfoo export eval latest -o results.json",
         ) from error

@@ -62,6 +62,6 @@ def test_nothing_is_lost_between_sentences():
 @pytest.mark.parametrize("text", ["." * 300_000, "\n" * 300_000, "x" * 300_000, ". \n" * 50_000])
 def test_it_takes_time_in_proportion_to_the_text(text: str):
     """Whatever it is made of."""
-    start = time.perf_counter()
+    start = time.process_time()
     sentences(text)
-    assert time.perf_counter() - start < 5
+    assert time.process_time() - start < 30  # 0.1 s, and minutes where it is not

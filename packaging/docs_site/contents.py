@@ -1,0 +1,62 @@
+"""What the site has, in the order of docs/index.md: for the navigation, and for language models."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+SECTION = re.compile(r"^## (.+)$")
+LINK = re.compile(r"\[([^\]]+)\]\(([^)#\s]+\.md)(#[^)\s]*)?\)")
+DECISIONS = "Design decisions"
+
+Page = tuple[str, str]
+"""A title, and the file."""
+
+
+def sections(sources: Path) -> list[tuple[str, list[Page]]]:
+    """The sections of docs/index.md with their pages. What it doesn't list goes to the last one, except decisions."""
+    found: list[tuple[str, list[Page]]] = [
+        ("", [("Evenhand", "about.md"), ("Contents", "index.md")])
+    ]
+    seen = {"about.md", "index.md"}
+    for line in (sources / "index.md").read_text("utf-8").splitlines():
+        heading = SECTION.match(line)
+        if heading:
+            found.append((heading.group(1), []))
+        for _, name, anchor in LINK.findall(line):
+            if not anchor and name not in seen and len(found) > 1 and "decisions/" not in name:
+                seen.add(name)
+                found[-1][1].append((title_of(sources / name), name))
+    reference = next(pages for title, pages in found if title == "Reference")
+    for path in sorted((sources / "reference").glob("*.md")):
+        reference.append((title_of(path), f"reference/{path.name}"))
+        seen.add(f"reference/{path.name}")
+    decisions = sorted((sources / "decisions").glob("*.md"))
+    rest = {p.relative_to(sources).as_posix() for p in sources.rglob("*.md")} - seen
+    rest -= {f"decisions/{p.name}" for p in decisions}
+    found[-1][1].extend((title_of(sources / name), name) for name in sorted(rest))
+    found.append((DECISIONS, [(title_of(p), f"decisions/{p.name}") for p in decisions]))
+    return found
+
+
+def title_of(page: Path) -> str:
+    """The first heading of a page, without marks."""
+    line = next(line for line in page.read_text("utf-8").splitlines() if line.startswith("# "))
+    return line[2:].replace("`", "").strip()
+
+
+def overview(sources: Path) -> str:
+    """`llms.txt`: what Evenhand is, and a line for each page (https://llmstxt.org)."""
+    about = (sources / "about.md").read_text("utf-8").split("\n\n")
+    index = (sources / "index.md").read_text("utf-8")
+    listed = index[index.index("## Tutorial") :]
+    python = sorted((sources / "reference").glob("*.md"))
+    lines = "".join(f"- [{title_of(path)}](reference/{path.name})\n" for path in python)
+    listed = listed.replace("## Explanation", f"### Python\n\n{lines}\n## Explanation")
+    return f"# Evenhand\n\n> {about[1]}\n\n{listed}"
+
+
+def everything(sources: Path, found: list[tuple[str, list[Page]]]) -> str:
+    """`llms-full.txt`: all pages but the decisions, one after the other."""
+    names = [name for title, pages in found if title != DECISIONS for _, name in pages]
+    return "\n\n".join((sources / name).read_text("utf-8").strip() for name in names) + "\n"

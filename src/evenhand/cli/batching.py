@@ -1,0 +1,152 @@
+"""`--batch`: asking in vendors' batches, at half price; on `run`, and on `resume` for a run that was started so."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from evenhand.cli.numbers import Number
+from evenhand.cli.replaying import AGE
+from evenhand.core.errors import UsageError
+from evenhand.core.ranges import BATCH_SIZE, SECONDS, WAVES
+
+if TYPE_CHECKING:
+    from evenhand.core.plan import Plan
+    from evenhand.engine.batching import BatchPolicy
+    from evenhand.engine.door import Settings
+
+F = TypeVar("F", bound=Callable[..., object])
+
+_OPTIONS = (
+    click.option(
+        "--detach",
+        is_flag=True,
+        help="With --batch: end as soon as the batches are submitted (exit 6); `evenhand resume` collects them.",
+    ),
+    click.option(
+        "--batch-until",
+        type=AGE,
+        metavar="AGE",
+        help="Ask live what a batch has not answered after AGE, e.g. 6h.  [default: never]",
+    ),
+    click.option(
+        "--batch-waves",
+        type=Number(WAVES),
+        metavar="N",
+        help="Stop when a trial would take more than N waves of batches.  [default: 8]",
+    ),
+    click.option(
+        "--batch-size",
+        type=Number(BATCH_SIZE),
+        metavar="N",
+        help="Requests in a batch, at most.  [default: 2000]",
+    ),
+    click.option(
+        "--batch-poll",
+        type=Number(SECONDS),
+        metavar="SECONDS",
+        help="Look at the batches every SECONDS.  [default: 5, and up to 60 with time]",
+    ),
+)
+
+
+def batch_options(command: F) -> F:
+    """Adds the options that say how batches are used; `policy_of` understands them."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+def taken(options: dict[str, Any]) -> dict[str, Any]:
+    """Takes these options out of a command's."""
+    return {
+        "detach": options.pop("detach"),
+        "until_s": options.pop("batch_until"),
+        "waves": options.pop("batch_waves"),
+        "size": options.pop("batch_size"),
+        "poll_s": options.pop("batch_poll"),
+    }
+
+
+def policy_of(options: Mapping[str, Any], *, batch: bool) -> BatchPolicy | None:
+    """How a new run uses batches; None where it does not.
+
+    Raises:
+        UsageError: It doesn't, and an option says how.
+    """
+    given = {name: value for name, value in options.items() if value not in (None, False)}
+    if not batch:
+        if given:
+            name = _NAMES[next(iter(given))]
+            raise UsageError(f"{name} says nothing here", hint="It goes with --batch.")
+        return None
+    from evenhand.engine.batching import BatchPolicy
+
+    return BatchPolicy(**given)
+
+
+def policy_again(options: Mapping[str, Any], record: object) -> BatchPolicy | None:
+    """How a run that is gone on with uses batches: as it did, but for what is said now.
+
+    Raises:
+        UsageError: It doesn't, and an option says how.
+    """
+    if not isinstance(record, dict):
+        return policy_of(options, batch=False)
+    import msgspec
+
+    from evenhand.engine.batching import BatchPolicy
+
+    given = {name: value for name, value in options.items() if value not in (None, False)}
+    return replace(msgspec.convert(record, BatchPolicy), **given)
+
+
+def foresee(plan: Plan, settings: Settings) -> Settings:
+    """Says about how many waves a run will take, before anything is sent.
+
+    Raises:
+        UsageError: More than it may; or what its trials set up can be set up only once.
+    """
+    from pathlib import Path
+
+    from evenhand.cli.streams import tell
+    from evenhand.engine.door import look_at_set_up
+    from evenhand.report.batch_estimate import batch_shares, foreseen_waves
+    from evenhand.report.precedent import precedent_of
+    from evenhand.report.waves import waves_in_words
+    from evenhand.report.words import short_id
+    from evenhand.store.catalogue import home_for
+
+    assert settings.batch is not None  # noqa: S101 (called for these alone)
+    look_at_set_up(plan)
+    estimates = plan.estimate()
+    home = settings.home or home_for(Path(plan.source))
+    precedent = None if estimates else precedent_of(plan, home)
+    waves = foreseen_waves(plan, estimates, precedent, batch_shares(plan))
+    by_run = f", going by run {short_id(precedent.run)}" if precedent is not None else ""
+    if waves > settings.batch.waves:
+        raise UsageError(
+            f"with --batch, it would take {waves_in_words(waves)}{by_run}; {settings.batch.waves} may be taken",
+            hint="An agent of many turns is faster without --batch. "
+            f"To ask in batches all the same: --batch-waves {waves}.",
+        )
+    if waves:
+        tell(f"{waves_in_words(waves)}{by_run}")
+    return settings
+
+
+def batch_record(policy: BatchPolicy | None) -> dict[str, object]:
+    """What the run's file keeps of that; empty for a run without batches."""
+    return {} if policy is None else {"batch": {**asdict(policy), "detach": False}}
+
+
+_NAMES = {
+    "detach": "--detach",
+    "until_s": "--batch-until",
+    "waves": "--batch-waves",
+    "size": "--batch-size",
+    "poll_s": "--batch-poll",
+}

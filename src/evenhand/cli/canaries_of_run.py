@@ -1,0 +1,144 @@
+"""Canaries among what the judges of a run are asked: `run --canaries N`, or `canaries = N` in pyproject.toml.
+
+How this works: as soon as the run is over, the same command asks its judges about canaries, with the run's prompts,
+criteria and settings. They are in a run file of their own, so no number of the run can count them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from evenhand.cli.judge_asking import as_asked, judges_asked
+from evenhand.cli.session import Session
+from evenhand.cli.settling import safe_text
+from evenhand.cli.streams import tell
+from evenhand.core.errors import ConfigError, UsageError
+from evenhand.report.judge_checks import WITH_CANARIES
+
+if TYPE_CHECKING:
+    from evenhand.cli.canary_request import CanaryRequest
+    from evenhand.core.plan import Plan
+    from evenhand.engine.door import Settings
+    from evenhand.report.canaries import CanaryReport
+    from evenhand.store.runfile import RunFile
+
+
+def record_of(count: float | None, project: int | None, *, saved: bool) -> dict[str, object]:
+    """What a run's file keeps of it: nothing where no canaries are wanted.
+
+    Args:
+        count: What the command says; None for nothing.
+        project: What pyproject.toml says.
+        saved: Whether the run is saved.
+
+    Raises:
+        UsageError: Canaries are wanted of a run that isn't saved.
+    """
+    if count and not saved:
+        raise UsageError(
+            "--canaries says nothing with --no-write",
+            hint="A judge's answers are compared with those of earlier runs, which have to be saved.",
+        )
+    wanted = project if count is None else int(count)
+    return {WITH_CANARIES: {"most": wanted, "named": count is not None}} if wanted and saved else {}
+
+
+def look_for_canaries(plan: Plan, settings: Settings) -> Settings:
+    """Looks for the canaries before anything is paid for. Without a file, what only a project asks for is left out.
+
+    Raises:
+        UsageError: There are none, or the file is damaged.
+    """
+    from evenhand.probing.canaries import NAME, read_canaries
+    from evenhand.report.calibrated import kept_beside
+
+    wanted: Mapping[str, Any] = settings.record[WITH_CANARIES]
+    file = kept_beside(plan.source).with_name(NAME)
+    if not wanted["named"] and not file.exists():
+        tell("no canaries yet: evenhand canaries RUN --keep 40 makes them of a labelled run")
+        return replace(
+            settings, record={k: v for k, v in settings.record.items() if k != WITH_CANARIES}
+        )
+    read_canaries(file)
+    return settings
+
+
+def ask_canaries(run: Path, session: Session) -> None:
+    """Asks the judges of a run that is over about canaries; nothing where that isn't wanted, or it broke off.
+
+    What is wrong with the canaries is told, and is no error of the run.
+    """
+    from evenhand.store.runfile import RunFile
+
+    with RunFile.open(run) as run_file:
+        meta, spent = run_file.meta, run_file.spend().cost_usd or 0.0
+    wanted = meta.settings.get(WITH_CANARIES)
+    if not isinstance(wanted, Mapping) or meta.status != "finished":
+        return
+    from evenhand.cli.canary_request import CanaryRequest
+    from evenhand.probing.canaries import NAME
+    from evenhand.report.calibrated import place_of
+
+    most = int(cast("Mapping[str, int]", wanted)["most"])
+    left = None if session.max_cost is None else max(0.0, session.max_cost - spent)
+    session = replace(session, max_cost=left, verbose=False)
+    file = place_of(meta).with_name(NAME).absolute()
+    try:
+        request = CanaryRequest.of(meta, run, file, offline=False, most=most)
+        with as_asked(request):
+            settings = settings_of(request, run, session)
+            finished = judges_asked(request, request.plan(), settings, None, session)
+    except (UsageError, ConfigError) as error:
+        tell(safe_text(f"no canaries were asked about: {error}"))
+        return
+    if finished.ending.status != "finished":
+        tell(safe_text(f"not all canaries were asked about: {finished.ending.message}"))
+
+
+def settings_of(request: CanaryRequest, run: Path, session: Session) -> Settings:
+    """How judges are asked about canaries: anew each time, and kept beside the run."""
+    from evenhand.engine.door import Settings
+
+    record = {
+        **request.record(),
+        "concurrency": session.concurrency,
+        "max_cost_usd": session.max_cost,
+        "time_limit_s": session.time_limit,
+        "retries": session.retries,
+    }
+    return Settings(
+        home=run.parent.parent,
+        concurrency=session.concurrency,
+        cache=False,
+        max_cost_usd=session.max_cost,
+        time_limit_s=session.time_limit,
+        retries=session.retries,
+        record=record,
+    )
+
+
+def report_of(check: Path) -> CanaryReport:
+    """A check of canaries beside the earlier ones."""
+    from evenhand.report.canaries import canary_report
+    from evenhand.store.catalogue import paths
+    from evenhand.store.runfile import RunFile
+
+    with RunFile.open(check) as run_file:
+        return canary_report(run_file, paths(check.parent.parent))
+
+
+def code_with_canaries(code: int, run: RunFile) -> int:
+    """With what a run exits: while calibration is required, a pass is none once its judge is shown to have drifted."""
+    from evenhand.cli.exits import NO_VERDICT, PASSED
+    from evenhand.report.canaries import canaries_of
+
+    if code != PASSED or run.meta.settings.get("calibrated") != "required":
+        return code
+    canaries = canaries_of(run)
+    if canaries is None or not canaries.drifted:
+        return code
+    tell("no verdict: calibration is required, and the judge drifted: label and calibrate again")
+    return NO_VERDICT

@@ -1,0 +1,141 @@
+"""The options that have a run's trials settled by several processes, and what they come to."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+import click
+
+from evenhand.cli.numbers import Number
+from evenhand.core.ranges import WORKERS, Range
+
+if TYPE_CHECKING:
+    from evenhand.cli.run_request import Asked
+    from evenhand.cli.session import Session
+    from evenhand.core.plan import Plan
+    from evenhand.engine.door import Settings
+    from evenhand.fleet.messages import Cluster
+
+F = TypeVar("F", bound=Callable[..., object])
+CPUS = Range(0.01, 1_000)
+
+_OPTIONS = (
+    click.option(
+        "--workers",
+        type=Number(WORKERS),
+        metavar="N",
+        help="Run the trials in N processes: of this machine, or of Ray's cluster.",
+    ),
+    click.option(
+        "--ray",
+        is_flag=False,
+        flag_value="auto",
+        default=None,
+        metavar="[ADDRESS]",
+        help="Run the trials on a Ray cluster. Default: the one that Ray knows, or one started here.",
+    ),
+    click.option(
+        "--cpus-per-trial",
+        type=Number(CPUS),
+        metavar="X",
+        help="CPUs that a trial keeps busy: 4, or 0.1. Limits how many a worker runs at once.",
+    ),
+)
+
+
+def fleet_options(command: F) -> F:
+    """Adds the options; `Session.of` understands them."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+def with_fleet(asked: object, plan: Plan, settings: Settings, session: Session) -> Settings:
+    """The settings, with the fleet that the options ask for, if they do.
+
+    Raises:
+        UsageError: Not everything can be run by one, or there is no such cluster.
+    """
+    if session.workers is None and session.ray is None:
+        if session.cpus_per_trial is not None:
+            from evenhand.core.errors import UsageError
+
+            raise UsageError("--cpus-per-trial says nothing here", hint="Add --workers or --ray.")
+        return settings
+    from dataclasses import replace
+
+    from evenhand import __version__
+    from evenhand.cli.far_plan import far_plan
+    from evenhand.cli.run_request import Asked
+    from evenhand.core.errors import UsageError
+    from evenhand.fleet.driver import Fleet
+
+    if not isinstance(asked, Asked):
+        raise UsageError("this kind of run has no workers", hint="Leave out --workers and --ray.")
+    if settings.replay is not None or plan.options.cassettes:
+        raise UsageError(
+            "a run that is answered from a recording has no workers: it sends nothing that takes time",
+            hint="Leave out --workers and --ray.",
+        )
+    if settings.batch is not None:
+        raise UsageError(
+            "batches and workers don't go together: vendors work on a batch whatever asks for it",
+            hint="Leave out --batch, or --workers and --ray.",
+        )
+    cpus = session.cpus_per_trial
+    folder = _folder(asked)
+    cluster, room, sent = _cluster(session, max(1.0, cpus or 1.0), folder)
+    record = {
+        "asked": asked.record(),
+        "version": __version__,
+        "folder": str(folder) if sent else "",
+    }
+    workers = session.workers or max(1, room)
+    seats = None if cpus is None else max(1, int(1 / cpus))
+    return replace(
+        settings, elsewhere=Fleet(cluster, workers, far_plan, record, _keys(plan), seats)
+    )
+
+
+def _cluster(session: Session, cpus: float, folder: Path) -> tuple[Cluster, int, bool]:
+    """Where workers are started, how many there is room for, and whether they are sent the folder."""
+    if session.ray is None:
+        from evenhand.fleet.processes import Processes
+
+        return Processes(), 1, False
+    from evenhand.fleet.ray_cluster import HERE, RayCluster
+
+    address = session.ray
+    if address == "auto" and not os.environ.get("RAY_ADDRESS"):
+        address = HERE
+    cluster = RayCluster(address, cpus, folder)
+    return cluster, cluster.room(), cluster.sends
+
+
+def _folder(asked: Asked) -> Path:
+    """The folder that is sent to workers: the current one, if it has all that is run, else that of what is run."""
+    from evenhand.authoring.eval_paths import split_line
+    from evenhand.core.errors import UsageError
+
+    paths = [Path(split_line(path)[0]) for path in asked.paths]
+    here = Path.cwd()
+    for folder in (here, asked.folder):
+        if all(path.is_relative_to(folder) for path in paths):
+            return folder
+    raise UsageError(
+        f"{paths[0]} is not below {here}, which is what workers are sent",
+        hint="Run from a folder that holds all that is run.",
+    )
+
+
+def _keys(plan: Plan) -> tuple[str, ...]:
+    """The variables with the keys of the plan's models, as far as they are set here. Their values are never sent."""
+    from evenhand.providers.catalog import KEYS
+
+    kinds = {provider.id.partition(":")[0] for provider in plan.providers}
+    return tuple(
+        sorted({name for kind, name in KEYS.items() if kind in kinds and os.environ.get(name)})
+    )

@@ -1,0 +1,84 @@
+"""`evenhand push`: runs in a place that a team shares."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import click
+
+from evenhand.cli.completing import complete_runs
+from evenhand.cli.streams import printing, tell
+
+
+@click.command(short_help="Push runs to a folder, a bucket or a database.")
+@click.argument("runs", nargs=-1, metavar="[RUN...]", shell_complete=complete_runs)
+@click.option(
+    "--to",
+    required=True,
+    metavar="REMOTE",
+    help="s3://BUCKET/FOLDER, postgresql://HOST/DATABASE, a folder, or mlflow.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
+def push(runs: tuple[str, ...], to: str, as_json: bool) -> int:
+    """Push RUNs, ids or files, to a remote that a team shares. Default: the latest run.
+
+    A run is there whole or not at all; after a stop, push it again. `show`, `export`, `view` and `compare` read
+    `REMOTE#RUN`; `history` and `view` read REMOTE. `--to mlflow` writes runs to the tracking server at
+    MLFLOW_TRACKING_URI, and nothing reads them from there.
+    """
+    from evenhand.cli.mlflow_push import is_mlflow, push_runs_to_mlflow
+    from evenhand.core.errors import UsageError
+    from evenhand.remotes.address import Address
+    from evenhand.remotes.opening import remote_at
+    from evenhand.remotes.pushing import Pushed, push_document
+    from evenhand.remotes.pushing import push as pushed
+    from evenhand.report.document import json_text, writer
+    from evenhand.report.words import count, safe, short_id
+    from evenhand.store.catalogue import find
+
+    if "#" in to:
+        raise UsageError(
+            "--to names a remote, not one of its runs", hint="Leave out the # and what follows."
+        )
+    _refuse_bare_word(to)
+    files = [find(Path.cwd(), run) for run in runs or ("latest",)]
+    if is_mlflow(to):
+        if as_json:
+            raise UsageError(
+                "--json doesn't go with --to mlflow",
+                hint="Where each run is to be found is said on stderr.",
+            )
+        push_runs_to_mlflow(files)
+        return 0
+    every: list[Pushed] = []
+    with remote_at(Address.of(to)) as remote:
+        for file in files:
+            done = pushed(file, remote)
+            manifest = done.manifest
+            what = "pushed" if done.new else "there already, unchanged"
+            size = sum(part.size for part in manifest.file) / 1e6
+            tell(
+                f"{safe(manifest.title) or 'run'} {short_id(manifest.id)}: {what},"
+                f" {count(manifest.trials, 'trial')}, {size:,.1f} MB"
+                f" · next: evenhand show '{safe(remote.name)}#{short_id(manifest.id)}'"
+            )
+            every.append(done)
+        if as_json:
+            with printing():
+                writer(sys.stdout)(json_text(push_document(remote, every)) + "\n")
+    return 0
+
+
+def _refuse_bare_word(to: str) -> None:
+    """Raises a UsageError for a word that is no folder yet: it may be a slip, and nobody would look there for runs."""
+    from evenhand.cli.mlflow_push import TARGET, is_mlflow
+    from evenhand.core.errors import UsageError
+    from evenhand.core.names import nearest
+
+    if not to or is_mlflow(to) or Path(to).is_dir() or any(one in to for one in ("/", os.sep)):
+        return
+    near = f"Did you mean '{TARGET}'? " if nearest(to, [TARGET]) else ""
+    kinds = "there are also s3://…, postgresql://… and mlflow"
+    raise UsageError(f"{to} is no remote", hint=f"{near}Write ./{to} for a new folder; {kinds}.")

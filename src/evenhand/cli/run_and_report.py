@@ -1,0 +1,114 @@
+"""Runs what is asked for to its end: the run, the canaries that its judges are asked about, and what both came to."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from evenhand.cli.batching import foresee
+from evenhand.cli.canaries_of_run import ask_canaries, code_with_canaries, look_for_canaries
+from evenhand.cli.exits import INTERRUPTED, USAGE
+from evenhand.cli.session import Session, exit_code
+from evenhand.cli.settling import Request, safe_text, settled
+from evenhand.cli.streams import tell
+
+if TYPE_CHECKING:
+    from evenhand.core.plan import Plan
+    from evenhand.engine.door import Finished, Settings
+    from evenhand.store.runfile import RunFile
+
+
+def run_asked(asked: Request, settings: Settings, file: Path | None, session: Session) -> int:
+    """Runs what is asked for, prints it, and says with what to exit.
+
+    Args:
+        file: The run to go on with; None for a new one.
+    """
+    from evenhand.report.judge_checks import WITH_CANARIES
+
+    steps: list[Callable[[Plan, Settings], Settings]] = []
+    if settings.record.get("stop_when_decided") is not None:
+        steps.append(_with_decider)
+    if settings.batch is not None and file is None:
+        steps.append(foresee)
+    if WITH_CANARIES in settings.record and file is None:
+        steps.append(look_for_canaries)
+    finished, plan = settled(asked, settings, file, session, prepared=_one_by_one(steps))
+    if settings.sends:
+        ask_canaries(finished.path, session)
+    code = _report(finished, plan, session)
+    for line in plan.notes:
+        tell(safe_text(line))
+    return code
+
+
+def _with_decider(plan: Plan, settings: Settings) -> Settings:
+    """Settings that end the run as soon as its pass rates are decided.
+
+    Raises:
+        UsageError: There is nothing to decide, or the cases depend on one another.
+    """
+    from evenhand.engine.door import requirements
+    from evenhand.report.share_deciding import ShareDecider
+
+    seed = int(settings.record["stop_when_decided"])
+    return replace(settings, decider=ShareDecider(plan, requirements(plan, settings), seed))
+
+
+def _one_by_one(
+    steps: Sequence[Callable[[Plan, Settings], Settings]],
+) -> Callable[[Plan, Settings], Settings]:
+    def prepared(plan: Plan, settings: Settings) -> Settings:
+        for step in steps:
+            settings = step(plan, settings)
+        return settings
+
+    return prepared
+
+
+def _write(run_file: RunFile, outputs: Sequence[str], *, calls: bool) -> None:
+    """Writes the results to files, each in the format that its ending says; with calls where it has room for them."""
+    if not outputs:
+        return
+    from evenhand.cli.show import written
+    from evenhand.report.export import has_calls
+
+    for name in outputs:
+        to = Path(name)
+        to.parent.mkdir(parents=True, exist_ok=True)
+        written(run_file, to, calls=calls and has_calls(name, run_file.meta.variants))
+
+
+def _report(finished: Finished, plan: Plan, session: Session) -> int:
+    from evenhand.cli.show import print_run
+    from evenhand.report.requirements import verdict_of
+    from evenhand.store.runfile import RunFile
+
+    # On a terminal the progress line has said it already.
+    heading_shown = sys.stdout.isatty() and sys.stderr.isatty() and not session.no_progress
+    with RunFile.open(finished.path) as run_file:
+        print_run(
+            run_file,
+            as_json=session.as_json,
+            table=not session.no_table,
+            with_heading=not heading_shown,
+            calls=session.calls,
+        )
+        _write(run_file, (*session.outputs, *plan.options.outputs), calls=session.calls)
+        word, ending = verdict_of(run_file), finished.ending
+        code = exit_code(word, ending.status, ending.signal, session)
+        code = code_with_canaries(code, run_file)
+        return notified(run_file, word, code or (USAGE if plan.broken else code), session)
+
+
+def notified(run_file: RunFile, word: str, code: int, session: Session) -> int:
+    """Tells whoever wanted to know; not after Ctrl-C, when somebody is there and waits."""
+    if session.notify and code != INTERRUPTED:
+        from evenhand.cli.notifying import document_of, notify
+
+        document = document_of(run_file.meta, run_file.totals(), verdict=word, exit_code=code)
+        notify(session.notify, document)
+    return code

@@ -1,0 +1,137 @@
+"""`evenhand skill`: a skill's evals, with the skill and without it."""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from evenhand.cli.exits import FAILED, NO_VERDICT, PASSED
+from evenhand.cli.numbers import Number
+from evenhand.cli.session import Session, spending_options
+from evenhand.cli.settling import settled
+from evenhand.cli.streams import printing, tell
+from evenhand.core.ranges import REPEATS
+
+if TYPE_CHECKING:
+    from evenhand.coding_agents.skills.effect import SkillEffect
+    from evenhand.coding_agents.skills.reading import Skill
+    from evenhand.core.plan import Plan
+    from evenhand.core.run import Totals
+
+
+@dataclass(frozen=True, slots=True)
+class _Request:
+    """What is run. Implements `evenhand.cli.settling.Request`."""
+
+    skill: Skill
+    model: str
+    agent: str
+    judge: str
+    repeats: int
+    offline: bool
+    definitions: str = ""
+
+    @property
+    def folder(self) -> Path:
+        return self.skill.folder
+
+    def plan(self) -> Plan:
+        from evenhand.coding_agents.skills.plan import skill_plan
+
+        return skill_plan(
+            self.skill,
+            model=self.model,
+            agent=self.agent,
+            judge=self.judge,
+            repeats=self.repeats,
+            env=os.environ,
+        )
+
+
+@click.command(short_help="Say whether a skill helps: its evals with and without it.")
+@click.argument("folder", type=click.Path(path_type=Path), metavar="DIR")
+@click.option(
+    "--agent",
+    default="",
+    metavar="COMMAND",
+    help="The agent that does the tasks: a program that gets the prompt as its last argument.",
+)
+@click.option(
+    "--model", default="", metavar="ID", help="Ask a model instead, with SKILL.md or without."
+)
+@click.option("--judge", default="", metavar="ID", help="The model that checks the answers.")
+@click.option(
+    "--repeat",
+    type=Number(REPEATS),
+    default=3,
+    show_default=True,
+    metavar="N",
+    help="Do each task N times.",
+)
+@click.option("--offline", is_flag=True, help="Take replies from the folder's offline.jsonl.")
+@spending_options
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
+@click.option("--no-progress", is_flag=True, help="Don't print progress.")
+def skill(
+    folder: Path,
+    agent: str,
+    model: str,
+    judge: str,
+    repeat: float,
+    offline: bool,
+    **options: Any,
+) -> int:
+    """Do the tasks in DIR/evals/evals.json with the skill and without it, and say whether it helps.
+
+    An agent works in a new folder for each task, which holds the task's files and, with the skill, .claude/skills and
+    .agents/skills. A judge checks each assertion. The effect is paired by task, with a 95 % interval.
+
+    Exits with 0 if the skill helps or makes no detectable difference, 1 if it hurts, and 3 if that is undecided.
+    """
+    from evenhand.coding_agents.skills.effect import effect_of
+    from evenhand.coding_agents.skills.reading import read_skill
+    from evenhand.engine.door import Settings
+    from evenhand.report.run import Run
+    from evenhand.store.catalogue import home_for
+
+    session = Session.of(options)
+    request = _Request(read_skill(folder), model, agent, judge, int(repeat), offline)
+    settings = Settings(
+        home=home_for(Path.cwd() / "skill"),  # not in the skill's folder, which is shipped
+        concurrency=session.concurrency,
+        cache=False if session.no_cache else None,
+        max_cost_usd=session.max_cost,
+        time_limit_s=session.time_limit,
+        retries=session.retries,
+        record={"skill": request.skill.digest, "agent": agent},
+    )
+    finished, _ = settled(request, settings, None, session)
+    with Run.open(finished.path) as run:
+        effect = effect_of(run)
+        _print(effect, run.meta.id, run.totals(), as_json=session.as_json)
+    if finished.ending.signal:
+        return 128 + finished.ending.signal
+    return {"hurts": FAILED, "undecided": NO_VERDICT}.get(effect.word, PASSED)
+
+
+def _print(effect: SkillEffect, run: str, totals: Totals, *, as_json: bool) -> None:
+    from evenhand.report.document import json_text, writer
+    from evenhand.report.words import count, put, short_id
+
+    with printing():
+        if as_json:
+            writer(sys.stdout)(json_text({"run": run, **effect.document()}) + "\n")
+            return
+        put(sys.stdout, f"the skill: {effect.word}, over {count(effect.tasks, 'task')}\n\n")
+        put(sys.stdout, f"{effect.comparison}\n")
+        if effect.others is not None:
+            put(sys.stdout, f"\n{effect.others}\n")
+    name, bad = short_id(run), {"fail": totals.failed, "error": totals.errors}
+    statuses = ",".join(status for status, number in bad.items() if number)
+    shown = f"evenhand show {name} --where status:{statuses}, or " if statuses else ""
+    tell(f"next: {shown}evenhand view {name}")

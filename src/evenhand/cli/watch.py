@@ -1,0 +1,335 @@
+"""`evenhand watch`: runs what a saved file changed, again and again.
+
+How this works: each run is a process of its own, `evenhand run` as anybody would type it, so that code is always
+imported anew, and what is true of a run is true of these. What a run was made of stands in its results: that says which
+eval files a saved file is about.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any, cast
+
+import click
+
+from evenhand.cli.completing import complete_paths
+from evenhand.cli.grouped import GroupedCommand
+from evenhand.cli.run import run
+from evenhand.cli.streams import tell
+from evenhand.cli.watched import Target, Watched
+from evenhand.documents.watching import Looked, changed
+from evenhand.report.ink import Ink
+
+POLL_S = 0.3
+"""Between two looks; what was saved is run once nothing more was saved from one look to the next."""
+NAMED = 3
+_CLEAR = "\r\x1b[2K"
+_NOT_HERE = frozenset(
+    "as_json calls verbose no_table no_progress exit_zero promptfoo_exit_codes fail_on_empty shard retry_errors resumed"
+    " batch detach batch_until batch_waves batch_size batch_poll workers ray cpus_per_trial stop_when_decided".split()
+)
+"""Options of `run` that say nothing here."""
+_OPTIONS = [
+    one for one in run.params if isinstance(one, click.Option) and one.name not in _NOT_HERE
+]
+_WORDS = "evenhand.watch.words"
+
+
+class _WatchCommand(GroupedCommand):
+    """Keeps the words of the command line: each run is given them again."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        ctx.meta[_WORDS] = tuple(args)
+        return super().parse_args(ctx, args)
+
+
+class _Ended(BaseException):
+    """Somebody wants it to end."""
+
+
+@click.command(
+    cls=_WatchCommand, params=_OPTIONS, short_help="Run again what a saved file changed."
+)
+@click.argument("paths", nargs=-1, metavar="[PATH[:LINE]]...", shell_complete=complete_paths)
+@click.pass_context
+def watch(
+    context: click.Context, paths: tuple[str, ...], max_cost: float | None, **_options: object
+) -> int:
+    """Run PATH, and again whenever a file is saved that it is made of. Ctrl-C ends it. Default: the current folder.
+
+    Of eval files, those are run that import or read what was saved; if only some evals of a file changed, only these.
+    Prompt directories are run one by one, promptfoo configs whole. Model calls that did not change come from the cache.
+
+    Takes most options of `evenhand run`. --max-cost holds for all runs together.
+    """
+    _refuse_missing(paths)
+    watched = Watched(tuple(map(os.path.abspath, paths or (".",))))
+    options = _without(context.meta[_WORDS], paths)
+    with _signals():
+        try:
+            _Watcher(watched, options, _Budget(max_cost)).watch()
+        except _Ended:
+            tell("")
+    return 0
+
+
+def _refuse_missing(paths: Sequence[str]) -> None:
+    """Raises a UsageError that names the paths that don't exist: nothing would ever be saved there."""
+    from evenhand.authoring.eval_paths import split_line
+    from evenhand.core.errors import UsageError
+
+    missing = [path for path in paths if not Path(split_line(path)[0]).exists()]
+    if missing:
+        lines = "\n".join(f"{path} does not exist" for path in missing)
+        raise UsageError(lines, hint=f"Looked in {Path.cwd()}.")
+
+
+def _without(words: Sequence[str], paths: Sequence[str]) -> list[str]:
+    """The words of a command line without its paths and its budget."""
+    rest = list(words)
+    for path in reversed(paths):  # options may stand anywhere; the last of equal words is the path
+        del rest[len(rest) - 1 - rest[::-1].index(path)]
+    options: list[str] = []
+    skip = False
+    for word in rest:
+        if skip or word == "--" or word.startswith("--max-cost="):
+            skip = False
+        elif word == "--max-cost":
+            skip = True
+        else:
+            options.append(word)
+    return options
+
+
+@contextlib.contextmanager
+def _signals() -> Iterator[None]:
+    """Inside, SIGINT and SIGTERM raise `_Ended`."""
+
+    def end(_: int, __: object) -> None:
+        raise _Ended
+
+    before = {number: signal.signal(number, end) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+@dataclass(slots=True)
+class _Budget:
+    """What all runs together may cost; None for no limit."""
+
+    limit: float | None
+    spent: float = 0.0
+
+    def options(self) -> list[str]:
+        """For the next run."""
+        return [] if self.limit is None else ["--max-cost", repr(max(0.0, self.limit - self.spent))]
+
+
+@dataclass(slots=True)
+class _Watcher:
+    watched: Watched
+    options: Sequence[str]
+    budget: _Budget
+    failing: dict[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
+    told: dict[str, str] = field(default_factory=dict[str, str])
+    during: frozenset[str] = frozenset()
+    live: bool = field(default_factory=sys.stdout.isatty)
+
+    def watch(self) -> None:
+        """Runs everything once, and then what changes, until somebody ends it."""
+        self.watched.find()
+        before = self.watched.look()
+        for target in list(self.watched.targets):
+            self._run(target, [target.path], [])
+        now = self.watched.look()
+        before = {**before, **{path: now[path] for path in now.keys() - before.keys()}}
+        count = len(self.watched.targets)
+        self._say(
+            f"watching {len(before):,} files of {count} target{'s'[: count != 1]} · Ctrl-C ends it"
+        )
+        while True:
+            time.sleep(POLL_S)
+            now = self.watched.look()
+            files = changed(before, now)
+            if not files:
+                continue
+            while True:  # editors and formatters save twice, and a checkout saves many files
+                time.sleep(POLL_S)
+                again = self.watched.look()
+                if again == now:
+                    break
+                now = again
+            self._changed(changed(before, now))
+            before = self._without_outputs(now, self.watched.look())
+
+    def _without_outputs(self, before: Looked, now: Looked) -> Looked:
+        """The files as they were before a run, but those that each run changes: it writes them."""
+        during = frozenset(changed(before, now))
+        written, self.during = during & self.during, during
+        kept = {path: before[path] for path in before.keys() - written}
+        return {**kept, **{path: now[path] for path in written & now.keys()}}
+
+    def _changed(self, files: Sequence[str]) -> None:
+        """Runs what these files are about."""
+        new = self.watched.find()
+        for target in new:
+            self._run(target, [target.path], files)
+        for target, about in self.watched.affected(files):
+            if target not in new and (paths := target.to_run(about)):
+                self._run(target, paths, about)
+
+    def _run(self, target: Target, paths: Sequence[str], files: Sequence[str]) -> None:
+        target.read()
+        started = time.monotonic()
+        with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+            code = self._ended(target, paths, out, err, started)
+            document, complaint = _document(out), _text(err)
+        seconds = time.monotonic() - started
+        if document is not None:
+            self.budget.spent += document["totals"]["cost_usd"] or 0.0
+            if target.is_evals:
+                names = document["configuration"]["config"].get("files", {})
+                target.files = frozenset(
+                    os.path.normpath(target.folder / name) + "/" * name.endswith("/")
+                    for name in names
+                )
+        for line in self._lines(target, paths, files, document, code, seconds):
+            self._say(line)
+        if complaint != self.told.get(target.path, "") or document is None:
+            for line in complaint.splitlines():
+                self._say(f"  {line}")
+        self.told[target.path] = complaint
+
+    def _ended(
+        self,
+        target: Target,
+        paths: Sequence[str],
+        out: IO[bytes],
+        err: IO[bytes],
+        started: float,
+    ) -> int:
+        """Runs it in a process of its own, and waits for its end."""
+        command = [sys.executable, "-P", "-m", "evenhand", "run", *paths, *self.options]
+        command += [*self.budget.options(), "--json", "--no-progress"]
+        process = subprocess.Popen(  # noqa: S603 (ourselves)
+            command, stdin=subprocess.DEVNULL, stdout=out, stderr=err, start_new_session=True
+        )
+        try:
+            while True:
+                try:
+                    return process.wait(POLL_S)
+                except subprocess.TimeoutExpired:
+                    if self.live:
+                        took = time.monotonic() - started
+                        sys.stdout.write(f"{_CLEAR}… {_name(target.path)} {took:.0f} s")
+                        sys.stdout.flush()
+        except _Ended:
+            with contextlib.suppress(_Ended):  # the run ends in order; who can't wait asks again
+                process.send_signal(signal.SIGINT)
+                process.wait()
+            raise
+        finally:
+            if process.poll() is None:
+                process.kill()
+                process.wait()
+
+    def _lines(
+        self,
+        target: Target,
+        paths: Sequence[str],
+        files: Sequence[str],
+        document: dict[str, Any] | None,
+        code: int,
+        seconds: float,
+    ) -> list[str]:
+        """What a run came to: a line, and one more for what changed since the one before."""
+        from evenhand.report.words import safe
+        from evenhand.report.words import seconds as duration
+
+        ink = Ink(self.live and not os.environ.get("NO_COLOR"))
+        name = (
+            " ".join(_name(path) for path in paths) if len(paths) <= NAMED else _name(target.path)
+        )
+        why = ""
+        if files:
+            named = ", ".join(_name(file) for file in files[:NAMED])
+            why = safe(f"{named} saved" if len(files) <= NAMED else f"{len(files):,} files saved")
+        clock = time.strftime("%H:%M:%S")
+        if document is None:
+            return [
+                safe(f"{clock} {name}")
+                + f"  {ink('not run', 'yellow')} (exit code {code}){f' · {why}' * bool(why)}"
+            ]
+        totals, verdict = document["totals"], str(document["verdict"])
+        color = {"passed": "green", "failed": "red"}.get(verdict, "yellow")
+        parts = [f"{totals['passed']:,} of {document['run']['planned']:,} passed"]
+        parts += [f"{totals[one]:,} {one}" for one in ("failed", "errors") if totals[one]]
+        if totals["cost_usd"]:
+            parts.append(f"${totals['cost_usd']:.2g}")
+        parts += [duration(seconds), *([why] if why else [])]
+        line = safe(f"{clock} {name}") + f"  {ink(verdict, color)} · {' · '.join(parts)}"
+        return [line, *self._changes(target, paths, document)]
+
+    def _changes(
+        self, target: Target, paths: Sequence[str], document: dict[str, Any]
+    ) -> Iterator[str]:
+        """Which cases fail that did not, and the other way round, where the whole of the target was run before."""
+        from evenhand.report.words import clip, safe
+
+        if list(paths) != [target.path]:
+            return
+        now = frozenset(
+            f"{trial['variant']['prompt']}:{trial['case']}"
+            for trial in document["trials"]
+            if trial["outcome"] in ("fail", "error")
+        )
+        before = self.failing.get(target.path)
+        self.failing[target.path] = now
+        if before is None:
+            return
+        for word, cells in (("fails now", now - before), ("passes now", before - now)):
+            if cells:
+                more = f" and {len(cells) - NAMED} more" if len(cells) > NAMED else ""
+                named = ", ".join(clip(safe(cell), 60) for cell in sorted(cells)[:NAMED])
+                yield f"         {word}: {named}{more}"
+
+    def _say(self, line: str) -> None:
+        from evenhand.report.words import put_quietly
+
+        put_quietly(sys.stdout, f"{_CLEAR * self.live}{line}\n")
+        with contextlib.suppress(OSError):
+            sys.stdout.flush()
+
+
+def _document(out: IO[bytes]) -> dict[str, Any] | None:
+    out.seek(0)
+    try:
+        value: object = json.loads(out.read())
+    except ValueError:
+        return None
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else None
+
+
+def _text(err: IO[bytes]) -> str:
+    err.seek(0)
+    return err.read(20_000).decode("utf-8", "replace").strip()
+
+
+def _name(path: str) -> str:
+    """A path as people would write it from here."""
+    from evenhand.documents.findings import shown_path
+
+    return shown_path(Path(path))

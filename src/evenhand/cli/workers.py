@@ -1,0 +1,131 @@
+"""`evenhand workers`: a file that starts a fleet where jobs are started."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from evenhand import __version__
+from evenhand.cli.exits import PASSED
+from evenhand.cli.numbers import Number
+from evenhand.cli.streams import printing
+from evenhand.core.ranges import WORKERS
+
+KUBERAY = """\
+# evenhand workers --for kuberay: a run on a Ray cluster that Kubernetes starts for it, and takes away after it.
+#   kubectl create secret generic evenhand-keys --from-env-file=keys.env     # OPENAI_API_KEY=…
+#   kubectl apply -f evenhand.yaml
+# Needs the KubeRay operator. The image has your evals in /evals, Evenhand {version} with its extra `ray`, and your
+# dependencies. The run file is kept on the volume claim `evenhand-runs`.
+apiVersion: ray.io/v1
+kind: RayJob
+metadata:
+  name: evenhand
+spec:
+  entrypoint: evenhand run . --ray auto --workers {workers}
+  submissionMode: K8sJobMode
+  shutdownAfterJobFinishes: true
+  backoffLimit: 0                     # not again from the start: `evenhand resume` goes on
+  rayClusterSpec:
+    headGroupSpec:
+      rayStartParams:
+        dashboard-host: "127.0.0.1"
+        num-cpus: "0"                 # the driver only
+      template:
+        spec:
+          containers:
+            - name: ray-head
+              image: registry.example.com/evals:latest
+              workingDir: /evals
+              env:
+                - {{name: RAY_USAGE_STATS_ENABLED, value: "0"}}
+                - {{name: EVENHAND_HOME, value: /runs}}
+              envFrom:
+                - secretRef: {{name: evenhand-keys}}
+              resources:
+                requests: {{cpu: "1", memory: 4Gi}}
+                limits: {{memory: 4Gi}}
+              volumeMounts:
+                - {{name: runs, mountPath: /runs}}
+          volumes:
+            - name: runs
+              persistentVolumeClaim: {{claimName: evenhand-runs}}
+    workerGroupSpecs:
+      - groupName: workers
+        replicas: {workers}
+        minReplicas: {workers}
+        maxReplicas: {workers}
+        rayStartParams: {{}}
+        template:
+          spec:
+            containers:
+              - name: ray-worker
+                image: registry.example.com/evals:latest
+                workingDir: /evals
+                env:
+                  - {{name: RAY_USAGE_STATS_ENABLED, value: "0"}}
+                envFrom:
+                  - secretRef: {{name: evenhand-keys}}
+                resources:
+                  requests: {{cpu: "1", memory: 2Gi}}
+                  limits: {{memory: 2Gi}}
+"""
+
+SLURM = """\
+#!/bin/bash
+# evenhand workers --for slurm: a run on a Ray cluster on {workers} nodes of a Slurm allocation.
+#   sbatch evenhand.sbatch
+# All nodes see the folder of your evals and the same environment, with Evenhand {version} and its extra `ray`.
+# The run file is kept in .evenhand below that folder; the node that this script runs on writes it.
+#SBATCH --job-name=evenhand
+#SBATCH --nodes={workers}
+#SBATCH --ntasks-per-node=1
+#SBATCH --cpus-per-task=4
+#SBATCH --time=04:00:00
+set -euo pipefail
+
+export RAY_USAGE_STATS_ENABLED=0
+head=$(hostname)
+address="$(hostname --ip-address | awk '{{print $1}}'):6379"
+
+srun --nodes=1 --ntasks=1 --nodelist="$head" --overlap \\
+    ray start --head --node-ip-address="${{address%:*}}" --port=6379 --include-dashboard=false --block &
+sleep 15
+if [ "$SLURM_JOB_NUM_NODES" -gt 1 ]; then
+    srun --nodes=$((SLURM_JOB_NUM_NODES - 1)) --ntasks=$((SLURM_JOB_NUM_NODES - 1)) --exclude="$head" --overlap \\
+        ray start --address="$address" --block &
+    sleep 15
+fi
+
+# After a job that ran out of time: evenhand resume --ray "$address"
+evenhand run . --ray "$address"
+"""
+
+FORMS = {"kuberay": KUBERAY, "slurm": SLURM}
+
+
+@click.command(short_help="Print a job for Kubernetes or Slurm that runs a fleet.")
+@click.option(
+    "--for",
+    "kind",
+    required=True,
+    type=click.Choice(list(FORMS)),
+    help="kuberay: a RayJob for Kubernetes. slurm: a batch script.",
+)
+@click.option(
+    "--workers",
+    type=Number(WORKERS),
+    default=3,
+    show_default=True,
+    metavar="N",
+    help="Worker pods, or nodes.",
+)
+def workers(kind: str, workers: int) -> int:
+    """Print a file that runs the evals of a folder on a Ray cluster, made for it and taken away after it.
+
+    Replace the name of the image, and the memory and time, with yours.
+    """
+    with printing():
+        sys.stdout.write(FORMS[kind].format(workers=workers, version=__version__))
+    return PASSED

@@ -1,0 +1,41 @@
+"""A server whose tools refuse arguments that they don't have, where MCP servers leave them out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from mcp.server import MCPServer
+from mcp.server.mcpserver import Context
+from mcp.types import CallToolResult, InputRequiredResult, TextContent
+
+from evenhand.core.names import did_you_mean
+
+
+class KnownArgumentsServer(MCPServer):
+    """The same, with a look at the names of all arguments before anything is done."""
+
+    async def call_tool(
+        self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None
+    ) -> CallToolResult | InputRequiredResult:
+        """Calls a tool, or says which of the arguments it does not have."""
+        for tool in await self.list_tools():
+            if tool.name == name:
+                text = _unknown(name, arguments, tool.input_schema.get("properties", {}))
+                if text:
+                    content = TextContent(type="text", text=text)
+                    return CallToolResult(content=[content], structured_content={"result": text})
+        return await super().call_tool(name, arguments, context)
+
+
+def _unknown(tool: str, arguments: Mapping[str, Any], known: Mapping[str, Any]) -> str:
+    """An answer that says which arguments a tool does not have; empty where it has all."""
+    wrong = [name for name in arguments if name not in known]
+    if not wrong:
+        return ""
+    listed = ", ".join(repr(name[:80]) for name in wrong[:10])
+    near = {did_you_mean(name, known): None for name in wrong[:10]}
+    there = f"There are: {', '.join(known)}." if known else "It takes none."
+    hint = " ".join([*filter(None, near), there])
+    return json.dumps({"problem": f"{tool} has no argument {listed}", "next": [{"do": hint}]})

@@ -1,0 +1,201 @@
+"""Runs that a coding agent starts: commands of their own, within a budget that the agent cannot raise."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+import tempfile
+from asyncio.subprocess import DEVNULL, Process
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from evenhand.coding_agents.answers import Answer, Next, answer, untrusted
+from evenhand.coding_agents.reading import summary
+from evenhand.core.errors import UsageError
+from evenhand.store.catalogue import find
+from evenhand.store.runfile import RunFile
+
+PATIENCE_S = 20.0
+"""How long a call waits for a run before it answers that the run goes on."""
+VERDICTS = frozenset({0, 1, 3})
+"""Exit codes of runs that have a run file; see the page of the command line."""
+_SHOWN = 2_000
+
+
+@dataclass(slots=True)
+class Started:
+    """A run that was started here.
+
+    Attributes:
+        job: What the agent calls it.
+        process: The command.
+        before: The newest run before it; None for none.
+        bound_usd: What it may spend.
+        out: What it prints: its document.
+        err: What it says.
+        counted: Its cost is part of what was spent.
+    """
+
+    job: str
+    process: Process
+    before: Path | None
+    bound_usd: float
+    out: BinaryIO
+    err: BinaryIO
+    counted: bool = False
+
+
+@dataclass(slots=True)
+class Runs:
+    """The runs of one server.
+
+    Attributes:
+        root: The project's folder.
+        budget_usd: What all of them together may spend.
+        spent_usd: What those that have ended spent. A run whose cost is not known counts with all that it might spend.
+    """
+
+    root: Path
+    budget_usd: float
+    spent_usd: float = 0.0
+    _started: dict[str, Started] = field(default_factory=dict[str, Started])
+
+    @property
+    def left_usd(self) -> float:
+        """What may still be spent, with all that is under way at its worst."""
+        under_way = sum(one.bound_usd for one in self._started.values() if not one.counted)
+        return max(0.0, self.budget_usd - self.spent_usd - under_way)
+
+    async def start(
+        self, path: str, *, first: int | None, max_cost_usd: float | None, offline: bool
+    ) -> Answer:
+        """Starts a run, and says what it came to, or that it goes on."""
+        target = inside(self.root, path)
+        bound = self.left_usd if max_cost_usd is None else min(max_cost_usd, self.left_usd)
+        words = ["run", target, "--json", "--max-cost", f"{bound:.6f}"]
+        words += ["--first", str(first)] if first is not None else []
+        words += ["--offline"] if offline else []
+        out = tempfile.TemporaryFile()  # noqa: SIM115 (read once the command has ended)
+        err = tempfile.TemporaryFile()  # noqa: SIM115 (the same)
+        process = await asyncio.create_subprocess_exec(
+            sys.executable,
+            "-m",
+            "evenhand",
+            *words,
+            cwd=self.root,
+            stdin=DEVNULL,
+            stdout=out,
+            stderr=err,
+        )
+        job = f"job-{len(self._started) + 1}"
+        self._started[job] = Started(job, process, _newest(self.root), bound, out, err)
+        return await self.status(job)
+
+    async def status(self, job: str) -> Answer:
+        """How far a run is; what it came to, once it has ended."""
+        started = self._started.get(job)
+        if started is None:
+            known = ", ".join(self._started) or "none so far"
+            raise UsageError(f"there is no {job!r}", hint=f"Started here: {known}.")
+        try:
+            async with asyncio.timeout(PATIENCE_S):
+                await started.process.wait()
+        except TimeoutError:
+            return answer(
+                {
+                    "job": job,
+                    "status": "running",
+                    **self._progress(started),
+                    "left_usd": self.left_usd,
+                },
+                [Next("status", "wait for it", {"job": job})],
+            )
+        return self._ended(started)
+
+    async def check(self, path: str) -> Answer:
+        """Reads a folder, lists its problems, and counts and prices its calls. Sends nothing."""
+        target = inside(self.root, path)
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, "-m", "evenhand", "check", target, "--json",
+            cwd=self.root, stdin=DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
+        )  # fmt: skip
+        out, err = await process.communicate()
+        content: dict[str, Any] = {"ok": process.returncode == 0, "left_usd": self.left_usd}
+        if process.returncode != 0:
+            content["problems"] = [untrusted(line) for line in _lines(err)]
+            return answer(
+                content, [Next("", "mend these in the files that they name, then check again")]
+            )
+        document: dict[str, Any] = json.loads(out)
+        keep = ("trials", "calls", "cost_usd", "estimates", "plans", "warnings", "differences")
+        content |= {key: document[key] for key in keep if key in document}
+        return answer(content, [Next("run", "run it", {"path": path})])
+
+    def _ended(self, started: Started) -> Answer:
+        code = started.process.returncode
+        started.out.seek(0)
+        started.err.seek(0)
+        err, out = started.err.read(), started.out.read()
+        try:
+            document = json.loads(out or b"null")
+        except ValueError:
+            document = None
+        if not isinstance(document, dict) or code not in VERDICTS:
+            self._count(started, None)
+            content = {
+                "job": started.job,
+                "status": "failed",
+                "problems": [untrusted(line) for line in _lines(err)],
+            }
+            return answer(content, [Next("", "mend what is said here, then run again")])
+        self._count(started, document["totals"]["cost_usd"] or 0.0)
+        whole = summary(self.root, document["run"]["id"])
+        following = whole.pop("next")
+        return {"job": started.job, "left_usd": round(self.left_usd, 6), **whole, "next": following}
+
+    def _count(self, started: Started, cost: float | None) -> None:
+        if not started.counted:
+            self.spent_usd += started.bound_usd if cost is None else cost
+            started.counted = True
+
+    def _progress(self, started: Started) -> dict[str, Any]:
+        path = _newest(self.root)
+        if path is None or path == started.before:
+            return {}
+        with RunFile.open(path) as run:
+            totals = run.totals()
+            return {
+                "settled": totals.trials,
+                "planned": run.meta.planned,
+                "passed": totals.passed,
+                "failed": totals.failed,
+                "errors": totals.errors,
+            }
+
+
+def inside(root: Path, path: str) -> str:
+    """A path of the project, as a command takes it.
+
+    Raises:
+        UsageError: It leads out of the project, or looks like an option.
+    """
+    whole = (root / path).resolve()
+    if path.startswith("-") or not whole.is_relative_to(root):
+        raise UsageError(
+            f"{path!r} is not in {root.name}", hint="Name a file or folder of this project."
+        )
+    return whole.relative_to(root).as_posix() or "."
+
+
+def _newest(root: Path) -> Path | None:
+    try:
+        return find(root, None)
+    except UsageError:
+        return None
+
+
+def _lines(text: bytes) -> list[str]:
+    """The last lines of what a command said."""
+    return text[-_SHOWN:].decode("utf-8", "replace").splitlines()[-20:]

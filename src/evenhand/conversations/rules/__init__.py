@@ -1,0 +1,1 @@
+"""Rules that find a simulated user's mistakes without asking a model."""

@@ -1,0 +1,246 @@
+"""A trial's steps, put together from what was noted of them: model calls, recorded tools, reported steps.
+
+How this works: each of these is noted when it begins. The answer of a model may ask for tools. Where one of those was
+recorded or reported as well, it is that step; else it becomes a step of its own, behind the model's. What a tool
+returned stands, at the latest, in what the next model is asked, by the id of its call. What a model was asked is told
+without the messages that the same conversation had before, so the steps of a long one stay in proportion to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, cast
+
+import msgspec
+from msgspec.structs import replace
+
+from evenhand.core.encoding import decode
+from evenhand.core.message import Reply, ToolCall
+from evenhand.core.record import MutableRecord, Record
+from evenhand.core.step import Step, StepKind, StepStatus
+
+_LISTS = ("messages", "input", "contents")
+_MODELS = ("assistant", "model")
+_SYSTEM = ("system", "instructions", "systemInstruction", "system_instruction")
+
+
+class StepNote(MutableRecord):
+    """A step as it was noted.
+
+    Attributes:
+        step: As far as it is known by itself; its parent is the place of another note, before this one.
+        asked: The tools that the model asked for.
+        request: What the model was asked, as canonical JSON; empty once `step.arguments` says it, and for other steps.
+        returned: What the request told of earlier calls of tools, by their ids.
+        inner: The steps of an agent that reports its own; their parents are places among themselves.
+    """
+
+    step: Step
+    asked: tuple[ToolCall, ...] = ()
+    request: bytes = b""
+    returned: Mapping[str, tuple[Any, StepStatus]] = msgspec.field(
+        default_factory=dict[str, tuple[Any, StepStatus]]
+    )
+    inner: tuple[Step, ...] = ()
+
+
+class Conversations:
+    """What is new in each request of a trial's models, asked in the order of their notes."""
+
+    def __init__(self) -> None:
+        self._messages: dict[int | None, list[Any]] = {}
+        self._system: dict[int | None, object] = {}
+
+    def read(self, note: StepNote) -> None:
+        """Makes the note's request its arguments, and reads from it what tools returned."""
+        if not note.request:
+            return
+        parent = note.step.parent
+        body = _body(note.request)
+        note.request = b""
+        name = next((key for key in _LISTS if isinstance(body.get(key), list)), "")
+        if not name:
+            note.step = replace(note.step, arguments=_plain(body))
+            return
+        messages = cast("list[Any]", body[name])
+        before = self._messages.get(parent, [])
+        known = len(before) if _goes_on(before, messages) else 0
+        self._messages[parent] = messages
+        while 0 < known < len(messages) and _role(messages[known]) in _MODELS:
+            known += 1  # the answer to the request before, which is the result of that step
+        new = messages[known:]
+        arguments: dict[str, Any] = {"earlier": known} if known else {}
+        system = next((body[key] for key in _SYSTEM if body.get(key)), None)
+        if system is not None and (not known or system != self._system.get(parent)):
+            arguments["system"] = system
+        self._system[parent] = system
+        note.step = replace(note.step, arguments={**arguments, "messages": new})
+        note.returned = dict(_returned(new))
+
+
+def kind_asked(request: bytes) -> StepKind:
+    """What a journaled request asked: a model; or an agent, where it called a function or a program."""
+    return "agent" if request.startswith(b'{"code"') else "model"
+
+
+def told(reply: Reply) -> Any:
+    """What a model answered in words; None where it only asked for tools, or measured."""
+    said = reply.output if reply.output is not None else reply.text
+    if not reply.tool_calls:
+        return said
+    if not isinstance(said, str):
+        return None  # the calls themselves
+    parts = said.split("\n\n")
+    while parts and _is_json(parts[-1]):  # Anthropic's calls stand behind what it says
+        parts.pop()
+    return "\n\n".join(parts) or None
+
+
+def steps_from(notes: Sequence[StepNote]) -> list[Step]:
+    """The steps of a trial, from its notes in the order in which they began.
+
+    Times count from the first of them. No notes: no steps.
+    """
+    conversations = Conversations()
+    for note in notes:
+        conversations.read(note)
+    begun = [n.step.started_s for n in notes if n.step.started_s is not None]
+    origin = min(begun, default=0.0)
+    steps: list[Step] = []
+    places: list[int] = []
+    pending: list[_Asked] = []
+    waiting: dict[str, int] = {}  # by a call's id, the step that has no result yet
+
+    def write_out() -> None:
+        for asked in pending:
+            if asked.call.id:
+                waiting[asked.call.id] = len(steps)
+            steps.append(asked.step)
+        pending.clear()
+
+    for note in notes:
+        step = note.step
+        if step.kind in ("model", "message"):
+            write_out()
+            for call, (result, status) in note.returned.items():
+                place = waiting.pop(call, None)
+                if place is not None:
+                    steps[place] = replace(steps[place], result=result, status=status)
+        parent = None if step.parent is None else places[step.parent]
+        started = None if step.started_s is None else step.started_s - origin
+        step = replace(step, parent=parent, started_s=started)
+        if step.kind == "tool":
+            asked = _fitting(step, pending)
+            if asked is not None:
+                pending.remove(asked)
+                step = replace(step, call=step.call or asked.call.id)
+                if step.call and step.result is None and step.status == "unknown":
+                    waiting[step.call] = len(steps)
+        places.append(len(steps))
+        steps.append(step)
+        steps += _within(len(steps) - 1, step.started_s, note.inner)
+        pending += [_Asked.by(step, call) for call in note.asked]
+    write_out()
+    return steps
+
+
+def _within(place: int, began: float | None, inner: Sequence[Step]) -> list[Step]:
+    """The steps that are part of the one at a place, which began then."""
+    return [
+        replace(
+            step,
+            parent=place if step.parent is None else place + 1 + step.parent,
+            started_s=None
+            if step.started_s is None or began is None
+            else round(began + step.started_s, 6),
+        )
+        for step in inner
+    ]
+
+
+class _Asked(Record, frozen=True, eq=False):
+    """A tool that a model asked for, of which nothing else has been noted so far."""
+
+    call: ToolCall
+    step: Step
+
+    @classmethod
+    def by(cls, model: Step, call: ToolCall) -> _Asked:
+        step = Step(
+            "tool",
+            call.name,
+            None if call.arguments is None else dict(call.arguments),
+            parent=model.parent,
+            agent=model.agent,
+            call=call.id,
+        )
+        return cls(call, step)
+
+
+def _fitting(step: Step, pending: Sequence[_Asked]) -> _Asked | None:
+    """Which of the calls that were asked for a step is: by its id, its arguments, or at least its name."""
+    if step.call:
+        return next((one for one in pending if one.call.id == step.call), None)
+    name = step.name.rpartition(".")[2]
+    same = [one for one in pending if one.call.name in (step.name, name)]
+    given = cast("Mapping[str, Any]", step.arguments) if isinstance(step.arguments, dict) else {}
+    for one in same:
+        wanted = one.call.arguments or {}
+        if all(key in given and given[key] == value for key, value in wanted.items()):
+            return one
+    return next(iter(same), None)
+
+
+def _goes_on(before: Sequence[Any], now: Sequence[Any]) -> bool:
+    """Whether messages go on where others ended. Looks at the ends only: whole, long ones would take too long."""
+    return (
+        0 < len(before) <= len(now) and now[len(before) - 1] == before[-1] and now[0] == before[0]
+    )
+
+
+def _role(message: object) -> object:
+    return cast("Mapping[str, object]", message).get("role") if isinstance(message, dict) else None
+
+
+def _body(request: bytes) -> Mapping[str, Any]:
+    try:
+        value = decode(request)
+    except ValueError:
+        return {"request": request.decode("utf-8", "replace")}
+    whole = cast("Mapping[str, Any]", value) if isinstance(value, dict) else {"request": value}
+    body = whole.get("body")
+    return cast("Mapping[str, Any]", body) if isinstance(body, dict) else whole
+
+
+def _plain(body: Mapping[str, Any]) -> object:
+    """What a function or a program was asked: its prompt and variables; of anything else, all of it."""
+    if "prompt" in body and "vars" in body:
+        return {"prompt": body["prompt"], "vars": body["vars"]}
+    return dict(body)
+
+
+def _returned(messages: Iterable[Any]) -> Iterator[tuple[str, tuple[Any, StepStatus]]]:
+    """What tools returned, by the ids of their calls, as messages to OpenAI's and Anthropic's models tell it."""
+    for item in messages:
+        if not isinstance(item, dict):
+            continue
+        message = cast("Mapping[str, Any]", item)
+        call = message.get("tool_call_id") or message.get("call_id")
+        if isinstance(call, str) and message.get("role") == "tool":
+            yield call, (message.get("content"), "unknown")
+        elif isinstance(call, str) and str(message.get("type")).endswith("_output"):
+            yield call, (message.get("output"), "unknown")
+        content = message.get("content")
+        for each in cast("list[Any]", content) if isinstance(content, list) else ():
+            block = cast("Mapping[str, Any]", each) if isinstance(each, dict) else {}
+            if block.get("type") == "tool_result" and isinstance(block.get("tool_use_id"), str):
+                failed = block.get("is_error")
+                status: StepStatus = "unknown" if failed is None else "error" if failed else "ok"
+                yield block["tool_use_id"], (block.get("content"), status)
+
+
+def _is_json(text: str) -> bool:
+    try:
+        return text[:1] in "[{" and isinstance(decode(text), (list, dict))
+    except ValueError:
+        return False

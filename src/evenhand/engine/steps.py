@@ -1,0 +1,213 @@
+"""The steps of a trial while it happens: noted when they begin, completed when they end, from whichever thread."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+from msgspec.structs import replace
+
+from evenhand.core.errors import EvenhandError
+from evenhand.core.message import Reply
+from evenhand.core.provider import Provider, Request
+from evenhand.core.step import Step, record_of
+from evenhand.core.timeline import Conversations, StepNote, kind_asked, steps_from, told
+
+_inside: ContextVar[tuple[StepLog, int] | None] = ContextVar("evenhand_step", default=None)
+"""The step that code is within, of which trial's; None outside of any."""
+
+elsewhere: list[Callable[[StepLog], int | None]] = []
+"""Who else knows which of a trial's steps code is in: OpenTelemetry's current span, where spans are taken as steps."""
+
+REPLAYED = ("cache", "journal", "replay")
+
+
+class StepLog:
+    """What one trial's application has done so far."""
+
+    __slots__ = (
+        "__weakref__",
+        "_dropped",
+        "_lock",
+        "_notes",
+        "_origin",
+        "_read",
+        "_requests",
+        "_skipped_s",
+    )
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._notes: list[StepNote] = []
+        self._dropped: set[int] = set()
+        self._requests = Conversations()
+        self._read = 0  # so many notes' requests have been read
+        self._origin = time.monotonic()
+        self._skipped_s = 0.0  # what replayed answers would have taken
+
+    def now(self) -> float:
+        """Seconds since the trial began, with what replayed answers took when they were first given."""
+        return time.monotonic() - self._origin + self._skipped_s
+
+    def add(self, step: Step, request: bytes = b"") -> int:
+        """Notes a step that begins, and returns its place. It begins now, within the step that code is in.
+
+        Raises:
+            ValueError: Its parent is no earlier step.
+        """
+        with self._lock:
+            place = len(self._notes)
+            parent, began = step.parent, step.started_s
+            if parent is None:
+                parent = self.within()
+            elif not 0 <= parent < place:
+                raise ValueError(f"the parent of {step.name!r} is {parent}, no earlier step")
+            if began is None:
+                began = self.now() - (step.duration_s or 0.0)
+            step = replace(step, parent=parent, started_s=began)
+            if request:
+                self._look_through()
+            self._notes.append(StepNote(step, request=request))
+            return place
+
+    def within(self) -> int | None:
+        """The place of the step that the calling code is in; None for none of this trial's."""
+        found = _inside.get()
+        place = found[1] if found is not None and found[0] is self else None
+        if not elsewhere:
+            return place
+        places = [] if place is None else [place]
+        places += [other for look in elsewhere if (other := look(self)) is not None]
+        return max(places, default=None)  # the one that began last is the innermost
+
+    def __getitem__(self, place: int) -> Step:
+        """The step at a place, as far as it is known."""
+        return self._notes[place].step
+
+    def stand_in(self, steps: Sequence[Step]) -> None:
+        """Has recorded steps stand in the place of the step that code is in, such as the call of a whole agent."""
+        around, now = self.within(), self.now()
+        places: list[int] = []
+        for step in steps:
+            parent = around if step.parent is None else places[step.parent]
+            began = now + (step.started_s or 0.0)
+            places.append(self.add(replace(step, parent=parent, started_s=began)))
+        if steps and around is not None:
+            self.drop(around)
+
+    def drop(self, place: int) -> None:
+        """Takes a step back; what is part of it becomes part of what it was part of."""
+        with self._lock:
+            self._dropped.add(place)
+
+    def holds_record(self, place: int) -> bool:
+        """Whether a recorded call of a model or a tool is part of the step at a place, or is that step."""
+        with self._lock:
+            return any(
+                note.step.record and place in (at, note.step.parent)
+                for at, note in enumerate(self._notes)
+            )
+
+    def change(self, place: int, **fields: Any) -> None:
+        """Says more of a step."""
+        with self._lock:
+            note = self._notes[place]
+            note.step = replace(note.step, **fields)
+
+    def end(self, place: int, **fields: Any) -> None:
+        """Says how a step ended, now."""
+        began = self._notes[place].step.started_s or 0.0
+        self.change(place, **{"duration_s": max(0.0, self.now() - began), **fields})
+
+    @contextmanager
+    def inside(self, place: int) -> Generator[None]:
+        """Inside, what begins is part of the step at this place."""
+        token = _inside.set((self, place))
+        try:
+            yield
+        finally:
+            _inside.reset(token)
+
+    @contextmanager
+    def calling(self, provider: Provider, request: Request, nth: int) -> Generator[list[Reply]]:
+        """Inside, a model is asked; the reply is put into the list. One that raises has failed."""
+        record = record_of("call", request.key, nth)
+        place = self.add(
+            Step(kind_asked(request.identity), provider.id, record=record), request.identity
+        )
+        replies: list[Reply] = []
+        try:
+            with self.inside(place):
+                yield replies
+        except EvenhandError as error:
+            self.end(place, status="error", error=error.message)
+            raise
+        except BaseException:
+            self.end(place, status="error", error="given up")
+            raise
+        self._answered(place, replies[0])
+
+    def _answered(self, place: int, reply: Reply) -> None:
+        seconds = {} if reply.latency_s is None else {"duration_s": reply.latency_s}
+        if reply.origin in REPLAYED:
+            self._skipped_s += reply.latency_s or 0.0
+        self.end(
+            place,
+            result=told(reply),
+            status="ok",
+            tokens_in=reply.usage.tokens_in,
+            tokens_out=reply.usage.tokens_out,
+            cost_usd=reply.cost_usd,
+            **({"name": reply.model} if reply.model else {}),
+            **seconds,
+        )
+        self._notes[place].asked = reply.tool_calls
+        self._notes[place].inner = reply.steps
+
+    def _look_through(self) -> None:
+        """Reads the requests so far, in their order: each holds all that was said before it, and need not be kept."""
+        for note in self._notes[self._read :]:
+            self._requests.read(note)
+            self._read += 1
+
+    def steps(self) -> list[Step]:
+        """All steps so far, those among them that a model's answer asked for."""
+        with self._lock:
+            self._look_through()
+            return steps_from(self._left())
+
+    def kept(self) -> tuple[Step, ...]:
+        """What is to be kept of them: not what the run file has anyway."""
+        with self._lock:
+            left = self._left()
+            if len(left) == 1 and left[0].step.record.startswith("call:"):
+                return ()  # the call itself says all
+            return tuple(map(_slim, (note.step for note in left)))
+
+    def _left(self) -> list[StepNote]:
+        """The notes of the steps that were not dropped."""
+        if not self._dropped:
+            return self._notes
+        places: list[int | None] = []
+        left: list[StepNote] = []
+        for place, note in enumerate(self._notes):
+            parent = None if note.step.parent is None else places[note.step.parent]
+            if place in self._dropped:
+                places.append(parent)
+            else:
+                places.append(len(left))
+                left.append(replace(note, step=replace(note.step, parent=parent)))
+        return left
+
+
+def _slim(step: Step) -> Step:
+    if not step.record:
+        return step
+    if step.record.startswith("tool:"):
+        return replace(step, arguments=None, result=None, error="")
+    bare = Step(step.kind, "", status=step.status, started_s=step.started_s, record=step.record)
+    return replace(bare, parent=step.parent, duration_s=step.duration_s, agent=step.agent)

@@ -1,0 +1,58 @@
+"""What surrounds a runner in its process, whether that keeps the run file or works for one that does."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import gc
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from evenhand.core.plan import Plan
+from evenhand.engine.code import CodeHost
+from evenhand.engine.ending import Ending
+from evenhand.engine.process import run_in_process
+from evenhand.engine.runner import Runner
+from evenhand.engine.strays import strays_told
+from evenhand.engine.tasks import own_tasks
+from evenhand.engine.watchdog import watching
+
+
+async def run_surrounded(
+    runner: Runner, plan: Plan, host: CodeHost, own: Sequence[Path], note: Callable[[str], None]
+) -> Ending:
+    """Runs a plan's trials to their end, and closes its providers, whatever happens.
+
+    Args:
+        runner: Settles the trials.
+        plan: Theirs.
+        host: Runs the user's functions.
+        own: Files of the run's, which no code of the user's should hold open.
+        note: Told what should be known at once.
+    """
+    try:
+        with (
+            run_in_process(host.crumbs, tuple(own)),
+            host.open(),
+            own_tasks(),
+            strays_told(),
+            watching(note),
+            _few_collections(),
+        ):
+            return await runner.run()
+    finally:
+        closing = (provider.close() for provider in plan.providers)
+        await asyncio.gather(*closing, return_exceptions=True)
+
+
+@contextlib.contextmanager
+def _few_collections() -> Iterator[None]:
+    """Inside, the cycle collector looks seldom: what is here already stays, and trials make few cycles."""
+    before = gc.get_threshold()
+    gc.freeze()
+    gc.set_threshold(100_000, 50, 100)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
+        gc.unfreeze()

@@ -1,0 +1,205 @@
+"""Workers on a Ray cluster: each is an actor, which Ray places, and which it ends when the driver is gone.
+
+How this works: an actor runs a worker in a thread of its own, and has two methods, each served by one thread, so that
+messages keep their order: `deliver` takes what the driver says, `collect` waits for what the worker has to say. Here a
+thread for each actor waits for `collect`, another one delivers. Ray restarts nothing: a worker that takes the place of
+another is a new actor, so that whatever is still on its way from the old one belongs to nobody.
+
+Ray's usage statistics are off, and a cluster that is started here has no dashboard and listens on this machine only.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import queue
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from evenhand.core.errors import StoreError, UsageError
+from evenhand.fleet.messages import BEAT_S, Link, LinkDown, Message, WorkOrder
+from evenhand.fleet.worker import Worker
+
+HERE = "here"
+"""In place of an address: a cluster that is started on this machine, for this run."""
+PLACED_S = 120.0
+"""So long may it take to start a worker on a node."""
+STEP_S = 0.5
+NOT_SENT = (".git", ".evenhand", ".venv", "venv", "node_modules", "__pycache__", "*.pyc")
+_GONE: list[Message] = []
+
+
+def _ray() -> Any:
+    """Ray, with its usage statistics off.
+
+    Raises:
+        UsageError: It is not installed.
+    """
+    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    os.environ.setdefault(
+        "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0"
+    )  # or it warns of what will change
+    try:
+        import ray  # noqa: PLC0415 (heavy)
+    except ImportError:
+        raise UsageError(
+            "--ray needs Ray, which is not installed",
+            hint="Install it with: pip install 'evenhand[ray]'. --workers alone starts processes on this machine.",
+        ) from None
+    return ray
+
+
+class RayLink:
+    """The way to a worker that is an actor. Implements `evenhand.fleet.messages.Link`."""
+
+    def __init__(self, actor: Any, name: str) -> None:
+        self.name = name
+        self._actor = actor
+        self._ray = _ray()
+        self._loop = asyncio.get_running_loop()
+        self._heard: asyncio.Queue[list[Message]] = asyncio.Queue()
+        self._said: queue.SimpleQueue[list[Message] | None] = queue.SimpleQueue()
+        self._why = ""
+        for work in (self._read, self._write):
+            threading.Thread(target=work, name=f"evenhand-{name}", daemon=True).start()
+
+    async def receive(self) -> list[Message]:
+        messages = await self._heard.get()
+        if messages is _GONE:
+            raise LinkDown(self._why)
+        return messages
+
+    def send(self, messages: list[Message]) -> None:
+        self._said.put(messages)
+
+    def kill(self) -> None:
+        self._said.put(None)
+        with contextlib.suppress(Exception):  # it is gone already, or Ray is
+            self._ray.kill(self._actor)
+
+    def _read(self) -> None:
+        try:
+            while True:
+                messages = self._ray.get(self._actor.collect.remote())
+                self._loop.call_soon_threadsafe(self._heard.put_nowait, messages)
+        except Exception as error:  # noqa: BLE001 (however Ray says that an actor is gone)
+            self._gone(error)
+
+    def _write(self) -> None:
+        try:
+            while (messages := self._said.get()) is not None:
+                self._actor.deliver.remote(messages)
+        except Exception as error:  # noqa: BLE001 (as above)
+            self._gone(error)
+
+    def _gone(self, error: Exception) -> None:
+        self._why = self._why or " ".join(str(error).split())[:200] or type(error).__name__
+        with contextlib.suppress(RuntimeError):  # the run is over
+            self._loop.call_soon_threadsafe(self._heard.put_nowait, _GONE)
+
+
+class RayCluster:
+    """Starts workers as actors. Implements `evenhand.fleet.messages.Cluster`.
+
+    Args:
+        address: Of a cluster; `auto` for the one that Ray knows; HERE to start one.
+        cpus: That each worker reserves.
+        folder: What is sent to the nodes, where the cluster is not started here.
+
+    Raises:
+        UsageError: Ray is not installed, or there is no such cluster.
+    """
+
+    def __init__(self, address: str, cpus: float, folder: Path) -> None:
+        self._ray = ray = _ray()
+        self._cpus = cpus
+        self.sends = address != HERE
+        options: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
+        if self.sends:
+            sent = {"working_dir": str(folder), "excludes": list(NOT_SENT)}
+            options |= {"address": address, "runtime_env": sent}
+        else:
+            options |= {
+                "address": "local",
+                "include_dashboard": False,
+                "_node_ip_address": "127.0.0.1",
+            }
+        try:
+            ray.init(**options)
+        except Exception as error:  # however Ray says that there is no cluster
+            raise UsageError(
+                f"Ray cannot be used at '{address}': {' '.join(str(error).split())[:300]}",
+                hint="Name a running cluster, e.g. --ray ray://head:10001, or start one with `ray start --head`.",
+            ) from error
+        self._actor = _actor(ray)
+        self._placing = ThreadPoolExecutor(64, "evenhand-placing")
+        self._closing = threading.Event()
+
+    def room(self) -> int:
+        """How many workers the cluster has room for."""
+        return int(self._ray.cluster_resources().get("CPU", 0) // self._cpus)
+
+    async def start(self, order: WorkOrder) -> Link:
+        actor = self._actor.options(num_cpus=self._cpus).remote(order)
+        loop = asyncio.get_running_loop()
+        try:
+            name = await loop.run_in_executor(self._placing, self._placed, actor)
+        except Exception as error:
+            with contextlib.suppress(Exception):
+                self._ray.kill(actor)
+            raise StoreError(
+                f"Ray started no worker within {PLACED_S:g} s: {' '.join(str(error).split())[:200]}",
+                hint=f"It needs {self._cpus:g} free CPUs on a node where the same Evenhand is installed.",
+            ) from error
+        return RayLink(actor, name)
+
+    def _placed(self, actor: Any) -> str:
+        """Where an actor is, once a node has room for it. Waits in steps, to leave Ray before that is shut down."""
+        asked = actor.where.remote()
+        for _ in range(round(PLACED_S / STEP_S)):
+            if self._ray.wait([asked], timeout=STEP_S)[0]:
+                return self._ray.get(asked)
+            if self._closing.is_set():
+                raise TimeoutError("the run is over")
+        raise TimeoutError("no node has room for it")
+
+    async def close(self) -> None:
+        self._closing.set()
+        await asyncio.to_thread(self._placing.shutdown)
+        await asyncio.to_thread(self._ray.shutdown)
+
+
+def _actor(ray: Any) -> Any:
+    """The class of actors; made when Ray is there."""
+
+    class Actor:
+        def __init__(self, order: WorkOrder) -> None:
+            self._said: queue.SimpleQueue[list[Message]] = queue.SimpleQueue()
+            self._worker = Worker(order, self._said.put)
+            threading.Thread(target=self._worker.run, name="evenhand-worker", daemon=True).start()
+
+        def where(self) -> str:
+            context = ray.get_runtime_context()
+            return f"node {context.get_node_id()[:8]}, process {os.getpid()}"
+
+        @ray.method(concurrency_group="out")
+        def collect(self) -> list[Message]:
+            """What the worker has to say; waits for it, but no longer than a sign of life may take."""
+            messages: list[Message] = []
+            with contextlib.suppress(queue.Empty):
+                messages += self._said.get(timeout=BEAT_S)
+                while True:
+                    messages += self._said.get_nowait()
+            return messages
+
+        @ray.method(concurrency_group="in")
+        def deliver(self, messages: list[Message]) -> None:
+            self._worker.deliver(messages)
+
+    return ray.remote(max_restarts=0, max_task_retries=0, concurrency_groups={"in": 1, "out": 1})(
+        Actor
+    )

@@ -1,0 +1,1 @@
+"""Datasets of pydantic-evals, written out as eval sets."""

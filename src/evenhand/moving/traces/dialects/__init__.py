@@ -1,0 +1,1 @@
+"""The dialects of traces, a table each: which attributes say what."""

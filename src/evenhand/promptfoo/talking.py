@@ -1,0 +1,131 @@
+"""A test whose model under evaluation is talked with by a simulated user, as promptfoo does it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, cast
+
+from msgspec.structs import replace
+
+from evenhand.conversations.agents import chat_prompt
+from evenhand.conversations.conversation import Conversation
+from evenhand.conversations.simulated import SimulatedUser
+from evenhand.conversations.talk import Talk
+from evenhand.core.errors import ConfigError
+from evenhand.core.message import Message, Model, Prompt, Reply, Usage
+from evenhand.documents.findings import problem_at
+from evenhand.promptfoo.simulated_users import SIMULATED_USER, TestUser, initial_messages
+
+Fill = Callable[[str], str]
+"""Fills the tags of a text in."""
+
+
+async def talked(
+    user: TestUser,
+    model: Model,
+    prompt: Prompt,
+    variables: Mapping[str, Any],
+    fill: Fill,
+) -> Reply:
+    """What came of the conversation, as promptfoo has it: `User: …` and `Assistant: …`, with lines `---` between.
+
+    Args:
+        user: Who talks with the model.
+        model: The model under evaluation, lent.
+        prompt: Its system prompt.
+        variables: The test's.
+        fill: Fills in the tags of instructions and initial messages.
+
+    Raises:
+        ConfigError: It cannot begin: nobody plays the user, there are no instructions, or messages are none.
+        SimulatorError: The simulated user made a mistake twice.
+        ProviderError: A model gave no answer.
+    """
+    if user.problem is not None:
+        raise ConfigError([user.problem])
+    instructions = fill(user.instructions)
+    if not instructions.strip():
+        what = f"{SIMULATED_USER} has no instructions: {user.instructions!r} comes to nothing"
+        hint = "Say under vars: instructions, or under config: instructions, what the user wants."
+        raise ConfigError([problem_at(user.place, what, hint)])
+    given = initial_messages(variables.get("initialMessages") or user.initial, user.place)
+    said = [Message(fill(str(m["role"])), fill(str(m["content"]))) for m in given]
+    target = _Target(model, prompt, [m for m in said if m.role == "system"], user.stateful)
+    start = Talk.of([m for m in said if m.role != "system"])
+    simulated = SimulatedUser(instructions, model=user.model)
+    conversation = Conversation(target, simulated, max_turns=user.max_turns, start=start)
+    talk = await conversation.run()
+    messages = talk.messages
+    if talk.ended == "user" and len(messages) > len(start.messages) and messages[-1].role == "user":
+        messages = messages[
+            :-1
+        ]  # what it says as it leaves is nobody's to answer: promptfoo drops it
+    return target.summed([*target.system, *messages])
+
+
+class _Target:
+    """The model under evaluation, as it is asked at each turn, and what that came to."""
+
+    def __init__(
+        self, model: Model, prompt: Prompt, system: Sequence[Message], stateful: bool
+    ) -> None:
+        self.system = list(system)
+        self._model = model
+        self._prompt = prompt
+        self._stateful = stateful
+        self._session: object = None
+        self._replies: list[Reply] = []
+
+    @property
+    def name(self) -> str:
+        return self._model.name
+
+    async def generate(self, prompt: Prompt | str) -> Reply:
+        said = cast("Prompt", prompt).messages
+        first = [Message("system", self._prompt.text), *self.system]
+        messages = [*first, *said]
+        if self._stateful:
+            messages = [said[-1]] if self._session else [*first, said[-1]]
+        chat = chat_prompt(messages)
+        reply = await self._model.generate(
+            replace(self._prompt, messages=chat.messages, text=chat.text)
+        )
+        self._session = reply.metadata.get("sessionId") or self._session
+        self._replies.append(reply)
+        text = reply.text if reply.spoken is None else reply.spoken
+        return replace(reply, text=text, spoken=None)
+
+    def summed(self, messages: Sequence[Message]) -> Reply:
+        """All its replies as one."""
+        lines = (
+            f"{'Assistant' if m.role == 'assistant' else 'User'}: {m.content}" for m in messages
+        )
+        text = "\n---\n".join(lines)
+        metadata: dict[str, Any] = {
+            "messages": [{"role": m.role, "content": m.content} for m in messages]
+        }
+        if self._session:
+            metadata["sessionId"] = self._session
+        replies = self._replies
+        if not replies:
+            return Reply(text, text, Usage(0, 0), 0.0, 0.0, metadata=metadata)
+        return replace(
+            replies[-1],
+            text=text,
+            output=text,
+            usage=Usage(
+                _sum([r.usage.tokens_in for r in replies]),
+                _sum([r.usage.tokens_out for r in replies]),
+                _sum([r.usage.tokens_cached for r in replies]),
+            ),
+            cost_usd=_sum([r.cost_usd for r in replies]),
+            latency_s=_sum([r.latency_s for r in replies]),
+            metadata=metadata,
+            logprobs=None,
+            spoken=None,
+        )
+
+
+def _sum(numbers: Sequence[Any]) -> Any:
+    """Their sum; None where one of them is not known."""
+    return None if None in numbers else sum(numbers)

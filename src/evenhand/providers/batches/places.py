@@ -1,0 +1,114 @@
+"""Which requests can go in a batch, and where to: what would be sent by itself, to a vendor that has batches."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from urllib.parse import urlsplit
+
+from evenhand.core.encoding import decode, encode
+from evenhand.core.provider import Provider, Request
+from evenhand.providers import anthropic
+from evenhand.providers.app_call import AppCall
+from evenhand.providers.batches.anthropic import AnthropicBatches
+from evenhand.providers.batches.openai import OpenAIBatches
+from evenhand.providers.batches.protocol import BatchPlace, BatchVendor
+from evenhand.providers.chat import ChatProvider
+from evenhand.providers.servers import SERVERS
+from evenhand.providers.structured import WithSchema
+
+_VENDORS = {"openai": OpenAIBatches, "anthropic": AnthropicBatches}
+_ENDPOINTS = {
+    "openai": ("chat/completions", "responses", "embeddings"),
+    "anthropic": ("messages",),
+}
+_HOMES = {
+    "openai": (SERVERS["openai"].address, "OPENAI_API_BASE_URL", "OPENAI_BASE_URL"),
+    "anthropic": (f"{anthropic.HOME}/v1", "ANTHROPIC_BASE_URL"),
+}
+_OF_ONE_REQUEST = ("idempotency-key", "content-type", "accept", "user-agent")
+DISCOUNT: Mapping[str, float] = {"openai": 0.5, "anthropic": 0.5}
+"""The share of the price that a batch saves, of cached tokens as well: both vendors' price lists of November 2026."""
+
+
+def place_of(provider: Provider, request: Request) -> tuple[BatchPlace, bytes] | None:
+    """Where this request goes in a batch, and the body that it has there; None where it is asked by itself.
+
+    That is so for vendors without batches, addresses that are not the vendor's (unless `batch: true` in the provider's
+    config says that batches are to be had there), and answers that come in pieces.
+    """
+    if isinstance(provider, ChatProvider):
+        wanted = provider.config.get("batch")
+        payload = request.payload
+        body = payload.body if isinstance(payload, WithSchema) else payload
+        headers = provider.batch_headers
+        found = _found(provider.url, anywhere=wanted is True)
+        if wanted is False or provider.needs_key or not isinstance(body, bytes):
+            return None
+        model = provider.model
+    elif isinstance(provider, AppCall):
+        if provider.streams:
+            return None
+        body, model = provider.sent, str(provider.body.get("model") or "")
+        headers = {k: v for k, v in provider.headers.items() if _steers(k)}
+        found = _found(provider.url, anywhere=False)
+    else:
+        return None
+    if found is None:
+        return None
+    vendor, address, endpoint = found
+    if b"\n" in body:  # a request is a line
+        body = encode(decode(body), ordered=False)
+    return BatchPlace(vendor, address, provider.account, model, endpoint, headers), body
+
+
+def batch_share_of(model_id: str) -> float | None:
+    """The share of its price that a model costs in a batch, by its id alone; None for one that is asked live."""
+    name, _, elsewhere = model_id.partition("@")
+    vendor = name.partition(":")[0]
+    if vendor not in DISCOUNT:
+        return None
+    hosts = [urlsplit(address).netloc for address in _addresses(vendor)]
+    return 1 - DISCOUNT[vendor] if not elsewhere or elsewhere in hosts else None
+
+
+def vendor_of(place: BatchPlace) -> BatchVendor:
+    """The vendor's batches at this place."""
+    return _VENDORS[place.vendor](place)
+
+
+def headers_of_environment(vendor: str) -> dict[str, str]:
+    """The headers that say who asks, as the environment has the keys: for batches that nobody in the plan asks for."""
+    if vendor == "anthropic":
+        key = os.environ.get("ANTHROPIC_API_KEY", "")
+        return {"anthropic-version": anthropic.VERSION, **({"x-api-key": key} if key else {})}
+    key = os.environ.get("OPENAI_API_KEY", "")
+    return {"authorization": f"Bearer {key}"} if key else {}
+
+
+def _found(url: str, *, anywhere: bool) -> tuple[str, str, str] | None:
+    for vendor, endpoints in _ENDPOINTS.items():
+        for endpoint in endpoints:
+            address = url.removesuffix(f"/{endpoint}")
+            if address != url and (anywhere or address in _addresses(vendor)):
+                return vendor, address, endpoint
+    return None
+
+
+def _addresses(vendor: str) -> list[str]:
+    """Where a vendor's API begins: at home, and where the environment says."""
+    home, *variables = _HOMES[vendor]
+    bases = [value.rstrip("/") for name in variables if (value := os.environ.get(name))]
+    if vendor == "anthropic":
+        bases = [base if base.endswith("/v1") else f"{base}/v1" for base in bases]
+    return [home, *bases]
+
+
+def _steers(header: str) -> bool:
+    """Whether an application's header is for its account, and not for one of its requests alone."""
+    connection = header in ("host", "connection", "content-length", "transfer-encoding")
+    return not (
+        connection
+        or header in _OF_ONE_REQUEST
+        or header.startswith(("accept", "x-stainless", "traceparent"))
+    )

@@ -1,0 +1,158 @@
+"""A program, run to its end: each line that it prints with the time at which it came."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from evenhand.core.errors import InfrastructureError
+from evenhand.providers.command_agents.transcript import Line
+
+MOST_BYTES = 64_000_000
+_CHUNK = 65_536
+_LOOK_S = 0.25
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """A program that came to its end.
+
+    Attributes:
+        lines: What it printed.
+        errors: The end of what it printed to its standard error.
+        code: Its exit code; negative for a signal.
+    """
+
+    lines: list[Line]
+    errors: str
+    code: int
+
+
+async def run_program(
+    command: Sequence[str],
+    said: str,
+    *,
+    name: str,
+    folder: Path,
+    env: Mapping[str, str],
+    limit_s: float,
+) -> Ran:
+    """Runs a program, and ends it with all that it started when it is over or takes too long.
+
+    Args:
+        command: The program and its arguments.
+        said: What it is given on its standard input.
+        name: What to call it in messages.
+        folder: Where it is run.
+        env: All of its environment.
+        limit_s: The seconds that it may take.
+
+    Raises:
+        InfrastructureError: It cannot be run, took too long, or printed more than can be kept.
+    """
+    try:
+        process = await asyncio.create_subprocess_exec(
+            *command,
+            cwd=folder,
+            env=dict(env),
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+            start_new_session=True,  # so that what it starts ends with it
+        )
+    except (OSError, ValueError) as error:
+        raise InfrastructureError(
+            f"{name} cannot be run: {error}", hint="Is the program installed, and on the PATH?"
+        ) from error
+    printed, errors = _Lines(), bytearray()
+    tasks: list[asyncio.Task[Any]] = [
+        asyncio.create_task(process.wait()),
+        asyncio.create_task(_tell(process, said)),
+        asyncio.create_task(printed.read(process)),
+        asyncio.create_task(_tail(process, errors)),
+    ]
+    try:
+        async with asyncio.timeout(limit_s):
+            while process.returncode is None and not printed.too_many:
+                # What it has started may hold its output open when it is gone itself: look whether it is.
+                await asyncio.wait(tasks, timeout=_LOOK_S)
+            _end(process)
+            await asyncio.wait(tasks)
+    except TimeoutError:
+        raise InfrastructureError(
+            f"{name} took longer than {limit_s:g} s", billed=None, hint="Raise timeoutMs."
+        ) from None
+    finally:
+        if process.returncode is None:
+            _end(process)
+        for task in tasks[1:]:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+    if printed.too_many:
+        raise InfrastructureError(f"{name} printed more than {MOST_BYTES:,} bytes", billed=None)
+    code = process.returncode
+    assert code is not None  # noqa: S101 (it was waited for)
+    return Ran(printed.lines(), errors.decode("utf-8", "replace").strip(), code)
+
+
+def _end(process: asyncio.subprocess.Process) -> None:
+    """Ends it, and all that it started."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
+
+
+async def _tell(process: asyncio.subprocess.Process, said: str) -> None:
+    stream = process.stdin
+    assert stream is not None  # noqa: S101 (it was asked for)
+    with contextlib.suppress(OSError):  # it need not listen
+        stream.write(said.encode("utf-8", "replace"))
+        await stream.drain()
+    with contextlib.suppress(OSError):
+        stream.close()
+
+
+async def _tail(process: asyncio.subprocess.Process, kept: bytearray) -> None:
+    stream = process.stderr
+    assert stream is not None  # noqa: S101 (it was asked for)
+    while chunk := await stream.read(_CHUNK):
+        kept += chunk
+        del kept[:-2000]
+
+
+class _Lines:
+    """What a program prints, line by line."""
+
+    def __init__(self) -> None:
+        self._lines: list[tuple[float, bytes]] = []
+        self._rest = bytearray()
+        self._bytes = 0
+        self._began = time.monotonic()
+        self.too_many = False
+
+    async def read(self, process: asyncio.subprocess.Process) -> None:
+        stream = process.stdout
+        assert stream is not None  # noqa: S101 (it was asked for)
+        while chunk := await stream.read(_CHUNK):
+            self._bytes += len(chunk)
+            if self._bytes > MOST_BYTES:
+                self.too_many = True
+                return
+            at = time.monotonic() - self._began
+            self._rest += chunk
+            if b"\n" in chunk:
+                *whole, self._rest = self._rest.split(b"\n")
+                self._lines += [(at, bytes(line)) for line in whole]
+
+    def lines(self) -> list[Line]:
+        rest = [(time.monotonic() - self._began, bytes(self._rest))] if self._rest else []
+        return [
+            (round(at, 3), line.decode("utf-8", "replace").rstrip("\r"))
+            for at, line in [*self._lines, *rest]
+        ]

@@ -1,0 +1,83 @@
+"""What a program printed, read as what an agent did: its answer, its steps, what it took."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, cast, get_args
+
+from evenhand.core.encoding import decode
+from evenhand.core.message import Usage
+from evenhand.core.step import Step
+
+Format = Literal["auto", "text", "steps", "claude", "codex"]
+"""How a program prints what it does: plain text, our JSON lines, or those of Claude Code or Codex."""
+
+FORMATS: tuple[Format, ...] = get_args(Format)
+
+Line = tuple[float, str]
+"""Seconds since the program began, and a line as it was printed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Transcript:
+    """What an agent did.
+
+    Attributes:
+        output: Its answer: a text, or the object that it was asked for. None where it gave none.
+        steps: Its steps, in the order in which they began; times count from the program's start.
+        usage: Tokens, of the whole run.
+        cost_usd: Dollars, of the whole run; None where nobody says.
+        model: The model, as the program names it.
+        ended: Why it ended, in the program's words; empty for nothing special.
+        failed: Why what it runs on failed it, in words; empty where nothing did. That is never the agent's failure.
+    """
+
+    output: Any = None
+    steps: tuple[Step, ...] = ()
+    usage: Usage = field(default_factory=Usage)
+    cost_usd: float | None = None
+    model: str = ""
+    ended: str = ""
+    failed: str = ""
+
+
+def objects(lines: Iterable[Line]) -> list[tuple[float, Mapping[str, Any]]]:
+    """The lines that are JSON objects."""
+    found: list[tuple[float, Mapping[str, Any]]] = []
+    for at, line in lines:
+        if line.lstrip()[:1] == "{":
+            try:
+                value = decode(line.encode("utf-8", "replace"))
+            except (ValueError, RecursionError):
+                continue
+            found.append((at, fields(value)))
+    return found
+
+
+def fields(value: object) -> Mapping[str, Any]:
+    """A JSON object; an empty one for anything else."""
+    return cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {}
+
+
+def items(value: object) -> list[Any]:
+    """A JSON array; an empty one for anything else."""
+    return cast("list[Any]", value) if isinstance(value, list) else []
+
+
+def whole(value: object) -> int | None:
+    """A number of things; None for anything else."""
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+
+
+def dollars(value: object) -> float | None:
+    """An amount; None for anything else."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < 1e9:
+        return None
+    return float(value)
+
+
+def added(*counts: int | None) -> int | None:
+    """The sum of the counts that are known; None where none is."""
+    known = [count for count in counts if count is not None]
+    return sum(known) if known else None

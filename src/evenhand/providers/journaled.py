@@ -1,0 +1,76 @@
+"""A journaled answer, read again without the provider that asked for it: the address says whose it is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, cast
+from urllib.parse import urlsplit
+
+from evenhand.core.encoding import decode, encode
+from evenhand.core.errors import EvenhandError
+from evenhand.core.message import Reply
+from evenhand.providers import anthropic, google, openai
+from evenhand.providers.app_call import kind_of, read_answer
+
+_AGENT = b'{"agent":'
+
+
+def journaled_reply(identity: bytes, body: bytes) -> Reply:
+    """What a model answered.
+
+    Args:
+        identity: The request as it was journaled.
+        body: The answer as it came.
+
+    An answer in no known form is its JSON, or its text. An empty body is an empty reply.
+    """
+    try:
+        return _read(_address(identity), body)
+    except (EvenhandError, ValueError, TypeError, LookupError, AttributeError):
+        return _as_it_is(body)
+
+
+def _read(url: str, body: bytes) -> Reply:
+    kind = kind_of(url)
+    if kind:
+        reply = read_answer(kind, body)
+    elif ":generateContent" in url:
+        reply = google.DIALECT.read(body, False, None)
+    elif ":rawPredict" in url:
+        reply = anthropic.DIALECT.read(body, False, None)
+    else:
+        return _as_it_is(body)
+    return reply
+
+
+def _as_it_is(body: bytes) -> Reply:
+    """What a function, a program or a web service answered."""
+    if body.startswith(_AGENT):
+        from evenhand.providers.command_agents.agent import (  # noqa: PLC0415 (seldom there)
+            agent_reply,
+        )
+
+        reply = agent_reply(body)
+        if reply is not None:
+            return reply
+    try:
+        value = decode(body)
+    except ValueError:
+        text = body.decode("utf-8", "replace").strip()
+        return Reply(text, text)
+    fields = cast("Mapping[str, Any]", value) if isinstance(value, dict) else {}
+    if isinstance(fields.get("answer"), dict):  # the bridge's
+        inner = encode(fields["answer"], ordered=False)
+        return replace(openai.DIALECT.read(inner, False, None), cost_usd=fields.get("cost_usd"))
+    output = fields.get("output", value)
+    return Reply(output if isinstance(output, str) else body.decode("utf-8", "replace"), output)
+
+
+def _address(identity: bytes) -> str:
+    try:
+        value = decode(identity)
+    except ValueError:
+        return ""
+    url = cast("Mapping[str, Any]", value).get("url") if isinstance(value, dict) else ""
+    return url if isinstance(url, str) and urlsplit(url).scheme else ""

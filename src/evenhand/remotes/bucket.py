@@ -1,0 +1,86 @@
+"""Objects in a bucket of S3, or of whatever speaks its language."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any
+from urllib.parse import urlsplit
+
+from evenhand.core.errors import StoreError, UsageError
+from evenhand.core.secrets import known
+from evenhand.remotes.address import Address
+
+PATIENCE = timedelta(seconds=60)
+"""So long is a request tried again."""
+
+
+class BucketObjects:
+    """Objects of a bucket, below a folder. Implements `evenhand.remotes.objects.Objects`.
+
+    Raises:
+        UsageError: obstore is not installed.
+        StoreError: The environment's settings cannot be used.
+    """
+
+    def __init__(self, address: Address) -> None:
+        try:
+            import obstore  # noqa: PLC0415 (an extra)
+            from obstore.exceptions import AlreadyExistsError, BaseError  # noqa: PLC0415
+            from obstore.store import S3Store  # noqa: PLC0415
+        except ImportError:
+            raise UsageError(
+                f"{address.name} is reached by obstore, which is not installed",
+                hint="Install it: pip install 'evenhand[remote]'",
+            ) from None
+        self.name = address.name
+        self._obstore: Any = obstore
+        self._exists, self._broken = AlreadyExistsError, BaseError
+        parts = urlsplit(address.full)
+        self._root = parts.path.strip("/")
+        with self._told():
+            self._store: Any = S3Store(
+                parts.netloc,
+                prefix=self._root or None,
+                retry_config={"max_retries": 6, "retry_timeout": PATIENCE},
+            )
+
+    def names(self, folder: str) -> list[str]:
+        return list(self.sizes(folder))
+
+    def sizes(self, folder: str) -> dict[str, int]:
+        with self._told():
+            batches = self._obstore.list(self._store, prefix=folder)
+            return {str(one["path"]): int(one["size"]) for batch in batches for one in batch}
+
+    def get(self, name: str) -> bytes | None:
+        with self._told():
+            try:
+                return bytes(self._obstore.get(self._store, name).bytes())
+            except FileNotFoundError:
+                return None
+
+    def put(self, name: str, data: bytes) -> None:
+        with self._told():
+            self._obstore.put(self._store, name, data, use_multipart=False)
+
+    def put_new(self, name: str, data: bytes) -> bool:
+        with self._told():
+            try:
+                self._obstore.put(self._store, name, data, mode="create", use_multipart=False)
+            except self._exists:
+                return False
+        return True
+
+    @contextlib.contextmanager
+    def _told(self) -> Iterator[None]:
+        try:
+            yield
+        except (self._broken, OSError, ValueError) as error:
+            words = known.text(" ".join(str(error).split("\n\nDebug source")[0].split()))[:300]
+            raise StoreError(
+                f"{self.name}: {words}",
+                hint="Keys, region and address come from the environment: AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY,"
+                " AWS_REGION, AWS_ENDPOINT_URL.",
+            ) from error

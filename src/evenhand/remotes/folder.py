@@ -1,0 +1,87 @@
+"""Objects in a folder: of this machine, or one that many machines share."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+from collections.abc import Iterator
+from pathlib import Path
+
+from evenhand.core.errors import StoreError
+
+
+class FolderObjects:
+    """Objects as files. Implements `evenhand.remotes.objects.Objects`."""
+
+    def __init__(self, root: Path, name: str) -> None:
+        self._root = root
+        self.name = name
+
+    def names(self, folder: str) -> list[str]:
+        return list(self.sizes(folder))
+
+    def sizes(self, folder: str) -> dict[str, int]:
+        with self._told():
+            if not (self._root / folder).is_dir():
+                return {}
+            return {
+                f"{folder}/{path.name}": path.stat().st_size
+                for path in (self._root / folder).iterdir()
+                if not path.name.startswith(".")
+            }
+
+    def get(self, name: str) -> bytes | None:
+        with self._told():
+            try:
+                return (self._root / name).read_bytes()
+            except FileNotFoundError:
+                return None
+
+    def put(self, name: str, data: bytes) -> None:
+        path = self._root / name
+        with self._told(), self._beside(path, data) as beside:
+            beside.replace(path)
+            _synced(path.parent)
+
+    def put_new(self, name: str, data: bytes) -> bool:
+        path = self._root / name
+        with self._told(), self._beside(path, data) as beside:
+            try:
+                os.link(beside, path)  # refused where there is one, on shared file systems, too
+            except FileExistsError:
+                return False
+            _synced(path.parent)
+            return True
+
+    @contextlib.contextmanager
+    def _beside(self, path: Path, data: bytes) -> Iterator[Path]:
+        """A file with this in it, on disk, of a name that nobody looks at."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        beside = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+        try:
+            with beside.open("xb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            yield beside
+        finally:
+            beside.unlink(missing_ok=True)
+
+    @contextlib.contextmanager
+    def _told(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise StoreError(
+                f"{self.name}: {error.strerror or error}"
+                + (f": {error.filename}" if error.filename else "")
+            ) from error
+
+
+def _synced(folder: Path) -> None:
+    number = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(number)
+    finally:
+        os.close(number)

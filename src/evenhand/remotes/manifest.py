@@ -1,0 +1,88 @@
+"""The manifest of a pushed run: with it, and not before, the run is there."""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+
+from evenhand.core.errors import StoreError
+
+SCHEMA = "evenhand.pushed/1"
+_ID = re.compile(r"[0-9A-Z]{26}")
+_PART = re.compile(r"parts/[0-9A-Z]{26}/[a-z0-9-]+(\.[a-z0-9]+)+")
+_HASH = re.compile(r"[0-9a-f]{64}")
+
+
+class Part(msgspec.Struct, frozen=True):
+    """A piece of what was pushed.
+
+    Attributes:
+        name: Where it is, from the root of the remote.
+        size: Bytes.
+    """
+
+    name: str
+    size: int
+
+
+class Manifest(msgspec.Struct, frozen=True):
+    """What there is of a run, and in which pieces.
+
+    Attributes:
+        schema: SCHEMA.
+        id: The run's.
+        title: What it is called.
+        created_at: When it began, in seconds since 1970.
+        version: The Evenhand that pushed it.
+        trials: How many are settled.
+        digest: SHA-256 over all rows of the run file: equal runs have equal ones.
+        sha256: Of the run file, all pieces in their order.
+        file: The pieces of the run file.
+        trial_parts: Parquet, a row for each trial; empty in a database.
+        outcome_parts: Parquet, a row for each expectation of each trial.
+    """
+
+    schema: str
+    id: str
+    title: str
+    created_at: float
+    version: str
+    trials: int
+    digest: str
+    sha256: str
+    file: tuple[Part, ...]
+    trial_parts: tuple[Part, ...] = ()
+    outcome_parts: tuple[Part, ...] = ()
+
+
+def is_id(text: str) -> bool:
+    """Whether this is the id of a run."""
+    return _ID.fullmatch(text) is not None
+
+
+def read_manifest(data: bytes, run: str, where: str) -> Manifest:
+    """The manifest of a run. It was written elsewhere: names in it lead nowhere but to the run's pieces.
+
+    Raises:
+        StoreError: It is none, or a newer Evenhand wrote it.
+    """
+    try:
+        manifest = msgspec.json.decode(data, type=Manifest)
+    except msgspec.MsgspecError as error:
+        raise StoreError(f"{where}: the manifest of run {run} cannot be read: {error}") from error
+    if manifest.schema != SCHEMA:
+        raise StoreError(
+            f"{where}: run {run} was pushed as {manifest.schema[:40]!r}, and this reads {SCHEMA}",
+            hint="A newer Evenhand pushed it.",
+        )
+    pieces = (*manifest.file, *manifest.trial_parts, *manifest.outcome_parts)
+    names_fit = all(_PART.fullmatch(p.name) and p.name.split("/")[1] == run for p in pieces)
+    if manifest.id != run or not names_fit or not _HASH.fullmatch(manifest.sha256):
+        raise StoreError(f"{where}: the manifest of run {run} is not of this run")
+    return manifest
+
+
+def write_manifest(manifest: Manifest) -> bytes:
+    """The manifest as JSON, for people, too."""
+    return msgspec.json.format(msgspec.json.encode(manifest), indent=1) + b"\n"

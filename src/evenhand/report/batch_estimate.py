@@ -1,0 +1,88 @@
+"""What a plan's calls would cost with `--batch`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from evenhand.core.message import Prompt
+from evenhand.core.plan import CallEstimate, Plan
+from evenhand.report.precedent import Precedent
+from evenhand.report.waves import planned_waves, waves_in_words
+from evenhand.report.words import money
+
+
+def batch_shares(plan: Plan, estimates: Sequence[CallEstimate] = ()) -> Mapping[str, float]:
+    """The share of its price that each model costs in a batch, by id; without those that are asked live.
+
+    Args:
+        plan: The plan, with the models that it names.
+        estimates: Calls that may be of other models, which an application asks by itself.
+    """
+    from evenhand.providers.batches.places import (  # noqa: PLC0415 (only before a run)
+        DISCOUNT,
+        batch_share_of,
+        place_of,
+    )
+
+    shares: dict[str, float] = {}
+    for provider in plan.providers:
+        found = place_of(provider, provider.request(Prompt.of(""))) if provider.paid else None
+        if found is not None:
+            shares[provider.id] = shares[provider.label] = 1 - DISCOUNT[found[0].vendor]
+    named = {name for provider in plan.providers for name in (provider.id, provider.label)}
+    for one in estimates:
+        share = None if one.provider in named else batch_share_of(one.provider)
+        if share is not None:
+            shares[one.provider] = share
+    return shares
+
+
+def batch_cost(estimate: CallEstimate, shares: Mapping[str, float]) -> float | None:
+    """What these calls cost in a batch; None where they are asked live, or a price is not known."""
+    share = shares.get(estimate.provider)
+    return None if share is None or estimate.cost_usd is None else share * estimate.cost_usd
+
+
+def foreseen_waves(
+    plan: Plan,
+    estimates: Sequence[CallEstimate],
+    precedent: Precedent | None,
+    shares: Mapping[str, float],
+) -> int:
+    """About how many waves a plan would take in batches; 0 where that is not known, or nothing goes in one.
+
+    Args:
+        plan: The plan.
+        estimates: Its calls, where they are known before it has run.
+        precedent: An earlier run of it, where they are not.
+        shares: As `batch_shares` says.
+    """
+    if estimates or precedent is None:
+        return planned_waves(plan, estimates, shares)
+    return precedent.waves
+
+
+def batch_line(
+    plan: Plan, estimates: Sequence[CallEstimate], bound: str, precedent: Precedent | None = None
+) -> str:
+    """Both lanes in a line; empty where nothing would go in a batch, or a price is not known.
+
+    Args:
+        plan: The plan.
+        estimates: Its calls, as planned or as in the precedent.
+        bound: How sure the costs are: `at most` or `about`.
+        precedent: The earlier run that has them; None where they are known without one.
+    """
+    shares = batch_shares(plan, estimates if precedent is not None else ())
+    if not any(batch_cost(one, shares) for one in estimates):
+        return ""
+    costs = [one.cost_usd for one in estimates]
+    if None in costs:
+        return ""
+    live = sum(cost or 0.0 for cost in costs)
+    batched = [batch_cost(one, shares) for one in estimates]
+    halved = sum(
+        (cost or 0.0) if half is None else half for cost, half in zip(costs, batched, strict=True)
+    )
+    waves = precedent.waves if precedent is not None else planned_waves(plan, estimates, shares)
+    return f"  live {bound} {money(live)}; with --batch {bound} {money(halved)}, in {waves_in_words(waves)}"

@@ -1,0 +1,1 @@
+"""Braintrust: rows of datasets, and experiments."""

@@ -1,0 +1,1 @@
+"""DeepEval: goldens, and the results of test runs."""

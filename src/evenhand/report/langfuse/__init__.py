@@ -1,0 +1,1 @@
+"""Langfuse: items of datasets, and runs over them, with their traces and scores."""

@@ -1,0 +1,1 @@
+"""LangSmith: examples of datasets, and experiments, with their feedback."""

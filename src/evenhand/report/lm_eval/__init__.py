@@ -1,0 +1,1 @@
+"""The LM evaluation harness: logged samples, and the results beside them."""

@@ -1,0 +1,1 @@
+"""Phoenix: examples of datasets, and experiments, with their annotations."""

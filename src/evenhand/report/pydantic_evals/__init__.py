@@ -1,0 +1,1 @@
+"""pydantic-evals: datasets, and reports."""

@@ -1,0 +1,1 @@
+"""Ragas: datasets, and results with a column for each metric."""

@@ -1,0 +1,136 @@
+"""Rows of texts, in and out of CSV files, or of JSON lines where the file's name ends in .jsonl."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+from evenhand.core.errors import UsageError
+from evenhand.report.spreadsheet import cell
+
+
+@dataclass(frozen=True, slots=True)
+class SheetRow:
+    """A row of a file.
+
+    Attributes:
+        line: The line that it ends in, from 1.
+        texts: What it says, by column.
+        problem: What is wrong with it, and what to do; None for nothing.
+    """
+
+    line: int
+    texts: Mapping[str, str]
+    problem: tuple[str, str] | None = None
+
+
+def write_rows(
+    path: Path, columns: Sequence[str], rows: Iterable[Sequence[str | int | float]]
+) -> None:
+    """Writes rows to a new file.
+
+    Raises:
+        UsageError: The file is there already, or cannot be written.
+    """
+    if _is_json_lines(path):
+        text = "".join(
+            json.dumps(dict(zip(columns, row, strict=True)), ensure_ascii=False) + "\n"
+            for row in rows
+        )
+    else:
+        table = io.StringIO()
+        sheet = csv.writer(table)
+        sheet.writerow(columns)
+        sheet.writerows([cell(value) for value in row] for row in rows)
+        text = table.getvalue()
+    try:
+        with path.open("x", encoding="utf-8", newline="") as file:
+            file.write(text)
+    except FileExistsError:
+        raise UsageError(
+            f"{path} is there already, maybe with labels in it",
+            hint="Name another file, or delete it.",
+        ) from None
+    except OSError as error:
+        raise UsageError(f"{path} cannot be written: {error.strerror}") from error
+
+
+def read_rows(path: Path, columns: Sequence[str], needed: Sequence[str]) -> Iterator[SheetRow]:
+    """The rows of a file that `write_rows` wrote and somebody filled in.
+
+    Args:
+        path: The file.
+        columns: What `write_rows` wrote, for messages.
+        needed: What each row must have. The last of them is what is filled in: a row without it may be broken.
+
+    Raises:
+        UsageError: The file cannot be read, or lacks a column.
+    """
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            text = file.read()
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path} cannot be read: {error}") from error
+    if _is_json_lines(path):
+        return _json_rows(text, columns, needed)
+    return _csv_rows(path, text, columns, needed)
+
+
+def _is_json_lines(path: Path) -> bool:
+    return path.suffix.lower() in (".jsonl", ".ndjson")
+
+
+def _csv_rows(
+    path: Path, text: str, columns: Sequence[str], needed: Sequence[str]
+) -> Iterator[SheetRow]:
+    longest = csv.field_size_limit(2**31 - 1)  # an output may be as long as a document
+    try:
+        table = csv.DictReader(io.StringIO(text, newline=""))
+        names = table.fieldnames or ()
+        missing = [name for name in needed if name not in names]
+        if missing:
+            raise UsageError(
+                f"{path}: there is no column {', '.join(missing)}",
+                hint=f"The columns are {', '.join(columns)}, as `evenhand label RUN --draw N --to FILE` writes them.",
+            )
+        for row in table:
+            whole = len(row) == len(names) and None not in cast("list[object]", [*row.values()])
+            if whole or not (row.get(needed[-1]) or "").strip():
+                yield SheetRow(table.line_num, {k: row.get(k) or "" for k in names})
+            else:
+                what = "the row has another number of columns than the first line"
+                yield SheetRow(table.line_num, {}, (what, "Quote texts with commas."))
+    except csv.Error as error:
+        raise UsageError(f"{path} is not a CSV file: {error}") from error
+    finally:
+        csv.field_size_limit(longest)
+
+
+def _json_rows(text: str, columns: Sequence[str], needed: Sequence[str]) -> Iterator[SheetRow]:
+    # Not splitlines(): an output may hold U+2028, which is no end of a line in JSON.
+    for number, line in enumerate(text.split("\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            value: Any = json.loads(line)
+        except (ValueError, RecursionError):
+            value = None
+        if not isinstance(value, dict):
+            problem = "the line is not a JSON object", "Write one object on a line."
+            yield SheetRow(number, {}, problem)
+            continue
+        row = {
+            name: "" if one is None else one if isinstance(one, str) else json.dumps(one)
+            for name, one in cast("dict[str, Any]", value).items()
+        }
+        missing = [name for name in needed if name not in row]
+        if missing:
+            what = f"there is no key {', '.join(missing)}"
+            yield SheetRow(number, {}, (what, f"The keys are {', '.join(columns)}."))
+        else:
+            yield SheetRow(number, row)

@@ -1,0 +1,84 @@
+"""In which state an agent leaves the world that it works on: a database, a folder, a dict."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, cast
+
+from evenhand.core.errors import UsageError
+from evenhand.core.expect import Trial
+from evenhand.core.score import Score, check
+from evenhand.core.traits import Traits
+from evenhand.scorers.text import quoted, same, text_of
+
+DIFFERENCES = 5
+"""So many differences are named."""
+_MISSING = object()
+
+
+@dataclass(frozen=True, slots=True)
+class LeavesState:
+    """The world is left like this: `expect(orders(shop), LeavesState({"7": "refunded"}))`.
+
+    What a fixture takes down is gone when expectations are settled: read its state in the eval, as above.
+    `read=` is for worlds that are still there then.
+
+    Attributes:
+        expected: What the state should be. Of an object, some of its keys: others may be there.
+        read: Gives the state of the world that was expected of, as a JSON value, when the trial is settled; plain or
+            async. By default, what is expected of is the state itself.
+        exact: There may be no other keys.
+    """
+
+    traits: ClassVar[Traits] = Traits(gives="verdict")
+    expected: Any
+    read: Callable[[Any], Awaitable[Any] | Any] | None = None
+    exact: bool = False
+
+    def __post_init__(self) -> None:
+        if self.read is not None and not callable(self.read):
+            raise UsageError(
+                f"LeavesState: read is {self.read!r}", hint="Give a function of the world."
+            )
+
+    async def score(self, output: Any, trial: Trial) -> Score:
+        state = output
+        if self.read is not None:
+            name = getattr(self.read, "__name__", "the function that reads the state")
+            state = await trial.call(self.read, output, name=name)
+        found = list(_differences(self.expected, state, "", self.exact))
+        more = len(found) - DIFFERENCES
+        said = "; ".join([*found[:DIFFERENCES], *([f"and {more} more"] if more > 0 else [])])
+        return check(not found, said or "as expected")
+
+    def __str__(self) -> str:
+        return f"leaves the state {quoted(_text(self.expected))}"
+
+
+def _differences(wanted: object, actual: object, at: str, exact: bool) -> list[str]:
+    """Where a state is not what was wanted of it, in words."""
+    if isinstance(wanted, Mapping) and isinstance(actual, Mapping):
+        fields, theirs = cast("Mapping[Any, Any]", wanted), cast("Mapping[Any, Any]", actual)
+        found: list[str] = []
+        for key, value in fields.items():
+            there = theirs.get(key, _MISSING)
+            place = f"{at}.{key}" if at else str(key)
+            if there is _MISSING:
+                found.append(f"{place} is missing")
+            else:
+                found += _differences(value, there, place, exact)
+        if exact:
+            others = [key for key in theirs if key not in fields]
+            found += [f"{at}.{key}".lstrip(".") + " should not be there" for key in others]
+        return found
+    if same(wanted, actual):
+        return []
+    return [f"{at or 'it'} is {quoted(_text(actual))}, not {quoted(_text(wanted))}"]
+
+
+def _text(value: object) -> str:
+    try:
+        return text_of(value)
+    except TypeError:
+        return repr(value)

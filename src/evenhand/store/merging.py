@@ -1,0 +1,313 @@
+"""Several run files of one plan made into one.
+
+How this works: each trial is taken from one of the files, with its calls, its tools, what people said of it and
+whatever else lies beside it. The trials of a case and a repeat come from the same file where that has them all, as they
+may have been compared with each other: from the one with the most verdicts among them, and of several such from the one
+that was started first. Of a trial that nobody has settled, the calls of all files come along: they are paid for, and
+`evenhand resume` finds them.
+
+Tables are copied by what their columns say, so one that a later version adds is not left behind: a table with a trial's
+place is copied for the trials that are taken; `call` and what hangs on it gets new ids.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from evenhand.core.encoding import digest, encode
+from evenhand.core.errors import StoreError, UsageError
+from evenhand.core.run import RunMeta
+from evenhand.core.shard import Sharded
+from evenhand.store.catalogue import id_at
+from evenhand.store.locks import held, lock_of
+from evenhand.store.opened import readable
+from evenhand.store.runfile import RunFile
+from evenhand.store.schema import RUN_FILE_ID, RUN_MIGRATIONS, prepare
+
+OF_CALLS = {"call": "id", "reply": "call", "body": "call"}
+"""Tables of calls, with the column that names the call."""
+OF_RESULTS = ("trial", "detail", "result")
+"""Tables of results, by place and take."""
+LEFT_BEHIND = ("draw", "design", "pair_draw")
+"""They say how trials were drawn from those of one file, which is not so of all."""
+ANEW = ("run", "part", "scale", "sqlite_sequence")
+"""They are made anew, or copied in a way of their own."""
+
+
+@dataclass(frozen=True, slots=True)
+class MergedFrom:
+    """One of the runs.
+
+    Attributes:
+        path: Its file.
+        meta: What it says of itself.
+        settled: How many trials it has settled.
+        taken: How many of them are in the merged run.
+        drawn: It has random draws for labels, which stay behind.
+    """
+
+    path: Path
+    meta: RunMeta
+    settled: int
+    taken: int
+    drawn: bool = False
+
+    @property
+    def doubled(self) -> int:
+        """How many of its trials another one has, too, and were taken from there."""
+        return self.settled - self.taken
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """What became of a merge.
+
+    Attributes:
+        path: The merged run.
+        meta: What it says of itself.
+        sources: The runs, in the order in which they were given.
+        missing: The places that none of them has settled, as first and last.
+        missing_shards: The shards of the plan that were not given: `3/8`.
+    """
+
+    path: Path
+    meta: RunMeta
+    sources: tuple[MergedFrom, ...]
+    missing: tuple[tuple[int, int], ...]
+    missing_shards: tuple[str, ...]
+
+
+def merge(files: Sequence[Path], to: Path) -> Merged:
+    """Makes one run file of several.
+
+    Args:
+        files: Runs of the same plan: its shards, or some of its trials.
+        to: Where the merged run is written. An earlier merged run there is replaced.
+
+    Raises:
+        UsageError: They are not of the same plan, one is given twice, or `to` is something else.
+        StoreError: One cannot be read or is being written, or the merged one cannot be written.
+    """
+    metas: list[RunMeta] = []
+    settled: list[int] = []
+    for file in files:
+        with RunFile.open(file) as run:
+            metas.append(run.meta)
+            settled.append(run.totals().trials)
+    _check(files, metas, to)
+    beside = to.with_name(f".{to.name}.{os.getpid()}")
+    try:
+        to.parent.mkdir(parents=True, exist_ok=True)
+        beside.unlink(missing_ok=True)
+        with closing(sqlite3.connect(beside, isolation_level=None)) as db:
+            prepare(db, RUN_FILE_ID, RUN_MIGRATIONS, str(to))
+            taken, missing, drawn = _filled(db, files, metas)
+            meta = _meta(metas, missing)
+            db.execute("insert into run values (?, ?)", (meta.id, encode(meta)))
+            # Nothing may be lost, and nothing may be there twice.
+            (found,) = db.execute("select count(*) from latest").fetchone()
+            if found != sum(taken):
+                raise StoreError(f"{to} would have {found:,} trials of {sum(taken):,}")
+        beside.replace(to)
+    except (OSError, sqlite3.Error) as error:
+        raise StoreError(f"{to} cannot be written: {error}") from error
+    finally:
+        beside.unlink(missing_ok=True)
+    sources = map(MergedFrom, files, metas, settled, taken, drawn)
+    return Merged(to, meta, tuple(sources), missing, _missing_shards(metas))
+
+
+def _check(files: Sequence[Path], metas: Sequence[RunMeta], to: Path) -> None:
+    first = metas[0]
+    for number, (file, meta) in enumerate(zip(files, metas, strict=True)):
+        if meta.id in {other.id for other in metas[:number]}:
+            raise UsageError(f"run {meta.id} is given twice", hint="Name each run once.")
+        if held(lock_of(file)):
+            raise StoreError(
+                f"run {meta.id} is being written",
+                hint="Wait for it to end, then merge.",
+            )
+        same = (meta.fingerprint, meta.plan_size) == (first.fingerprint, first.plan_size)
+        if not same or len(meta.variants) != len(first.variants):
+            raise UsageError(
+                f"run {meta.id} is not of the same plan as run {first.id}: files, models or options differ",
+                hint="Merge runs that were started with the same command and the same files, but for --shard.",
+            )
+        if (meta.pass_rate, meta.requirements) != (first.pass_rate, first.requirements):
+            raise UsageError(
+                f"run {meta.id} has to reach something else than run {first.id}",
+                hint="Start all shards with the same --at-least.",
+            )
+        if to.exists() and to.resolve() == file.resolve():
+            raise UsageError(f"{to} is one of the runs to merge", hint="Give --to another name.")
+    if to.exists():
+        try:
+            with RunFile.open(to) as there:
+                replaced = "merged" in there.meta.settings
+        except StoreError:
+            replaced = False
+        if not replaced:
+            raise UsageError(
+                f"{to} is there, and is not a merged run: it was not written over",
+                hint="Give --to another name, or delete that file.",
+            )
+
+
+def _meta(metas: Sequence[RunMeta], missing: Sequence[tuple[int, int]]) -> RunMeta:
+    first = min(metas, key=lambda meta: meta.id)
+    sharded = Sharded.of(first.settings)
+    settings = {name: value for name, value in first.settings.items() if name != "shard"}
+    ends = [meta.finished_at for meta in metas if meta.finished_at is not None]
+    ids = sorted(meta.id for meta in metas)
+    return replace(
+        first,
+        id=id_at(first.created_at, digest(*ids)),
+        planned=first.plan_size,
+        case_count=first.case_count if sharded is None else sharded.cases,
+        finished_at=max(ends, default=None),
+        settings={**settings, "merged": ids},
+        status="interrupted" if missing else "finished",
+        message=_message(missing, _missing_shards(metas)) if missing else "",
+        decided={},
+    )
+
+
+def _missing_shards(metas: Sequence[RunMeta]) -> tuple[str, ...]:
+    """The shards that were not given, where all that were are of the same number."""
+    shards = [sharded.shard for meta in metas if (sharded := Sharded.of(meta.settings))]
+    if len(shards) < len(metas) or len({shard.count for shard in shards}) != 1:
+        return ()
+    given, count = {shard.number for shard in shards}, shards[0].count
+    return tuple(f"{number}/{count}" for number in range(1, count + 1) if number not in given)
+
+
+def _message(missing: Sequence[tuple[int, int]], shards: Sequence[str]) -> str:
+    number = sum(last - first + 1 for first, last in missing)
+    what = "1 trial is missing" if number == 1 else f"{number:,} trials are missing"
+    return (
+        f"{what}; shard{'s'[: len(shards) > 1]} {', '.join(shards)} not given" if shards else what
+    )
+
+
+def _filled(
+    db: sqlite3.Connection, files: Sequence[Path], metas: Sequence[RunMeta]
+) -> tuple[list[int], tuple[tuple[int, int], ...], list[bool]]:
+    """Fills the merged file.
+
+    Returns:
+        How many trials were taken of each run, the places that none has settled, and which runs have random draws.
+    """
+    db.executescript(
+        """
+        create temp table seen (idx integer, of_case text, repeat integer, run integer, ok integer);
+        create temp table owner (idx integer primary key, run integer);
+        """
+    )
+    drawn = [False for _ in files]
+    oldest = sorted(range(len(files)), key=lambda number: metas[number].id)
+    for rank, number in enumerate(oldest):
+        with readable(files[number]), _attached(db, files[number]):
+            db.execute(f"insert into seen {_SEEN}", (rank,))
+    db.execute(_CHOSEN)
+    counts = dict(db.execute("select run, count(*) from owner group by run").fetchall())
+    for rank, number in enumerate(oldest):
+        with readable(files[number]), _attached(db, files[number]):
+            _copy(db, rank)
+            for table in {"draw", "pair_draw"} & dict(_tables(db)).keys():
+                (draws,) = db.execute(f"select count(*) from source.{table}").fetchone()  # noqa: S608 (names of our own tables)
+                drawn[number] = drawn[number] or draws > 0
+    taken = [counts.get(oldest.index(number), 0) for number in range(len(files))]
+    missing: list[tuple[int, int]] = []
+    expected, size = 0, metas[0].plan_size
+    for (index,) in [*db.execute("select idx from owner order by idx"), (size,)]:
+        if index > expected:
+            missing.append((expected, index - 1))
+        expected = index + 1
+    return taken, tuple(missing), drawn
+
+
+_SEEN = """
+    select idx, case_id, repeat, ?, outcome != 'error' from source.trial t
+    where not exists (select 1 from source.trial n where n.idx = t.idx and n.take > t.take and n.take > 0)
+"""
+_CHOSEN = """
+    insert into owner select idx, run from (
+        select seen.idx, seen.run, row_number() over (
+            partition by seen.idx order by seen.ok desc, verdicts.number desc, seen.run
+        ) as place
+        from seen join (
+            select of_case, repeat, run, sum(ok) as number from seen group by of_case, repeat, run
+        ) verdicts using (of_case, repeat, run)
+    ) where place = 1
+"""
+"""Those that have a verdict come first, then those of the run with the most verdicts on the case, then the oldest."""
+
+
+@contextmanager
+def _attached(db: sqlite3.Connection, file: Path) -> Iterator[None]:
+    db.execute("attach database ? as source", (str(file),))
+    try:
+        db.execute("begin")
+        yield
+        db.execute("commit")
+    finally:
+        if db.in_transaction:
+            db.execute("rollback")
+        db.execute("detach database source")
+
+
+def _copy(db: sqlite3.Connection, rank: int) -> None:
+    """Copies what the attached run has of its own trials."""
+    mine = "select idx from owner where run = ?"
+    others = "select idx from owner where run != ?"
+    tables = dict(_tables(db))
+    (calls,) = db.execute("select coalesce(max(id), 0) from main.call").fetchone()
+    (parts,) = db.execute("select coalesce(max(id), 0) from main.part").fetchone()
+    shifts = {"of_case": parts, "of_test": parts, "call": calls}
+    for table, columns in tables.items():
+        where = ""
+        kept = columns
+        if table in OF_CALLS:
+            key = OF_CALLS[table]
+            shifted = {key: calls}
+            where = f"where {key} in (select id from source.call where trial not in ({others}))"  # noqa: S608 (names of our own tables)
+        elif table in ANEW or table in LEFT_BEHIND:
+            continue
+        elif table in OF_RESULTS:
+            shifted = shifts
+            where = f"where idx in ({mine})"
+        else:
+            # What lies beside a result belongs to it; of a trial without one, it is all there is.
+            shifted = shifts
+            kept = [name for name in columns if name not in ("id", "seq")]
+            place = next((name for name in ("idx", "trial") if name in columns), "")
+            where = f"where {place} not in ({others})" if place else ""
+        values = [f"{name} + {shifted[name]}" if name in shifted else name for name in kept]
+        db.execute(
+            f"insert into main.{table} ({', '.join(kept)})"  # noqa: S608 (names of our own tables)
+            f" select {', '.join(values)} from source.{table} {where}",
+            (rank,) if where else (),
+        )
+    if "part" in tables:
+        db.execute("insert into main.part select id + ?, part from source.part", (parts,))
+    if "scale" in tables:
+        db.execute(
+            "insert into main.scale select * from source.scale where true"
+            " on conflict do update set low = min(low, excluded.low), high = max(high, excluded.high)"
+        )
+
+
+def _tables(db: sqlite3.Connection) -> Iterator[tuple[str, list[str]]]:
+    """The tables that the attached run has and this version knows, with their columns."""
+    known = "select name from main.sqlite_master where type = 'table'"
+    ours = {name for (name,) in db.execute(known)}
+    found = "select name from source.sqlite_master where type = 'table' order by name"
+    for (name,) in db.execute(found).fetchall():
+        if name in ours:
+            rows = db.execute("select name from pragma_table_info(?, 'source')", (name,))
+            yield name, [column for (column,) in rows]

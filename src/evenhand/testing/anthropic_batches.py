@@ -1,0 +1,159 @@
+"""Anthropic's message batches: a list of requests goes in; once all of it has ended, lines of results come out."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any, cast
+from urllib.parse import parse_qs
+
+from evenhand.core.encoding import decode
+from evenhand.testing.batch_queue import DAY_S, BatchLine, BatchQueue, FakeBatch, LineResult
+from evenhand.testing.connection import HttpRequest
+from evenhand.testing.openai_batches import Said
+
+MOST_REQUESTS, MOST_BYTES = 100_000, 256 * 2**20
+_PATH = re.compile(r"/messages/batches(?:/([^/]+))?(/results|/cancel)?$")
+_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+
+
+class AnthropicBatches:
+    """Answers what is asked of message batches.
+
+    Args:
+        queue: The batches themselves.
+    """
+
+    def __init__(self, queue: BatchQueue) -> None:
+        self.queue = queue
+        self._results: dict[str, bytes] = {}
+
+    def handles(self, path: str) -> bool:
+        """Whether this path is one of these."""
+        return _PATH.search(path.partition("?")[0]) is not None
+
+    def answer(self, request: HttpRequest) -> Said:
+        """The answer to a request."""
+        path, _, query = request.path.partition("?")
+        found = _PATH.search(path)
+        assert found is not None  # noqa: S101 (asked for such paths alone)
+        name, what = found[1] or "", found[2] or ""
+        base = f"http://{request.headers.get('host', 'localhost')}{path}"
+        if not name:
+            return self._list(query, base) if request.method == "GET" else self._make(request, base)
+        batch = self.queue.find(name)
+        if batch is None:
+            return _refused(404, "not_found_error", f"{name} was not found")
+        base = base.removesuffix(what).removesuffix(f"/{name}")
+        if what == "/cancel":
+            self.queue.cancel(batch)
+        elif what == "/results":
+            return self._handed_out(batch)
+        elif request.method == "DELETE":
+            if batch.ended_at is None:
+                return _refused(400, "invalid_request_error", "the batch has not ended: cancel it")
+            batch.deleted = True
+            return 200, {"id": name, "type": "message_batch_deleted"}
+        return 200, self._described(batch, base)
+
+    def _make(self, request: HttpRequest, base: str) -> Said:
+        try:
+            body = decode(request.body)
+        except ValueError:
+            body = None
+        rows = _mapping(body).get("requests")
+        listed = cast("list[object]", rows) if isinstance(rows, list) else []
+        lines: list[BatchLine] = []
+        for row in map(_mapping, listed):
+            name, params = row.get("custom_id"), _mapping(row.get("params"))
+            if not isinstance(name, str) or not _NAME.fullmatch(name) or not params:
+                said = "requests: custom_id is 1 to 64 letters, digits, _ or -, with params"
+                return _refused(400, "invalid_request_error", said)
+            lines.append(BatchLine(name, "/v1/messages", params))
+        if not lines or len({line.custom_id for line in lines}) < len(lines):
+            said = "requests: none, or two with the same custom_id"
+            return _refused(400, "invalid_request_error", said)
+        too_many = len(lines) > (self.queue.rules.most_requests or MOST_REQUESTS)
+        if too_many or len(request.body) > (self.queue.rules.most_bytes or MOST_BYTES):
+            return _refused(413, "request_too_large", "the batch is too large")
+        return 200, self._described(self.queue.make(lines), base)
+
+    def _list(self, query: str, base: str) -> Said:
+        asked = parse_qs(query)
+        limit, after = int(asked.get("limit", ["20"])[0]), asked.get("after_id", [""])[0]
+        batches = self.queue.newest_first()
+        names = [batch.id for batch in batches]
+        begin = names.index(after) + 1 if after in names else 0
+        page = [self._described(batch, base) for batch in batches[begin : begin + limit]]
+        return 200, {
+            "data": page,
+            "has_more": begin + limit < len(batches),
+            "first_id": page[0]["id"] if page else None,
+            "last_id": page[-1]["id"] if page else None,
+        }
+
+    def _handed_out(self, batch: FakeBatch) -> Said:
+        if batch.ended_at is None:
+            return _refused(404, "not_found_error", "the batch has not ended")
+        if self.queue.gone(batch):
+            return _refused(404, "not_found_error", "the results are no longer kept")
+        if batch.id not in self._results:
+            rows = map(_row, self.queue.handed_out(batch))
+            self._results[batch.id] = b"".join(json.dumps(row).encode() + b"\n" for row in rows)
+        return 200, self._results[batch.id]
+
+    def _described(self, batch: FakeBatch, base: str) -> dict[str, Any]:
+        total, ended = len(batch.lines), batch.ended_at is not None
+        counts = {
+            "processing": 0 if ended else total,
+            "succeeded": batch.count("succeeded"),
+            "errored": batch.count("errored", "invalid", "silent", "missing"),
+            "canceled": batch.count("canceled"),
+            "expired": batch.count("expired"),
+        }
+        if ended and self.queue.rules.lying:
+            counts = {**dict.fromkeys(counts, 0), "succeeded": total}
+        working = "in_progress" if batch.cancelled_at is None else "canceling"
+        gone = self.queue.gone(batch)
+        return {
+            "id": batch.id,
+            "type": "message_batch",
+            "processing_status": "ended" if ended else working,
+            "request_counts": counts,
+            "created_at": _moment(batch.made_at),
+            "expires_at": _moment(batch.made_at + DAY_S),
+            "ended_at": _moment(batch.ended_at),
+            "cancel_initiated_at": _moment(batch.cancelled_at),
+            "archived_at": _moment(self.queue.now) if gone else None,
+            "results_url": f"{base}/{batch.id}/results" if ended and not gone else None,
+        }
+
+
+def _row(result: LineResult) -> dict[str, Any]:
+    said: dict[str, Any]
+    if result.fate == "succeeded":
+        said = {"type": "succeeded", "message": result.answer}
+    elif result.fate in ("expired", "canceled"):
+        said = {"type": result.fate}
+    elif result.fate == "invalid":
+        said = {"type": "errored", "error": result.answer}
+    else:
+        error = {"type": "api_error", "message": "Internal server error"}
+        said = {"type": "errored", "error": {"type": "error", "error": error}}
+    return {"custom_id": result.custom_id, "result": said}
+
+
+def _moment(at: float | None) -> str | None:
+    return (
+        None if at is None else datetime.fromtimestamp(at, UTC).isoformat().replace("+00:00", "Z")
+    )
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    return cast("Mapping[str, Any]", value) if isinstance(value, dict) else {}
+
+
+def _refused(status: int, kind: str, message: str) -> Said:
+    return status, {"type": "error", "error": {"type": kind, "message": message}}

@@ -1,0 +1,54 @@
+"""`evenhand gate --replay`: a gate that recordings answer, without a key and without a model."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evenhand.cli import main
+
+GATE = ("gate", "--baseline", "b.evn", "--margin", "0.3", "--replay", "c.cassette", "--json")
+
+
+def write(prompt: str, asserted: str) -> None:
+    """A config of twenty cases with this prompt and this check."""
+    config = {
+        "prompts": [prompt],
+        "providers": ["openai:chat:gpt-5-mini"],
+        "defaultTest": {"assert": [{"type": "contains", "value": asserted}]},
+        "tests": [{"vars": {"q": f"q{i}"}} for i in range(20)],
+    }
+    Path("promptfooconfig.json").write_text(json.dumps(config))
+
+
+def test_a_gate_is_answered_by_a_cassette_and_does_not_pass_on_what_it_lacks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    """Another check is gated on the recorded answers; another prompt was never answered, which is no pass."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("CI", raising=False)
+
+    def run(*words: str) -> tuple[int, Any]:
+        with pytest.raises(SystemExit) as ended:
+            main(list(words))
+        return int(ended.value.code or 0), capsys.readouterr().out
+
+    def gate() -> tuple[int, str, int]:
+        code, out = run(*GATE)
+        return code, json.loads(out)["verdict"], json.loads(out)["asked"]
+
+    Path("offline.jsonl").write_text('{"reply": "yes, sir"}\n')
+    write("Answer {{q}}", "yes")
+    assert run("run", "--offline", "--no-progress")[0] == 0
+    assert run("baseline", "--to", "b.evn")[0] == 0
+    assert run("cassette", "latest", "--to", "c.cassette")[0] == 0
+    Path("offline.jsonl").unlink()
+    write("Answer {{q}}", "sir")
+    assert gate() == (0, "not worse", 20)
+    write("Answer {{q}}", "madam")
+    assert gate() == (1, "worse", 20)
+    write("Answer this: {{q}}", "sir")
+    assert gate() == (5, "nothing", 20)

@@ -1,0 +1,130 @@
+"""An MCP server as the world of a trial: a real one, that is started, listed, called, and that may crash or hang."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from pathlib import Path
+
+import pytest
+
+from evenhand import EvalSet, Expect, run
+from evenhand.conversations import MCPWorld
+from evenhand.core.errors import InfrastructureError, UsageError
+
+SERVER = '''
+import os, sys, time
+from mcp.server import MCPServer
+from mcp.server.mcpserver.exceptions import ToolError
+
+server = MCPServer("shop")
+orders = {"7": "late"}
+
+
+@server.tool()
+def state(order: str) -> str:
+    """The state of an order."""
+    return orders[order]
+
+
+@server.tool()
+def refund(order: str) -> dict[str, str]:
+    """Pays an order back."""
+    if order not in orders:
+        raise ToolError("no such order")
+    orders[order] = "refunded"
+    return dict(orders)
+
+
+@server.tool()
+def crash() -> str:
+    """Ends the server."""
+    print("out of memory", file=sys.stderr, flush=True)
+    os._exit(3)
+
+
+@server.tool()
+def hang() -> str:
+    """Never answers."""
+    time.sleep(600)
+    return ""
+
+
+server.run("stdio")
+'''
+
+
+@pytest.fixture
+def command(tmp_path: Path) -> str:
+    """The command that starts the server."""
+    (tmp_path / "server.py").write_text(SERVER)
+    return f"{sys.executable} {tmp_path / 'server.py'}"
+
+
+async def test_its_tools_are_the_worlds(command: str):
+    """Their failures are for the agent to see; the calls are noted."""
+    async with MCPWorld(command) as shop:
+        assert sorted(shop.tools) == ["crash", "hang", "refund", "state"]
+        assert await shop.tools["state"](order="7") == "late"
+        assert await shop.call("refund", {"order": "7"}) == {"7": "refunded"}
+        assert "no such order" in (await shop.call("refund", {"order": "8"}))["error"]
+        assert "error" in await shop.call("refund", {"odrer": "8"})
+        assert [(c.name, dict(c.arguments), bool(c.error)) for c in shop.calls] == [
+            ("state", {"order": "7"}, False),
+            ("refund", {"order": "7"}, False),
+            ("refund", {"order": "8"}, True),
+            ("refund", {"odrer": "8"}, True),
+        ]
+        chat = shop.definitions()[1]["function"]
+        assert (chat["name"], chat["parameters"]["required"]) == ("refund", ["order"])
+        assert shop.definitions("anthropic")[1]["input_schema"] == chat["parameters"]
+        assert shop.definitions("google")[0]["functionDeclarations"][1] == chat
+        with pytest.raises(UsageError, match="anthropic"):
+            shop.definitions("antropic")  # pyright: ignore[reportArgumentType] (what is tested)
+        shop._limit_s = 0.2  # its start may take longer
+        with pytest.raises(InfrastructureError, match=r"did not answer to hang within 0\.2 s"):
+            await shop.tools["hang"]()
+
+
+def test_a_server_that_crashes_is_an_error_of_the_infrastructure(command: str, tmp_path: Path):
+    """Whatever the agent makes of it. What it did before are steps of the trial."""
+    evals = EvalSet("shop", data=[{"id": "a"}])
+    seen: list[str] = []
+
+    @evals.fixture
+    async def shop():
+        async with MCPWorld(command) as world:
+            yield world
+
+    @evals.eval
+    async def agent(shop: MCPWorld, expect: Expect) -> str:
+        await shop.call("refund", {"order": "7"})
+        seen.extend(f"{step.kind} {step.name} {step.status}" for step in expect.steps)
+        with contextlib.suppress(Exception):  # as agents do
+            await shop.call("crash", {})
+        return "Something went wrong."
+
+    with run(evals, home=tmp_path, progress=False) as done:
+        (trial,) = done.trials()
+    assert seen == ["tool refund ok"]
+    assert trial.error is not None
+    assert (trial.outcome, trial.error.slug) == ("error", "infrastructure")
+    assert "out of memory" in trial.error.message
+
+
+@pytest.mark.parametrize("command", ["no-such-server --fast", f"{sys.executable} -c 1/0"])
+async def test_a_server_that_cannot_be_started(command: str):
+    """With what it said."""
+    with pytest.raises(InfrastructureError, match="cannot be started"):
+        async with MCPWorld(command):
+            pass
+
+
+@pytest.mark.parametrize(
+    ("server", "more"),
+    [("", {}), ("a 'b", {}), ("a", {"headers": {"a": "b"}}), ("a", {"env": "A"})],
+)
+def test_what_is_no_server(server: str, more: dict[str, object]):
+    """It is said at once."""
+    with pytest.raises(UsageError, match="MCPWorld"):
+        MCPWorld(server, **more)  # pyright: ignore[reportArgumentType] (what is tested)

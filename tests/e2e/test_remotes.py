@@ -1,0 +1,170 @@
+"""Runs in a bucket, in PostgreSQL and in a folder: pushed through a kill, read by commands, queried by SQL."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import psycopg
+import pytest
+from click.testing import CliRunner
+from tests.e2e.s3 import Bucket, bucket
+from tests.unit.report.conftest import (
+    SUMMARIES,
+    Make,
+    make_run,  # noqa: F401 (a fixture)
+    summaries,
+)
+
+from evenhand.cli.verbs import evenhand
+from evenhand.core.errors import EvenhandError
+from evenhand.remotes import database
+from evenhand.remotes.address import Address
+from evenhand.remotes.opening import remote_at
+from evenhand.remotes.pushing import push
+
+COMMAND = [sys.executable, "-c", "from evenhand.cli import main; main()"]
+
+
+def said(*words: str) -> str:
+    """What a command prints to stdout; it exits with 0."""
+    done = CliRunner().invoke(evenhand, words, standalone_mode=False)
+    if isinstance(done.exception, EvenhandError):
+        raise done.exception
+    assert done.exception is None, done.exception
+    return done.stdout
+
+
+def shown(*words: str) -> dict[str, Any]:
+    """The document that a command prints, without where its file is."""
+    document = json.loads(said(*words))
+    del document["run"]["file"]
+    return document
+
+
+def read_by_commands(remote: str, run: str, document: dict[str, Any]) -> None:
+    """A run there is shown, exported, compared and listed as it is here."""
+    assert shown("show", f"{remote}#{run[:10]}", "--json") == document
+    assert shown("show", remote, "--json") == document
+    assert shown("export", f"{remote}#latest", "--to", "-", "--format", "json") == document
+    sides = (f"{remote}#{run}:better", f"{remote}#{run}:best")
+    assert json.loads(said("compare", *sides, "--json"))["schema"] == "evenhand.compare/1"
+    assert run in said("history", remote, "--json")
+
+
+def killed(held: Bucket, run: str, to: str) -> None:
+    """Pushes a run, and kills that once the bucket is stuck."""
+    with subprocess.Popen([*COMMAND, "push", run, "--to", to]) as process:
+        try:
+            assert held.stuck.wait(50)
+        finally:
+            process.kill()
+
+
+async def test_a_push_to_a_bucket_that_is_killed_shows_nothing_and_is_gone_on_with(
+    make_run: Make,  # noqa: F811
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+):
+    """The piece that was on its way has arrived: it is not sent again. The manifest is refused where there is one."""
+    run = await make_run(summaries(), SUMMARIES)
+    monkeypatch.chdir(tmp_path)
+    with bucket() as held:
+        for name, value in held.env().items():
+            monkeypatch.setenv(name, value)
+        held.stuck_at = "trials-"
+        killed(held, str(run.path), "s3://team/evals")
+        with pytest.raises(EvenhandError, match="has no runs"):
+            said("show", "s3://team/evals")
+        document = shown("show", str(run.path), "--json")
+        with remote_at(Address.of("s3://team/evals")) as remote:
+            assert push(run.path, remote).new
+            assert len(held.put) == len(set(held.put)) == 4
+            assert held.put[-1] == f"evals/runs/{run.meta.id}.json"
+            manifest = held.objects[held.put[-1]]
+            assert not push(run.path, remote).new
+            # Somebody else was faster: theirs stays.
+            monkeypatch.setattr(remote, "manifest", lambda _: None)
+            assert not push(run.path, remote).new
+        assert held.objects[held.put[-1]] == manifest
+        assert b"scripted-secret" not in b"".join(held.objects.values())
+        read_by_commands("s3://team/evals", run.meta.id, document)
+
+
+async def test_a_push_to_postgresql_that_dies_shows_nothing_and_is_gone_on_with(
+    make_run: Make,  # noqa: F811
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    postgresql: str,
+):
+    """Rows and manifest are one transaction; and the address is shown without its password."""
+    run = await make_run(summaries(), SUMMARIES)
+    monkeypatch.chdir(tmp_path)
+    name = f"postgresql://postgres@/postgres?host={postgresql}"
+    secret = name.replace("postgres@", "postgres:unheard-of@")
+    rows_of = database.rows_of
+
+    def dies(*arguments: object) -> object:
+        yield next(iter(rows_of(*arguments)))
+        raise KeyboardInterrupt
+
+    with psycopg.connect(name, autocommit=True) as db:
+        monkeypatch.setattr(database, "rows_of", dies)
+        with remote_at(Address.of(secret)) as remote, pytest.raises(KeyboardInterrupt):
+            push(run.path, remote)
+        monkeypatch.setattr(database, "rows_of", rows_of)
+        for table, many in (("runs", 0), ("trials", 0), ("outcomes", 0), ("parts", 1)):
+            assert db.execute(f"select count(*) from evenhand.{table}").fetchone() == (many,)
+        pushed = json.loads(said("push", str(run.path), "--to", secret, "--json"))
+        assert pushed["runs"][0]["new"]
+        assert "unheard-of" not in json.dumps(pushed)
+        rates = db.execute(
+            "select prompt, avg(passed::int)::float from evenhand.trials where run = %s group by 1 order by 1",
+            (run.meta.id,),
+        )
+        assert rates.fetchall() == [
+            ("prompts.py:basic", 0.0),
+            ("prompts.py:best", 1.0),
+            ("prompts.py:better", 0.875),
+        ]
+        (stored,) = db.execute("select manifest from evenhand.runs").fetchone() or ()
+        assert b"unheard-of" not in bytes(stored)
+    read_by_commands(secret, run.meta.id, shown("show", str(run.path), "--json"))
+
+
+RECIPE = Path(__file__).parents[2] / "docs" / "sharing-runs.md"
+
+
+def recipe(place: str) -> Sequence[str]:
+    """The queries of the docs, for this place."""
+    text = RECIPE.read_text("utf-8").partition("```sql\n")[2].partition("```")[0]
+    return [
+        query for query in text.replace("s3://team-runs/evals", place).split(";") if query.strip()
+    ]
+
+
+async def test_duckdb_reads_what_was_pushed_to_a_folder_and_nothing_else(
+    make_run: Make,  # noqa: F811
+    tmp_path: Path,
+):
+    """As the docs say it: the parts that manifests name. What a dead push left is not counted."""
+    run = await make_run(summaries(), SUMMARIES)
+    place = tmp_path / "team"
+    with remote_at(Address.of(str(place))) as remote:
+        push(run.path, remote)
+    (trials,) = place.glob("parts/*/trials-*")
+    (trials.parent / "trials-0.parquet").write_bytes(trials.read_bytes())
+    with duckdb.connect() as db:
+        for query in recipe(str(place)):
+            answer = db.execute(query)
+        assert answer.fetchall() == [
+            ("Science", "prompts.py:basic", 8, 0.0),
+            ("Science", "prompts.py:best", 8, 1.0),
+            ("Science", "prompts.py:better", 8, 0.875),
+        ]
+    assert [path.stem for path in (place / "runs").iterdir()] == [run.meta.id]

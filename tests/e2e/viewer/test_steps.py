@@ -1,0 +1,92 @@
+"""The timeline of an agent's steps: nested, bounded, and open at the step that a verdict names."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evenhand.authoring.expect import Expect
+from evenhand.core.expect import Trial
+from evenhand.engine import door
+from evenhand.engine.door import Settings
+from evenhand.scorers import NeverFails, StepCount
+from evenhand.testing import example
+
+EVIL = "</script><img class=pwned src=x onerror=alert(1)>\x1b[2J\u202e{{7*7}}"
+LONG, COUNT = "x" * 1_000_000, 10_000
+
+
+async def agent(trial: Trial) -> object:
+    """A few steps of every kind, and one that fails; in the second trial 10,000 of them before it."""
+    expect = Expect(trial)
+    with expect.step("planner", kind="agent"):
+        with expect.step(EVIL, {"text": EVIL}, agent=EVIL) as step:
+            step.result = {"long": LONG, "text": EVIL}
+        for number in range(COUNT if trial.case.id == "case-1" else 2):
+            expect.step("search", {"n": number}, result="found", cost_usd=0.001)
+    expect.step("refund", {"order": 7}, error="not allowed")
+    expect(None, NeverFails())
+    expect(None, StepCount("agent"), at_most=1)
+    return "Done."
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """A run of two trials."""
+    home = tmp_path / ".evenhand"
+    door.run(example(2, agent), Settings(home=home))
+    return home
+
+
+def test_a_cell_shows_what_its_agent_did_and_opens_the_step_that_failed(
+    home: Path, serve: Any, watch: Any, command: Any, tmp_path: Path
+):
+    """From the server, and from a report in one file; whatever names and results hold is text."""
+    (path,) = (home / "runs").glob("*.db")
+    report = tmp_path / "report.html"
+    command("export", path, "--to", report, EVENHAND_HOME=str(home))
+    assert report.stat().st_size < 3_000_000
+    with serve(home) as viewer:
+        for link in (viewer.link, report.as_uri()):
+            seen = watch(link)
+            page = seen.page
+            seen.show(path.stem, cell=0, tab="steps")
+            lines = page.locator(".step")
+            assert lines.count() == 5
+            blamed = page.locator(".step-blamed")
+            assert "refund" in blamed.inner_text()
+            assert "no step fails" in blamed.inner_text()
+            assert blamed.locator(".step-card").get_attribute("open") is not None
+            lines.nth(1).locator("summary").first.click()
+            assert page.locator(".pwned").count() == 0
+            sums = page.locator(".step-sums").inner_text()
+            assert "search" in sums
+            assert "$0.0020" in sums
+            if not seen.embedded:
+                page.get_by_role("button", name="Show all of it").click()
+                page.get_by_text("Show all, ").wait_for()
+            seen.turn(path.stem, cell=0, tab="expectations")
+            page.get_by_role("button", name="Step 5").click()
+            page.locator(".step-blamed").wait_for()
+            assert seen.hash.endswith("tab=steps.4&cell=0")
+            seen.close()
+
+
+def test_ten_thousand_steps_come_in_pages(home: Path, serve: Any, watch: Any):
+    """The first page is the one with the step that failed; the others are one click away."""
+    (path,) = (home / "runs").glob("*.db")
+    with serve(home) as viewer:
+        seen = watch(viewer.link)
+        page = seen.page
+        seen.show(path.stem, cell=1, tab="steps")
+        assert "10,003" in page.get_by_role("tab", name="Steps").inner_text()
+        assert page.locator(".step-blamed").is_visible()
+        assert page.locator(".step").count() <= 300
+        page.get_by_role("button", name="Earlier steps").click()
+        page.get_by_role("button", name="Later steps").wait_for()
+        assert page.locator(".step").count() <= 300
+        seen.turn(path.stem, cell=1, tab="steps.1")
+        page.get_by_text("planner", exact=True).last.wait_for()
+        seen.close()

@@ -1,0 +1,28 @@
+"""A Ray cluster of three nodes on this machine, each with real processes. Says its address; a line kills a node.
+
+It runs in a process of its own: Ray's threads and warnings are not pytest's.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+
+from ray.cluster_utils import Cluster
+
+if __name__ == "__main__":
+    cluster = Cluster(
+        initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False}
+    )
+    nodes = [cluster.add_node(num_cpus=1) for _ in range(2)]
+    cluster.wait_for_nodes()
+    sys.stdout.write(f"{cluster.address}\n")
+    sys.stdout.flush()
+    for line in sys.stdin:
+        if line.strip() == "kill":
+            cluster.remove_node(nodes.pop(), allow_graceful=False)
+            sys.stdout.write("killed\n")
+            sys.stdout.flush()
+    cluster.shutdown()

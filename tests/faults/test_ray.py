@@ -1,0 +1,76 @@
+"""A run on a Ray cluster of several nodes, one of which is taken away in the middle."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import json
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+import pytest
+from tests.faults.conftest import Folder, settled, until
+
+from evenhand.testing import FakeProvider
+
+pytestmark = pytest.mark.skipif(
+    importlib.util.find_spec("ray") is None, reason="ray is not installed"
+)
+QUIET = ("--no-progress", "--no-table", "--no-cache")
+ROWS = 60
+
+
+@contextlib.contextmanager
+def cluster(env: Mapping[str, str]) -> Iterator[subprocess.Popen[str]]:
+    """A cluster; its first line is its address. The keys are set on its nodes, as users do."""
+    process = subprocess.Popen(
+        [sys.executable, str(Path(__file__).with_name("ray_nodes.py"))],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        env=dict(env),
+    )
+    with process:
+        yield process
+        assert process.stdin is not None
+        process.stdin.close()
+        try:
+            process.wait(20)
+        except subprocess.TimeoutExpired:
+            process.kill()
+
+
+@pytest.mark.timeout(600)
+def test_a_node_that_is_taken_away_loses_nothing_and_nothing_is_paid_twice(
+    serve: Callable[..., FakeProvider],
+    folder: Callable[..., Folder],
+):
+    """The folder is sent to the nodes; the run goes on with those that are left; all is as in one process."""
+    fake = serve(latency_ms=300)
+    evals = folder(fake)
+    evals.write(ROWS)
+    alone = evals.run("run", *QUIET, "--json")
+    wanted, price = settled(json.loads(alone.stdout)), Counter(fake.ledger.counts)
+    for path in (evals.home / "runs").glob("*"):
+        path.unlink()
+    fake.ledger.clear()
+    with cluster(evals.env) as nodes:
+        assert nodes.stdin is not None
+        assert nodes.stdout is not None
+        address = nodes.stdout.readline().strip()
+        assert address
+        start = ("run", *QUIET, "-j", "4", "--ray", address, "--workers", "2")
+        process = evals.start(*start, env={"PYTHONWARNINGS": "ignore"})
+        until(lambda: fake.ledger.total >= ROWS // 4 or process.poll() is not None, 60)
+        nodes.stdin.write("kill\n")
+        nodes.stdin.flush()
+        _, err = process.communicate(timeout=400)
+    assert process.returncode == 1, err
+    assert "is gone" in err
+    assert settled(evals.document()) == wanted
+    assert Counter(fake.ledger.counts) - price - evals.doubted() == Counter()
+    assert evals.doubted().total() <= 4

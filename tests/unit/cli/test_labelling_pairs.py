@@ -1,0 +1,34 @@
+"""Pairs of a ranking, compared one at a time."""
+
+from __future__ import annotations
+
+from click.testing import CliRunner
+from tests.unit.report.conftest import (
+    Make,
+    make_run,  # noqa: F401 (a fixture)
+)
+from tests.unit.report.test_ranking_labels import drawn_of
+from tests.unit.report.test_standings import NAME, VARIANTS, drawn
+
+from evenhand.cli.labelling_pairs import PairLabelling
+from evenhand.store.runfile import RunFile
+
+
+async def test_each_key_is_kept_at_once_and_can_be_undone(make_run: Make):  # noqa: F811
+    """A rule first; then the first, the second, a tie taken back, one skipped, and the end."""
+    run = await make_run(drawn(10, [0.2, 1.0, -1.2]), VARIANTS[:3])
+    items = drawn_of(run, 6)
+    labelling = PairLabelling("ann", True, None, 1, None, None, "latest")
+    with CliRunner().isolation(input="Helps most.\n12tusq") as (out, *_):
+        labelling.ask(run, NAME, list(items), 6)
+        shown = out.getvalue().decode()
+    with RunFile.open(run.path) as again:
+        assert again.rules() == {NAME: "Helps most."}
+        said = [(label.pair, label.answer) for label in again.pair_labels()]
+    one, two, three = (item.pair for item in items[:3])
+    assert said == [(one, "first"), (two, "second"), (three, "tie"), (three, None)]
+    assert "4 of 6" in shown
+    assert "better: Helps most." in shown
+    assert "2 labels by ann; next: evenhand calibrate" in shown
+    assert "judge-1" not in shown
+    assert "plain" not in shown

@@ -1,0 +1,148 @@
+"""What workers are lent: room at accounts, money, answers. It is taken back when they are gone."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from tests.unit.fleet.conftest import Scene, ScriptedLink, start_of, turns
+
+from evenhand.core.errors import BudgetStop, RateLimited, StoreError
+from evenhand.core.run import CallEnd
+from evenhand.engine.backing import Backing
+from evenhand.fleet.counter import Counter
+from evenhand.fleet.hands import Hand
+from evenhand.fleet.messages import Message
+
+
+class Counted:
+    """A counter with two workers."""
+
+    def __init__(self, backing: Backing) -> None:
+        self.announced: list[Message] = []
+        self.counter = Counter(backing, self.announced.append)
+        self.links = [ScriptedLink("a"), ScriptedLink("b")]
+        self.hands = [Hand(epoch, link) for epoch, link in enumerate(self.links, 1)]
+
+    async def asks(self, worker: int, number: int, what: str, *arguments: object) -> bool:
+        """A worker asks; whether it was answered at once."""
+        self.counter.ask(self.hands[worker], number, what, arguments)
+        await turns()
+        return self.answered(worker, number)
+
+    def answered(self, worker: int, number: int) -> bool:
+        """Whether a worker has its answer."""
+        return any(m[:2] == ("answer", number) for m in self.links[worker].heard)
+
+    def tells(self, worker: int, what: str, *arguments: object) -> None:
+        """A worker says something."""
+        self.counter.tell(self.hands[worker], what, arguments)
+
+
+def test_room_at_an_account_is_shared_by_all_workers_and_comes_back_from_a_dead_one(scene: Scene):
+    """No more than there is; and what a worker gives back late, or twice, is nothing."""
+
+    async def go() -> None:
+        backing = scene.backing(ceiling=2)
+        both = Counted(backing)
+        assert await both.asks(0, 1, "acquire", "api", 0, 0)
+        assert await both.asks(0, 2, "acquire", "api", 0, 0)
+        assert not await both.asks(1, 3, "acquire", "api", 0, 0)
+        assert not await both.asks(0, 4, "acquire", "api", 0, 0)
+        permit, _ = both.links[0].answer(1)
+        await both.counter.take_back(both.hands[0])
+        await turns()
+        assert both.answered(1, 3)
+        assert not both.answered(0, 4)
+        assert backing.limits.account("api").in_flight == 1
+        both.tells(0, "release", permit, None, None, 0)
+        both.tells(0, "withdraw", "api")
+        assert backing.limits.account("api").in_flight == 1
+        both.tells(1, "release", both.links[1].answer(3)[0], None, None, 0)
+        assert backing.limits.account("api").in_flight == 0
+
+    scene.loop.run(go())
+
+
+def test_refusals_of_one_worker_close_the_gate_for_all(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+):
+    """For as long as the vendor says."""
+    monkeypatch.setattr("time.monotonic", scene.loop.time)
+
+    async def go() -> None:
+        both = Counted(scene.backing(ceiling=12))
+        for number in range(12):
+            await both.asks(0, number, "acquire", "api", 0, 0)
+        for number in range(12):
+            refused = RateLimited("slow down", retry_after_s=7.0)
+            both.tells(0, "release", both.links[0].answer(number)[0], refused, None, 0)
+        kind, name, seconds = both.announced[-1]
+        assert (kind, name) == ("gate", "api")
+        assert 7.0 <= seconds < 10.0
+        assert not await both.asks(1, 99, "acquire", "api", 0, 0)
+        await asyncio.sleep(seconds + 1)
+        assert both.answered(1, 99)
+
+    scene.loop.run(go())
+
+
+def test_what_is_another_workers_cannot_be_written(scene: Scene):
+    """A worker that was given up and comes back begins nothing and ends nothing."""
+
+    async def go() -> None:
+        both = Counted(scene.backing())
+        future = asyncio.get_running_loop().create_future()
+        both.hands[0].trials[5] = future
+        await both.asks(0, 1, "begin", start_of(5))
+        assert both.links[0].answer(1) == (1, None)
+        end = CallEnd(b"reply", "provider")
+        await both.asks(1, 2, "begin", start_of(5))
+        await both.asks(1, 3, "end", 1, end)
+        await both.counter.take_back(both.hands[0])
+        del both.hands[0].trials[5]
+        await both.asks(0, 4, "end", 1, end)
+        await both.asks(0, 5, "begin", start_of(5))
+        both.tells(0, "drop", 1, 0, 0)
+        for worker, number in ((1, 2), (1, 3), (0, 4), (0, 5)):
+            _, error = both.links[worker].answer(number)
+            assert isinstance(error, StoreError)
+            assert "another worker's" in str(error)
+        assert (len(scene.journal.begun), scene.journal.ended, scene.journal.dropped) == (1, {}, [])
+
+    scene.loop.run(go())
+
+
+def test_money_of_a_dead_worker_is_booked_at_its_worst(scene: Scene):
+    """The budget holds for all together."""
+
+    async def go() -> None:
+        backing = scene.backing(most_usd=1.0)
+        both = Counted(backing)
+        await both.asks(0, 1, "reserve", 0.6, "m", 0.0)
+        assert not await both.asks(1, 2, "reserve", 0.6, "m", 0.0)
+        await both.counter.take_back(both.hands[0])
+        await turns()
+        assert backing.budget.spent_usd == pytest.approx(0.6)
+        _, error = both.links[1].answer(2)
+        assert isinstance(error, BudgetStop)
+
+    scene.loop.run(go())
+
+
+def test_one_worker_asks_for_an_answer_and_the_others_wait_for_it(scene: Scene):
+    """If the one dies, another one asks."""
+
+    async def go() -> None:
+        both = Counted(scene.backing())
+        assert await both.asks(0, 1, "find", "key", "draw")
+        assert both.links[0].answer(1) == (None, None)
+        assert not await both.asks(1, 2, "find", "key", "draw")
+        assert await both.asks(1, 3, "find", "other", "draw")
+        await both.counter.take_back(both.hands[0])
+        await turns()
+        assert both.links[1].answer(2) == (None, None)
+        both.tells(0, "landed", "key", "draw")  # of the dead one: nobody is freed by it
+        assert ("key", "draw") in both.hands[1].claims
+
+    scene.loop.run(go())

@@ -1,0 +1,236 @@
+"""Runs in a folder that a team shares: whole or not at all, never changed, and read from there."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from tests.unit.report.conftest import (
+    SUMMARIES,
+    Make,
+    make_run,  # noqa: F401 (a fixture)
+    result,
+    summaries,
+)
+
+from evenhand.core.errors import StoreError, UsageError
+from evenhand.core.label import NewLabel
+from evenhand.remotes import remote as remotes
+from evenhand.remotes.address import Address, remote_run
+from evenhand.remotes.fetching import fetch, fetch_all
+from evenhand.remotes.folder import FolderObjects
+from evenhand.remotes.manifest import read_manifest, write_manifest
+from evenhand.remotes.objects import ObjectRemote
+from evenhand.remotes.pushing import push
+from evenhand.remotes.rows import TRIALS, rows_of
+from evenhand.store.labels import append_labels
+from evenhand.store.runfile import RunFile
+from evenhand.store.snapshot import snapshot
+
+
+class Dies(FolderObjects):
+    """A folder of which the process that writes it dies after so many objects."""
+
+    left = 10**6
+    written = 0
+
+    def put(self, name: str, data: bytes) -> None:
+        if not self.left:
+            raise KeyboardInterrupt
+        self.left -= 1
+        self.written += 1
+        super().put(name, data)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Dies:
+    """A shared folder, to which run files go in pieces of 40 kB."""
+    monkeypatch.setattr(remotes, "CHUNK", 40_000)
+    return Dies(tmp_path / "team", "team")
+
+
+async def test_a_pushed_run_is_read_as_the_run_itself(
+    make_run: Make,  # noqa: F811
+    folder: Dies,
+    tmp_path: Path,
+):
+    """By its id, the start of it, or as the latest; fetched once, and only to be read."""
+    remote = ObjectRemote(folder)
+    first = await make_run(summaries(), SUMMARIES)
+    second = await make_run([result(0), result(1, ok=None)])
+    assert push(first.path, remote).new
+    assert push(second.path, remote).new
+    assert not push(first.path, remote).new
+    path = fetch(remote, first.meta.id, tmp_path / "cache")
+    with RunFile.open(path) as there:
+        assert there.meta == first.meta
+        assert list(there.trials()) == list(first.trials())
+    assert path.stem == first.meta.id
+    before = path.stat().st_mtime_ns
+    assert fetch(remote, first.meta.id[:10], tmp_path / "cache").stat().st_mtime_ns == before
+    latest = fetch(remote, "", tmp_path / "cache")
+    assert fetch_all(remote, tmp_path / "cache")[0] == latest
+    with pytest.raises(StoreError, match="copy of a run that was pushed"):
+        append_labels(path, [NewLabel(0, "verdict", "pass")])
+    with pytest.raises(UsageError, match="could be any of 2 runs of team"):
+        fetch(remote, first.meta.id[:5], tmp_path / "cache")
+
+
+async def test_a_push_that_dies_leaves_nothing_to_be_seen_and_the_next_one_goes_on(
+    make_run: Make,  # noqa: F811
+    folder: Dies,
+    tmp_path: Path,
+):
+    """Wherever it dies; and what was written before is not written again."""
+    run = await make_run(summaries(), SUMMARIES)
+    whole = Dies(tmp_path / "other", "other")
+    push(run.path, ObjectRemote(whole))
+    assert whole.written >= 5  # three pieces of the file, and two tables
+    for dies_after in range(whole.written):
+        folder.left = 1 if dies_after else 0
+        with pytest.raises(KeyboardInterrupt):
+            push(run.path, ObjectRemote(folder))
+        assert ObjectRemote(folder).ids() == []
+        assert folder.written == dies_after
+    folder.left = 10**6
+    assert push(run.path, ObjectRemote(folder)).new
+    assert folder.written == whole.written
+    assert not list((tmp_path / "team").rglob(".*"))
+
+
+async def test_what_was_pushed_never_changes(
+    make_run: Make,  # noqa: F811
+    folder: Dies,
+    tmp_path: Path,
+):
+    """A run that was labelled since is refused; so is one that is not finished, and what was damaged there."""
+    remote = ObjectRemote(folder)
+    run = await make_run(summaries(), SUMMARIES)
+    push(run.path, remote)
+    manifest = remote.manifest(run.meta.id)
+    append_labels(run.path, [NewLabel(0, "verdict", "pass")])
+    with pytest.raises(UsageError, match="with other content"):
+        push(run.path, remote)
+    assert remote.manifest(run.meta.id) == manifest
+    half = await make_run([result(0)], status="interrupted")
+    with pytest.raises(UsageError, match="is not finished"):
+        push(half.path, remote)
+    assert manifest is not None
+    piece = tmp_path / "team" / manifest.file[-1].name
+    piece.write_bytes(b"x" * manifest.file[-1].size)
+    with pytest.raises(StoreError, match="its hash differs"):
+        fetch(remote, run.meta.id, tmp_path / "cache")
+    piece.unlink()
+    with pytest.raises(StoreError, match="lacks parts/"):
+        fetch(remote, run.meta.id, tmp_path / "cache")
+
+
+async def test_a_manifest_leads_nowhere_but_to_its_pieces(
+    make_run: Make,  # noqa: F811
+    folder: Dies,
+):
+    """Whatever somebody writes into one."""
+    remote = ObjectRemote(folder)
+    run = (await make_run([result(0)])).meta.id
+    push((await make_run([result(0)])).path, remote)
+    manifest = remote.manifest(remote.ids()[0])
+    assert manifest is not None
+    good = replace_id(write_manifest(manifest), manifest.id, run)
+    assert read_manifest(good, run, "team").id == run
+    for name in (
+        "../../etc/passwd",
+        "/etc/passwd",
+        f"parts/{run}/../x.db",
+        f"parts/{'0' * 26}/a.db",
+    ):
+        bad = json.loads(good)
+        bad["file"][0]["name"] = name
+        with pytest.raises(StoreError, match="is not of this run"):
+            read_manifest(json.dumps(bad).encode(), run, "team")
+    with pytest.raises(StoreError, match="cannot be read"):
+        read_manifest(b"[]", run, "team")
+    with pytest.raises(StoreError, match="A newer Evenhand"):
+        read_manifest(good.replace(b"pushed/1", b"pushed/2"), run, "team")
+
+
+def replace_id(data: bytes, old: str, new: str) -> bytes:
+    """A manifest of another run."""
+    return data.replace(old.encode(), new.encode())
+
+
+async def test_errors_are_null_in_the_tables_and_never_0(make_run: Make):  # noqa: F811
+    """And what tables cannot hold is replaced."""
+    odd = replace(result(1), output="a\0b\ud800", reason="so")
+    run = await make_run([result(0, ok=None), odd, result(2, ok=False)])
+    (rows,) = rows_of(run, 10)
+    columns = [name for name, _ in TRIALS]
+    table = [dict(zip(columns, row, strict=True)) for row in rows.trials]
+    assert [row["passed"] for row in table] == [None, True, False]
+    assert [row["score"] for row in table] == [None, 1.0, 0.0]
+    assert table[0]["error"] == "rate-limited"
+    assert table[1]["output"] == "a\ufffdb\ufffd"
+    assert [row[1] for row in rows.outcomes] == [1, 2]
+
+
+async def test_equal_runs_have_equal_digests_whatever_their_files(
+    make_run: Make,  # noqa: F811
+    tmp_path: Path,
+):
+    """A copy of a copy, too; and one row more is another digest."""
+    run = await make_run(summaries(), SUMMARIES)
+    first = snapshot(run.path, tmp_path / "a.db")
+    assert snapshot(tmp_path / "a.db", tmp_path / "b.db") == first
+    append_labels(run.path, [NewLabel(0, "verdict", "pass")])
+    assert snapshot(run.path, tmp_path / "c.db") != first
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        (
+            "postgresql://ana:pass%23word@db.example:5432/evals",
+            "postgresql://ana@db.example:5432/evals",
+        ),
+        ("postgres:///evals?host=/run/pg&password=hidden", "postgres:///evals?host=/run/pg"),
+        ("s3://team/evals", "s3://team/evals"),
+        ("runs/of the team", "runs/of the team"),
+    ],
+)
+def test_an_address_is_shown_without_its_secrets(text: str, name: str):
+    """As it is printed, and said in errors."""
+    assert Address.of(text).name == name
+    assert "hidden" not in name
+
+
+@pytest.mark.parametrize(
+    "text", ["s3://key:secret@team/evals", "s3:///evals", "ftp://host/x", "", "postgresql://[x/y"]
+)
+def test_what_is_no_remote_is_refused_without_its_secrets(text: str):
+    """Keys are not for addresses."""
+    with pytest.raises(UsageError) as refused:
+        Address.of(text)
+    assert "secret@" not in str(refused.value)
+
+
+def test_runs_of_remotes_are_told_from_runs_of_this_machine(tmp_path: Path):
+    """By the address, or by what is in the folder."""
+    (tmp_path / "runs").mkdir()
+    for name in (
+        "01M7",
+        "latest:plain #2",
+        ":openai:llama3@http://localhost:8000/v1",
+        "evals/x.db",
+    ):
+        assert remote_run(name) is None
+    assert remote_run(str(tmp_path)) is None
+    with pytest.raises(UsageError, match="has no pushed runs"):
+        remote_run(f"{tmp_path}#01M7")
+    (tmp_path / "runs" / "x.json").write_text("{}")
+    meant = remote_run(f"{tmp_path}#01M7:better")
+    assert meant is not None
+    assert (meant.address.kind, meant.run, meant.column) == ("folder", "01M7", "better")
+    meant = remote_run("s3://team/evals#latest")
+    assert meant is not None
+    assert (meant.address.kind, meant.run) == ("s3", "")

@@ -1,0 +1,100 @@
+"""Strengths that are corrected by people's labels."""
+
+from __future__ import annotations
+
+import random
+import runpy
+from pathlib import Path
+
+import pytest
+
+from evenhand.stats.bradley_terry import Comparison, NotEstimable, fit
+from evenhand.stats.corrected_strengths import JudgedPair, LabelledPair, corrected_strengths
+
+_BENCH = runpy.run_path(str(Path(__file__).resolve().parents[3] / "bench/rankings_corrected.py"))
+Setting, judged_run = _BENCH["Setting"], _BENCH["judged_run"]
+SEED = 20_261_123
+POOR = Setting(40, (0.6, 0.0, -0.6), (-1.0, 0.8, 0.5), 2.0, 1.5, 50)
+TRUTH = [0.5785, 0.5016, 0.4199]
+"""What people say of 20,000 such cases."""
+
+
+def test_intervals_cover_what_people_say_though_the_judge_is_biased():
+    """A small one of the simulations of bench/rankings_corrected.py; the seed is 20261123."""
+    draw = random.Random(SEED)
+    hits = count = 0
+    for _ in range(16):
+        pairs = judged_run(draw, POOR)
+        labels = draw.sample(pairs, POOR.labels)
+        found = corrected_strengths(labels, [pair.judge for pair in pairs]).strengths
+        for column in found.columns:
+            _, low, high = found.chance(column)
+            hits += low <= TRUTH[column] <= high
+            count += 1
+    assert hits / count >= 0.9
+
+
+def test_without_weight_they_are_those_of_people_alone():
+    """With λ = 0 the judge has no part in it."""
+    pairs = judged_run(random.Random(SEED), POOR)
+    labels = pairs[::2]
+    found = corrected_strengths(labels, [pair.judge for pair in pairs], weight=0.0)
+    assert found.strengths.strengths == pytest.approx(
+        fit([label.people for label in labels]).strengths
+    )
+
+
+def test_where_all_pairs_are_labelled_the_judge_changes_nothing():
+    """What it adds is what it takes away."""
+    pairs = judged_run(random.Random(SEED), POOR)
+    found = corrected_strengths(pairs, [pair.judge for pair in pairs], weight=1.0)
+    assert found.strengths.strengths == pytest.approx(
+        fit([pair.people for pair in pairs]).strengths, abs=1e-6
+    )
+
+
+def test_a_judge_that_knows_people_narrows_the_intervals_and_one_that_guesses_has_little_weight():
+    """λ follows from the labels; the seed is 20261123."""
+    draw = random.Random(SEED)
+    pairs = judged_run(draw, POOR._replace(cases=150))
+    sure = [_judged_as(pair, pair.people.answer) for pair in pairs]
+    guessing = [_judged_as(pair, draw.choice(("first", "second", "tie"))) for pair in pairs]
+    alone = fit([pair.people for pair in pairs[::7]])
+    good = corrected_strengths(sure[::7], [pair.judge for pair in sure])
+    bad = corrected_strengths(guessing[::7], [pair.judge for pair in guessing])
+    assert good.weight > 0.8
+    assert bad.weight < 0.5
+    narrow, wide = good.strengths.chance(0), alone.chance(0)
+    assert narrow.high - narrow.low < 0.6 * (wide.high - wide.low)
+
+
+def _judged_as(pair: LabelledPair, answer: str) -> LabelledPair:
+    people = pair.people
+    judge = JudgedPair(
+        people.cluster,
+        people.first,
+        people.second,
+        float(answer == "first"),
+        float(answer == "second"),
+    )
+    return LabelledPair(people, judge)
+
+
+@pytest.mark.parametrize(
+    ("answers", "why"),
+    [
+        ([(0, 1, "first"), (1, 0, "first")], "do not connect"),
+        ([(0, 1, "tie"), (2, 1, "tie")], "every label is a tie"),
+        ([], "compared nothing"),
+    ],
+)
+def test_labels_that_say_nothing_of_a_column_are_refused(
+    answers: list[tuple[int, int, str]], why: str
+):
+    """Rather than answered by the prior."""
+    judged = [JudgedPair("a", i, j, 1.0, 0.0) for i, j in ((0, 1), (1, 2), (0, 2))]
+    labels = [
+        LabelledPair(Comparison("a", one, two, answer), judged[0]) for one, two, answer in answers
+    ]
+    with pytest.raises(NotEstimable, match=why):
+        corrected_strengths(labels, judged)
