@@ -46,7 +46,7 @@ def verdicts_among(scores: Iterable[ForeignScore]) -> frozenset[str]:
     """The names of the scores whose numbers are all 0 or 1; empty for none."""
     numbers: dict[str, bool] = {}
     for one in scores:
-        if _is_number(one.value):
+        if is_number(one.value):
             numbers[one.name] = numbers.get(one.name, True) and one.value in (0, 1)
     return frozenset(name for name, only in numbers.items() if only)
 
@@ -57,7 +57,7 @@ def outcome_of(one: ForeignScore, verdicts: AbstractSet[str], notes: Notes) -> O
     Args:
         verdicts: The names of the scores whose numbers are verdicts.
     """
-    number = _counted(one.value)
+    number = finite(one.value)
     metadata = dict(one.metadata)
     if one.error:
         return Outcome(
@@ -98,7 +98,8 @@ def _no_number(one: ForeignScore, metadata: dict[str, object], notes: Notes) -> 
     return Outcome(one.name, "not_applicable", None, reason, metric=one.name, metadata=metadata)
 
 
-def _counted(value: object) -> float | None:
+def finite(value: object) -> float | None:
+    """A truth value or a number as a float; None where it is neither, or not finite."""
     if isinstance(value, bool):
         return float(value)
     if isinstance(value, (int, float)):
@@ -110,5 +111,6 @@ def _counted(value: object) -> float | None:
     return None
 
 
-def _is_number(value: object) -> bool:
+def is_number(value: object) -> bool:
+    """Whether it is a number and no truth value."""
     return isinstance(value, (int, float)) and not isinstance(value, bool)

@@ -7,13 +7,13 @@ log are 0 or 1.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from typing import cast
 
 from evenhand.core.score import Outcome
 from evenhand.report.foreign import Part, shown
+from evenhand.report.foreign_scores import finite, is_number
 
 _LETTERS: Mapping[str, float] = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}
 """What Inspect counts its letters as: correct, incorrect, partially correct, no answer."""
@@ -45,7 +45,7 @@ def zero_or_one(samples: Iterable[Part]) -> frozenset[str]:
     for sample in samples:
         quiet = Part(sample.value, sample.where, type(sample.notes)())
         for name, value, _ in values_of(quiet):
-            if _is_number(value):
+            if is_number(value):
                 numbers[name] = numbers.get(name, True) and value in (0, 1)
     return frozenset(name for name, only in numbers.items() if only)
 
@@ -78,7 +78,7 @@ def _outcome(
             score.notes.changed(f"{score.where}.value", f"is {shown(value)}, which is no score")
         why = reason or "Inspect recorded no score"
         return Outcome(name, "not_applicable", None, why, metric=name, metadata=metadata)
-    if _is_number(value) and name not in verdicts:
+    if is_number(value) and name not in verdicts:
         score.notes.changed(
             f"{score.where}.value",
             f"{shown(name)} is a number without a bound: it is measured, and decides nothing",
@@ -90,18 +90,6 @@ def _outcome(
 
 
 def _counted(value: object) -> float | None:
-    if isinstance(value, bool):
-        return float(value)
-    if isinstance(value, (int, float)):
-        try:
-            number = float(value)
-        except OverflowError:
-            return None
-        return number if math.isfinite(number) else None
     if isinstance(value, str):
         return _LETTERS.get(value, _WORDS.get(value.casefold()))
-    return None
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
+    return finite(value)
