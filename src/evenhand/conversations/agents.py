@@ -6,10 +6,11 @@ import functools
 import inspect
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol, cast
 
 from evenhand.conversations.users import called, named
+from evenhand.core.conversing import Turns
 from evenhand.core.errors import CodeError, UsageError
 from evenhand.core.message import Message, Model, Prompt, Reply
 from evenhand.core.provider import Provider
@@ -33,6 +34,10 @@ class Agent(Protocol):
 
     async def answer(self, messages: Sequence[Message]) -> Reply:
         """What it answers to the last of these messages."""
+        ...
+
+    def close(self) -> None:
+        """Lets go of what it kept between turns: the conversation is over."""
         ...
 
 
@@ -93,10 +98,17 @@ def lent_model(named_model: object, whose: str, trial: LiveTrial | None) -> Mode
 class _ModelAgent:
     model: Answers
     system: str
+    turns: Turns = field(default_factory=Turns)
 
     async def answer(self, messages: Sequence[Message]) -> Reply:
         first = (Message("system", self.system),) if self.system else ()
-        return await self.model.generate(chat_prompt([*first, *messages]))
+        with self.turns.turn():
+            reply = await self.model.generate(chat_prompt([*first, *messages]))
+        self.turns.answered(reply)
+        return reply
+
+    def close(self) -> None:
+        self.turns.close()
 
 
 def chat_prompt(messages: Sequence[Message], **config: Any) -> Prompt:
@@ -124,6 +136,9 @@ class _FunctionAgent:
             argument = list(shown)
         result = await called(self.trial, functools.partial(self.function, argument), name=name)
         return _reply(result, name)
+
+    def close(self) -> None:
+        """Keeps nothing."""
 
 
 @functools.lru_cache(maxsize=1024)

@@ -140,6 +140,7 @@ class _UnderWay:
         try:
             ended = await self._led()
         finally:
+            self._agent.close()
             talk = replace(self._talk(), ended=ended)
             self._keep(talk)
         self._expect_judged()

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 LIMIT_S = 60.0
 _CLOSE_S = 10.0
+_CONNECT_S, _READ_S = 30.0, 300.0
+"""What the package's own client waits for a connection, and for the next piece of a stream."""
 
 Definitions = Literal["openai", "responses", "anthropic", "google"]
 """Whose form tools are described in: OpenAI's chat or responses API, Anthropic's or Google's."""
@@ -212,12 +214,13 @@ class MCPWorld(Toolbox):
                 )
                 transport = stdio_client(parameters, errlog=self._errors)
             elif self._headers:
+                import httpx2  # noqa: PLC0415 (an extra)
                 from mcp.client.streamable_http import (  # noqa: PLC0415 (an extra)
-                    create_mcp_http_client,  # pyright: ignore[reportPrivateImportUsage] (what it makes its own with)
                     streamable_http_client,
                 )
 
-                http = create_mcp_http_client(headers=self._headers)
+                limits = httpx2.Timeout(_CONNECT_S, read=_READ_S)
+                http = httpx2.AsyncClient(headers=self._headers, timeout=limits)
                 await stack.enter_async_context(http)
                 transport = streamable_http_client(self.server, http_client=http)
             yield await stack.enter_async_context(Client(transport))

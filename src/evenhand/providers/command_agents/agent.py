@@ -1,7 +1,8 @@
 """An agent that is a program: `agent:claude`, `agent:codex`, `agent:python3 agent.py`.
 
 How this works: for each call, the program is run in a fresh folder, a copy of a template where one is named, inside
-`bwrap` where that works. It is given the prompt on its standard input. What it prints is read as steps and an answer;
+`bwrap` where that works. As the agent of a conversation, it has one folder for all turns, and Claude Code and Codex go
+on with their own session. It is given the prompt on its standard input. What it prints is read as steps and an answer;
 what it leaves in the folder is told beside the answer. All of it is the recorded answer, so a replayed call has the
 same steps and files. A program that cannot be run, ends with an error or takes too long says nothing of the agent: that
 is an error of the infrastructure.
@@ -14,11 +15,13 @@ import os
 import shlex
 import shutil
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from evenhand.core.conversing import turns_here
 from evenhand.core.encoding import decode, digest, encode
 from evenhand.core.errors import BadReply, InfrastructureError, UsageError
 from evenhand.core.message import CHATS, Prompt, Reply, Task
@@ -40,6 +43,7 @@ from evenhand.providers.command_agents.transcript import (
     fields,
     items,
 )
+from evenhand.providers.command_agents.turn_folder import TurnFolder
 from evenhand.providers.local_code import code_digest
 from evenhand.providers.prices import call_bound
 from evenhand.providers.wanted import Wanted
@@ -60,6 +64,8 @@ class _Known:
         options: What goes before its other arguments, each where its first word is not there.
         env: Variables that it reads its account from.
         writable: What it writes to, below the home folder.
+        resuming: What goes before the id of a session to go on with one.
+        forgetful: The option with which it keeps no sessions.
     """
 
     format: Format
@@ -67,6 +73,8 @@ class _Known:
     options: Sequence[Sequence[str]]
     env: Sequence[str]
     writable: Sequence[str]
+    resuming: str
+    forgetful: str
 
 
 KNOWN: Mapping[str, _Known] = {
@@ -82,6 +90,8 @@ KNOWN: Mapping[str, _Known] = {
             "CLAUDE_CONFIG_DIR",
         ),
         (".claude", ".claude.json"),
+        "--resume",
+        "--no-session-persistence",
     ),
     "codex": _Known(
         "codex",
@@ -89,6 +99,8 @@ KNOWN: Mapping[str, _Known] = {
         (("--json",), ("--skip-git-repo-check",)),
         ("CODEX_API_KEY", "OPENAI_API_KEY", "OPENAI_BASE_URL", "CODEX_HOME"),
         (".codex",),
+        "resume",
+        "--ephemeral",
     ),
 }
 """Programs whose options we know, by their names."""
@@ -108,9 +120,24 @@ _SETTINGS: Mapping[str, str] = {
 _BESIDE = frozenset({"maxCost", "cost", "inputCost", "outputCost"})
 
 
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """What a program is given.
+
+    Attributes:
+        text: The prompt: of a conversation, all that was said.
+        last: What was said last.
+        only: Nothing else was said.
+    """
+
+    text: str
+    last: str
+    only: bool
+
+
 @dataclass(slots=True)
 class CommandAgent:
-    """An agent that is a program, run in a folder of its own for each call.
+    """An agent that is a program, run in a folder of its own for each call, or for each conversation.
 
     Attributes:
         command: The program and its arguments, as in a shell: `claude`, `codex`, `python3 agent.py --fast`. Those of
@@ -208,8 +235,12 @@ class CommandAgent:
             return None
         return KNOWN.get(Path(words[0]).name) if words else None
 
-    def words(self) -> list[str]:
-        """The command as it is run, the sandbox not counted."""
+    def words(self, session: str = "") -> list[str]:
+        """The command as it is run, the sandbox not counted.
+
+        Args:
+            session: The session that it goes on with, of Claude Code and Codex; empty for a new one.
+        """
         program, *given = self._words
         known = self._known()
         if known is None:
@@ -224,7 +255,11 @@ class CommandAgent:
                 words += option
         if self.model and "--model" not in given:
             words += ["--model", self.model]
-        return [*words, *given]
+        return [*words, *given, *([known.resuming, session] if session else ())]
+
+    def _keeps_sessions(self) -> bool:
+        known = self._known()
+        return known is not None and known.forgetful not in self._words
 
     def _program(self, program: str) -> str:
         """Where a program is that a path names: it is run in a folder of its own."""
@@ -234,10 +269,12 @@ class CommandAgent:
 
     def request(self, prompt: Prompt) -> Request:
         template = "" if self.template is None else template_digest(Path(self.template))
+        of_turn = {} if turns_here() is None else {"conversation": True}
         identity = encode(
             {
                 "code": self._code,  # the first of its keys: by that an agent is known
                 "command": self.command,
+                **of_turn,
                 "format": self.format,
                 "model": self.model,
                 "network": self.network,
@@ -247,11 +284,13 @@ class CommandAgent:
                 "vars": {},
             }
         )
+        messages = prompt.messages
+        last = str(messages[-1].content) if messages else prompt.text
         bound = call_bound({**prompt.config}) if self.max_cost_usd is None else self.max_cost_usd
         return Request(
             identity=identity,
             key=digest(identity),
-            payload=prompt.text,
+            payload=_Said(prompt.text, last, only=len(messages) == 1),
             deterministic=False,
             cost_bound_usd=bound,
         )
@@ -274,8 +313,8 @@ class CommandAgent:
         template = None if self.template is None else Path(self.template)
         started = time.perf_counter()
         try:
-            with fresh_folder(template) as own:
-                words = self._found(self.words())
+            with self._folder(template) as (own, session):
+                words = self._found(self.words(session))
                 if sandbox is not None and sandbox.program:
                     words = sandbox.command(
                         words,
@@ -286,7 +325,7 @@ class CommandAgent:
                     )
                 ran = await run_program(
                     words,
-                    str(request.payload),
+                    self._given(request.payload, session),
                     name=self.id,
                     folder=own,
                     env=self._environment(),
@@ -305,6 +344,24 @@ class CommandAgent:
             "sandbox": self._said(sandbox.why if sandbox else "none"),
         }
         return Answer(encode({"agent": told}, ordered=False), took)
+
+    @contextmanager
+    def _folder(self, template: Path | None) -> Generator[tuple[Path, str]]:
+        """The folder to run it in, and the session that it goes on with; empty for none."""
+        turns = turns_here()
+        if turns is None:
+            with fresh_folder(template) as own:
+                yield own, ""
+            return
+        kept = turns.kept(self.id, lambda: TurnFolder(self.id, template))
+        own = kept.begin()
+        yield own, kept.session if self._keeps_sessions() else ""
+        kept.ran(own)
+
+    def _given(self, said: _Said, session: str) -> str:
+        """What is written to its standard input."""
+        in_words = turns_here() is not None and self._known() is not None
+        return said.last if session or (in_words and said.only) else said.text
 
     def _said(self, why: str) -> str:
         """How it was run, in words."""
@@ -410,6 +467,7 @@ def agent_reply(body: bytes) -> Reply | None:
         **{name: left[name] for name in ("deleted", "omitted") if left.get(name)},
         "sandbox": told.get("sandbox"),
         "format": format_,
+        **({"session": transcript.session} if transcript.session else {}),
     }
     return Reply(
         text=text,

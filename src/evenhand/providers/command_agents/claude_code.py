@@ -133,6 +133,7 @@ class _Reading:
             model=model,
             ended=subtype if own else "",
             failed=failed,
+            session=str(end.get("session_id") or ""),
         )
 
 

@@ -20,11 +20,13 @@ def read_codex(events: Sequence[tuple[float, Mapping[str, Any]]]) -> Transcript:
     places: dict[str, int] = {}
     output: str | None = None
     usages: list[Mapping[str, Any]] = []
-    problem = ""
+    problem = session = ""
     completed = False
     for at, event in events:
         kind = str(event.get("type") or "")
-        if kind.startswith("item."):
+        if kind == "thread.started":
+            session = str(event.get("thread_id") or "")
+        elif kind.startswith("item."):
             item = fields(event.get("item"))
             _note(steps, places, item, at, over=kind == "item.completed")
             if item.get("type") == "agent_message" and kind == "item.completed":
@@ -46,6 +48,7 @@ def read_codex(events: Sequence[tuple[float, Mapping[str, Any]]]) -> Transcript:
         steps=tuple(steps),
         usage=Usage(sum_of("input_tokens"), sum_of("output_tokens"), sum_of("cached_input_tokens")),
         failed="" if completed else problem or "its stream ended before the turn was completed",
+        session=session,
     )
 
 

@@ -31,6 +31,7 @@ class Transcript:
         model: The model, as the program names it.
         ended: Why it ended, in the program's words; empty for nothing special.
         failed: Why what it runs on failed it, in words; empty where nothing did. That is never the agent's failure.
+        session: The id by which the program goes on with this session; empty where it has none.
     """
 
     output: Any = None
@@ -40,6 +41,7 @@ class Transcript:
     model: str = ""
     ended: str = ""
     failed: str = ""
+    session: str = ""
 
 
 def objects(lines: Iterable[Line]) -> list[tuple[float, Mapping[str, Any]]]:
