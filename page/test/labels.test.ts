@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Label } from "../src/data/source";
-import { agreement, eventsOf, standing, takenBack, type Field, type Value } from "../src/model/labels";
+import { agreement, eventsOf, reviewed, standing, takenBack, type Field, type Value } from "../src/model/labels";
 import { Table } from "../src/model/table";
 
 let seq = 0;
@@ -52,4 +52,13 @@ test("agreement is of people's verdicts with passes and failures; errors and tri
   assert.deepEqual([found.n, found.agreed, found.cases, found.tooKind, found.tooStrict, found.blind], [4, 2, 2, 1, 1, 1]);
   const { least, most, low, high } = found.rate!;
   assert.ok(least === 0.5 && most === 0.5 && low > 0 && low < 0.5 && high > 0.5);
+});
+
+test("how far a review is counts the last decision on each drawn trace, whoever made it", () => {
+  const labels = [
+    event("ada", "dataset", "keep", 1), event("bo", "dataset", "leave out", 1), event("ada", "dataset", "leave out", 2), event("ada", "dataset", null, 2),
+    event("ada", "dataset", "keep", 3), event("ada", "dataset", "leave out", 9), event("ada", "verdict", "pass", 4),
+  ];
+  assert.deepEqual(reviewed([1, 2, 3, 4], labels), { kept: 1, leftOut: 1 });
+  assert.deepEqual(reviewed([], labels), { kept: 0, leftOut: 0 });
 });

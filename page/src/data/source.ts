@@ -152,6 +152,8 @@ export interface Head extends RunSummary {
   readonly partial?: boolean;
   /** Trials were left out of it: a report of some of a run's. */
   readonly narrowed: boolean;
+  /** A dataset that was drawn from the run, and is reviewed: its file, and the drawn trials' places in the plan. */
+  readonly review: { readonly file: string; readonly places: readonly number[] } | null;
 }
 
 /** What takes a look at every trial of a run: to be put into a partial head, key by key, once it is painted. */
@@ -352,8 +354,8 @@ export interface Label {
   readonly at: number;
   readonly author: string;
   readonly index: number;
-  readonly field: "verdict" | "score" | "note" | "star" | "code";
-  /** verdict: pass or fail; score: 1 to 5; note: text; star: true. null takes back what was said. */
+  readonly field: "verdict" | "score" | "note" | "star" | "code" | "dataset";
+  /** verdict: pass or fail; score: 1 to 5; note: text; star: true; code: a failure code; dataset: keep or leave out. null takes back what was said. */
   readonly value: string | number | boolean | null;
   /** Whether the variant and the verdicts were hidden while it was given. */
   readonly blind: boolean;

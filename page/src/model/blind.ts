@@ -7,7 +7,7 @@ const OPEN: Readonly<Record<string, readonly string[] | null>> = {
   case: null, tag: null, metadata: null, label: null, rating: null, repeat: null, has: ["note", "label", "star"], is: ["different"],
 };
 const HINT = "Filter by text, case, tag, metadata or labels.";
-export const OPEN_SHOWS: readonly Show[] = ["all", "different", "unlabelled"];
+export const OPEN_SHOWS: readonly Show[] = ["all", "different", "unlabelled", "drawn"];
 
 /** The terms that tell nothing, and what to say of the others; what was wrong may have named columns and metrics, too. */
 export function blinded({ terms, problems }: { terms: readonly Term[]; problems: readonly Problem[] }): { terms: Term[]; problems: Problem[] } {

@@ -6,6 +6,9 @@ import { FAIL, PASS, type Table } from "./table";
 export type Field = Label["field"];
 export type Value = Label["value"];
 
+/** What becomes of a trace in a dataset. */
+export type Decision = "keep" | "leave out";
+
 /** What an author says of a trial now. */
 export interface Said {
   readonly author: string;
@@ -14,6 +17,8 @@ export interface Said {
   readonly star?: boolean;
   readonly note?: string;
   readonly code?: string;
+  /** Of a dataset that is drawn from the run. */
+  readonly dataset?: Decision;
   /** The verdict or the score was given while the variant and the verdicts were hidden. */
   readonly blind: boolean;
 }
@@ -27,13 +32,14 @@ export function standing(events: readonly Label[]): readonly Said[] {
     by.set(event.author, fields);
   }
   return Array.from(by, ([author, fields]) => said(author, fields)).filter(
-    (one) => one.verdict !== undefined || one.score !== undefined || one.star !== undefined || one.note !== undefined || one.code !== undefined,
+    (one) => one.verdict !== undefined || one.score !== undefined || one.star !== undefined || one.note !== undefined || one.code !== undefined || one.dataset !== undefined,
   );
 }
 
 function said(author: string, fields: ReadonlyMap<Field, Label>): Said {
   const value = (field: Field): Value => fields.get(field)?.value ?? null;
   const [verdict, score, star, note, code] = [value("verdict"), value("score"), value("star"), value("note"), value("code")];
+  const dataset = value("dataset");
   return {
     author,
     ...(verdict === "pass" || verdict === "fail" ? { verdict } : {}),
@@ -41,8 +47,22 @@ function said(author: string, fields: ReadonlyMap<Field, Label>): Said {
     ...(star === true ? { star } : {}),
     ...(typeof note === "string" && note !== "" ? { note } : {}),
     ...(typeof code === "string" && code !== "" ? { code } : {}),
+    ...(dataset === "keep" || dataset === "leave out" ? { dataset } : {}),
     blind: [fields.get("verdict"), fields.get("score")].some((event) => event?.blind === true && event.value !== null),
   };
+}
+
+/** How far the review of a dataset is, over the drawn trials' places: the last decision on a trial counts, whoever made it. */
+export function reviewed(places: readonly number[], labels: readonly Label[]): { readonly kept: number; readonly leftOut: number } {
+  const mine = new Map<string, Label>();
+  for (const label of labels) if (label.field === "dataset") mine.set(JSON.stringify([label.index, label.author]), label);
+  const last = new Map<number, Label>();
+  for (const label of mine.values()) {
+    const before = last.get(label.index);
+    if (label.value !== null && (before === undefined || before.seq < label.seq)) last.set(label.index, label);
+  }
+  const values = places.map((place) => last.get(place)?.value);
+  return { kept: values.filter((value) => value === "keep").length, leftOut: values.filter((value) => value === "leave out").length };
 }
 
 /** The events of one trial, oldest first. */

@@ -25,6 +25,7 @@ interface Props {
 
 export function ExportMenu({ source, head, table, selection, columns, state }: Props) {
   const { order, chosen } = selection;
+  const drawn = state.show === "drawn"; // of which no filter says so: the dataset's file is there
   const unknown = selection.waiting || selection.failure !== undefined || selection.problems.length > 0;
   const n = chosen.reduce((sum, each) => sum + each, 0);
   const by = [
@@ -39,9 +40,9 @@ export function ExportMenu({ source, head, table, selection, columns, state }: P
       {source.exported !== undefined && (
         <fieldset class="facet">
           <legend>{by.length === 0 ? `The whole run: ${count(table.size, "trial")}` : unknown ? "The trials that fit" : `${grouped(n)} of ${count(table.size, "trial")}`}</legend>
-          {by.length > 0 && <p class="note">{selection.problems.length > 0 ? "Mend the filter first: nothing is exported while it has a mistake." : `Chosen by ${by.join(", ")}. Other trials of the same cases are left out.`}</p>}
+          {by.length > 0 && <p class="note">{selection.problems.length > 0 ? "Mend the filter first: nothing is exported while it has a mistake." : drawn ? "The drawn traces are in the dataset. Choose “All cases” to export the run." : `Chosen by ${by.join(", ")}. Other trials of the same cases are left out.`}</p>}
           {FORMATS.map(([format, words]) => (
-            <button key={format} type="button" class="button quiet small menu-link" disabled={unknown || n === 0} onClick={() => fetched(address(format))}>{words}</button>
+            <button key={format} type="button" class="button quiet small menu-link" disabled={unknown || drawn || n === 0} onClick={() => fetched(address(format))}>{words}</button>
           ))}
         </fieldset>
       )}

@@ -33,6 +33,7 @@ const KEYS: readonly Group[] = [
     ["p f", "pass, fail"],
     ["1 … 5", "rating"],
     ["s", "star"],
+    ["+ -", "keep or leave out a trace that was drawn for a dataset"],
     ["n", "write a note; Enter keeps it, Shift+Enter breaks the line"],
     ["u", "take the last back"],
   ]],

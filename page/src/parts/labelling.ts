@@ -39,8 +39,8 @@ export function useLabels(labels: RunLabels, index: number, author: string, blin
   return { events, said, mine, problem, say, toggle, undo };
 }
 
-/** `note` begins one. */
-export function useLabelKeys(labels: Labels, note: () => void, active: boolean): void {
+/** `note` begins one. `drawn`: the trial is of a dataset that is reviewed. */
+export function useLabelKeys(labels: Labels, note: () => void, active: boolean, drawn: boolean): void {
   const rate = (score: number) => () => labels.toggle("score", score);
   useKeys(
     {
@@ -50,6 +50,7 @@ export function useLabelKeys(labels: Labels, note: () => void, active: boolean):
       1: rate(1), 2: rate(2), 3: rate(3), 4: rate(4), 5: rate(5),
       n: note,
       u: labels.undo,
+      ...(drawn ? { "+": () => labels.toggle("dataset", "keep"), "-": () => labels.toggle("dataset", "leave out") } : {}),
     },
     active,
   );

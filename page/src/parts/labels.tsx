@@ -1,22 +1,46 @@
 /** What people say of a trial: pass or fail, 1 to 5, a star, a note; by whom, since when, and how to take it back. */
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { Label } from "../data/source";
-import { agreement, type Said } from "../model/labels";
+import type { Head, Label } from "../data/source";
+import { agreement, reviewed, type Said } from "../model/labels";
 import type { Table } from "../model/table";
 import type { Labels } from "./labelling";
-import { Mark, rate, when } from "./marks";
+import { count, grouped, Mark, rate, when } from "./marks";
 import { shown } from "./text";
 import { TroubleLine } from "./told";
 
 const SCORES = [1, 2, 3, 4, 5] as const;
 
-/** Buttons for one person's labels. `noting`: the note is to be written; `noted` says that its field is being written in. */
-export function LabelBar(p: { labels: Labels; author: string; name: (author: string) => void; noting: boolean; noted: () => void }) {
+const DECISIONS = [["keep", "Keep", "+"], ["leave out", "Leave out", "-"]] as const;
+
+/** How far the review of a dataset is. */
+export function ReviewLine({ review, labels }: { review: NonNullable<Head["review"]>; labels: readonly Label[] }) {
+  const { kept, leftOut } = reviewed(review.places, labels);
+  return (
+    <p class="note" role="status">
+      <b>{shown(review.file)}</b>{`: ${grouped(kept + leftOut)} of ${count(review.places.length, "drawn trace")} reviewed, ${grouped(leftOut)} left out. Press + to keep a trace, - to leave it out.`}
+    </p>
+  );
+}
+
+/**
+ * Buttons for one person's labels. `noting`: the note is to be written; `noted` says that its field is being written in.
+ * `drawn`: the trial is of a dataset that is reviewed.
+ */
+export function LabelBar(p: { labels: Labels; drawn: boolean; author: string; name: (author: string) => void; noting: boolean; noted: () => void }) {
   const { labels } = p;
   const { mine } = labels;
   return (
     <div class="labelbar" role="group" aria-label="Your label">
+      {p.drawn && (
+        <span class="label-scores" role="group" aria-label="In the dataset">
+          {DECISIONS.map(([value, words, key]) => (
+            <button key={value} type="button" class="button small" aria-pressed={mine?.dataset === value} title={`${words}: key ${key}`} onClick={() => labels.toggle("dataset", value)}>
+              {words}
+            </button>
+          ))}
+        </span>
+      )}
       {(["pass", "fail"] as const).map((verdict) => (
         <button
           key={verdict} type="button" class={`button small label-${verdict}`} aria-pressed={mine?.verdict === verdict}
@@ -107,6 +131,7 @@ export function Standing({ said }: { said: readonly Said[] }) {
           {one.score !== undefined && <span>{one.score} of 5</span>}{" "}
           {one.star === true && <span><span aria-hidden="true">★</span><span class="unseen">starred</span></span>}{" "}
           {one.blind && <span class="chip" title="Variant and verdicts were hidden">blind</span>}
+          {one.dataset !== undefined && <span class="chip" title="In the dataset">{one.dataset}</span>}
           {one.code !== undefined && <span class="chip" title="Failure code">{shown(one.code)}</span>}
           {one.note !== undefined && <p class="standing-note" dir="auto">{shown(one.note)}</p>}
         </li>

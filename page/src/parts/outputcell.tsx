@@ -112,6 +112,7 @@ function Said({ table, trials }: Pick<Props, "table" | "trials">) {
       {verdicts.has("fail") && <span class="mark-fail">{sign(FAIL)}<span class="unseen"> fail</span></span>}
       {scores.length > 0 && <span>{short(mean(scores))}/5</span>}
       {given.some(({ field }) => field === "star") && <span>★<span class="unseen"> starred</span></span>}
+      {given.filter(({ field }) => field === "dataset").slice(-1).map(({ value }) => <span key="dataset">{value === "keep" ? "keep" : "left out"}</span>)}
       {given.some(({ field }) => field === "note") && <span>✎<span class="unseen"> note</span></span>}
     </span>
   );

@@ -42,7 +42,7 @@ interface Props {
 
 export function Toolbar(p: Props) {
   const { head, table, state, go, columns, selection, compared } = p;
-  const shows = state.blind ? SHOWS.filter((show) => OPEN_SHOWS.includes(show)) : SHOWS;
+  const shows = SHOWS.filter((show) => (show !== "drawn" || head.review !== null) && (!state.blind || OPEN_SHOWS.includes(show)));
   const against = !state.blind && (
     <>
       <SortSelect {...p} />

@@ -73,9 +73,13 @@ export function useSelection({ source, head, table, progress, state, baseline, a
       return { table, chosen: new Uint8Array(table.size), rows: new Uint8Array(table.rows.length), waiting: failure === undefined };
     }
     const found = select(table, terms, context);
+    if (show === "drawn" && head.review !== null) {
+      const places = new Set(head.review.places);
+      for (let i = 0; i < found.length; i++) if (!places.has(table.index[i]!)) found[i] = 0;
+    }
     before.current = { table, chosen: found, rows: rowsOf(table, found, hide), waiting: false };
     return before.current;
-  }, [table, progress, table.labels, terms, context, hidden, searching, unread, failure]);
+  }, [table, progress, table.labels, terms, context, hidden, show, head.review, searching, unread, failure]);
   const order = useMemo(() => ordered(table, rows, readSort(sort), baseline), [table, rows, sort, baseline]);
   return { names, terms, problems, notes, context, chosen, rows, order, searching, waiting, failure, again };
 }

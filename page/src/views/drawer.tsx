@@ -149,14 +149,15 @@ function Loaded(p: DrawerProps & { cell: Cell }) {
     p.say(neighbours.length > 0 ? "" : p.blind ? "While you label blind, no other column is shown." : "No other column answered this case.");
   };
   useKeys({ c: beside, d: turn("diff"), b: turn("baseline"), "[": repeat(-1), "]": repeat(1) });
-  useLabelKeys(labels, () => p.note(true), source.writable);
+  const drawn = head.review?.places.includes(cell.index) ?? false;
+  useLabelKeys(labels, () => p.note(true), source.writable, drawn);
   const tabs = tabsOf(cell, hidden, labels.events.length);
   const now = tabs.some(({ id }) => id === tab) ? tab : "output";
   return (
     <>
       <div class="drawer-head">
         <CellHead head={head} table={table} cell={cell} trial={trial} baseline={p.baseline} hidden={hidden} reveal={() => reveal(cell.index)} open={(index) => go({ cell: index })} />
-        {source.writable && <LabelBar labels={labels} author={author} name={p.name} noting={p.noting} noted={() => p.note(false)} />}
+        {source.writable && <LabelBar labels={labels} drawn={drawn} author={author} name={p.name} noting={p.noting} noted={() => p.note(false)} />}
         {!hidden && <Standing said={source.writable ? labels.said.filter((one) => one.author !== author) : labels.said} />}
       </div>
       <Tabs tabs={tabs} chosen={now} choose={(id) => go({ tab: id === "output" ? "" : id })}>

@@ -106,7 +106,8 @@ export function Matrix(p: Props) {
     p.note();
     go({ cell: cursor.index });
   };
-  useLabelKeys(mine, note, source.writable && state.cell === undefined && cursor.index >= 0);
+  const drawn = head.review?.places.includes(cursor.index) ?? false;
+  useLabelKeys(mine, note, source.writable && state.cell === undefined && cursor.index >= 0, drawn);
   /** The trials whose outputs are shown in these rows and columns, by their place in the plan. */
   const seen = (from: number, to: number, shownColumns: readonly Column[]): number[] => {
     const found: number[] = [];

@@ -9,6 +9,7 @@ import { useAuthor } from "../parts/author";
 import { Help } from "../parts/help";
 import { Hint, useHint } from "../parts/hint";
 import { useKeys } from "../parts/keyboard";
+import { ReviewLine } from "../parts/labels";
 import { RunTitle, RunTotals } from "../parts/runheader";
 import { Told, Trouble, TroubleLine, Waiting } from "../parts/told";
 import { TopBar } from "../parts/topbar";
@@ -108,6 +109,7 @@ function Views({ source, state, go, head, table, progress, missed }: ViewsProps)
       {!state.blind && (state.view === "matrix" || state.view === "comparison" || state.view === "history") && <TroubleLine problem={unlisted} />}
       {state.view === "matrix" && <TroubleLine problem={against.problem} />}
       {state.cell === undefined && <TroubleLine problem={labels.problem} />}
+      {head.review !== null && state.view === "matrix" && <ReviewLine review={head.review} labels={labels.all} />}
       {state.view === "matrix" && (
         <MatrixView
           source={source} head={head} table={table} progress={progress} state={state} go={go} selection={selection} summaries={summaries}

@@ -20,6 +20,7 @@ from evenhand.core.ranges import BUDGET_USD, CONCURRENCY, PER_DOCUMENT, SEED, SH
 if TYPE_CHECKING:
     from evenhand.authoring.dataset import Dataset
     from evenhand.authoring.preparing import Prepared
+    from evenhand.moving.traces.review import DatasetReview
 
 F = TypeVar("F", bound=Callable[..., object])
 _FILE = click.Path(path_type=Path)
@@ -291,6 +292,13 @@ def generate(
 @click.option(
     "--keep-personal-data", is_flag=True, help="Don't hide secrets, addresses and numbers."
 )
+@click.option(
+    "--review",
+    is_flag=True,
+    help="Look at the drawn traces in the browser, and keep or leave out each.",
+)
+@click.option("--port", type=click.IntRange(0, 65_535), help="With --review: as of `view`.")
+@click.option("--open/--no-browser", "open_", default=None, help="With --review: as of `view`.")
 @filtered
 def from_traces(
     run: str | None,
@@ -299,6 +307,9 @@ def from_traces(
     by: str,
     seed: int,
     keep_personal_data: bool,
+    review: bool,
+    port: int | None,
+    open_: bool | None,
     where: str | None,
     baseline: str | None,
 ) -> int:
@@ -307,23 +318,44 @@ def from_traces(
     Each different input becomes a case once. With --draw, its metadata says how likely it was to be drawn. E-mail
     addresses, numbers of phones, cards and accounts, and secrets are hidden; names are not. There is no expected
     answer: read the cases, and say what a right one is.
+
+    With --review, the browser shows the drawn traces, and + and - keep or leave out each. What is left out goes out
+    of the file at once. The decisions are kept with RUN: the same command continues a review, and without --review it
+    leaves out the same traces.
     """
     from evenhand.authoring.dataset import Dataset
     from evenhand.cli.show import narrowed
-    from evenhand.moving.traces.cases import drawn_cases
+    from evenhand.moving.traces.cases import drawn_cases, without_left_out
     from evenhand.report.words import count, safe
     from evenhand.store.catalogue import find
     from evenhand.store.runfile import RunFile
 
-    with RunFile.open(find(Path.cwd(), run)) as whole:
+    if not review and (port is not None or open_ is not None):
+        raise UsageError("--port, --open and --no-browser are for --review", hint="Add --review.")
+    path = find(Path.cwd(), run)
+    with RunFile.open(path) as whole:
         chosen = narrowed(whole, where, baseline)
-        made = drawn_cases(chosen, draw, by, seed, redacted=not keep_personal_data)
-    Dataset(made.cases).write(to)
+        drawn = drawn_cases(chosen, draw, by, seed, redacted=not keep_personal_data)
+        made = without_left_out(drawn, whole.labels())
+    reviewing = None
+    if review:
+        from evenhand.moving.traces.review import DatasetReview
+        from evenhand.viewer.page import static
+
+        static("app.js")  # or it says why there is no page, before it writes anything
+        reviewing = DatasetReview(path, drawn, to)
+        reviewing.write()
+    else:
+        Dataset(made.cases).write(to)
     left_out = [
         text
         for many, text in (
             (made.doubles, f"{count(made.doubles, 'double')} left out"),
             (made.without, f"{made.without:,} without an input"),
+            (
+                len(drawn.cases) - len(made.cases),
+                f"{len(drawn.cases) - len(made.cases):,} left out in the review",
+            ),
         )
         if many
     ]
@@ -333,7 +365,26 @@ def from_traces(
     if by:
         for one in made.strata:
             click.echo(f"  {safe(one.name) or 'unknown'}: {one.drawn:,} of {one.size:,}")
+    if reviewing is not None:
+        return _reviewed(reviewing, port, open_)
     tell(f"next: read {to}, and add what a right answer is")
+    return PASSED
+
+
+def _reviewed(review: DatasetReview, port: int | None, open_: bool | None) -> int:
+    """Serves the viewer until it is ended, and says what the review came to."""
+    from evenhand.cli.view import serve_page
+    from evenhand.report.words import count
+    from evenhand.viewer.listing import Runs
+
+    place = f"#/run/{review.run.stem}?show=drawn"
+    serve_page(Runs(Path.cwd(), review.run), place, "127.0.0.1", port, open_, review)
+    done = review.write()
+    left = len(review.places) - done.kept - done.left_out
+    click.echo(
+        f"{review.file}: {count(done.cases, 'case')} · {done.kept:,} kept · {done.left_out:,} left out · "
+        f"{left:,} not reviewed"
+    )
     return PASSED
 
 

@@ -18,7 +18,9 @@ from evenhand.cli.remote_runs import RunName, fetched, whole_remote
 from evenhand.cli.streams import printing, tell
 
 if TYPE_CHECKING:
+    from evenhand.moving.traces.review import DatasetReview
     from evenhand.viewer.access import RequestGate
+    from evenhand.viewer.listing import Runs
 
 PORT = 15_500
 
@@ -50,7 +52,6 @@ def view(run: str | None, port: int | None, host: str, open_: bool | None) -> in
     from evenhand.viewer.access import loopback
     from evenhand.viewer.listing import Runs
     from evenhand.viewer.page import static
-    from evenhand.viewer.server import serve
 
     static("app.js")  # or it says why there is no page, before it serves one
     host = loopback(host)
@@ -62,6 +63,27 @@ def view(run: str | None, port: int | None, host: str, open_: bool | None) -> in
 
     for hidden, shown in runs.hidden().items():
         tell(f"{near(hidden)} is not shown: {near(shown)} has the same id\n  Name it to see it.")
+
+    return serve_page(runs, place, host, port, open_)
+
+
+def serve_page(
+    runs: Runs,
+    place: str,
+    host: str,
+    port: int | None,
+    open_: bool | None,
+    review: DatasetReview | None = None,
+) -> int:
+    """Serves the page until it is ended, and prints the link to a place on it; the exit code.
+
+    Args:
+        place: The part of the address after `#`, with it; empty for the list of runs.
+        port: None for the usual one, or another if that is in use.
+        open_: Whether to open a browser; None where somebody sits before a screen.
+        review: A dataset that is reviewed meanwhile.
+    """
+    from evenhand.viewer.server import serve
 
     def started(gate: RequestGate) -> None:
         link = gate.link + place
@@ -76,7 +98,9 @@ def view(run: str | None, port: int | None, host: str, open_: bool | None) -> in
 
     wanted = PORT if port is None else port
     return asyncio.run(
-        _until_told(serve(runs, host, wanted, started=started, fixed=port is not None))
+        _until_told(
+            serve(runs, host, wanted, started=started, fixed=port is not None, review=review)
+        )
     )
 
 

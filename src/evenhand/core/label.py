@@ -8,12 +8,13 @@ from typing import Literal, cast
 from evenhand.core.errors import UsageError
 from evenhand.core.record import Record
 
-LabelField = Literal["verdict", "score", "note", "star", "code"]
-"""verdict: pass or fail · score: 1 to 5 · note: text · star: true · code: a short name for what is wrong."""
+LabelField = Literal["verdict", "score", "note", "star", "code", "dataset"]
+"""verdict: pass or fail · score: 1 to 5 · note: text · star: true · code: a short name for what is wrong · dataset:
+keep or leave out, where a dataset is drawn from the run."""
 
 LabelValue = str | float | bool | None
 
-FIELDS: tuple[LabelField, ...] = ("verdict", "score", "note", "star", "code")
+FIELDS: tuple[LabelField, ...] = ("verdict", "score", "note", "star", "code", "dataset")
 LONGEST_NOTE = 100_000
 LONGEST_AUTHOR = 200
 LONGEST_CODE = 100
@@ -66,6 +67,7 @@ def checked(label: NewLabel) -> tuple[LabelField, LabelValue, str]:
         "note": isinstance(value, str) and 0 < len(value) <= LONGEST_NOTE,
         "star": value is True,
         "code": isinstance(value, str) and len(value.split()) > 0 and len(value) <= LONGEST_CODE,
+        "dataset": value in ("keep", "leave out"),
     }
     wanted = {
         "verdict": "pass or fail",
@@ -73,6 +75,7 @@ def checked(label: NewLabel) -> tuple[LabelField, LabelValue, str]:
         "note": f"text of at most {LONGEST_NOTE:,} characters",
         "star": "true",
         "code": f"a name of at most {LONGEST_CODE} characters",
+        "dataset": "keep or leave out",
     }
     if value is not None and not good[field]:
         raise UsageError(

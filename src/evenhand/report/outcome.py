@@ -72,6 +72,7 @@ def label_lines(labels: Sequence[Label], width: int, indent: str) -> list[str]:
             "note": f"note: {value}",
             "star": "starred",
             "code": f"failure code: {value}",
+            "dataset": f"dataset: {value}",
         }[label.field]
         by = f" ({label.author})" if label.author else ""
         lines += wrapped(wording + by, width, indent, REASON_LINES)

@@ -112,7 +112,7 @@ RUN_MIGRATIONS = (
         at          real not null,      -- seconds since 1970
         author      blob not null,
         idx         integer not null,   -- the trial's place in the plan
-        field       text not null,      -- verdict, score, note, star, code
+        field       text not null,      -- verdict, score, note, star, code, dataset
         value       blob not null,      -- as JSON; null takes back what was said
         blind       integer not null    -- 1: the variant and the verdicts were hidden
     );

@@ -9,7 +9,7 @@ import os
 import sys
 import traceback
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -18,6 +18,7 @@ from aiohttp import web
 from evenhand.core.encoding import decode, encode
 from evenhand.core.errors import EvenhandError, StoreError, UsageError
 from evenhand.core.label import NewLabel
+from evenhand.moving.traces.review import DatasetReview
 from evenhand.report.run_changes import RunChange
 from evenhand.store.labels import append_labels
 from evenhand.store.remarks import delete, remark
@@ -34,7 +35,7 @@ from evenhand.viewer.live import follow
 from evenhand.viewer.page import FILES
 from evenhand.viewer.passes import Pass, RunPasses
 from evenhand.viewer.runner import PageRunner, error_answer
-from evenhand.viewer.shapes import Call, ComparisonShape
+from evenhand.viewer.shapes import Call, ComparisonShape, ReviewShape
 from evenhand.viewer.steps import StepPage, steps_page, whole_step
 from evenhand.viewer.summary import summary
 
@@ -52,11 +53,13 @@ class PageServer:
     Args:
         runs: The runs that it shows.
         gate: Who may ask.
+        review: A dataset that is reviewed meanwhile; None for none.
     """
 
-    def __init__(self, runs: Runs, gate: RequestGate) -> None:
+    def __init__(self, runs: Runs, gate: RequestGate, review: DatasetReview | None = None) -> None:
         self.gate = gate
         self._runs = runs
+        self._review = review
         self._passes = RunPasses()
         self._large = asyncio.Lock()
         """Held by what takes much memory for a large run: one at a time."""
@@ -146,10 +149,13 @@ class PageServer:
         return await _in_thread(self._runs.list)
 
     async def _head(self, request: web.Request) -> web.Response:
-        known = await asyncio.to_thread(self._runs.known, self._path(request))
+        path = self._path(request)
+        known = await asyncio.to_thread(self._runs.known, path)
         if known.summary.problem:
             raise StoreError(known.summary.problem)
-        return await self._answer(request, lambda run: head(run, known))
+        review = self._review_of(path)
+        shape = None if review is None else ReviewShape(review.file.name, review.places)
+        return await self._answer(request, lambda run: replace(head(run, known), review=shape))
 
     async def _notes(self, request: web.Request) -> web.Response:
         path = self._path(request)
@@ -287,7 +293,15 @@ class PageServer:
             new.get("blind") is True,
         )
         (kept,) = await asyncio.to_thread(append_labels, path, [label])
+        review = self._review_of(path)
+        if review is not None and kept.field == "dataset":
+            await asyncio.to_thread(review.write)
         return _body(encode(asdict(kept), ordered=False))
+
+    def _review_of(self, path: Path) -> DatasetReview | None:
+        """The review of a dataset that was drawn from this run."""
+        review = self._review
+        return review if review is not None and review.run.samefile(path) else None
 
     async def _drawn(self, request: web.Request) -> web.Response:
         author = request.query.get("author", "")
@@ -417,7 +431,13 @@ async def _with_headers(request: web.Request, response: web.StreamResponse) -> N
 
 
 async def serve(
-    runs: Runs, host: str, port: int, *, started: Callable[[RequestGate], None], fixed: bool
+    runs: Runs,
+    host: str,
+    port: int,
+    *,
+    started: Callable[[RequestGate], None],
+    fixed: bool,
+    review: DatasetReview | None = None,
 ) -> None:
     """Serves until it is cancelled.
 
@@ -427,6 +447,7 @@ async def serve(
         port: The port; 0 for any.
         started: Told when it listens.
         fixed: Whether it has to be this port; if not, another one is taken where it is in use.
+        review: A dataset that is reviewed meanwhile; None for none.
 
     Raises:
         UsageError: The port cannot be listened on.
@@ -446,7 +467,7 @@ async def serve(
                 ) from error
             listening.bind((host, 0))
         gate = RequestGate(host, listening.getsockname()[1])
-        server = PageServer(runs, gate)
+        server = PageServer(runs, gate, review)
         _spare_memory()
         runner = PageRunner(server.app(), shutdown_s=_SOON_S)
         await runner.setup()

@@ -121,6 +121,14 @@ class Notes:
 
 
 @dataclass(frozen=True, slots=True)
+class ReviewShape:
+    """A dataset that was drawn from the run, and is reviewed: the name of its file, and the drawn trials' places."""
+
+    file: str
+    places: Sequence[int]
+
+
+@dataclass(frozen=True, slots=True)
 class Head(RunSummary):
     """A run as a whole. Where it is `partial`, intervals, usage, findings and warnings are to be asked for: `Notes`."""
 
@@ -137,6 +145,7 @@ class Head(RunSummary):
     settings: Any = None
     partial: bool = False
     narrowed: bool = False
+    review: ReviewShape | None = None
 
 
 @dataclass(frozen=True, slots=True)

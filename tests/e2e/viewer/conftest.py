@@ -10,7 +10,7 @@ import shutil
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -91,10 +91,10 @@ class Served:
 
 
 @contextmanager
-def serving(home: Path, *words: str) -> Iterator[Served]:
-    """`evenhand view` on this home, as long as the block lasts."""
+def serving(home: Path, *words: str, verb: Sequence[str] = ("view",)) -> Iterator[Served]:
+    """`evenhand view` on this home, or another command that serves the page, as long as the block lasts."""
     process = subprocess.Popen(
-        [*COMMAND, "view", *words, "--no-browser", "--port", "0"],
+        [*COMMAND, *verb, *words, "--no-browser", "--port", "0"],
         env=clean(EVENHAND_HOME=str(home)),
         cwd=home,
         stdout=subprocess.PIPE,

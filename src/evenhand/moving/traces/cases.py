@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 from evenhand.core.case import Case
 from evenhand.core.encoding import digest, encode
 from evenhand.core.errors import UsageError
+from evenhand.core.label import Label, standing
 from evenhand.core.names import did_you_mean
 from evenhand.core.run import TrialResult
 from evenhand.moving.traces.personal import Redaction
@@ -41,6 +42,7 @@ class DrawnCases:
 
     Attributes:
         cases: In the order of the run.
+        places: Their trials' places in the plan.
         traces: How many traces there were to draw from.
         without: How many of them have no input, and were left out.
         doubles: How many have the input of an earlier one, and were left out.
@@ -49,6 +51,7 @@ class DrawnCases:
     """
 
     cases: tuple[Case, ...]
+    places: tuple[int, ...]
     traces: int
     without: int
     doubles: int
@@ -106,9 +109,32 @@ def drawn_cases(
         order = sorted(strata[name], key=lambda row: digest(str(seed), row[0], str(row[1])))
         chosen.update((index, number / size) for _, index in order[:number])
     redaction = Redaction()
-    made = tuple(_cases(run, chosen, by, stratum_of, redaction if redacted else None))
+    rows = tuple(_cases(run, chosen, by, stratum_of, redaction if redacted else None))
     parts = tuple(DrawnStratum(*row) for row in zip(names, sizes, numbers, strict=True))
-    return DrawnCases(made, traces, without, doubles, parts, dict(redaction.hidden))
+    made = tuple(case for _, case in rows)
+    places = tuple(place for place, _ in rows)
+    return DrawnCases(made, places, traces, without, doubles, parts, dict(redaction.hidden))
+
+
+def decisions(labels: Iterable[Label]) -> Mapping[int, Label]:
+    """By place what people decided last, of traces that are to be kept in a dataset or left out."""
+    last: dict[int, Label] = {}
+    for place, said in standing(labels).items():
+        mine = [label for label in said if label.field == "dataset"]
+        if mine:
+            last[place] = max(mine, key=lambda label: label.seq)
+    return last
+
+
+def without_left_out(drawn: DrawnCases, labels: Iterable[Label]) -> DrawnCases:
+    """What was drawn, without what people left out of it."""
+    decided = decisions(labels)
+    rows = [
+        (case, place)
+        for case, place in zip(drawn.cases, drawn.places, strict=True)
+        if place not in decided or decided[place].value == "keep"
+    ]
+    return replace(drawn, cases=tuple(r[0] for r in rows), places=tuple(r[1] for r in rows))
 
 
 def _cases(
@@ -117,7 +143,7 @@ def _cases(
     by: str,
     stratum_of: Callable[[TrialResult], str],
     redaction: Redaction | None,
-) -> Iterator[Case]:
+) -> Iterator[tuple[int, Case]]:
     hide: Callable[[Any], Any] = redaction.of if redaction else lambda value: value
     ids: dict[str, int] = {}
     for trial in run.trials():
@@ -131,7 +157,7 @@ def _cases(
             about["error"] = hide(trial.error.message)
         ids[trial.case] = ids.get(trial.case, 0) + 1
         id_ = trial.case if ids[trial.case] == 1 else f"{trial.case}-{ids[trial.case]}"
-        yield Case(id_, input=hide(trial.input), metadata=about)
+        yield trial.index, Case(id_, input=hide(trial.input), metadata=about)
 
 
 def _division(run: RunFile, by: str) -> Callable[[TrialResult], str]:
