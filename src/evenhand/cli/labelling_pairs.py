@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click
 
+from evenhand.cli.labelling import session_line
 from evenhand.cli.streams import tell
 from evenhand.core.drawn_pairs import Pair, PairAnswer, unordered
 from evenhand.core.errors import UsageError
@@ -128,7 +129,7 @@ class PairLabelling:
                 n = len(ranking_labels(again, pairs).pairs)
                 more = f"; {FEWEST - n} more are needed" if n < FEWEST else ""
                 click.echo(f"{safe(name)}: {count(n, 'label')} in all{more}")
-        click.echo(f"{count(done, 'label')} by {safe(self.author)}; next: evenhand calibrate")
+        click.echo(session_line(done, len(left), self.author, run.path))
 
     def _labelled(self, path: Path, rule: str, left: list[DrawnPair], total: int) -> int:
         """Shows one pair after the other, and keeps each answer at once; how many there are in the end."""

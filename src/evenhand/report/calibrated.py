@@ -24,7 +24,6 @@ from evenhand.report.calibration import (
     JudgeCalibration,
     calibrations,
 )
-from evenhand.report.judge_checks import is_judge_check
 from evenhand.report.judged import Item, JudgedMetric, Judgements, judgements
 from evenhand.report.jury_rates import KeptJury, KeptVotes, weighted_counts
 from evenhand.report.scores_calibrated import JudgedMean, later_mean, raw_mean, scale_of
@@ -248,7 +247,7 @@ def judged_rates(run: RunFile) -> list[JudgedRate]:
     """
     if run.by_outcome or not (sum(run.judge_calls()) or "imported" in run.meta.settings):
         return []
-    if is_judge_check(run.meta):
+    if run.meta.is_judge_check:
         return []
     kept, draws = read_calibration(place_of(run.meta)), run.draws()
     judged = judgements(run, verdicts_only=not (kept or draws))

@@ -15,7 +15,6 @@ from evenhand.report.calibrated import (
     read_rankings,
 )
 from evenhand.report.compared_pairs import ComparedPairs
-from evenhand.report.judge_checks import is_judge_check
 from evenhand.report.judged import Judgements, judgements
 from evenhand.report.ranking_calibration import bound_of, case_of, labels_of, trust_in
 from evenhand.report.ranking_fits import RankedChances, peoples_chances
@@ -55,7 +54,7 @@ def ranking_corrections(run: RunFile, rankings: Sequence[ComparedPairs]) -> list
     Raises:
         UsageError: `calibration.json` is damaged.
     """
-    if not rankings or is_judge_check(run.meta):
+    if not rankings or run.meta.is_judge_check:
         return [NO_LABELS for _ in rankings]
     kept = read_rankings(place_of(run.meta))
 

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 from tests.unit.report.conftest import Make, make_run, result
 
+from evenhand.cli.exits import complaint
 from evenhand.cli.run_request import Asked
 from evenhand.core.errors import ConfigError, StoreError, UsageError
 from evenhand.core.label import NewLabel
@@ -192,6 +193,25 @@ async def test_all_that_is_wrong_with_a_file_of_labels_is_said_with_its_line(
     assert "draw.csv:2" in told
     assert "twice, with one verdict" in told
     assert "twice, as pass and as fail" in told
+    assert complaint(caught.value).endswith(" problems; no label was kept\n")
+
+
+@pytest.mark.parametrize(
+    ("name", "what"), [("draw.csv", "the column `verdict`"), ("draw.jsonl", "the key `verdict`")]
+)
+async def test_a_file_in_which_nobody_wrote_a_verdict_is_no_labels_of_anybody(
+    make_run: Make, tmp_path: Path, name: str, what: str
+):
+    """It says so, and what to write."""
+    run = await a_run(make_run, 30)
+    path = tmp_path / name
+    write_items(run, list(drawn_items(run, [draw(run, 5, seed=1)])), path)
+    with pytest.raises(UsageError) as caught:
+        read_labels(run, path)
+    assert str(caught.value).splitlines() == [
+        f"{path} has no labels: {what} is empty in all rows",
+        "  Write pass or fail for each output that you have looked at, then read the file again.",
+    ]
 
 
 async def test_labels_also_go_through_json_lines(make_run: Make, tmp_path: Path):
@@ -215,7 +235,7 @@ async def test_labels_also_go_through_json_lines(make_run: Make, tmp_path: Path)
     problems = str(caught.value)
     assert problems.count("not a JSON object") == 2
     assert "draw.jsonl:4" in problems
-    assert "there is no key metric, verdict" in problems
+    assert "the keys `metric` and `verdict` are missing" in problems
     assert "the verdict is 'true'" in problems
 
 
@@ -224,7 +244,7 @@ async def test_a_file_that_is_no_draw_is_refused(make_run: Make, tmp_path: Path)
     run = await a_run(make_run, 3)
     other = tmp_path / "other.csv"
     other.write_text("a,b\n1,2\n")
-    with pytest.raises(UsageError, match="no column item, metric, verdict"):
+    with pytest.raises(UsageError, match="the columns `item`, `metric` and `verdict` are missing"):
         read_labels(run, other)
     with pytest.raises(UsageError, match="cannot be read"):
         read_labels(run, tmp_path / "none.csv")

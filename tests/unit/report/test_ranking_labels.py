@@ -104,6 +104,8 @@ async def test_labels_go_through_files(make_run: Make, tmp_path: Path, name: str
     assert "judge-1" not in path.read_text("utf-8")
     pairs = ranking_to_label(run, [NAME])
     assert pairs is not None
+    with pytest.raises(UsageError, match="has no labels"):
+        read_pair_labels(run, pairs, path)
     rows = rows_of(path)
     assert [float(str(row["inclusion"])) for row in rows] == [0.4] * 12
     for row, verdict in zip(rows, ["first", "RIGHT", "tie", ""], strict=False):
