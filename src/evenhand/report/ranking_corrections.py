@@ -10,15 +10,15 @@ from evenhand.core.errors import UsageError
 from evenhand.report.calibrated import (
     KeptRanking,
     Status,
-    changed_since,
     place_of,
     read_rankings,
 )
 from evenhand.report.compared_pairs import ComparedPairs
 from evenhand.report.judged import Judgements, judgements
-from evenhand.report.ranking_calibration import bound_of, case_of, labels_of, trust_in
+from evenhand.report.ranking_calibration import case_of, judge_of_pairs, labels_of, trust_in
 from evenhand.report.ranking_fits import RankedChances, peoples_chances
 from evenhand.report.ranking_labels import ranking_labels
+from evenhand.report.trust_rules import bound_to, changed_since, evidence_of
 from evenhand.stats.bradley_terry import NotEstimable, connected
 from evenhand.store.runfile import RunFile
 
@@ -93,8 +93,10 @@ def _by_file(
     if kept is None or not kept.answers:
         return None
     rules = run.rules()
-    bound = bound_of(run, pairs, judged(), rules.get(pairs.name, ""))
-    changed = changed_since(kept.bound, bound, with_rule=pairs.name in rules)
+    judge, with_rule = judge_of_pairs(run, pairs), pairs.name in rules
+    bound = bound_to(judge, judged(), rules.get(pairs.name, ""))
+    evidence = evidence_of(judge, judged())
+    changed = changed_since(kept.bound, bound, kept.seen, evidence, with_rule=with_rule)
     same = [_variant_of(run, pairs, judged(), kept, i) for i in range(len(kept.variants))]
     if not changed and None in same:
         changed = ("system",)

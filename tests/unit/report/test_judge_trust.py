@@ -537,6 +537,58 @@ async def test_a_calibration_corrects_later_runs_until_what_it_is_bound_to_chang
     assert (rate.status, rate.changed) == ("missing", ("judge model",))
 
 
+async def test_an_edited_row_is_an_edit_of_the_data_alone(make_run: Make, tmp_path: Path):
+    """Its text is in the prompt and in the criteria; only what is otherwise for an unedited row was edited as well."""
+    source = {"source": str(tmp_path / "promptfooconfig.yaml")}
+
+    def filled(
+        rows: range, prompt: str = "Q", criteria: str = "prose"
+    ) -> Callable[[TrialResult], TrialResult]:
+        """The rows in this range are edited; the prompt and the criteria have the row's text in them."""
+
+        def change(trial: TrialResult) -> TrialResult:
+            text = f"edited {trial.index}" if trial.index in rows else f"row {trial.index}"
+            (outcome,) = trial.outcomes
+            metadata = {**outcome.metadata, "instrument": f"{criteria} of {text}"}
+            return replace(
+                trial,
+                case=text,
+                vars={"q": text},
+                prompt=f"{prompt}: {text}",
+                outcomes=(replace(outcome, name=f"{criteria} of {text}", metadata=metadata),),
+            )
+
+        return change
+
+    def written(raw: str) -> dict[str, object]:
+        return {**source, "variants": (Variant(0, "p", "m", prompt_raw=raw),)}
+
+    run = label(
+        await a_run(make_run, change=filled(range(0)), **written("Q: {{q}}")),
+        lambda i: i % 10 < 6,
+    )
+    file = place_of(run.meta)
+    write_calibration(calibrate(run), file)
+    (rate,) = judged_rates(await a_run(make_run, change=filled(range(0)), **written("Q: {{q}}")))
+    assert rate.status == "fresh"
+    for change, raw, changed in [
+        (filled(range(1)), "Q: {{q}}", ("data",)),
+        (filled(range(100)), "Q: {{q}}", ("data",)),
+        (filled(range(1), prompt="Now"), "Now: {{q}}", ("system", "data")),
+        (filled(range(1), criteria="verse"), "Q: {{q}}", ("judge prompt", "criteria", "data")),
+        (filled(range(200)), "Q: {{q}}", ("judge prompt", "criteria", "data")),
+        (filled(range(200), "Now"), "Now: {{q}}", ("judge prompt", "criteria", "system", "data")),
+    ]:
+        (rate,) = judged_rates(await a_run(make_run, change=change, **written(raw)))
+        assert (rate.status, rate.changed) == ("stale", changed)
+    document = json.loads(file.read_text("utf-8"))
+    assert len(document["judges"][0]["seen"]["cases"]) == 20
+    del document["judges"][0]["seen"]
+    file.write_text(json.dumps(document), "utf-8")
+    (rate,) = judged_rates(await a_run(make_run, change=filled(range(1)), **written("Q: {{q}}")))
+    assert rate.changed == ("judge prompt", "criteria", "system", "data"), "of an earlier version"
+
+
 async def test_a_prompt_of_another_name_is_corrected_by_what_was_counted_under_the_old_one(
     make_run: Make, tmp_path: Path
 ):
