@@ -297,11 +297,6 @@ def judged_rates(run: RunFile) -> list[JudgedRate]:
     return rates
 
 
-def unchecked(run: RunFile) -> list[JudgedRate]:
-    """The judged rates that are not trusted: no calibration holds, or it doesn't say that the judge may be used."""
-    return [rate for rate in judged_rates(run) if not rate.trusted]
-
-
 def judged_rows(run: RunFile) -> list[dict[str, Any]]:
     """The same in the keys of `evenhand.run/1`."""
     variants = run.meta.variants

@@ -18,7 +18,14 @@ from evenhand.report.judged import Judgements, judgements
 from evenhand.report.ranking_calibration import case_of, judge_of_pairs, labels_of, trust_in
 from evenhand.report.ranking_fits import RankedChances, peoples_chances
 from evenhand.report.ranking_labels import ranking_labels
-from evenhand.report.trust_rules import bound_to, changed_since, evidence_of
+from evenhand.report.trust_rules import (
+    NOT_CHECKED,
+    age,
+    bound_to,
+    changed_since,
+    evidence_of,
+)
+from evenhand.report.words import count
 from evenhand.stats.bradley_terry import NotEstimable, connected
 from evenhand.store.runfile import RunFile
 
@@ -42,6 +49,26 @@ class RankingCorrection:
     labelled_at: float | None = None
     changed: tuple[str, ...] = ()
     verdict: str = ""
+
+    @property
+    def trusted(self) -> bool:
+        """Whether the ranking may stand in a gate: it is corrected, and its judge may be used."""
+        return self.corrected is not None and self.verdict in ("usable", "usable with labels")
+
+    @property
+    def words(self) -> str:
+        """What the ranking is worth, by people's labels."""
+        if self.corrected is not None:
+            return f"corrected by {count(self.labels, 'label')}, {age(self.labelled_at)}"
+        if self.status == "stale":
+            return f"calibration is stale: {', '.join(self.changed)} changed"
+        if self.verdict == "do not use":
+            return "do not use this judge: see `evenhand calibrate`"
+        if self.status == "fresh":
+            return "labelled, and not corrected: see `evenhand calibrate`"
+        if self.changed:
+            return f"{NOT_CHECKED}: the calibration is of another judge"
+        return NOT_CHECKED
 
 
 NO_LABELS = RankingCorrection()
