@@ -162,7 +162,8 @@ def test_a_check_of_canaries_out_of_budget_is_resumed(start: Start, tmp_path: Pa
     evenhand("canaries", "--keep", "20")
     before = fake.ledger.total
     evenhand("canaries", "--no-progress", "--max-cost", "0.000001", code=4)
-    evenhand("resume", "--no-progress", "--max-cost", "100")
+    check = max(path.stem for path in (tmp_path / ".evenhand" / "runs").glob("*.db"))
+    evenhand("resume", check, "--no-progress", "--max-cost", "100")
     assert fake.ledger.total == before + 20
     assert "the latest" not in evenhand("canaries", "--no-progress")
 

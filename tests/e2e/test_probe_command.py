@@ -180,10 +180,22 @@ def test_a_judge_that_obeys_the_answer_is_fooled_by_one_kind(start):
     again = json.loads(evenhand("probe", "latest", "--kind", "instructions", "--json", code=1))
     assert [row["kind"] for row in again["judges"][0]["kinds"]] == ["none", "instructions"]
     assert json.loads(evenhand("probe", again["probe"], "--json", code=1)) == again
-    assert "instructions" in evenhand("show", "latest")
-    assert "is a probe of run" in evenhand("label", "--draw", "9", "--to", "draw.csv", code=2)
+    assert "instructions" in evenhand("show", again["probe"])
     assert f"is a probe of run {again['run']}" in evenhand("calibrate", again["probe"], code=2)
     assert "is a probe, whose kinds" in evenhand("probe", again["probe"], "--kind", "echo", code=2)
+
+
+def test_a_probe_is_never_the_latest_run(start, tmp_path: Path):
+    """What comes after it is about the run that it probes, for every command that takes the latest run."""
+    _, evenhand = start(STRICT)
+    run = json.loads(evenhand("run", ".", "--no-progress", "--json", code=1))["run"]["id"]
+    evenhand("probe", "--no-progress", "--kind", "praise")
+    assert json.loads(evenhand("show", "--json"))["run"]["id"] == run
+    evenhand("export", "latest", "--to", tmp_path / "run.json", "--format", "json")
+    assert json.loads((tmp_path / "run.json").read_text("utf-8"))["run"]["id"] == run
+    evenhand("label", "--draw", "9", "--seed", "1", "--to", tmp_path / "draw.csv")
+    assert len((tmp_path / "draw.csv").read_text("utf-8").splitlines()) >= 10
+    assert "cases" in evenhand("power", "latest", "--difference", "0.1")
 
 
 def test_errors_of_the_judge_are_neither_passes_nor_fails(start):
@@ -206,9 +218,9 @@ def test_a_probe_out_of_budget_is_resumed_and_pays_for_nothing_twice(start, tmp_
     before = fake.ledger.total
     evenhand("probe", "--no-progress", "-j", "1", "--max-cost", "0.02", code=4)
     part = fake.ledger.total
-    evenhand("resume", "latest", "--no-progress", "-j", "1", "--max-cost", "0.05", code=4)
-    more = fake.ledger.total
     probe = max(path.stem for path in (tmp_path / ".evenhand" / "runs").glob("*.db"))
+    evenhand("resume", probe, "--no-progress", "-j", "1", "--max-cost", "0.05", code=4)
+    more = fake.ledger.total
     document = json.loads(evenhand("probe", probe, "--json", "--no-progress", "--max-cost", "9"))
     assert document["verdict"] == "held"
     assert before < part < more < fake.ledger.total == before + 300

@@ -173,8 +173,8 @@ def test_a_tryout_out_of_budget_is_resumed_and_pays_for_nothing_twice(start, tmp
     shown = evenhand("calibrate", "--try", "judges.yml", *args, "0.05", code=4)
     assert "not all variants were asked about all labelled outputs" in shown
     part = fake.ledger.total
-    evenhand("resume", "latest", *args, "0.2", code=4)
     tryout = max(path.stem for path in (tmp_path / ".evenhand" / "runs").glob("*.db"))
+    evenhand("resume", tryout, *args, "0.2", code=4)
     document = json.loads(evenhand("calibrate", tryout, "--json", *args, "9"))
     assert document["judges"][0]["verdict"] in ("confirmed", "not confirmed")
     assert before < part < fake.ledger.total

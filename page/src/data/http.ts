@@ -1,6 +1,6 @@
 /** The data of a page that `evenhand view` serves: its JSON API. */
 import { Problem } from "./problem";
-import type { Block, Call, CanaryPoint, Cell, Comparison, DataSource, Draw, DrawWish, Exported, Head, Label, MeasuredColumn, NewLabel, Notes, Preview, Remarks, RunChange, RunSummary, Sought, StepPage, Summary, WholeStep } from "./source";
+import type { Block, Call, CanaryPoint, Cell, Comparison, DataSource, Draw, DrawWish, Exported, Head, Label, MeasuredColumn, NewLabel, Notes, PairAnswer, PairDraw, Preview, Remarks, RunChange, RunSummary, Sought, StepPage, Summary, WholeStep } from "./source";
 
 const AWAY = "`evenhand view` does not answer";
 const START_AGAIN = "It was stopped, or was started again: open the link that it prints.";
@@ -79,6 +79,22 @@ export class Http implements DataSource {
 
   async keepVerdict(run: string, said: { index: number; metric: string; verdict: "pass" | "fail" | null; author: string }): Promise<void> {
     await post(`${at(run)}/verdicts`, said);
+  }
+
+  pairs(run: string, author: string): Promise<readonly PairDraw[]> {
+    return get(`${at(run)}/pairs?author=${encodeURIComponent(author)}`);
+  }
+
+  async drawMorePairs(run: string, wish: { ranking: string; size: number }): Promise<void> {
+    await post(`${at(run)}/pairs`, wish);
+  }
+
+  async keepPairRule(run: string, ranking: string, rule: string): Promise<void> {
+    await post(`${at(run)}/pair-rules`, { ranking, rule });
+  }
+
+  async keepPreference(run: string, said: { ranking: string; first: number; second: number; answer: PairAnswer | null; author: string }): Promise<void> {
+    await post(`${at(run)}/preferences`, said);
   }
 
   measures(run: string): Promise<readonly MeasuredColumn[]> {

@@ -145,6 +145,8 @@ export interface Head extends RunSummary {
   readonly warnings: readonly string[];
   /** The pass rates that judges gave; none while the run goes on. */
   readonly judged: readonly JudgedRate[];
+  /** Rankings whose pairs can be labelled. */
+  readonly rankings: readonly string[];
   /** The configuration as read, and how the run was started; secrets removed. */
   readonly config: unknown;
   readonly settings: unknown;
@@ -157,7 +159,7 @@ export interface Head extends RunSummary {
 }
 
 /** What takes a look at every trial of a run: to be put into a partial head, key by key, once it is painted. */
-export type Notes = Pick<Head, "rate" | "columns" | "usage" | "findings" | "warnings" | "judged">;
+export type Notes = Pick<Head, "rate" | "columns" | "usage" | "findings" | "warnings" | "judged" | "rankings">;
 
 /**
  * A block of cells: parallel arrays, one entry for each settled trial, in the plan's order. Rows are cases; a block brings
@@ -561,6 +563,33 @@ export interface DrawWish {
   readonly equal: boolean;
 }
 
+export type PairAnswer = "first" | "second" | "tie";
+
+/** Two outputs of a case in the order of the draw, and which of them this person prefers; nothing of what the judge said. */
+export interface DrawnPair {
+  /** Places in the plan. */
+  readonly first: number;
+  readonly second: number;
+  /** What they are answers to. */
+  readonly material: string;
+  readonly outputs: readonly [string, string];
+  readonly answer: PairAnswer | null;
+}
+
+/** What a person has to compare of a ranking; no items before something is drawn. */
+export interface PairDraw {
+  readonly ranking: string;
+  /** Pairs that the judge compared. */
+  readonly judged: number;
+  /** What makes an output better; null before somebody wrote it down. */
+  readonly rule: string | null;
+  readonly items: readonly DrawnPair[];
+  /** How many labels there are, and how many it takes. */
+  readonly worth: string;
+  /** Pairs that are not drawn yet. */
+  readonly left: number;
+}
+
 /** What is said of a run: an empty title gives it back its own. */
 export interface Remarks {
   readonly title?: string;
@@ -603,6 +632,12 @@ export interface DataSource {
   drawMore?(run: string, wish: DrawWish): Promise<void>;
   keepRule?(run: string, metric: string, rule: string): Promise<void>;
   keepVerdict?(run: string, said: { index: number; metric: string; verdict: "pass" | "fail" | null; author: string }): Promise<void>;
+  /** What this person has to compare, ranking by ranking. Over HTTP: GET /api/runs/{id}/pairs. */
+  pairs?(run: string, author: string): Promise<readonly PairDraw[]>;
+  /** Draws more pairs; keeps a rule; keeps a preference, null takes it back. */
+  drawMorePairs?(run: string, wish: { ranking: string; size: number }): Promise<void>;
+  keepPairRule?(run: string, ranking: string, rule: string): Promise<void>;
+  keepPreference?(run: string, said: { ranking: string; first: number; second: number; answer: PairAnswer | null; author: string }): Promise<void>;
   /** `signal` calls it off when the cells are no longer in sight. */
   previews(run: string, cells: readonly number[], signal?: AbortSignal): Promise<readonly Preview[]>;
   cell(run: string, index: number): Promise<Cell>;

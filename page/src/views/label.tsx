@@ -7,6 +7,7 @@ import { Author } from "../parts/labels";
 import { count, Mark } from "../parts/marks";
 import { shown, TextBox } from "../parts/text";
 import { Told, Trouble, TroubleLine, Waiting } from "../parts/told";
+import { PairsView } from "./pairs";
 
 const FIRST_DRAW = 60;
 const WORTH_EVERY = 10; // labels between two readings of what they are worth
@@ -21,7 +22,31 @@ interface Props {
 
 type Verdict = "pass" | "fail" | null;
 
-export function LabelView({ source, run, author, name }: Props) {
+const OUTPUTS = "";
+
+/** Outputs one by one, or the pairs of a ranking; where a run has both, one chooses. */
+export function LabelView({ outputs, rankings, ...props }: Props & { readonly outputs: boolean; readonly rankings: readonly string[] }) {
+  const ways = [...(outputs || rankings.length === 0 ? [OUTPUTS] : []), ...rankings];
+  const [chosen, choose] = useState(OUTPUTS);
+  const way = ways.includes(chosen) ? chosen : ways[0]!; // of a large run, rankings are known later
+  return (
+    <div class="labelling">
+      <div class="labelling-who">
+        {ways.length > 1 && (
+          <label>What to label{" "}
+            <select value={way} onChange={(event) => choose(event.currentTarget.value)}>
+              {ways.map((each) => <option key={each} value={each}>{each === OUTPUTS ? "outputs" : shown(each)}</option>)}
+            </select>{" "}
+          </label>
+        )}
+        <Author key={props.author} author={props.author} name={props.name} />
+      </div>
+      {way === OUTPUTS ? <OutputsView {...props} /> : <PairsView key={way} ranking={way} {...props} />}
+    </div>
+  );
+}
+
+function OutputsView({ source, run, author }: Props) {
   const [draw, set] = useState<Draw>();
   const [problem, setProblem] = useState<Problem>();
   const [unwanted, setUnwanted] = useState<readonly string[]>([]);
@@ -46,18 +71,17 @@ export function LabelView({ source, run, author, name }: Props) {
   if (draw === undefined) return problem === undefined ? <Waiting>Reading the draw…</Waiting> : <Trouble problem={problem} />;
   const unruled = draw.items.length === 0 ? undefined : draw.metrics.find((metric) => draw.rules[metric] === undefined && !unwanted.includes(metric) && draw.items.some((item) => item.metric === metric));
   return (
-    <div class="labelling">
+    <>
       <TroubleLine problem={problem} />
-      <div class="labelling-who"><Author key={author} author={author} name={name} /></div>
       {draw.items.length === 0 && (
         <Told title="Is the judge right?">
           <p>{`A judge judged ${count(draw.judged, "output")}. Label a random draw of them, without seeing its verdicts: that shows how often it errs, and corrects its pass rate. Sixty take about an hour.`}</p>
           <DrawForm key="first" draw={draw} make={more} />
         </Told>
       )}
-      {unruled !== undefined && <RuleForm key={unruled} metric={unruled} without={() => setUnwanted([...unwanted, unruled])} keep={(rule) => void change(source.keepRule!(run, unruled, rule))} />}
+      {unruled !== undefined && <RuleForm key={unruled} metric={unruled} what="makes an output pass" without={() => setUnwanted([...unwanted, unruled])} keep={(rule) => void change(source.keepRule!(run, unruled, rule))} />}
       {draw.items.length > 0 && <Items key={`${author} ${draw.items.length}`} draw={draw} more={more} source={source} run={run} author={author} asked={unruled !== undefined} again={() => void read()} trouble={setProblem} />}
-    </div>
+    </>
   );
 }
 
@@ -95,11 +119,11 @@ function DrawForm({ draw, make }: { draw: Draw; make: (wish: DrawWish) => void }
   );
 }
 
-function RuleForm({ metric, keep, without }: { metric: string; keep: (rule: string) => void; without: () => void }) {
+export function RuleForm({ metric, what, keep, without }: { metric: string; what: string; keep: (rule: string) => void; without: () => void }) {
   const [rule, set] = useState("");
   return (
     <form class="labelling-rule" onSubmit={(event) => { event.preventDefault(); if (rule.trim() !== "") keep(rule.trim()); }}>
-      <label><span>What makes an output pass <b>{shown(metric)}</b>? Write it in one or two sentences, before the first label.</span>
+      <label><span>What {what} <b>{shown(metric)}</b>? Write it in one or two sentences, before the first label.</span>
         <textarea class="note-field" rows={2} maxLength={10_000} value={rule} onInput={(event) => set(event.currentTarget.value)} />
       </label>
       <span><button type="submit" class="button">Keep the rule</button>{" "}<button type="button" class="button quiet" onClick={without}>Label without one</button></span>
@@ -122,7 +146,7 @@ interface ItemsProps {
 function Items({ draw, more, source, run, author, asked, again, trouble }: ItemsProps) {
   const { items } = draw;
   const [verdicts, set] = useState<readonly Verdict[]>(() => items.map(({ verdict }) => verdict));
-  const [at, go] = useState(() => next(items.map(({ verdict }) => verdict), -1));
+  const [at, go] = useState(() => nextWithout(items.map(({ verdict }) => verdict), -1));
   const [last, remember] = useState<readonly number[]>([]);
   const queue = useRef(Promise.resolve());
   const item = items[at];
@@ -140,7 +164,7 @@ function Items({ draw, more, source, run, author, asked, again, trouble }: Items
     if (item === undefined) return;
     const changed = put(at, verdict);
     remember([...last, at]);
-    const to = next(changed, at);
+    const to = nextWithout(changed, at);
     go(to);
     if (to < 0 || changed.filter((each) => each !== null).length % WORTH_EVERY === 0) void queue.current.then(again);
   };
@@ -151,7 +175,7 @@ function Items({ draw, more, source, run, author, asked, again, trouble }: Items
     remember(last.slice(0, -1));
     go(before);
   };
-  const skip = (): void => go(next(verdicts, at));
+  const skip = (): void => go(nextWithout(verdicts, at));
   useKeys({ p: () => say("pass"), f: () => say("fail"), s: skip, u: undo, c: () => focusOn("labelling-code"), n: () => focusOn("labelling-note") }, !asked);
   const done = verdicts.filter((verdict) => verdict !== null).length;
   const [scores, score] = useState<ReadonlyMap<number, number | null>>(new Map());
@@ -221,10 +245,10 @@ function Remarks({ item, codes, remark }: { item: DrawnItem; codes: readonly str
   );
 }
 
-/** The first that has no verdict after this one, or before it; -1 where all have one. */
-function next(verdicts: readonly Verdict[], at: number): number {
-  const after = verdicts.findIndex((verdict, i) => i > at && verdict === null);
-  return after >= 0 ? after : verdicts.findIndex((verdict) => verdict === null);
+/** The first that has no label after this one, or before it; -1 where all have one. */
+export function nextWithout(labels: readonly (string | null)[], at: number): number {
+  const after = labels.findIndex((label, i) => i > at && label === null);
+  return after >= 0 ? after : labels.findIndex((label) => label === null);
 }
 
 function focusOn(id: string): boolean {

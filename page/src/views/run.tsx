@@ -104,7 +104,7 @@ function Views({ source, state, go, head, table, progress, missed }: ViewsProps)
   return (
     <main class="run-main">
       <RunTotals head={head} blind={state.blind || state.view === "label"} live={source.live} />
-      <Tabs state={state} live={source.live} judged={head.judged.length > 0} />
+      <Tabs state={state} live={source.live} judged={head.judged.length > 0 || head.rankings.length > 0} />
       <TroubleLine problem={missed} />
       {!state.blind && (state.view === "matrix" || state.view === "comparison" || state.view === "history") && <TroubleLine problem={unlisted} />}
       {state.view === "matrix" && <TroubleLine problem={against.problem} />}
@@ -120,7 +120,7 @@ function Views({ source, state, go, head, table, progress, missed }: ViewsProps)
         {hidden && <Hidden state={state} />}
         {!hidden && state.view === "charts" && !progress.done && table.size === 0 && <Waiting>Reading the run…</Waiting>}
         {!hidden && state.view === "charts" && (progress.done || table.size > 0) && <Charts head={head} table={table} chosen={shownTrials} selection={selection} go={go} state={state} />}
-        {state.view === "label" && <LabelView source={source} run={head.id} author={author} name={name} />}
+        {state.view === "label" && <LabelView source={source} run={head.id} author={author} name={name} outputs={head.judged.length > 0} rankings={head.rankings} />}
         {!hidden && state.view === "summary" && <SummaryView source={source} head={head} state={state} />}
         {!hidden && state.view === "comparison" && <ComparisonView head={head} table={table} against={against} state={state} go={go} runs={runs} listed={unlisted === undefined} />}
         {!hidden && state.view === "history" && <History source={source} head={head} runs={runs} state={state} go={go} />}

@@ -74,12 +74,12 @@ def calibrate(
     With --try it asks variants of the judge about the labelled outputs instead, and says whether one of them agrees
     with people more often. It writes nothing beside the run; with the id of such a tryout it prints or continues it.
     """
-    from evenhand.cli.probe import latest_but_asked_again
+    from evenhand.cli.probe import run_or_folder
     from evenhand.core.errors import UsageError
     from evenhand.report.judge_checks import is_tryout, refuse_judge_check
     from evenhand.store.runfile import RunFile
 
-    path = latest_but_asked_again(run)
+    path = run_or_folder(run)
     with RunFile.open(path) as run_file:
         meta = run_file.meta
     tried = tuple(dict.fromkeys(options.pop("tried")))

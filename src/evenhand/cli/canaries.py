@@ -64,7 +64,7 @@ def canaries(
     comes of it. Canaries are no part of RUN's numbers. --keep makes them of a labelled run; commit the file.
     """
     from evenhand.cli.canary_request import CanaryRequest
-    from evenhand.cli.probe import latest_but_asked_again
+    from evenhand.cli.probe import run_or_folder
     from evenhand.core.errors import UsageError
     from evenhand.probing.canaries import NAME
     from evenhand.report.calibrated import place_of
@@ -80,7 +80,7 @@ def canaries(
         promptfoo_exit_codes=False,
         **options,
     )
-    path = latest_but_asked_again(run)
+    path = run_or_folder(run)
     with RunFile.open(path) as run_file:
         meta = run_file.meta
     file = (file or place_of(meta).with_name(NAME)).absolute()

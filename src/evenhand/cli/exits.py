@@ -131,4 +131,4 @@ def complaint(error: EvenhandError) -> str:
         lines.append(f"… and {number - len(lines):,} more problems")
     lines += [f"hint: {safe(str(hint), multiline=True)}" for hint in error.hints[:SHOWN]]
     count = "1 problem" if number == 1 else f"{number:,} problems"
-    return "\n".join(lines) + f"\n{count}; nothing was sent\n"
+    return "\n".join(lines) + f"\n{count}; {error.spared}\n"

@@ -68,9 +68,11 @@ def ended(finished: Finished, code: int, name: str) -> int:
         name: What the run is called, e.g. `probe`.
     """
     from evenhand.cli.exits import code_for
+    from evenhand.store.catalogue import called
 
     ending = finished.ending
     if ending.status == "finished":
         return code
-    tell(safe_text(f"the {name} stopped early: {ending.message}; evenhand resume continues it"))
+    resume = f"evenhand resume {called(Path.cwd(), finished.path)}"
+    tell(safe_text(f"the {name} stopped early: {ending.message}; {resume} continues it"))
     return code_for("undecided", ending.status, ending.signal)

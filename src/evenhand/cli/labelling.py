@@ -17,6 +17,7 @@ from evenhand.report.judged import judgements
 from evenhand.report.labelling import DrawnItem, draw, drawn_items, items_for
 from evenhand.report.trust_lines import worth_line
 from evenhand.report.words import count, safe
+from evenhand.store.catalogue import called
 from evenhand.store.draws import add_metric_labels, set_rule, standing_labels
 from evenhand.store.labels import append_labels
 from evenhand.store.runfile import RunFile
@@ -64,8 +65,25 @@ def label_in_terminal(
     with RunFile.open(path) as run:
         for judge in calibrations(run, judgements(run)):
             click.echo(worth_line(judge))
-    click.echo(f"{count(done, 'label')} by {safe(author)}; next: evenhand calibrate")
+    click.echo(session_line(done, len(left), author, path))
     return 0
+
+
+def session_line(done: int, left: int, author: str, path: Path) -> str:
+    """What somebody did in a terminal, and what to do next.
+
+    Args:
+        done: How many labels they gave.
+        left: How many outputs or pairs they leave.
+        author: Who it was.
+        path: The run file.
+    """
+    run, who = called(Path.cwd(), path), safe(author)
+    if done:
+        return f"{count(done, 'label')} by {who}; next: evenhand calibrate {run}"
+    if left:
+        return f"{who} gave no labels; to go on: evenhand label {run}"
+    return f"{who} has labelled all that was drawn; next: evenhand calibrate {run}"
 
 
 @dataclass

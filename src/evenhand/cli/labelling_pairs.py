@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click
 
+from evenhand.cli.labelling import session_line
 from evenhand.cli.streams import tell
 from evenhand.core.drawn_pairs import Pair, PairAnswer, unordered
 from evenhand.core.errors import UsageError
@@ -16,7 +17,7 @@ from evenhand.report.compared_pairs import ComparedPairs
 from evenhand.report.pair_drawing import DrawnPair, draw_pairs, drawn_pairs, pairs_for
 from evenhand.report.pair_sheets import read_pair_labels, write_pairs
 from evenhand.report.ranking_labels import ranking_labels
-from evenhand.report.trust_rules import FEWEST
+from evenhand.report.ranking_lines import labels_line
 from evenhand.report.words import count, safe
 from evenhand.store.draws import set_rule
 from evenhand.store.pair_labels import add_pair_labels, standing_pair_labels
@@ -125,10 +126,8 @@ class PairLabelling:
         done = self._labelled(run.path, rule, left, total)
         with RunFile.open(run.path) as again:
             for pairs in _named(again, name):
-                n = len(ranking_labels(again, pairs).pairs)
-                more = f"; {FEWEST - n} more are needed" if n < FEWEST else ""
-                click.echo(f"{safe(name)}: {count(n, 'label')} in all{more}")
-        click.echo(f"{count(done, 'label')} by {safe(self.author)}; next: evenhand calibrate")
+                click.echo(labels_line(name, len(ranking_labels(again, pairs).pairs)))
+        click.echo(session_line(done, len(left), self.author, run.path))
 
     def _labelled(self, path: Path, rule: str, left: list[DrawnPair], total: int) -> int:
         """Shows one pair after the other, and keeps each answer at once; how many there are in the end."""

@@ -108,7 +108,7 @@ def probe(
         promptfoo_exit_codes=False,
         **options,
     )
-    file = latest_but_asked_again(run)
+    file = run_or_folder(run)
     with RunFile.open(file) as run_file:
         meta = run_file.meta
     settings = Settings(
@@ -145,30 +145,17 @@ def probe(
     return _probed(request, replace(settings, record=record), None, session, dry_run=dry_run)
 
 
-def latest_but_asked_again(run: str | None) -> Path:
-    """The run file. Of a folder, `latest` or nothing it is the latest run that didn't ask the judges of another one.
+def run_or_folder(run: str | None) -> Path:
+    """The run file; of a folder, the latest run in or below it.
 
     Raises:
         UsageError: There is none.
     """
-    from evenhand.core.errors import UsageError
-    from evenhand.report.judge_checks import is_judge_check
-    from evenhand.store.catalogue import files, find, newest_first
-    from evenhand.store.runfile import RunFile
+    from evenhand.store.catalogue import find
 
-    named = bool(run) and run != "latest"
-    folder = Path(run or "") if named else Path.cwd()
-    if named and not folder.is_dir():
-        return find(Path.cwd(), run)
-    newest = find(folder, None)
-    for path in newest_first(files(folder)):
-        with RunFile.open(path) as run_file:
-            if not is_judge_check(run_file.meta):
-                return path
-    raise UsageError(
-        f"there are only probes, tryouts and checks of canaries in {newest.parent}",
-        hint="Run the evals first.",
-    )
+    if run and run != "latest" and Path(run).is_dir():
+        return find(Path(run), None)
+    return find(Path.cwd(), run)
 
 
 def _probed(

@@ -97,13 +97,26 @@ class Problem:
 
 
 class ConfigError(UsageError):
-    """A config file, or a file that it names, is wrong. Holds every problem that was found, in file order."""
+    """A config file, or a file that it names, is wrong. Holds every problem that was found, in file order.
+
+    Attributes:
+        problems: What is wrong.
+        hints: What may help with it.
+        more: How many more problems there are.
+        spared: What was not done because of it, in words.
+    """
 
     slug = "config"
 
     def __init__(
-        self, problems: Sequence[Problem], hints: Sequence[Problem] = (), more: int = 0
+        self,
+        problems: Sequence[Problem],
+        hints: Sequence[Problem] = (),
+        more: int = 0,
+        *,
+        spared: str = "nothing was sent",
     ) -> None:
+        self.spared = spared
         self.problems = tuple(sorted(problems))
         self.hints = tuple(hints)
         self.more = more

@@ -28,6 +28,10 @@ SHORT_ID = 10
 """So many characters of a run's id say when it was made, to the millisecond: the least that is shown of one."""
 
 
+JUDGE_CHECKS = frozenset({"probe", "tryout", "canaries"})
+"""Settings that runs have which ask about judges, each its own."""
+
+
 class RunMeta(Record, frozen=True):
     """What a run file says of the run as a whole.
 
@@ -70,6 +74,11 @@ class RunMeta(Record, frozen=True):
     finished_at: float | None = None
     message: str = ""
     decided: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+    @property
+    def is_judge_check(self) -> bool:
+        """Whether it asked about judges and not about a system: a probe, a tryout or a check of canaries."""
+        return not JUDGE_CHECKS.isdisjoint(self.settings)
 
     @property
     def plan_size(self) -> int:

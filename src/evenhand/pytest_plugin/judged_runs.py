@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from evenhand.core.errors import EvenhandError
-from evenhand.report.calibrated import judged_rates
 from evenhand.report.trust_lines import judged_lines
+from evenhand.report.unchecked import is_unchecked
 from evenhand.report.words import safe
 from evenhand.store.runfile import RunFile
 
@@ -40,7 +40,7 @@ def standing_of(runs: Iterable[Path]) -> JudgesStanding:
             with RunFile.open(path) as run:
                 names = [variant.prompt for variant in run.meta.variants]
                 required = run.meta.settings.get("calibrated") == "required"
-                undecided |= required and any(not rate.trusted for rate in judged_rates(run))
+                undecided |= required and is_unchecked(run)
                 lines += _shortened(judged_lines(run, names, WIDTH))
         except EvenhandError as error:
             undecided |= required

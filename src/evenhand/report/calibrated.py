@@ -24,11 +24,16 @@ from evenhand.report.calibration import (
     JudgeCalibration,
     calibrations,
 )
-from evenhand.report.judge_checks import is_judge_check
 from evenhand.report.judged import Item, JudgedMetric, Judgements, judgements
 from evenhand.report.jury_rates import KeptJury, KeptVotes, weighted_counts
 from evenhand.report.scores_calibrated import JudgedMean, later_mean, raw_mean, scale_of
-from evenhand.report.trust_rules import bound_to, estimate_row
+from evenhand.report.trust_rules import (
+    Evidence,
+    bound_to,
+    changed_since,
+    estimate_row,
+    evidence_of,
+)
 from evenhand.stats.correction import Estimate, Verdicts, corrected_rate
 from evenhand.stats.interval import wilson
 from evenhand.stats.paired_scores import PairedScores, Spread
@@ -91,6 +96,7 @@ class _Judge(msgspec.Struct):
     verdict: str
     variants: list[_Variant]
     bound: dict[str, str]
+    seen: Evidence | None = None
     labelled_at: float | None = None
     corrected: dict[str, float] | None = None
     scores: _ScoredOn | None = None
@@ -114,6 +120,7 @@ class KeptRanking(msgspec.Struct):
     variants: list[RankedSystem]
     answers: list[str]
     bound: dict[str, str]
+    seen: Evidence | None = None
     labelled_at: float | None = None
 
 
@@ -248,7 +255,7 @@ def judged_rates(run: RunFile) -> list[JudgedRate]:
     """
     if run.by_outcome or not (sum(run.judge_calls()) or "imported" in run.meta.settings):
         return []
-    if is_judge_check(run.meta):
+    if run.meta.is_judge_check:
         return []
     kept, draws = read_calibration(place_of(run.meta)), run.draws()
     judged = judgements(run, verdicts_only=not (kept or draws))
@@ -269,7 +276,8 @@ def judged_rates(run: RunFile) -> list[JudgedRate]:
             rates += _with_means(own_rates, _own_means(metric, judge))
         elif file is not None:
             bound = bound_to(metric, judged, rules.get(metric.metric, ""))
-            changed = changed_since(file.bound, bound, with_rule=metric.metric in rules)
+            evidence, with_rule = evidence_of(metric, judged), metric.metric in rules
+            changed = changed_since(file.bound, bound, file.seen, evidence, with_rule=with_rule)
             same = {} if changed else _same_variants(metric, file, judged, run.meta)
             counts, weighted = _of_file(metric, file, same)
             votes = {index: one.votes for index, one in same.items() if one.votes is not None}
@@ -287,11 +295,6 @@ def judged_rates(run: RunFile) -> list[JudgedRate]:
         else:
             rates += _rates(metric, {}, {}, None, "missing", _other_judge(metric, kept))
     return rates
-
-
-def unchecked(run: RunFile) -> list[JudgedRate]:
-    """The judged rates that are not trusted: no calibration holds, or it doesn't say that the judge may be used."""
-    return [rate for rate in judged_rates(run) if not rate.trusted]
 
 
 def judged_rows(run: RunFile) -> list[dict[str, Any]]:
@@ -322,15 +325,6 @@ def judged_rows(run: RunFile) -> list[dict[str, Any]]:
 def _other_judge(metric: JudgedMetric, kept: Mapping[tuple[str, str], _Judge]) -> tuple[str, ...]:
     """Another judge was calibrated under this metric."""
     return ("judge model",) if any(name == metric.metric for name, _ in kept) else ()
-
-
-def changed_since(
-    before: Mapping[str, str], now: Mapping[str, str], *, with_rule: bool
-) -> tuple[str, ...]:
-    """What a calibration is bound to and is otherwise now. A run without a rule of its own goes by the old one."""
-    return tuple(
-        name for name in now if before.get(name) != now[name] and (name != "rule" or with_rule)
-    )
 
 
 def _same_variants(

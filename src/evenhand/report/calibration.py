@@ -38,9 +38,11 @@ from evenhand.report.trust_rules import (
     TELLS_APART,
     UNLIKELY,
     Bound,
+    Evidence,
     TrustVerdict,
     bound_to,
     estimate_row,
+    evidence_of,
 )
 from evenhand.report.words import count, percent
 from evenhand.stats.agreement import alpha
@@ -89,6 +91,8 @@ class JudgeCalibration:
         shared: Whether two or more people labelled the same output.
         scores: Its scores beside people's; None where either gave none.
         systems: A digest of what each variant is, whatever it is called.
+        errors: How many outputs the judge gave no verdict on.
+        seen: What later runs need to say what has changed since.
     """
 
     metric: str
@@ -118,6 +122,7 @@ class JudgeCalibration:
     scores: ScoreCalibration | None = None
     systems: Mapping[int, str] = field(default_factory=dict[int, str])
     errors: int = 0
+    seen: Evidence | None = None
 
     @property
     def pairs(self) -> int:
@@ -197,6 +202,7 @@ class JudgeCalibration:
             ],
             "labelled_at": self.labelled_at,
             "bound": dict(self.bound),
+            "seen": self.seen and self.seen.row(),
         }
 
 
@@ -353,6 +359,7 @@ def _calibrated(
             for index in sorted({item.variant for item in metric.items})
         },
         errors=metric.errors.total(),
+        seen=evidence_of(metric, judged),
     )
 
 

@@ -17,7 +17,7 @@ from evenhand.core.run import RunMeta, RunStatus
 from evenhand.report.baseline_making import is_offline
 from evenhand.report.canaries import CanaryCheck, CanaryReport, beside_earlier, finished_checks
 from evenhand.report.column_names import column_names
-from evenhand.report.judge_checks import is_canary_check, is_judge_check
+from evenhand.report.judge_checks import is_canary_check
 from evenhand.report.means import Mean
 from evenhand.report.rates import latencies, rates
 from evenhand.report.run_changes import Evidence, RunChange, changes, evidence_of, finished
@@ -170,13 +170,8 @@ def _join_imported(
             groups[heirs[0]] += groups.pop(key)
 
 
-def is_of_a_system(meta: RunMeta) -> bool:
-    """Whether a run is one of a system, and not one that asks about judges."""
-    return not is_judge_check(meta)
-
-
 def _belongs(meta: RunMeta, within: Path | None) -> bool:
-    if not is_of_a_system(meta):
+    if meta.is_judge_check:
         return False
     return within is None or (bool(meta.source) and Path(meta.source).is_relative_to(within))
 

@@ -24,11 +24,6 @@ def is_tryout(meta: RunMeta) -> bool:
     return "tryout" in meta.settings
 
 
-def is_judge_check(meta: RunMeta) -> bool:
-    """Whether a run asked about judges, in whichever way."""
-    return is_probe(meta) or is_canary_check(meta) or is_tryout(meta)
-
-
 def refuse_judge_check(meta: RunMeta) -> None:
     """Raises an error for a run that asked about judges: none of its outputs is a system's answer.
 

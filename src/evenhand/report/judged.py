@@ -10,6 +10,7 @@ from typing import cast
 
 from evenhand.core.encoding import digest, encode
 from evenhand.core.score import Outcome, Scale
+from evenhand.report.case_sample import CaseSample
 from evenhand.report.judged_basis import Parts
 from evenhand.stats.correction import Verdicts
 from evenhand.store.runfile import RunFile
@@ -51,6 +52,8 @@ class JudgedMetric:
             `second` text in both orders, and in how many only one order named a text (`half`).
         scale: The lowest and the highest score that its scorers say there can be; None where none does.
         evals: The evals that it was asked in.
+        cases: What it was asked about some of the cases, and what was expected of them; empty where only verdicts were
+            read.
     """
 
     metric: str
@@ -62,6 +65,26 @@ class JudgedMetric:
     orders: Counter[str] = field(default_factory=Counter[str])
     scale: Scale | None = None
     evals: set[str] = field(default_factory=set[str])
+    cases: CaseSample = field(default_factory=CaseSample)
+
+    def asked(self, outcome: Outcome, case: str) -> bool:
+        """Adds what it was asked. False where a jury lacks a member, whose question is not known.
+
+        Args:
+            outcome: One of its verdicts.
+            case: The digest of the case; empty where it is not to be kept.
+        """
+        criteria = criteria_of(outcome)
+        self.criteria.add(criteria)
+        whole = all(member.get("judge") for member in members_of(outcome))
+        instrument = instrument_of(outcome) if whole else ""
+        if whole:
+            self.instruments.add(instrument)
+        if case:
+            self.cases.add(case, "criteria", criteria)
+            if whole:
+                self.cases.add(case, "judge prompt", instrument)
+        return whole
 
     @property
     def passed(self) -> int:
@@ -180,6 +203,7 @@ def judgements(run: RunFile, *, verdicts_only: bool = False) -> Judgements:
     for trial in run.trials():
         verdicts: dict[tuple[str, str], tuple[bool, float]] = {}
         scores: dict[tuple[str, str], list[float]] = {}
+        case = "" if verdicts_only else parts.add(trial)
         for outcome in trial.outcomes:
             model = judge_of(outcome)
             if not model:
@@ -189,10 +213,8 @@ def judgements(run: RunFile, *, verdicts_only: bool = False) -> Judgements:
             key = metric_of(outcome), model
             judge = metrics.setdefault(key, JudgedMetric(*key))
             judge.evals.add(parts.eval_of(trial))
-            if all(member.get("judge") for member in members_of(outcome)):
+            if judge.asked(outcome, case):
                 whole.add(key)
-                judge.instruments.add(instrument_of(outcome))
-            judge.criteria.add(criteria_of(outcome))
             if (order := _order_effect(outcome)) is not None:
                 judge.orders[order] += 1
             if outcome.outcome in ("pass", "fail"):
@@ -207,8 +229,6 @@ def judgements(run: RunFile, *, verdicts_only: bool = False) -> Judgements:
         for key, verdict in verdicts.items():
             score = fmean(scores[key]) if key in scores else None
             metrics[key].items.append(Item(trial.index, trial.case, trial.variant, *verdict, score))
-        if not verdicts_only:
-            parts.add(trial)
     _join_juries(metrics, whole)
     by_metric = {metric: judge for (metric, _), judge in reversed(metrics.items())}
     for metric, variant in in_error:

@@ -14,6 +14,7 @@ from typing import Any, cast
 from evenhand.core.encoding import decode, digest, encode
 from evenhand.core.run import TrialResult
 from evenhand.core.variant import Variant
+from evenhand.report.case_sample import CaseSample
 from evenhand.store.runfile import RunFile
 
 ASKED = frozenset(
@@ -30,11 +31,17 @@ class Basis:
         system: A digest of what was judged: prompts as sent, models as answered, settings.
         data: A digest of the cases.
         settings: For each judge, a digest of the settings that it was asked with.
+        models: A digest of what answered: the system without its prompts.
+        written: A digest of the prompts as they were written; the same for all where that is not known.
+        cases: What was sent about some of the cases.
     """
 
     system: str
     data: str
     settings: Mapping[str, str]
+    models: str
+    written: str
+    cases: CaseSample
 
 
 class Parts:
@@ -48,6 +55,7 @@ class Parts:
         self._prompts: list[set[str]] = [set() for _ in variants]
         self._answering: list[set[str]] = [set() for _ in variants]
         self._cases: defaultdict[str, set[str]] = defaultdict(set)
+        self._samples: defaultdict[str, CaseSample] = defaultdict(CaseSample)
         self._subject: defaultdict[str, set[str]] = defaultdict(set)
         self._judges: defaultdict[str, defaultdict[str, set[str]]] = defaultdict(
             lambda: defaultdict(set)
@@ -57,17 +65,23 @@ class Parts:
         """The eval that a trial is of; empty where a config says what is run."""
         return self._evals[trial.variant]
 
-    def add(self, trial: TrialResult) -> None:
-        """Adds a trial. One that came to no answer, or was not asked, says nothing of the model, or the prompt."""
+    def add(self, trial: TrialResult) -> str:
+        """Adds a trial, and returns the digest of its case.
+
+        One that came to no answer, or was not asked, says nothing of the model, or the prompt.
+        """
         name = self.eval_of(trial)
+        case = digest(encode([trial.case, trial.vars, trial.input, trial.expected]))
         if self._several:
             self._eval_of_trial[trial.index] = name
         if trial.prompt:
-            self._prompts[trial.variant].add(digest(trial.prompt))
+            prompt = digest(trial.prompt)
+            self._prompts[trial.variant].add(prompt)
+            self._samples[name].add(case, "system", prompt)
         if trial.answer.model:
             self._answering[trial.variant].add(trial.answer.model)
-        case = [trial.case, trial.vars, trial.input, trial.expected]
-        self._cases[name].add(digest(encode(case)))
+        self._cases[name].add(case)
+        return case
 
     def add_calls(self, run: RunFile) -> None:
         """Adds the settings that subjects and judges were asked with, by the model that answered."""
@@ -84,19 +98,25 @@ class Parts:
 
     def system_of(self, variant: int) -> str:
         """A digest of what one variant is: the same under another name."""
+        prompts = self._prompts[variant] or {f"called {self._variants[variant].prompt}"}
+        return _digest_of([*prompts, "", *self._answers_of(variant)])
+
+    def _answers_of(self, variant: int) -> list[str]:
+        """What answers in a variant, and with which axes."""
         one = self._variants[variant]
         axes = {
             name: str(value) for name, value in one.axes.items() if name not in ("prompt", "model")
         }
-        prompts = self._prompts[variant] or {f"called {one.prompt}"}
         models = self._answering[variant] or {f"called {one.model}"}
-        return _digest_of([*prompts, "", *models, encode(axes).decode("utf-8", "replace")])
+        return [*models, encode(axes).decode("utf-8", "replace")]
 
     def basis(self, evals: Iterable[str] | None = None) -> Basis:
         """What these evals depend on; all of them if none are named."""
         names = set(self._evals) if evals is None else set(evals)
         keys = names if self._several else {"", *names}
-        systems = [self.system_of(v.index) for v in self._variants if v.eval in names]
+        variants = [v for v in self._variants if v.eval in names]
+        systems = [self.system_of(v.index) for v in variants]
+        models = sorted(_digest_of(self._answers_of(v.index)) for v in variants)
         subject = [settings for key in keys for settings in self._subject[key]]
         settings: defaultdict[str, set[str]] = defaultdict(set)
         for key in keys:
@@ -106,6 +126,9 @@ class Parts:
             _digest_of([*systems, *subject]),
             _digest_of(case for name in names for case in self._cases[name]),
             {model: _digest_of(found) for model, found in settings.items()},
+            digest(*models, "", *sorted(set(subject)))[:16],
+            _digest_of(v.prompt_raw for v in variants),
+            CaseSample.joined(self._samples[name] for name in names),
         )
 
 

@@ -10,7 +10,12 @@ from evenhand.core.draw import LabelledVerdict
 from evenhand.core.errors import ConfigError, Problem, UsageError
 from evenhand.core.label import LabelField, NewLabel, checked
 from evenhand.report.labelling import DrawnItem, judged_metrics
-from evenhand.report.sheet_rows import read_rows, write_rows
+from evenhand.report.sheet_rows import (
+    NO_LABEL_KEPT,
+    no_labels,
+    read_rows,
+    write_rows,
+)
 from evenhand.report.spreadsheet import cell
 from evenhand.store.runfile import RunFile
 
@@ -68,7 +73,7 @@ def read_labels(run: RunFile, path: Path) -> SheetLabels:
     Rows without a verdict are left out, whatever else is in them.
 
     Raises:
-        UsageError: The file cannot be read.
+        UsageError: The file cannot be read, or has no verdicts.
         ConfigError: All that is wrong with it: rows of another run, twice the same item, no verdict.
     """
     problems: list[Problem] = []
@@ -79,7 +84,9 @@ def read_labels(run: RunFile, path: Path) -> SheetLabels:
             what, remedy = problem
             problems.append(Problem(str(path), row.line, 0, what, remedy))
     if problems:
-        raise ConfigError(problems)
+        raise ConfigError(problems, spared=NO_LABEL_KEPT)
+    if not labels.verdicts:
+        raise no_labels(path, "pass or fail")
     return labels
 
 

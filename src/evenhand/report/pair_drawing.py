@@ -103,7 +103,7 @@ def draw_pairs(run: RunFile, pairs: ComparedPairs, size: int, seed: int) -> Pair
         UsageError: Nothing is left to draw from.
         StoreError: The run file cannot be written.
     """
-    every = _places(run, pairs)
+    every = compared_places(run, pairs)
     before = [known for known in run.pair_draws() if known.metric == pairs.name]
     for known in before:
         if (known.seed, len(known.pairs)) == (seed, min(size, len(every))):
@@ -153,7 +153,7 @@ def pairs_for(
     return [one for one in pairs if one.key not in skipped or author in labels.get(one.key, {})]
 
 
-def _places(run: RunFile, pairs: ComparedPairs) -> list[Pair]:
+def compared_places(run: RunFile, pairs: ComparedPairs) -> list[Pair]:
     """The places in the plan of the pairs that have an answer, lower ones first, in the plan's order."""
     at = {(trial.case, trial.repeat, trial.variant): trial.index for trial in run.trials()}
     return sorted(

@@ -10,7 +10,12 @@ from evenhand.core.errors import ConfigError, Problem
 from evenhand.report.compared_pairs import ComparedPairs
 from evenhand.report.pair_drawing import DrawnPair
 from evenhand.report.ranking_labels import pair_keys
-from evenhand.report.sheet_rows import read_rows, write_rows
+from evenhand.report.sheet_rows import (
+    NO_LABEL_KEPT,
+    no_labels,
+    read_rows,
+    write_rows,
+)
 from evenhand.report.spreadsheet import cell
 from evenhand.store.runfile import RunFile
 
@@ -65,7 +70,7 @@ def read_pair_labels(
     """The labels in a file that `write_pairs` wrote and somebody filled in. Rows without a verdict are left out.
 
     Raises:
-        UsageError: The file cannot be read.
+        UsageError: The file cannot be read, or has no verdicts.
         ConfigError: All that is wrong with it: pairs of another run, twice the same pair, no verdict.
     """
     problems: list[Problem] = []
@@ -77,7 +82,9 @@ def read_pair_labels(
             what, remedy = problem
             problems.append(Problem(str(path), row.line, 0, what, remedy))
     if problems:
-        raise ConfigError(problems)
+        raise ConfigError(problems, spared=NO_LABEL_KEPT)
+    if not labels:
+        raise no_labels(path, "first, second or tie")
     return [(shown, pairs.name, answer) for shown, answer in labels.values()]
 
 

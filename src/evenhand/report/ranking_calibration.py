@@ -26,9 +26,11 @@ from evenhand.report.trust_rules import (
     TELLS_APART,
     UNLIKELY,
     Bound,
+    Evidence,
     TrustVerdict,
     bound_to,
     estimate_row,
+    evidence_of,
 )
 from evenhand.report.words import percent
 from evenhand.stats.agreement import ac1, kappa
@@ -77,6 +79,7 @@ class RankingCalibration:
         rho2: The share of labels that it replaces; None where it is not defined.
         bound: What it holds for.
         systems: A digest of what each variant is, whatever it is called.
+        seen: What later runs need to say what has changed since.
     """
 
     name: str
@@ -90,6 +93,7 @@ class RankingCalibration:
     rho2: float | None
     bound: Bound
     systems: Mapping[int, str] = field(default_factory=dict[int, str])
+    seen: Evidence | None = None
 
     @property
     def warnings(self) -> list[str]:
@@ -139,6 +143,7 @@ class RankingCalibration:
             "answers": [_text_of(label, order) for label in self.labels.pairs],
             "labelled_at": self.labels.labelled_at,
             "bound": dict(self.bound),
+            "seen": self.seen and self.seen.row(),
         }
 
 
@@ -157,12 +162,12 @@ def ranking_calibrations(run: RunFile, judged: Judgements) -> list[RankingCalibr
     ]
 
 
-def bound_of(run: RunFile, pairs: ComparedPairs, judged: Judgements, rule: str) -> Bound:
-    """What a calibration of the judge of a ranking holds for."""
+def judge_of_pairs(run: RunFile, pairs: ComparedPairs) -> JudgedMetric:
+    """The judge of a ranking, with what it was asked, for what its calibration holds for."""
     evals = {run.meta.variants[variant].eval for variant in pairs.variants}
     judge = JudgedMetric(pairs.name, pairs.model)
     judge.instruments, judge.criteria, judge.evals = pairs.instruments, pairs.criteria, evals
-    return bound_to(judge, judged, rule)
+    return judge
 
 
 def trust_in(pairs: ComparedPairs, labels: Sequence[LabelledPair]) -> RankingTrust:
@@ -258,7 +263,7 @@ def _share_of(ranked: RankedChances | None, variant: int) -> dict[str, Any] | No
 def _calibrated(
     run: RunFile, pairs: ComparedPairs, judged: Judgements, rule: str
 ) -> RankingCalibration:
-    labels = ranking_labels(run, pairs)
+    labels, judge = ranking_labels(run, pairs), judge_of_pairs(run, pairs)
     said = [(_peoples_side(label), _judges_side(label)) for label in labels.pairs]
     return RankingCalibration(
         pairs.name,
@@ -270,8 +275,9 @@ def _calibrated(
         kappa(said),
         ac1(said),
         replaced_share([(_peoples_side(one), _judges_share(one)) for one in labels.pairs]),
-        bound_of(run, pairs, judged, rule),
+        bound_to(judge, judged, rule),
         {variant: judged.parts.system_of(variant) for variant in sorted(pairs.variants)},
+        evidence_of(judge, judged),
     )
 
 

@@ -10,16 +10,22 @@ from evenhand.core.errors import UsageError
 from evenhand.report.calibrated import (
     KeptRanking,
     Status,
-    changed_since,
     place_of,
     read_rankings,
 )
 from evenhand.report.compared_pairs import ComparedPairs
-from evenhand.report.judge_checks import is_judge_check
 from evenhand.report.judged import Judgements, judgements
-from evenhand.report.ranking_calibration import bound_of, case_of, labels_of, trust_in
+from evenhand.report.ranking_calibration import case_of, judge_of_pairs, labels_of, trust_in
 from evenhand.report.ranking_fits import RankedChances, peoples_chances
 from evenhand.report.ranking_labels import ranking_labels
+from evenhand.report.trust_rules import (
+    NOT_CHECKED,
+    age,
+    bound_to,
+    changed_since,
+    evidence_of,
+)
+from evenhand.report.words import count
 from evenhand.stats.bradley_terry import NotEstimable, connected
 from evenhand.store.runfile import RunFile
 
@@ -44,6 +50,26 @@ class RankingCorrection:
     changed: tuple[str, ...] = ()
     verdict: str = ""
 
+    @property
+    def trusted(self) -> bool:
+        """Whether the ranking may stand in a gate: it is corrected, and its judge may be used."""
+        return self.corrected is not None and self.verdict in ("usable", "usable with labels")
+
+    @property
+    def words(self) -> str:
+        """What the ranking is worth, by people's labels."""
+        if self.corrected is not None:
+            return f"corrected by {count(self.labels, 'label')}, {age(self.labelled_at)}"
+        if self.status == "stale":
+            return f"calibration is stale: {', '.join(self.changed)} changed"
+        if self.verdict == "do not use":
+            return "do not use this judge: see `evenhand calibrate`"
+        if self.status == "fresh":
+            return "labelled, and not corrected: see `evenhand calibrate`"
+        if self.changed:
+            return f"{NOT_CHECKED}: the calibration is of another judge"
+        return NOT_CHECKED
+
 
 NO_LABELS = RankingCorrection()
 """Nobody has labelled any of it."""
@@ -55,7 +81,7 @@ def ranking_corrections(run: RunFile, rankings: Sequence[ComparedPairs]) -> list
     Raises:
         UsageError: `calibration.json` is damaged.
     """
-    if not rankings or is_judge_check(run.meta):
+    if not rankings or run.meta.is_judge_check:
         return [NO_LABELS for _ in rankings]
     kept = read_rankings(place_of(run.meta))
 
@@ -94,8 +120,10 @@ def _by_file(
     if kept is None or not kept.answers:
         return None
     rules = run.rules()
-    bound = bound_of(run, pairs, judged(), rules.get(pairs.name, ""))
-    changed = changed_since(kept.bound, bound, with_rule=pairs.name in rules)
+    judge, with_rule = judge_of_pairs(run, pairs), pairs.name in rules
+    bound = bound_to(judge, judged(), rules.get(pairs.name, ""))
+    evidence = evidence_of(judge, judged())
+    changed = changed_since(kept.bound, bound, kept.seen, evidence, with_rule=with_rule)
     same = [_variant_of(run, pairs, judged(), kept, i) for i in range(len(kept.variants))]
     if not changed and None in same:
         changed = ("system",)

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from evenhand.core.variant import Variant
 from evenhand.report.column_names import column_names
 from evenhand.report.ranking_calibration import RankingCalibration
+from evenhand.report.trust_rules import FEWEST
 from evenhand.report.words import columns, count, interval, padded, percent, percents, safe
 from evenhand.stats.tallies import Share
 
@@ -50,6 +51,12 @@ def ranking_lines(one: RankingCalibration, variants: Sequence[Variant]) -> Itera
         yield f"  {n} labels give ±{percent(now)} or less; {MORE} more would bring about ±{percent(later)}"
     for warning in one.warnings:
         yield f"  note: {warning}"
+
+
+def labels_line(name: str, labels: int) -> str:
+    """How many labels of a ranking count, and how many more it takes for a verdict."""
+    more = f"; {FEWEST - labels} more are needed" if labels < FEWEST else ""
+    return f"{safe(name)}: {count(labels, 'label')} in all{more}"
 
 
 def _heads() -> Iterator[str]:

@@ -66,8 +66,8 @@ def verdict_of(run: RunFile, totals: Totals | None = None) -> VerdictWord:
 
     Without requirements, it goes by its pass rate over all trials. With them, it failed if any is missed in any of its
     columns, it passed if all are kept, and is undecided otherwise. Where calibrated judges are required, it has not
-    passed as long as some judged rate has no calibration that holds, or misses a bound once it is corrected: it is
-    undecided.
+    passed as long as some judged rate or ranking has no calibration that holds, or a judged rate misses a bound once it
+    is corrected: it is undecided.
 
     Args:
         run: It.
@@ -75,10 +75,10 @@ def verdict_of(run: RunFile, totals: Totals | None = None) -> VerdictWord:
     """
     word = _verdict_of(run, totals or run.totals())
     if word == "passed" and run.meta.settings.get("calibrated") == "required":
-        from evenhand.report.calibrated import unchecked  # noqa: PLC0415 (most runs need none of it)
-        from evenhand.report.corrected_bounds import corrected_misses  # noqa: PLC0415
+        from evenhand.report.corrected_bounds import corrected_misses  # noqa: PLC0415 (most runs need none of it)
+        from evenhand.report.unchecked import is_unchecked  # noqa: PLC0415
 
-        return "undecided" if unchecked(run) or corrected_misses(run) else word
+        return "undecided" if is_unchecked(run) or corrected_misses(run) else word
     return word
 
 

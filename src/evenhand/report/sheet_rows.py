@@ -13,6 +13,8 @@ from typing import Any, cast
 from evenhand.core.errors import UsageError
 from evenhand.report.spreadsheet import cell
 
+NO_LABEL_KEPT = "no label was kept"
+
 
 @dataclass(frozen=True, slots=True)
 class SheetRow:
@@ -81,6 +83,32 @@ def read_rows(path: Path, columns: Sequence[str], needed: Sequence[str]) -> Iter
     return _csv_rows(path, text, columns, needed)
 
 
+def no_labels(path: Path, verdicts: str) -> UsageError:
+    """The error of a file in which nobody has written a verdict.
+
+    Args:
+        path: The file.
+        verdicts: What may be written.
+    """
+    what = "the key" if _is_json_lines(path) else "the column"
+    return UsageError(
+        f"{path} has no labels: {what} `verdict` is empty in all rows",
+        hint=f"Write {verdicts} for each output that you have looked at, then read the file again.",
+    )
+
+
+def missing_words(what: str, names: Sequence[str]) -> str:
+    """Which columns or keys a file lacks.
+
+    >>> missing_words("column", ["metric", "verdict"])
+    'the columns `metric` and `verdict` are missing'
+    """
+    quoted = [f"`{name}`" for name in names]
+    if len(quoted) == 1:
+        return f"the {what} {quoted[0]} is missing"
+    return f"the {what}s {', '.join(quoted[:-1])} and {quoted[-1]} are missing"
+
+
 def _is_json_lines(path: Path) -> bool:
     return path.suffix.lower() in (".jsonl", ".ndjson")
 
@@ -95,7 +123,7 @@ def _csv_rows(
         missing = [name for name in needed if name not in names]
         if missing:
             raise UsageError(
-                f"{path}: there is no column {', '.join(missing)}",
+                f"{path}: {missing_words('column', missing)}",
                 hint=f"The columns are {', '.join(columns)}, as `evenhand label RUN --draw N --to FILE` writes them.",
             )
         for row in table:
@@ -130,7 +158,7 @@ def _json_rows(text: str, columns: Sequence[str], needed: Sequence[str]) -> Iter
         }
         missing = [name for name in needed if name not in row]
         if missing:
-            what = f"there is no key {', '.join(missing)}"
+            what = missing_words("key", missing)
             yield SheetRow(number, {}, (what, f"The keys are {', '.join(columns)}."))
         else:
             yield SheetRow(number, row)

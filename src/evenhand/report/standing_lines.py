@@ -6,10 +6,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from evenhand.core.variant import Variant
-from evenhand.report.ranking_corrections import RankingCorrection
 from evenhand.report.rates import share_row
 from evenhand.report.standings import Standing, Standings, standings
-from evenhand.report.trust_rules import NOT_CHECKED, age
 from evenhand.report.words import columns, count, interval, padded, percents, safe
 from evenhand.stats.tallies import Share
 from evenhand.store.runfile import RunFile
@@ -89,22 +87,7 @@ def _basis(one: Standings) -> str:
         parts.append(f"{percents(one.ties, one.ties)} ties")
     if one.errors:
         parts.append(f"{one.errors:,} more missing")
-    return f"{', '.join(parts)}; {_checked(one.correction)}"
-
-
-def _checked(one: RankingCorrection) -> str:
-    """What the ranking is worth, by people's labels."""
-    if one.corrected is not None:
-        return f"corrected by {count(one.labels, 'label')}, {age(one.labelled_at)}"
-    if one.status == "stale":
-        return f"calibration is stale: {', '.join(one.changed)} changed"
-    if one.verdict == "do not use":
-        return "do not use this judge: see `evenhand calibrate`"
-    if one.status == "fresh":
-        return "labelled, and not corrected: see `evenhand calibrate`"
-    if one.changed:
-        return f"{NOT_CHECKED}: the calibration is of another judge"
-    return NOT_CHECKED
+    return f"{', '.join(parts)}; {one.correction.words}"
 
 
 def _both(one: Standing) -> str:

@@ -18,6 +18,7 @@ from evenhand.report.ranking_lines import ranking_lines
 from evenhand.report.requirements import verdict_of
 from evenhand.report.selective import SelectiveVerdicts, lines_of
 from evenhand.report.trust_rules import NO_VERDICT, NOT_CHECKED, age
+from evenhand.report.unchecked import unchecked_rankings
 from evenhand.report.words import count, interval, percent, percents, safe
 from evenhand.stats.alternative import Alternative
 from evenhand.stats.correction import Estimate
@@ -75,13 +76,17 @@ def calibration_lines(
 
 
 def judged_lines(run: RunFile, names: Sequence[str], width: int) -> list[str]:
-    """A line for each judged metric and variant: what people would have found, or that nobody has looked."""
+    """A line for each judged metric and variant: what people would have found, or that nobody has looked.
+
+    Rankings have lines of their own, and are here only where calibration is required or accepted, and there is none.
+    """
     rates = judged_rates(run)
-    if not rates:
+    calibrated = run.meta.settings.get("calibrated")
+    rankings = unchecked_rankings(run) if calibrated else []
+    if not rates and not rankings:
         return []
     several = len({one.variant for one in rates}) > 1
-    calibrated = run.meta.settings.get("calibrated")
-    left = sum(not one.trusted for one in rates)
+    left = sum(not one.trusted for one in rates) + len(rankings)
     lines = ["  judged metrics"]
     if left and calibrated == "required":
         lines = ["  judged metrics: calibration is required, so there is no verdict without it"]
@@ -102,6 +107,14 @@ def judged_lines(run: RunFile, names: Sequence[str], width: int) -> list[str]:
         of = f" · {safe(names[one.variant])}" if several else ""
         lines += textwrap.wrap(
             f"{safe(one.metric)}{of}: {standing(one)}",
+            width,
+            initial_indent="    ",
+            subsequent_indent="      ",
+            break_on_hyphens=False,
+        )
+    for pairs, correction in rankings:
+        lines += textwrap.wrap(
+            f"{safe(pairs.name)} by {safe(pairs.model)}: {correction.words}",
             width,
             initial_indent="    ",
             subsequent_indent="      ",

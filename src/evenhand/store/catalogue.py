@@ -203,6 +203,7 @@ def matching(known: Iterable[Path], ref: str) -> list[Path]:
 def find(start: Path, ref: str | None) -> Path:
     """The run meant by somebody who stands in `start`: an id, the start of one, a file, or the latest for None.
 
+    The latest is never a probe, a tryout or a check of canaries: those are found by their ids.
     An imported run is found by the whole of the id that it had in promptfoo, too.
 
     Raises:
@@ -220,7 +221,7 @@ def find(start: Path, ref: str | None) -> Path:
             hint="`evenhand run` makes one; EVENHAND_HOME says where to look for those kept elsewhere.",
         )
     if ref is None or ref == "latest":
-        return known[0]
+        return _latest(known)
     named = ref.startswith("eval-")
     meant = [p for p in known if _imported_as(p) == ref] if named else matching(known, ref)
     if len(meant) == 1:
@@ -229,6 +230,21 @@ def find(start: Path, ref: str | None) -> Path:
         raise _ambiguous(ref, meant)
     newest = ", ".join(dict.fromkeys(path.stem for path in known[:5]))
     raise UsageError(f"there is no run '{ref}'", hint=f"The newest: {newest}")
+
+
+def _latest(known: Sequence[Path]) -> Path:
+    """The newest run that asked about a system. One that cannot be read may be it: who opens it says why not."""
+    for path in known:
+        try:
+            with RunFile.open(path) as run:
+                if not run.meta.is_judge_check:
+                    return path
+        except StoreError:
+            return path
+    raise UsageError(
+        f"there are only probes, tryouts and checks of canaries in {known[0].parent}",
+        hint=f"Run the evals first, or name one of these: {known[0].stem}",
+    )
 
 
 def _ambiguous(ref: str, meant: Sequence[Path]) -> UsageError:

@@ -152,12 +152,34 @@ def keep_rule(path: Path, request: Mapping[str, Any]) -> None:
         UsageError: It is no text, or no judge gave a verdict on the metric.
         StoreError: The run file cannot be written.
     """
-    metric, rule = str(request.get("metric")), request.get("rule")
-    if not isinstance(rule, str) or not 0 < len(rule.strip()) <= LONGEST_RULE:
-        raise UsageError(f"rule: a text of at most {LONGEST_RULE:,} characters")
+    metric, rule = str(request.get("metric")), rule_in(request)
     with RunFile.open(path) as run:
         judged_places(run, [metric])
-    set_rule(path, metric, rule.strip())
+    set_rule(path, metric, rule)
+
+
+def rule_in(request: Mapping[str, Any]) -> str:
+    """The written `rule` of a request.
+
+    Raises:
+        UsageError: It is no text, or too long.
+    """
+    rule = request.get("rule")
+    if not isinstance(rule, str) or not 0 < len(rule.strip()) <= LONGEST_RULE:
+        raise UsageError(f"rule: a text of at most {LONGEST_RULE:,} characters")
+    return rule.strip()
+
+
+def author_in(request: Mapping[str, Any]) -> str:
+    """The `author` of a request.
+
+    Raises:
+        UsageError: It is no name, or too long.
+    """
+    author = request.get("author")
+    if not isinstance(author, str) or not 0 < len(author) <= LONGEST_AUTHOR:
+        raise UsageError(f"author: a name of at most {LONGEST_AUTHOR} characters")
+    return author
 
 
 def keep_verdict(path: Path, request: Mapping[str, Any]) -> None:
@@ -168,11 +190,9 @@ def keep_verdict(path: Path, request: Mapping[str, Any]) -> None:
         StoreError: The run file cannot be written.
     """
     index, metric = request.get("index"), str(request.get("metric"))
-    verdict, author = request.get("verdict"), request.get("author")
+    verdict, author = request.get("verdict"), author_in(request)
     if verdict not in ("pass", "fail", None):
         raise UsageError("verdict: pass, fail or null")
-    if not isinstance(author, str) or not 0 < len(author) <= LONGEST_AUTHOR:
-        raise UsageError(f"author: a name of at most {LONGEST_AUTHOR} characters")
     with RunFile.open(path) as run:
         refuse_judge_check(run.meta)
         trial = run.trial(index) if type(index) is int and 0 <= index < 1 << 53 else None

@@ -17,6 +17,7 @@ from evenhand.report.means import Mean, known_scale
 from evenhand.report.rates import latencies, rates, scores
 from evenhand.report.trust_lines import standing
 from evenhand.store.runfile import RunFile
+from evenhand.viewer.drawn_pairs import rankings_of
 from evenhand.viewer.listing import FEW, ReadRun, over_all, rate, summary_of, summed
 from evenhand.viewer.shapes import (
     ColumnShape,
@@ -88,7 +89,9 @@ def notes(run: RunFile, marked: Callable[[], Marked] | None = None) -> Notes:
         judges, problems = judged(run), []
     except UsageError as error:  # a damaged calibration is no reason not to show the run
         judges, problems = [], [str(error)]
-    return Notes(over_all(run), columns, usage, highlights, [*warnings(run), *problems], judges)
+    ranked = [] if run.meta.status == "running" else [pairs.name for pairs in rankings_of(run)]
+    told = [*warnings(run), *problems]
+    return Notes(over_all(run), columns, usage, highlights, told, judges, ranked)
 
 
 def judged(run: RunFile) -> list[JudgedShape]:

@@ -12,7 +12,6 @@ from typing import cast
 
 from evenhand.core.errors import EvenhandError, UsageError
 from evenhand.core.run import RunMeta, Totals
-from evenhand.report.history import is_of_a_system
 from evenhand.report.rates import share_in
 from evenhand.report.requirements import verdict_of
 from evenhand.stats.tallies import Share
@@ -195,7 +194,7 @@ def summary_of(run: RunFile, totals: Totals) -> RunSummary:
         tags=_tags(meta),
         marks=run.remarks.tags,
         note=run.remarks.note,
-        of_judges=not is_of_a_system(meta),
+        of_judges=meta.is_judge_check,
     )
 
 

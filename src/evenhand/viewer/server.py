@@ -27,6 +27,12 @@ from evenhand.viewer.access import HEADERS, Refused, RequestGate
 from evenhand.viewer.cell import BODY, MOST, call, cell, previews
 from evenhand.viewer.comparison import compared_elsewhere, comparison
 from evenhand.viewer.drawn import draw_more, drawn, keep_rule, keep_verdict
+from evenhand.viewer.drawn_pairs import (
+    draw_more_pairs,
+    keep_pair_rule,
+    keep_preference,
+    pair_draws,
+)
 from evenhand.viewer.export import exported
 from evenhand.viewer.head import head, notes
 from evenhand.viewer.history import CanaryPoint, canary_points, changes_since, measures
@@ -40,6 +46,15 @@ from evenhand.viewer.steps import StepPage, steps_page, whole_step
 from evenhand.viewer.summary import summary
 
 LONGEST_BODY = 1 << 20
+LABELLING: Mapping[str, Callable[[Path, Mapping[str, Any]], None]] = {
+    "draw": draw_more,
+    "rules": keep_rule,
+    "verdicts": keep_verdict,
+    "pairs": draw_more_pairs,
+    "pair-rules": keep_pair_rule,
+    "preferences": keep_preference,
+}
+"""What changes the labels of a run, by the last word of its address."""
 LONGEST_SEARCH = 10_000
 _SOON_S = 1.0
 _M_MMAP_THRESHOLD = -3
@@ -90,7 +105,8 @@ class PageServer:
         app.router.add_get(run + "/labels", self._labels)
         app.router.add_post(run + "/labels", self._label)
         app.router.add_get(run + "/draw", self._drawn)
-        for path, change in (("draw", draw_more), ("rules", keep_rule), ("verdicts", keep_verdict)):
+        app.router.add_get(run + "/pairs", self._drawn_pairs)
+        for path, change in LABELLING.items():
             app.router.add_post(f"{run}/{path}", self._changing(change))
         app.router.add_get(run + "/export", self._export)
         app.router.add_get(run + "/measures", self._measures)
@@ -306,6 +322,10 @@ class PageServer:
     async def _drawn(self, request: web.Request) -> web.Response:
         author = request.query.get("author", "")
         return await self._answer(request, lambda run: drawn(run, author))
+
+    async def _drawn_pairs(self, request: web.Request) -> web.Response:
+        author = request.query.get("author", "")
+        return await self._answer(request, lambda run: pair_draws(run, author))
 
     def _changing(
         self, change: Callable[[Path, Mapping[str, Any]], None]

@@ -110,7 +110,7 @@ class JudgedShape:
 
 @dataclass(frozen=True, slots=True)
 class Notes:
-    """What takes a look at every trial of a run."""
+    """What takes a look at every trial of a run. Of `rankings`, pairs can be labelled."""
 
     rate: RateShape | None
     columns: Sequence[ColumnShape]
@@ -118,6 +118,7 @@ class Notes:
     findings: Sequence[str]
     warnings: Sequence[str]
     judged: Sequence[JudgedShape]
+    rankings: Sequence[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +142,7 @@ class Head(RunSummary):
     findings: Sequence[str] = ()
     warnings: Sequence[str] = ()
     judged: Sequence[JudgedShape] = ()
+    rankings: Sequence[str] = ()
     config: Any = None
     settings: Any = None
     partial: bool = False

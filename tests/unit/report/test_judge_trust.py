@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 from tests.unit.report.conftest import Make, make_run, result
 
+from evenhand.cli.exits import complaint
 from evenhand.cli.run_request import Asked
 from evenhand.core.errors import ConfigError, StoreError, UsageError
 from evenhand.core.label import NewLabel
@@ -192,6 +193,25 @@ async def test_all_that_is_wrong_with_a_file_of_labels_is_said_with_its_line(
     assert "draw.csv:2" in told
     assert "twice, with one verdict" in told
     assert "twice, as pass and as fail" in told
+    assert complaint(caught.value).endswith(" problems; no label was kept\n")
+
+
+@pytest.mark.parametrize(
+    ("name", "what"), [("draw.csv", "the column `verdict`"), ("draw.jsonl", "the key `verdict`")]
+)
+async def test_a_file_in_which_nobody_wrote_a_verdict_is_no_labels_of_anybody(
+    make_run: Make, tmp_path: Path, name: str, what: str
+):
+    """It says so, and what to write."""
+    run = await a_run(make_run, 30)
+    path = tmp_path / name
+    write_items(run, list(drawn_items(run, [draw(run, 5, seed=1)])), path)
+    with pytest.raises(UsageError) as caught:
+        read_labels(run, path)
+    assert str(caught.value).splitlines() == [
+        f"{path} has no labels: {what} is empty in all rows",
+        "  Write pass or fail for each output that you have looked at, then read the file again.",
+    ]
 
 
 async def test_labels_also_go_through_json_lines(make_run: Make, tmp_path: Path):
@@ -215,7 +235,7 @@ async def test_labels_also_go_through_json_lines(make_run: Make, tmp_path: Path)
     problems = str(caught.value)
     assert problems.count("not a JSON object") == 2
     assert "draw.jsonl:4" in problems
-    assert "there is no key metric, verdict" in problems
+    assert "the keys `metric` and `verdict` are missing" in problems
     assert "the verdict is 'true'" in problems
 
 
@@ -224,7 +244,7 @@ async def test_a_file_that_is_no_draw_is_refused(make_run: Make, tmp_path: Path)
     run = await a_run(make_run, 3)
     other = tmp_path / "other.csv"
     other.write_text("a,b\n1,2\n")
-    with pytest.raises(UsageError, match="no column item, metric, verdict"):
+    with pytest.raises(UsageError, match="the columns `item`, `metric` and `verdict` are missing"):
         read_labels(run, other)
     with pytest.raises(UsageError, match="cannot be read"):
         read_labels(run, tmp_path / "none.csv")
@@ -515,6 +535,58 @@ async def test_a_calibration_corrects_later_runs_until_what_it_is_bound_to_chang
     )
     (rate,) = judged_rates(other)
     assert (rate.status, rate.changed) == ("missing", ("judge model",))
+
+
+async def test_an_edited_row_is_an_edit_of_the_data_alone(make_run: Make, tmp_path: Path):
+    """Its text is in the prompt and in the criteria; only what is otherwise for an unedited row was edited as well."""
+    source = {"source": str(tmp_path / "promptfooconfig.yaml")}
+
+    def filled(
+        rows: range, prompt: str = "Q", criteria: str = "prose"
+    ) -> Callable[[TrialResult], TrialResult]:
+        """The rows in this range are edited; the prompt and the criteria have the row's text in them."""
+
+        def change(trial: TrialResult) -> TrialResult:
+            text = f"edited {trial.index}" if trial.index in rows else f"row {trial.index}"
+            (outcome,) = trial.outcomes
+            metadata = {**outcome.metadata, "instrument": f"{criteria} of {text}"}
+            return replace(
+                trial,
+                case=text,
+                vars={"q": text},
+                prompt=f"{prompt}: {text}",
+                outcomes=(replace(outcome, name=f"{criteria} of {text}", metadata=metadata),),
+            )
+
+        return change
+
+    def written(raw: str) -> dict[str, object]:
+        return {**source, "variants": (Variant(0, "p", "m", prompt_raw=raw),)}
+
+    run = label(
+        await a_run(make_run, change=filled(range(0)), **written("Q: {{q}}")),
+        lambda i: i % 10 < 6,
+    )
+    file = place_of(run.meta)
+    write_calibration(calibrate(run), file)
+    (rate,) = judged_rates(await a_run(make_run, change=filled(range(0)), **written("Q: {{q}}")))
+    assert rate.status == "fresh"
+    for change, raw, changed in [
+        (filled(range(1)), "Q: {{q}}", ("data",)),
+        (filled(range(100)), "Q: {{q}}", ("data",)),
+        (filled(range(1), prompt="Now"), "Now: {{q}}", ("system", "data")),
+        (filled(range(1), criteria="verse"), "Q: {{q}}", ("judge prompt", "criteria", "data")),
+        (filled(range(200)), "Q: {{q}}", ("judge prompt", "criteria", "data")),
+        (filled(range(200), "Now"), "Now: {{q}}", ("judge prompt", "criteria", "system", "data")),
+    ]:
+        (rate,) = judged_rates(await a_run(make_run, change=change, **written(raw)))
+        assert (rate.status, rate.changed) == ("stale", changed)
+    document = json.loads(file.read_text("utf-8"))
+    assert len(document["judges"][0]["seen"]["cases"]) == 20
+    del document["judges"][0]["seen"]
+    file.write_text(json.dumps(document), "utf-8")
+    (rate,) = judged_rates(await a_run(make_run, change=filled(range(1)), **written("Q: {{q}}")))
+    assert rate.changed == ("judge prompt", "criteria", "system", "data"), "of an earlier version"
 
 
 async def test_a_prompt_of_another_name_is_corrected_by_what_was_counted_under_the_old_one(

@@ -6,6 +6,7 @@ import csv
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.unit.report.conftest import Make
@@ -24,8 +25,9 @@ from evenhand.report.pair_drawing import (
     ranking_to_label,
 )
 from evenhand.report.pair_sheets import read_pair_labels, write_pairs
+from evenhand.report.requirements import verdict_of
 from evenhand.report.standings import standings
-from evenhand.report.trust_lines import calibration_lines
+from evenhand.report.trust_lines import calibration_lines, judged_lines
 from evenhand.store.pair_labels import add_pair_labels, standing_pair_labels
 from evenhand.store.runfile import RunFile
 
@@ -104,6 +106,8 @@ async def test_labels_go_through_files(make_run: Make, tmp_path: Path, name: str
     assert "judge-1" not in path.read_text("utf-8")
     pairs = ranking_to_label(run, [NAME])
     assert pairs is not None
+    with pytest.raises(UsageError, match="has no labels"):
+        read_pair_labels(run, pairs, path)
     rows = rows_of(path)
     assert [float(str(row["inclusion"])) for row in rows] == [0.4] * 12
     for row, verdict in zip(rows, ["first", "RIGHT", "tie", ""], strict=False):
@@ -241,3 +245,39 @@ async def test_missing_answers_leave_the_corrected_chances_open(make_run: Make):
     first = next(standing for standing in one.ranked if standing.variant == 0).corrected
     assert first is not None
     assert first.low < first.least < first.most < first.high
+
+
+async def test_where_calibration_is_required_a_ranking_without_one_gives_no_verdict(
+    make_run: Make, tmp_path: Path
+):
+    """The run that people labelled has one, and so have later ones until something changes; a failure stays one."""
+    trials = drawn(60, STRENGTHS)
+    more: dict[str, Any] = {
+        "source": str(tmp_path / "promptfooconfig.yaml"),
+        "settings": {"calibrated": "required"},
+    }
+    run = await make_run(trials, VARIANTS[:3], **more)
+    assert verdict_of(run) == "undecided"
+    told = judged_lines(run, ["a", "b", "c"], 200)
+    assert told == [
+        "  judged metrics: calibration is required, so there is no verdict without it",
+        f"    {NAME} by judge-1: not checked against people",
+    ]
+    accepted = await make_run(trials, VARIANTS[:3], settings={"calibrated": "accepted"})
+    assert verdict_of(accepted) == "passed"
+    assert "accepted without calibration" in judged_lines(accepted, ["a", "b", "c"], 200)[0]
+    labelled = label(run, 90, better([1, 0, 2]))
+    assert verdict_of(labelled) == "passed"
+    assert judged_lines(labelled, ["a", "b", "c"], 200) == []
+    write_calibration(calibrate(labelled), tmp_path / "calibration.json")
+    assert verdict_of(await make_run(trials, VARIANTS[:3], **more)) == "passed"
+    fewer = await make_run(trials[:-3], VARIANTS[:3], **more)
+    assert verdict_of(fewer) == "undecided"
+    (_, stale) = judged_lines(fewer, ["a", "b", "c"], 200)
+    assert stale.endswith("calibration is stale: data changed")
+    chance = label(
+        await make_run(trials, VARIANTS[:3], **more),
+        90,
+        lambda one: "first" if one.first.index % 2 else "second",
+    )
+    assert verdict_of(chance) == "undecided", "do not use"

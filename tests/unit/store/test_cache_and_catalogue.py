@@ -10,6 +10,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -124,6 +125,24 @@ async def test_a_run_is_found_by_its_id_the_start_of_it_its_file_or_as_the_lates
         catalogue.find(tmp_path, "09")
     with pytest.raises(UsageError, match="no such run file"):
         catalogue.find(tmp_path, "runs/none.db")
+
+
+async def test_the_latest_run_is_never_one_that_asked_about_judges(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """A probe, a tryout or a check of canaries is found by its id; where there is nothing else, that is said."""
+    monkeypatch.delenv("EVENHAND_HOME", raising=False)
+    home = tmp_path / ".evenhand"
+    probe = await _run(home, "01AAAC1", {"probe": {}})
+    with pytest.raises(UsageError, match="only probes, tryouts and checks of canaries"):
+        catalogue.find(tmp_path, "latest")
+    run = await _run(home, "01AAAA1")
+    await _run(home, "01AAAC2", {"tryout": {}})
+    await _run(home, "01AAAC3", {"canaries": {}})
+    assert catalogue.find(tmp_path, None) == catalogue.find(tmp_path, "latest") == run
+    assert catalogue.find(tmp_path, "01AAAC1") == probe
+    with_canaries = await _run(home, "01AAAD1", {"with_canaries": {"most": 2}})
+    assert catalogue.find(tmp_path, None) == with_canaries
 
 
 async def test_runs_are_found_from_above_and_from_below_their_folder(
@@ -253,8 +272,10 @@ async def test_of_a_copy_the_files_are_told(tmp_path: Path):
     assert str(copy) in raised.value.hint
 
 
-async def _run(home: Path, id_: str) -> Path:
-    meta = RunMeta(id_, "t", "", "p", 1, 1, 1, (Variant(0, "p", "m"),), 1.0)
+async def _run(home: Path, id_: str, settings: Mapping[str, object] | None = None) -> Path:
+    meta = RunMeta(
+        id_, "t", "", "p", 1, 1, 1, (Variant(0, "p", "m"),), 1.0, settings=settings or {}
+    )
     journal = Journal.create(home / "runs", meta)
     await journal.finish("finished")
     return journal.path

@@ -1,0 +1,154 @@
+/** Labelling pairs of a ranking: two outputs side by side in the order of the draw, with the judge's answers hidden. */
+import { useEffect, useRef, useState } from "preact/hooks";
+import { problemOf, type Problem } from "../data/problem";
+import type { DataSource, DrawnPair, PairAnswer, PairDraw } from "../data/source";
+import { useKeys } from "../parts/keyboard";
+import { count } from "../parts/marks";
+import { shown, TextBox } from "../parts/text";
+import { Told, Trouble, TroubleLine, Waiting } from "../parts/told";
+import { nextWithout, RuleForm } from "./label";
+
+const FIRST_DRAW = 60;
+const WORTH_EVERY = 10; // labels between two readings of how many there are
+const ANSWERS: readonly (readonly [PairAnswer, string, string])[] = [
+  ["first", "First", "1 or ←"],
+  ["second", "Second", "2 or →"],
+  ["tie", "Tie", "t"],
+];
+
+interface Props {
+  readonly source: DataSource;
+  readonly run: string;
+  readonly ranking: string;
+  readonly author: string;
+}
+
+export function PairsView({ source, run, ranking, author }: Props) {
+  const [draws, set] = useState<readonly PairDraw[]>();
+  const [problem, setProblem] = useState<Problem>();
+  const [unruled, leave] = useState(false);
+  const read = async (): Promise<void> => {
+    try {
+      set(await source.pairs!(run, author));
+      setProblem(undefined);
+    } catch (thrown) {
+      setProblem(problemOf(thrown));
+    }
+  };
+  useEffect(() => void read(), [source, run, author]);
+  const change = async (made: Promise<unknown>): Promise<void> => {
+    try {
+      await made;
+      await read();
+    } catch (thrown) {
+      setProblem(problemOf(thrown));
+    }
+  };
+  const more = (size: number): void => void change(source.drawMorePairs!(run, { ranking, size }));
+  if (draws === undefined) return problem === undefined ? <Waiting>Reading the draw…</Waiting> : <Trouble problem={problem} />;
+  const draw = draws.find((each) => each.ranking === ranking);
+  if (draw === undefined) return <Told title="Nothing to compare"><p>No judge compared outputs in pairs here.</p></Told>;
+  const asked = draw.items.length > 0 && draw.rule === null && !unruled;
+  return (
+    <>
+      <TroubleLine problem={problem} />
+      {draw.items.length === 0 && (
+        <Told title="Does the judge prefer what people prefer?">
+          <p>{`A judge compared ${count(draw.judged, "pair")} of outputs. Compare a random draw of them, without seeing its answers: that shows how often it errs, and corrects the ranking. Sixty take about an hour.`}</p>
+          <DrawForm draw={draw} make={more} />
+        </Told>
+      )}
+      {asked && <RuleForm metric={ranking} what="makes an output better by" without={() => leave(true)} keep={(rule) => void change(source.keepPairRule!(run, ranking, rule))} />}
+      {draw.items.length > 0 && <Pairs key={`${author} ${draw.items.length}`} draw={draw} more={more} source={source} run={run} author={author} asked={asked} again={() => void read()} trouble={setProblem} />}
+    </>
+  );
+}
+
+function DrawForm({ draw, make }: { draw: PairDraw; make: (size: number) => void }) {
+  const [size, set] = useState(Math.min(FIRST_DRAW, draw.left));
+  return (
+    <form onSubmit={(event) => { event.preventDefault(); make(size); }}>
+      <label>Pairs to draw <input type="number" min={1} max={Math.min(2000, draw.left)} value={size} onInput={(event) => set(event.currentTarget.valueAsNumber)} /></label>{" "}
+      <button type="submit" class="button">Draw</button>
+    </form>
+  );
+}
+
+interface PairsProps {
+  readonly draw: PairDraw;
+  readonly more: (size: number) => void;
+  readonly source: DataSource;
+  readonly run: string;
+  readonly author: string;
+  /** A rule is asked for: keys are not for labels yet. */
+  readonly asked: boolean;
+  readonly again: () => void;
+  readonly trouble: (problem: Problem | undefined) => void;
+}
+
+function Pairs({ draw, more, source, run, author, asked, again, trouble }: PairsProps) {
+  const { items, ranking } = draw;
+  const [answers, set] = useState<readonly (PairAnswer | null)[]>(() => items.map(({ answer }) => answer));
+  const [at, go] = useState(() => nextWithout(items.map(({ answer }) => answer), -1));
+  const [last, remember] = useState<readonly number[]>([]);
+  const queue = useRef(Promise.resolve());
+  const item: DrawnPair | undefined = items[at];
+  const put = (index: number, answer: PairAnswer | null): (PairAnswer | null)[] => {
+    const { first, second } = items[index]!;
+    queue.current = queue.current
+      .then(() => source.keepPreference!(run, { ranking, first, second, answer, author }))
+      .then(() => trouble(undefined), (thrown: unknown) => trouble(problemOf(thrown)));
+    const changed = answers.map((each, i) => (i === index ? answer : each));
+    set(changed);
+    return changed;
+  };
+  const say = (answer: PairAnswer): void => {
+    if (item === undefined) return;
+    const changed = put(at, answer);
+    remember([...last, at]);
+    const to = nextWithout(changed, at);
+    go(to);
+    if (to < 0 || changed.filter((each) => each !== null).length % WORTH_EVERY === 0) void queue.current.then(again);
+  };
+  const undo = (): void => {
+    const before = last.at(-1);
+    if (before === undefined) return;
+    put(before, null);
+    remember(last.slice(0, -1));
+    go(before);
+  };
+  const skip = (): void => go(nextWithout(answers, at));
+  const first = (): void => say("first");
+  const second = (): void => say("second");
+  useKeys({ 1: first, l: first, ArrowLeft: first, 2: second, r: second, ArrowRight: second, t: () => say("tie"), s: skip, u: undo }, !asked);
+  const done = answers.filter((answer) => answer !== null).length;
+  if (item === undefined) {
+    return (
+      <Told title={`All ${count(items.length, "pair")} compared`}>
+        <p>{shown(draw.worth)}</p>
+        {draw.left > 0 && <DrawForm draw={draw} make={more} />}
+        <p><code>evenhand calibrate</code> says whether the judge can be used, and writes the correction for later runs.</p>
+        <button type="button" class="button" onClick={undo} disabled={last.length === 0}>Take the last back (u)</button>
+      </Told>
+    );
+  }
+  return (
+    <>
+      <h2 class="chart-title">{shown(ranking)} <span class="muted">{`${done} of ${items.length} compared`}</span></h2>
+      {draw.rule !== null && <p class="labelling-pass">Better: {shown(draw.rule)}</p>}
+      <TextBox title="Answer to" text={item.material} />
+      <div class="labelling-pair">
+        <TextBox title="First" text={item.outputs[0]} />
+        <TextBox title="Second" text={item.outputs[1]} />
+      </div>
+      <div class="labelbar" role="group" aria-label="Which is better">
+        {ANSWERS.map(([answer, name, keys]) => (
+          <button key={answer} type="button" class="button" title={`${name}: key ${keys}`} onClick={() => say(answer)}>{name}</button>
+        ))}
+        <button type="button" class="button quiet" title="Skip: key s" onClick={skip}>Skip</button>
+        <button type="button" class="button quiet" title="Take the last back: key u" disabled={last.length === 0} onClick={undo}>Undo</button>
+      </div>
+      <p class="note">{shown(draw.worth)}</p>
+    </>
+  );
+}
