@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 _TOOLS = {
     "openai-evals": "openai-evals.jsonl",
     "pydantic-evals": "dataset.yaml",
+    "inspect": "logs/*.eval",
+    "lm-eval": "DIR/MODEL/*.json*",
     "deepeval": "goldens.json",
     "ragas": "dataset.jsonl",
     "langfuse": "items.json",
@@ -60,6 +62,9 @@ def init(words: tuple[str, ...], origin: str | None, *, python: bool, agent: boo
     With --from openai-evals, write an eval set, its dataset and its graders for each eval in FILE.
 
     With --from pydantic-evals, write an eval set with its cases and evaluators for each dataset in FILE.
+
+    With --from inspect or lm-eval, write an eval set for each task in the logs: its cases, the prompts that were sent,
+    the scorers that have an equal here, and the recorded answers to try it offline.
 
     With --from deepeval, ragas, langfuse, langsmith, braintrust or phoenix, write an eval set to fill in for each
     dataset in FILE: its cases, and a place to call your application.
@@ -117,6 +122,14 @@ def _move_in(tool: str, words: Sequence[Path]) -> int:
         from evenhand.moving.pydantic_evals.folder import move_in
 
         made = move_in(files, folder)
+    elif tool == "inspect":
+        from evenhand.moving.inspect_logs.folder import move_in
+
+        made = move_in(files, folder)
+    elif tool == "lm-eval":
+        from evenhand.moving.lm_eval.folder import move_in
+
+        made = move_in(files, folder)
     else:
         from evenhand.moving.dataset_folder import move_in
 
@@ -132,7 +145,7 @@ def _move_in(tool: str, words: Sequence[Path]) -> int:
         lines += ["", f"next: evenhand check {target}"]
     if made.offline:
         lines.append(
-            f"      evenhand run {target} --offline   grades what OpenAI recorded, and asks nobody"
+            f"      evenhand run {target} --offline   grades the recorded answers, and asks nobody"
         )
     with printing():
         put(sys.stdout, "".join(f"{line}\n" for line in lines))

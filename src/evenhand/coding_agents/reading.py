@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from evenhand.coding_agents.advice import advice_on, advice_on_run
 from evenhand.coding_agents.answers import Answer, Next, answer, page, short, untrusted
 from evenhand.core.errors import UsageError
 from evenhand.core.run import TrialResult
@@ -54,10 +55,11 @@ def summary(root: Path, run: str) -> Answer:
             "made_from": _made_from(root, run_file),
             "warnings": [untrusted(text) for text in head["warnings"][:5]],
         }
+        advice = advice_on_run(run_file)
     following = [Next("failures", "the trials that failed", {"run": name})]
     if not totals["failed"] and not totals["errors"]:
         following = [Next("", "nothing failed; compare with an earlier run to see what changed")]
-    return answer(content, following)
+    return answer(content, [*following, *advice])
 
 
 def failures(root: Path, run: str, where: str, cursor: int) -> Answer:
@@ -69,8 +71,10 @@ def failures(root: Path, run: str, where: str, cursor: int) -> Answer:
         if not head["matching"]:
             return page(head, "trials", [], 0, [Next("", "no trial matches")])
         rows = (_failure(trial) for trial in chosen.trials())
-        first = next(chosen.trials()).index
-        following = [Next("cell", "one of them in full", {"run": name, "cell": str(first)})]
+        first = next(chosen.trials())
+        following = [Next("cell", "one of them in full", {"run": name, "cell": str(first.index)})]
+        if first.error is not None:
+            following += advice_on([first.error.message])
         return page(head, "trials", rows, cursor, following)
 
 
@@ -121,6 +125,7 @@ def compare(root: Path, first: str, second: str) -> Answer:
         names = (short_id(one.meta.id), short_id(other.meta.id))
         paths = (one.path, other.path)
         same = one.meta.id == other.meta.id
+        advice = [*advice_on_run(one, compared=True), *advice_on_run(other, compared=True)]
     if same:
         raise UsageError(
             "both are the same run", hint="Run again, then compare with the run before."
@@ -144,7 +149,7 @@ def compare(root: Path, first: str, second: str) -> Answer:
         "notes": [untrusted(text) for text in compared["notes"][:8]],
     }
     following = [Next("failures", "what still fails", {"run": names[1]})]
-    return page(content, "results", results, 0, following)
+    return page(content, "results", results, 0, [*following, *advice])
 
 
 def label_next(root: Path, run: str) -> Answer:

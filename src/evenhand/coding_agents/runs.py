@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from evenhand.coding_agents.advice import advice_on
 from evenhand.coding_agents.answers import Answer, Next, answer, untrusted
 from evenhand.coding_agents.reading import summary
 from evenhand.core.errors import UsageError
@@ -124,9 +125,15 @@ class Runs:
         out, err = await process.communicate()
         content: dict[str, Any] = {"ok": process.returncode == 0, "left_usd": self.left_usd}
         if process.returncode != 0:
-            content["problems"] = [untrusted(line) for line in _lines(err)]
+            lines = _lines(err)
+            content["problems"] = [untrusted(line) for line in lines]
             return answer(
-                content, [Next("", "mend these in the files that they name, then check again")]
+                content,
+                [
+                    *advice_on(lines),
+                    Next("", "mend the problems in the files that they name"),
+                    Next("check", "then check again", {"path": path}),
+                ],
             )
         document: dict[str, Any] = json.loads(out)
         keep = ("trials", "calls", "cost_usd", "estimates", "plans", "warnings", "differences")
@@ -144,12 +151,14 @@ class Runs:
             document = None
         if not isinstance(document, dict) or code not in VERDICTS:
             self._count(started, None)
+            lines = _lines(err)
             content = {
                 "job": started.job,
                 "status": "failed",
-                "problems": [untrusted(line) for line in _lines(err)],
+                "problems": [untrusted(line) for line in lines],
             }
-            return answer(content, [Next("", "mend what is said here, then run again")])
+            following = [*advice_on(lines), Next("", "mend the problems, then run again")]
+            return answer(content, following)
         self._count(started, document["totals"]["cost_usd"] or 0.0)
         whole = summary(self.root, document["run"]["id"])
         following = whole.pop("next")

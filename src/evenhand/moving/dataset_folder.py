@@ -13,7 +13,7 @@ from evenhand.moving.importers import read_runs
 from evenhand.moving.moved_in import MovedIn, written
 from evenhand.moving.openai_evals.naming import slug
 from evenhand.promptfoo.porting.literal import flat, laid, literal
-from evenhand.report.openai_evals.definition import unlike
+from evenhand.report.openai_evals.definition import one_line, unlike
 
 TOOLS = ("deepeval", "ragas", "langfuse", "langsmith", "braintrust", "phoenix")
 """The tools whose datasets are written so. Their evaluators are code, which no file of theirs holds."""
@@ -88,6 +88,6 @@ def _eval_file(title: str, tool: str, name: str, cases: Sequence[Case]) -> str:
         f"{head}\n\nfrom typing import Any\n\nfrom {APPLICATION} import answer\n\n"
         f"from evenhand import Case, Dataset, EvalSet, Expect\n{scorers}\n"
         f"# Judged expectations: from evenhand.scorers import {', '.join(judged)}\n\n"
-        f"evals = EvalSet({flat(literal(title))}, data=Dataset.read({flat(literal(f'{name}.jsonl'))}))\n\n\n"
+        f"evals = EvalSet({flat(literal(one_line(title)))}, data=Dataset.read({flat(literal(f'{name}.jsonl'))}))\n\n\n"
         f"@evals.eval\ndef answers(case: Case, expect: Expect) -> Any:\n{code}"
     )

@@ -85,7 +85,10 @@ def _differing(variants: Sequence[Variant]) -> list[dict[str, str]]:
     # The prompt says more than eval and axes do, or nothing differs at all.
     noun = "eval" if any(variant.eval for variant in variants) else "prompt"
     whole = [{noun: safe(v.prompt), "model": safe(v.model)} for v in variants]
-    return _unlike(whole) or [{noun: row[noun]} for row in whole]
+    if differing := _unlike(whole):
+        return differing
+    noun = noun if any(row[noun] for row in whole) else "model"  # imported runs may name no prompt
+    return [{noun: row[noun]} for row in whole]
 
 
 def _unlike(rows: Sequence[Mapping[str, str]]) -> list[dict[str, str]]:

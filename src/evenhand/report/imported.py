@@ -21,6 +21,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol, cast
 
+import msgspec
+
 from evenhand import __version__
 from evenhand.core.encoding import digest, encode
 from evenhand.core.errors import UsageError
@@ -33,6 +35,8 @@ from evenhand.core.step import Step
 from evenhand.core.variant import Variant
 from evenhand.store.catalogue import id_at
 
+UNNAMED = "recorded outputs"
+"""What a variant is called that a file gives no name."""
 MOST_TOLD = 10
 """So many problems of a file are shown; the rest is counted."""
 
@@ -202,7 +206,9 @@ class Imported:
 
 def _variant(index: int, variant: str | Variant) -> Variant:
     if isinstance(variant, str):
-        return Variant(index, "", variant)
+        return Variant(index, "", variant.strip() or UNNAMED)
+    if not any((variant.prompt.strip(), variant.model.strip(), variant.axes)):
+        variant = msgspec.structs.replace(variant, model=UNNAMED)
     return Variant(
         index, variant.prompt, variant.model, variant.prompt_raw, variant.provider_id, variant.axes
     )

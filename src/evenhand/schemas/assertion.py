@@ -9,28 +9,30 @@ from evenhand.schemas.parts import ANY, NUMBER, REFERENCE, TABLE, TEXT, Part, de
 
 
 def types() -> Part:
-    """The types of assertions, each with what it says of the output. Types of installed plugins are among them."""
-    names: list[str] = []
-    about: list[str] = []
+    """The types of assertions, each with what it says of the output. Types of installed plugins are among them.
+
+    Editors suggest those of the first list. The second holds what is taken, too, and makes no sense to suggest: `not-`
+    before a type that it doesn't change, and types that promptfoo has and that are not run here.
+    """
+    listed: dict[str, str] = {}
     for kind in kinds():
         takes = f" Value: {kind.takes}." if kind.takes else ""
-        names.append(kind.name)
-        about.append(f"{kind.about}.{takes}")
+        listed[kind.name] = f"{kind.about}.{takes}"
         if kind.negation != "ignored":
-            names.append(f"not-{kind.name}")
-            about.append(f"Not: {kind.about}.{takes}")
-    for name in (*sorted(KNOWN.difference(names)), *sorted(plugins(ASSERTIONS))):
-        names.append(name)
-        about.append("")
-    return {"enum": names, "enumDescriptions": about}
+            listed[f"not-{kind.name}"] = f"Not: {kind.about}.{takes}"
+    for name in sorted(plugins(ASSERTIONS)):
+        listed |= {name: "", f"not-{name}": ""}
+    rest = [n for name in sorted(KNOWN) for n in (name, f"not-{name}") if n not in listed]
+    suggested: Part = {"enum": list(listed), "enumDescriptions": list(listed.values())}
+    return either(suggested, {"enum": rest})
 
 
 def assertion() -> Part:
-    """One assertion. The types are suggested; any text is taken, as types may come from plugins of others."""
+    """One assertion. Types of packages that are not installed here are marked, as `evenhand check` marks them."""
     return table(
         KEYS,
         {
-            "type": (either(types(), TEXT), "What is asked of the output."),
+            "type": (types(), "What is asked of the output."),
             "value": (ANY, "What it is compared with; each type says what it takes."),
             "threshold": (NUMBER, "What the score must reach, or must not pass."),
             "weight": (NUMBER, "Its share in the test's score; 1 by default, 0 keeps it out."),

@@ -13,6 +13,8 @@ import pytest
 from mcp import Client
 from tests.unit.report.conftest import Make, make_run, result  # noqa: F401 (a fixture)
 
+from evenhand.assertions.kinds import INSTEAD
+from evenhand.coding_agents.advice import advice_on
 from evenhand.coding_agents.answers import LARGEST
 from evenhand.coding_agents.server import INSTRUCTIONS, server
 from evenhand.core.run import TrialResult
@@ -119,6 +121,49 @@ async def test_what_others_wrote_never_leaves_the_fields_for_it(make_run: Make):
     for answer in answers:
         assert [text for text in unmarked(answer) if orders.search(text)] == []
         assert any(orders.search(text) for text in marked(answer))
+
+
+def test_advice_on_problems_is_in_our_words_alone():
+    """It stands beside what is marked as data. Orders in a file reach it neither as words nor as commands."""
+    lines = [
+        "c.yaml:5:15: assertion type 'contians' is not known",
+        "  Did you mean 'not-contains'? `evenhand scorers` lists all of them.",
+        f"  {INSTEAD['human']}",
+        "c.yaml: there is no API key for openai:chat:gpt-5: set OPENAI_API_KEY",
+        "a_evals.py:6: expect: a judge is wanted, and no judge is named",
+    ]
+    advised = [one.row()["do"] for one in advice_on(lines)]
+    assert [words for words in ADVISED if not any(words in one for one in advised)] == []
+    for order in INJECTIONS:
+        hostile = [order, f"  Did you mean '{order}'? `evenhand {order}` `evenhand run ../..`"]
+        assert advice_on(hostile) == [], order
+
+
+ADVISED = (
+    "'not-contains' may be meant", "evenhand scorers", "Ratings by people", "set OPENAI_API_KEY", "judge = "
+)  # fmt: skip
+
+
+async def test_problems_are_data_and_what_to_do_about_them_is_not(tmp_path: Path):
+    """A misspelt type in a config."""
+    (tmp_path / "promptfooconfig.yaml").write_text(
+        "prompts: [x]\nproviders: [echo]\ntests: [{assert: [{type: contians, value: x}]}]\n"
+    )
+    async with client(tmp_path) as call:
+        told = await call("check")
+    assert any("contians" in text for text in marked(told))
+    assert not any("contians" in text for text in unmarked(told))
+    steps = [row.get("do") or row["tool"] for row in told["next"]]
+    assert "'contains' may be meant" in steps[0]
+    assert steps[-1] == "check"
+
+
+async def test_a_run_that_did_not_finish_is_continued(make_run: Make):  # noqa: F811
+    """The advice is not among the notes, which quote files."""
+    run = await make_run([result(0)], planned=2, settings={"asked": {}})
+    async with client(project_of(run)) as call:
+        told = await call("summary")
+    assert any("evenhand resume" in row.get("do", "") for row in told["next"])
 
 
 async def test_a_budget_cannot_be_raised_and_nothing_outside_is_run(tmp_path: Path):

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from evenhand.cli import main
-from evenhand.coding_agents.skills.plan import skill_plan
+from evenhand.coding_agents.skills.plan import agent_command, skill_plan
 from evenhand.coding_agents.skills.reading import files_of, read_skill
 from evenhand.core.errors import ConfigError, UsageError
 
@@ -175,6 +175,32 @@ def test_the_path_of_an_agent_starts_from_here(
     assert ("--where" in line) == bool(where)
     assert where in line
     assert "evenhand view" in line
+
+
+@pytest.mark.parametrize("words", ["agent.py", "-B tools/agent.py --notes=notes.txt"])
+def test_the_arguments_of_an_agent_start_from_here(
+    words: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+):
+    """Files are found from the folder that the command is typed in; other words stay as they are."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "tools").mkdir()
+    (tmp_path / "exec").mkdir()  # a folder that is called like a subcommand
+    for name in ("agent.py", "tools/agent.py", "notes.txt"):
+        (tmp_path / name).write_text(AGENT)
+    folder = skill(tmp_path / "s", {"evals": [{"prompt": "a", "assertions": ["x"]}]})
+    reply = json.dumps({"reasoning": "so", "confidence": 0.9, "passes": True})
+    (folder / "offline.jsonl").write_text(json.dumps({"reply": reply}))
+    asked = "skill s --judge openai:chat:gpt-5 --repeat 1 --offline --no-progress --agent"
+    with pytest.raises(SystemExit) as ended:
+        main([*asked.split(), f"{sys.executable} {words}"])
+    assert ended.value.code == 3  # one task shows nothing
+    assert "passed: 0 points" in capsys.readouterr().out
+    assert agent_command("cat exec -p tools/ --n=notes.txt")[1:] == [
+        "exec", "-p", f"{tmp_path}/tools", f"--n={tmp_path}/notes.txt",
+    ]  # fmt: skip
 
 
 def test_skills_without_effect_are_rarely_said_to_help():

@@ -9,7 +9,8 @@ import pytest
 from evenhand.core.errors import UsageError
 from evenhand.core.score import Outcome
 from evenhand.core.variant import Variant
-from evenhand.report.imported import MOST_TOLD, Imported, ImportedRun, ImportedTrial
+from evenhand.report.column_names import column_head, column_names
+from evenhand.report.imported import MOST_TOLD, UNNAMED, Imported, ImportedRun, ImportedTrial
 
 PASSED = Outcome("polite", "pass", 1.0)
 FAILED = Outcome("short", "fail", 0.0, "40 words", weight=3.0)
@@ -98,3 +99,17 @@ def test_all_problems_are_told_at_once_and_a_great_many_are_counted():
         imported(*(ImportedTrial(f"q{i}") for i in range(MOST_TOLD + 5)), id="")
     assert "it has no id; trial 1 ('q0')" in refused.value.message
     assert refused.value.message.endswith("; and 6 more")
+
+
+@pytest.mark.parametrize("variant", ["", " ", Variant(0, "", ""), Variant(0, " ", "")])
+def test_a_variant_without_a_name_is_not_a_blank_column(variant: str | Variant):
+    """It is called after what it holds."""
+    meta = imported(ImportedTrial("q", outcome="pass"), variants=[variant]).meta
+    assert column_names(meta.variants) == [UNNAMED]
+
+
+def test_the_only_variant_of_an_import_is_called_as_its_file_calls_it():
+    """By its model, or by its experiment, where there is no prompt."""
+    meta = imported(ImportedTrial("q", outcome="pass"), variants=["gpt-5-mini"]).meta
+    assert column_names(meta.variants) == ["gpt-5-mini"]
+    assert column_head(meta.variants) == "model"

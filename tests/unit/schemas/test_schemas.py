@@ -11,6 +11,7 @@ from typing import Any
 import jsonschema_rs
 import pytest
 
+from evenhand.assertions.kinds import KNOWN, type_problem
 from evenhand.documents.findings import Findings
 from evenhand.documents.tree import read_document, read_yaml
 from evenhand.schemas import eval_file, meta_file, project, promptfoo
@@ -157,6 +158,24 @@ def test_every_assertion_type_is_suggested_with_what_it_says():
     assert "llm-rubric" in about
 
 
+@pytest.mark.parametrize("name", ["promptfoo", "eval"])
+def test_every_type_that_is_read_is_taken_and_a_misspelt_one_is_marked(name: str):
+    """With `not-`, too, also where it changes nothing."""
+
+    def marked(type_: str) -> bool:
+        asserted = [{"type": type_, "value": "x"}]
+        tests = {"tests": [{"assert": asserted}]}
+        cases = {"cases": [{"name": "first", "assert": asserted}]}
+        return bool(errors(name, {**EXAMPLES[name], **(tests if name == "promptfoo" else cases)}))
+
+    known = [written for one in KNOWN for written in (one, f"not-{one}")]
+    assert [type_ for type_ in known if marked(type_)] == []
+    assert type_problem("not-latency") is None
+    for type_ in ("contians", "not-contians", "not-not-contains", ""):
+        assert type_problem(type_) is not None
+        assert marked(type_)
+
+
 def test_a_key_without_a_description_is_an_error_of_ours():
     """So is a description of a key that no reader knows."""
     with pytest.raises(KeyError, match="b"):
@@ -165,19 +184,29 @@ def test_a_key_without_a_description_is_an_error_of_ours():
         table(["a"], {"a": (TEXT, "a text"), "c": (TEXT, "a text")})
 
 
-def test_the_problem_matcher_of_the_docs_reads_our_messages():
-    """A line of `evenhand check` becomes a file, a line, a column and a message."""
+@pytest.mark.parametrize(
+    ("line", "groups"),
+    [
+        (
+            "support/promptfooconfig.yaml:6:21: assertion type 'contians' is not known",
+            ("support/promptfooconfig.yaml", "6", "21", "assertion type 'contians' is not known"),
+        ),
+        (
+            "a b/x_evals.py:5: cannot be imported",
+            ("a b/x_evals.py", "5", None, "cannot be imported"),
+        ),
+        ("  ✗ data.jsonl:3 is not JSON: …", ("data.jsonl", "3", None, "is not JSON: …")),
+        ("3 problems; nothing was sent", None),
+        ("ran at 12:30: 3 trials", None),
+    ],
+)
+def test_the_problem_matcher_of_the_docs_reads_our_messages(
+    line: str, groups: tuple[str | None, ...] | None
+):
+    """A line of `evenhand check` becomes a file, a line, a message, and a column where it is known."""
     page = (ROOT / "docs" / "editors.md").read_text("utf-8")
     block = re.search(r"```json\n(.+?)```", page, re.DOTALL)
     assert block is not None
     pattern = json.loads(block[1])["tasks"][0]["problemMatcher"]["pattern"]["regexp"]
-    found = re.match(
-        pattern, "support/promptfooconfig.yaml:6:21: assertion type 'contians' is not known"
-    )
-    assert found is not None
-    assert found.groups() == (
-        "support/promptfooconfig.yaml",
-        "6",
-        "21",
-        "assertion type 'contians' is not known",
-    )
+    found = re.match(pattern, line)
+    assert (found and found.groups()) == groups

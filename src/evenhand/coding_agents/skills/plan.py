@@ -69,7 +69,7 @@ def skill_plan(
     )
 
     if agent:
-        command = _split(agent)
+        command = agent_command(agent)
 
         @evals.eval
         async def does_the_task(case: Case, skill: str, expect: Expect) -> None:
@@ -118,8 +118,8 @@ def _check(expect: Expect, task: SkillEval, output: str) -> None:
         expect(output, Passes(sentence, context=f"The task was:\n{task.prompt}"))
 
 
-def _split(command: str) -> list[str]:
-    """The words of a command. The path of a program starts from here, as the program is started elsewhere.
+def agent_command(command: str) -> list[str]:
+    """The words of a command. Paths start from here, as the program is started elsewhere.
 
     Raises:
         UsageError: A quote is not closed, or there is no such program.
@@ -134,7 +134,16 @@ def _split(command: str) -> list[str]:
             f"--agent: there is no program {words[0] if words else ''!r}",
             hint="Write it as in a shell; it gets the prompt as its last argument.",
         )
-    return words if Path(found).is_absolute() else [str(Path(found).absolute()), *words[1:]]
+    program = words[0] if Path(found).is_absolute() else str(Path(found).absolute())
+    return [program, *(_from_here(word) for word in words[1:])]
+
+
+def _from_here(word: str) -> str:
+    """An argument that names a file here, or a folder written with a slash, as a whole path; also `--config=FILE`."""
+    option, equals, value = word.partition("=") if word.startswith("-") else ("", "", word)
+    path = Path(value)  # a lone word may be a subcommand that is called like a folder
+    is_path = bool(value) and (path.is_file() or ("/" in value and path.is_dir()))
+    return f"{option}{equals}{path.absolute()}" if is_path else word
 
 
 def _attached(task: SkillEval, skill: Skill) -> str:

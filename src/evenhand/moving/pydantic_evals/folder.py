@@ -14,7 +14,7 @@ from evenhand.moving.pydantic_evals.checks import Check, check_of
 from evenhand.promptfoo.porting.literal import flat, laid, literal
 from evenhand.report.foreign import Notes, Part, shown
 from evenhand.report.foreign_files import find
-from evenhand.report.openai_evals.definition import unlike
+from evenhand.report.openai_evals.definition import one_line, unlike
 from evenhand.report.pydantic_evals.dataset import cases_of
 from evenhand.report.pydantic_evals.reading import HINT, kind_of
 from evenhand.report.pydantic_evals.specs import specs_in
@@ -98,7 +98,7 @@ def _eval_file(dataset: Part, title: str, name: str, ids: Sequence[str], notes: 
     head = laid(literal(f"{title}: a dataset of pydantic-evals, as an eval set."))
     return (
         f"{head}\n\n{_imports(checks, timed=timed)}\n\n"
-        f"evals = EvalSet({flat(literal(title))}, data=Dataset.read({flat(literal(f'{name}.jsonl'))}))\n\n\n"
+        f"evals = EvalSet({flat(literal(one_line(title)))}, data=Dataset.read({flat(literal(f'{name}.jsonl'))}))\n\n\n"
         f"@evals.eval\ndef answers(case: Case, expect: Expect) -> Any:\n{code}"
     )
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
@@ -30,6 +31,53 @@ _LOGGED = frozenset(
 _HINT = "Run the harness with --log_samples --output_path DIR, and name the files in DIR."
 
 
+@dataclass(frozen=True, slots=True)
+class LoggedTask:
+    """The samples of a file, and what the results beside it say of their task.
+
+    Attributes:
+        task: Its name.
+        path: The file of samples.
+        samples: At least one.
+        model: The model's name; empty where nothing says it.
+        config: The task's own configuration; None where the results are not there.
+        created: When it ran, in seconds since 1970; 0 where nothing says so.
+    """
+
+    task: str
+    path: Path
+    samples: Sequence[Part]
+    model: str
+    config: Part | None
+    created: float
+
+    def metrics(self, sample: Part) -> list[str]:
+        """The metrics of a sample, in logs of older versions, too."""
+        return _metric_names(sample)
+
+
+def logged_tasks(paths: Sequence[Path], notes: Notes) -> list[LoggedTask]:
+    """The tasks whose samples are in these files.
+
+    Raises:
+        UsageError: A file cannot be read, or there are no samples among them.
+    """
+    by_file, results = _files(paths, notes)
+    made: list[LoggedTask] = []
+    for path, samples in by_file.items():
+        about = _about(path, results)
+        part = about.part if about else None
+        configs = part.part("configs") if part else None
+        named = _SAMPLES.fullmatch(path.stem)
+        created = (part.moment("date") if part else None) or (
+            _moment(named["time"]) if named else 0
+        )
+        task = _task(path)
+        config = configs.part(task) if configs else None
+        made.append(LoggedTask(task, path, samples, _model(part), config, created or 0.0))
+    return made
+
+
 def read(paths: Sequence[Path]) -> Recordings:
     """A run of each file of samples.
 
@@ -37,14 +85,7 @@ def read(paths: Sequence[Path]) -> Recordings:
         UsageError: A file cannot be read, or there are no samples among them.
     """
     notes = Notes()
-    found = find(paths, _kind, notes, what="samples and no results of the harness", hint=_HINT)
-    results = [one for one in found if one.kind == "results"]
-    by_file: dict[Path, list[Part]] = {}
-    for one in found:
-        if one.kind == "sample":
-            by_file.setdefault(one.path, []).append(one.part)
-    if not by_file:
-        raise UsageError(f"{paths[0]} holds no samples: results alone are means", hint=_HINT)
+    by_file, results = _files(paths, notes)
     used: dict[Path, set[str]] = {}
     runs: list[tuple[Path, ImportedRun]] = []
     for path, samples in by_file.items():
@@ -64,6 +105,22 @@ def read(paths: Sequence[Path]) -> Recordings:
             text = f"no file of samples is named after the task {shown(task)}: means are not trials"
             notes.left_out(f"{one.part.where}.results.{task}", text)
     return recordings("lm-eval", runs, [], notes)
+
+
+def _files(paths: Sequence[Path], notes: Notes) -> tuple[Mapping[Path, list[Part]], list[Found]]:
+    """The samples by file, and the results.
+
+    Raises:
+        UsageError: A file cannot be read, or there are no samples among them.
+    """
+    found = find(paths, _kind, notes, what="samples and no results of the harness", hint=_HINT)
+    by_file: dict[Path, list[Part]] = {}
+    for one in found:
+        if one.kind == "sample":
+            by_file.setdefault(one.path, []).append(one.part)
+    if not by_file:
+        raise UsageError(f"{paths[0]} holds no samples: results alone are means", hint=_HINT)
+    return by_file, [one for one in found if one.kind == "results"]
 
 
 def _kind(value: Mapping[str, object]) -> str:

@@ -25,6 +25,7 @@ from evenhand.core.run import AnswerDetails, Judged, RunMeta, TrialError, TrialR
 from evenhand.core.score import Outcome, State
 from evenhand.core.secrets import redacted
 from evenhand.core.variant import Variant
+from evenhand.report.imported import UNNAMED
 from evenhand.report.promptfoo_results.row import HIGHLIGHT, HUMAN
 from evenhand.store.catalogue import id_at
 
@@ -240,7 +241,7 @@ def _meta(
 
 def _variant(index: int, prompt: Mapping[str, Any], asked: str) -> Variant:
     label = str(prompt.get("label") or prompt.get("raw") or "")
-    provider = str(prompt.get("provider") or "")
+    provider = str(prompt.get("provider") or ("" if label.strip() else UNNAMED))
     return Variant(
         index, " ".join(label.split()), provider, str(prompt.get("raw") or ""), asked or provider
     )

@@ -1,0 +1,1 @@
+"""Logs of Inspect's, written out as eval sets."""

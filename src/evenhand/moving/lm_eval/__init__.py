@@ -1,0 +1,1 @@
+"""Tasks of the LM Evaluation Harness, written out as eval sets."""
