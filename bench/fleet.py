@@ -82,7 +82,7 @@ class Books:
     """What a vendor took and refused.
 
     Args:
-        a_minute: Its limit, a bucket of one second's worth; 0 for none.
+        a_minute: Its limit, 0 for none. As at OpenAI, headers count the minute, and it is enforced by the second.
         latency_s: Before each answer.
     """
 
@@ -93,19 +93,22 @@ class Books:
         self.refused = 0
         self._rate = a_minute / 60
         self._room, self._at = self._rate, time.monotonic()
+        self._left = float(a_minute)
 
     def answer(self, asked: str) -> bytes:
         now = time.monotonic()
         self._room = min(self._rate, self._room + (now - self._at) * self._rate)
+        self._left = min(60 * self._rate, self._left + (now - self._at) * self._rate)
         self._at = now
         self.sent_at.append(now)
         limits = b""
         if self._rate:
             taken = self._room >= 1
             self._room -= taken
-            full_in = 1000 * (self._rate - self._room) / self._rate
-            limits = b"x-ratelimit-limit-requests: %d\r\n" % self._rate
-            limits += b"x-ratelimit-remaining-requests: %d\r\n" % self._room
+            self._left -= taken
+            full_in = 1000 * (60 * self._rate - self._left) / self._rate
+            limits = b"x-ratelimit-limit-requests: %d\r\n" % (60 * self._rate)
+            limits += b"x-ratelimit-remaining-requests: %d\r\n" % max(0, self._left)
             limits += b"x-ratelimit-reset-requests: %dms\r\n" % full_in
             if not taken:
                 self.refused += 1

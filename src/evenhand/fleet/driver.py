@@ -47,7 +47,7 @@ LAST_WORDS_S = 10.0
 DEATHS = 3
 """A trial that so many workers died of is an error."""
 IN_A_ROW = 10
-"""So many deaths without a result between them end the run."""
+"""So many deaths without a result between them end the run; before anything is sent, DEATHS do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +134,9 @@ class Driver:
         errors = [error for error in started if isinstance(error, BaseException)]
         if errors:
             raise errors[0]
-        while self._problem is None and not all(hand.hello for hand in self._hands):
+        while self._problem is None and (
+            self._starting or not all(hand.hello for hand in self._hands)
+        ):
             await self._change()
         if self._problem is not None:
             raise self._problem
@@ -217,7 +219,7 @@ class Driver:
         self._listening[hand] = asyncio.ensure_future(self._listen(hand))
 
     async def _listen(self, hand: Hand) -> None:
-        why = "it ended"
+        why, taken_away = "it ended", False
         try:
             while hand.alive:
                 async with asyncio.timeout(self.fleet.patience_s):
@@ -230,13 +232,13 @@ class Driver:
         except TimeoutError:
             why = f"it gave no sign of life for {self.fleet.patience_s:g} s"
         except LinkDown as error:
-            why = str(error) or "its process is gone"
+            why, taken_away = str(error) or "its process is gone", True
         except EvenhandError as error:
             self._problem = self._problem or error
         except Exception as error:  # noqa: BLE001 (a driver that hears nothing would wait without end)
             self._problem = self._problem or _broken(error)
         finally:
-            await self._lost(hand, why)
+            await self._lost(hand, why, taken_away=taken_away)
 
     def _heard(self, hand: Hand, message: Message) -> None:
         kind, *rest = message
@@ -288,7 +290,7 @@ class Driver:
             )
         return None
 
-    async def _lost(self, hand: Hand, why: str) -> None:
+    async def _lost(self, hand: Hand, why: str, *, taken_away: bool) -> None:
         """A worker is gone, or is given up."""
         was_alive, hand.alive = hand.alive, False
         hand.link.kill()
@@ -302,13 +304,14 @@ class Driver:
             if not future.done():
                 future.set_exception(WorkerLost(why))
         if was_alive and not self._closing and not hand.over:
-            self._replace(hand, why)
+            self._replace(hand, why, taken_away=taken_away)
         self._changed.set()
 
-    def _replace(self, hand: Hand, why: str) -> None:
+    def _replace(self, hand: Hand, why: str, *, taken_away: bool) -> None:
         self._in_a_row += 1
         backing = self._backing
-        if backing is None or self._in_a_row >= IN_A_ROW:
+        at_first = DEATHS if taken_away else 1  # one that hangs or ends by itself would do so again
+        if self._in_a_row >= (at_first if backing is None else IN_A_ROW):
             self._problem = self._problem or StoreError(
                 f"the worker on {hand.name} is gone: {why}",
                 hint="Nothing was sent."
@@ -318,10 +321,15 @@ class Driver:
             return
         trials = len(hand.trials)
         what = f"; {trials} trial{'s'[: trials != 1]} under way go to others" if trials else ""
-        backing.note(f"the worker on {hand.name} is gone: {why}{what}")
+        if backing is not None:
+            backing.note(f"the worker on {hand.name} is gone: {why}{what}")
         task = asyncio.ensure_future(self._again())
         self._starting.add(task)
-        task.add_done_callback(self._starting.discard)
+        task.add_done_callback(self._ended)
+
+    def _ended(self, starting: asyncio.Task[None]) -> None:
+        self._starting.discard(starting)
+        self._changed.set()
 
     async def _again(self) -> None:
         """Starts a worker in the place of one that is gone; without it, the others go on."""
@@ -329,7 +337,9 @@ class Driver:
             await self._one()
         except EvenhandError as error:
             others = [hand for hand in self._hands if hand.alive]
-            if self._backing is not None:
+            if self._backing is None:
+                self._problem = self._problem or error
+            else:
                 self._backing.note(f"no worker takes its place: {error}")
             if not others and len(self._starting) <= 1:
                 self._problem = self._problem or StoreError(

@@ -2,7 +2,8 @@
 
 How this works: an actor runs a worker in a thread of its own, and has two methods, each served by one thread, so that
 messages keep their order: `deliver` takes what the driver says, `collect` waits for what the worker has to say. Here a
-thread for each actor waits for `collect`, another one delivers. Ray restarts nothing: a worker that takes the place of
+thread for each actor waits for `collect`, another one delivers. A call of Ray's costs far more than a message in it, so
+there are at most 200 a second in each direction, and Ray is handed bytes: its own pickler is slow. Ray restarts nothing: a worker that takes the place of
 another is a new actor, so that whatever is still on its way from the old one belongs to nobody.
 
 Ray's usage statistics are off, and a cluster that is started here has no dashboard and listens on this machine only.
@@ -14,8 +15,10 @@ import asyncio
 import contextlib
 import logging
 import os
+import pickle
 import queue
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -29,6 +32,10 @@ HERE = "here"
 PLACED_S = 120.0
 """So long may it take to start a worker on a node."""
 STEP_S = 0.5
+TRIES = 3
+"""So often is a worker started that dies before it is placed."""
+PACE_S = 0.005
+"""Between two batches in one direction."""
 NOT_SENT = (".git", ".evenhand", ".venv", "venv", "node_modules", "__pycache__", "*.pyc")
 _GONE: list[Message] = []
 
@@ -51,6 +58,30 @@ def _ray() -> Any:
             hint="Install it with: pip install 'evenhand[ray]'. --workers alone starts processes on this machine.",
         ) from None
     return ray
+
+
+def gathered(
+    said: queue.SimpleQueue[list[Message] | None], timeout_s: float | None = None
+) -> list[Message] | None:
+    """All that is there, as one batch; waits until there is something.
+
+    Args:
+        said: Batches in their order; None ends them.
+        timeout_s: How long it waits at most; None for as long as it takes.
+
+    Returns:
+        The messages in their order, empty when the time is over; None where nothing comes before the end.
+    """
+    messages: list[Message] = []
+    with contextlib.suppress(queue.Empty):
+        more = said.get(timeout=timeout_s)
+        if more is None:
+            return None
+        while more is not None:
+            messages += more
+            more = said.get_nowait()
+        said.put(None)  # the end is for the next one who asks
+    return messages
 
 
 class RayLink:
@@ -84,15 +115,17 @@ class RayLink:
     def _read(self) -> None:
         try:
             while True:
-                messages = self._ray.get(self._actor.collect.remote())
+                batch: bytes = self._ray.get(self._actor.collect.remote())
+                messages: list[Message] = pickle.loads(batch)  # noqa: S301 (our worker wrote it)
                 self._loop.call_soon_threadsafe(self._heard.put_nowait, messages)
         except Exception as error:  # noqa: BLE001 (however Ray says that an actor is gone)
             self._gone(error)
 
     def _write(self) -> None:
         try:
-            while (messages := self._said.get()) is not None:
-                self._actor.deliver.remote(messages)
+            while (messages := gathered(self._said)) is not None:
+                self._actor.deliver.remote(pickle.dumps(messages))
+                time.sleep(PACE_S)
         except Exception as error:  # noqa: BLE001 (as above)
             self._gone(error)
 
@@ -144,18 +177,22 @@ class RayCluster:
         return int(self._ray.cluster_resources().get("CPU", 0) // self._cpus)
 
     async def start(self, order: WorkOrder) -> Link:
-        actor = self._actor.options(num_cpus=self._cpus).remote(order)
         loop = asyncio.get_running_loop()
-        try:
-            name = await loop.run_in_executor(self._placing, self._placed, actor)
-        except Exception as error:
-            with contextlib.suppress(Exception):
-                self._ray.kill(actor)
-            raise StoreError(
-                f"Ray started no worker within {PLACED_S:g} s: {' '.join(str(error).split())[:200]}",
-                hint=f"It needs {self._cpus:g} free CPUs on a node where the same Evenhand is installed.",
-            ) from error
-        return RayLink(actor, name)
+        for left in reversed(range(TRIES)):
+            actor = self._actor.options(num_cpus=self._cpus).remote(order)
+            try:
+                name = await loop.run_in_executor(self._placing, self._placed, actor)
+            except Exception as error:
+                with contextlib.suppress(Exception):
+                    self._ray.kill(actor)
+                if left and isinstance(error, self._ray.exceptions.RayActorError):
+                    continue  # its node was taken away while it started; there may be another
+                raise StoreError(
+                    f"Ray started no worker: {' '.join(str(error).split())[:200]}",
+                    hint=f"It needs {self._cpus:g} free CPUs on a node where the same Evenhand is installed.",
+                ) from error
+            return RayLink(actor, name)
+        raise AssertionError  # the last try returns or raises
 
     def _placed(self, actor: Any) -> str:
         """Where an actor is, once a node has room for it. Waits in steps, to leave Ray before that is shut down."""
@@ -165,7 +202,7 @@ class RayCluster:
                 return self._ray.get(asked)
             if self._closing.is_set():
                 raise TimeoutError("the run is over")
-        raise TimeoutError("no node has room for it")
+        raise TimeoutError(f"no node had room for it within {PLACED_S:g} s")
 
     async def close(self) -> None:
         self._closing.set()
@@ -178,7 +215,8 @@ def _actor(ray: Any) -> Any:
 
     class Actor:
         def __init__(self, order: WorkOrder) -> None:
-            self._said: queue.SimpleQueue[list[Message]] = queue.SimpleQueue()
+            self._said: queue.SimpleQueue[list[Message] | None] = queue.SimpleQueue()
+            self._next = 0.0
             self._worker = Worker(order, self._said.put)
             threading.Thread(target=self._worker.run, name="evenhand-worker", daemon=True).start()
 
@@ -187,18 +225,17 @@ def _actor(ray: Any) -> Any:
             return f"node {context.get_node_id()[:8]}, process {os.getpid()}"
 
         @ray.method(concurrency_group="out")
-        def collect(self) -> list[Message]:
+        def collect(self) -> bytes:
             """What the worker has to say; waits for it, but no longer than a sign of life may take."""
-            messages: list[Message] = []
-            with contextlib.suppress(queue.Empty):
-                messages += self._said.get(timeout=BEAT_S)
-                while True:
-                    messages += self._said.get_nowait()
-            return messages
+            time.sleep(max(0.0, self._next - time.monotonic()))
+            try:
+                return pickle.dumps(gathered(self._said, BEAT_S) or [])
+            finally:
+                self._next = time.monotonic() + PACE_S
 
         @ray.method(concurrency_group="in")
-        def deliver(self, messages: list[Message]) -> None:
-            self._worker.deliver(messages)
+        def deliver(self, messages: bytes) -> None:
+            self._worker.deliver(pickle.loads(messages))  # noqa: S301 (our driver wrote it)
 
     return ray.remote(max_restarts=0, max_task_retries=0, concurrency_groups={"in": 1, "out": 1})(
         Actor

@@ -125,6 +125,32 @@ def test_a_trial_that_its_workers_die_of_is_an_error(scene: Scene):
     scene.loop.run(go())
 
 
+@pytest.mark.parametrize("deaths", [DEATHS - 1, DEATHS])
+def test_a_worker_that_is_taken_away_before_anything_is_sent_is_replaced(scene: Scene, deaths: int):
+    """A few times: a fleet of which only one node is taken away starts all the same."""
+
+    async def go() -> None:
+        cluster = ScriptedCluster()
+        driver = scene.driver(cluster, workers=2)
+        starting = asyncio.ensure_future(driver.start())
+        for death in range(deaths):
+            await turns()
+            assert not starting.done()
+            cluster.links[death + 1 if death else 0].dies()
+        await turns()
+        for link in cluster.links[1:]:
+            link.says(("hello", HELLO))
+        await turns()
+        if deaths == DEATHS:
+            with pytest.raises(StoreError, match="is gone: its process is gone"):
+                await starting
+        else:
+            await starting
+            assert len(cluster.links) == 2 + deaths
+
+    scene.loop.run(go())
+
+
 @pytest.mark.parametrize(
     ("room", "said"), [(100, f"{IN_A_ROW} workers died in a row"), (1, "no worker is left")]
 )

@@ -1,0 +1,22 @@
+"""What goes to and from an actor of Ray's: all that there is, as one batch."""
+
+from __future__ import annotations
+
+import queue
+
+from evenhand.fleet.messages import Message
+from evenhand.fleet.ray_cluster import gathered
+
+
+def test_what_waits_is_one_batch_in_its_order_and_the_end_comes_after_it():
+    """However often it is asked for; and nothing is lost before the end."""
+    said: queue.SimpleQueue[list[Message] | None] = queue.SimpleQueue()
+    for batch in ([("a",), ("b",)], [("c",)], None):
+        said.put(batch)
+    assert gathered(said) == [("a",), ("b",), ("c",)]
+    assert gathered(said) is None
+
+
+def test_nothing_within_the_time_is_an_empty_batch_and_no_end():
+    """A worker that has nothing to say is alive."""
+    assert gathered(queue.SimpleQueue(), 0.001) == []
