@@ -309,7 +309,7 @@ async def test_the_pages_on_canaries_have_every_key_of_their_documents(make_run:
     run = await make_run([result(0, case="x", outcomes=(judged,))], (Variant(0, "p", "m"),))
     add_metric_labels(run.path, "ann", [(0, "m", "pass")])
     with RunFile.open(run.path) as labelled:
-        agree("canaries-1.md", [kept_canaries(labelled, 2).document()])
+        agree("canaries-1.md", [kept_canaries(labelled, 2)[0].document()])
     row = {"metric": "m", "model": "j", "left_out": 0, "passed": 1, "judged": 2}
     about = {"run": "01K", "digest": "d", "judges": [row]}
     columns = (Variant(0, "p", "j", axes={"metric": "m", "judge": "j", "verdict": "pass"}),)

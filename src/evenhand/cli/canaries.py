@@ -30,7 +30,7 @@ KEPT = Range(2, 10_000, whole=True)
     "--keep",
     type=Number(KEPT),
     metavar="N",
-    help="Make N canaries for each metric of RUN's labels, half of them passes.",
+    help="Make N canaries for each metric of RUN's labels, half of them passes if there are as many.",
 )
 @click.option(
     "--metric",
@@ -108,7 +108,9 @@ def _kept(path: Path, count: int, metrics: tuple[str, ...], file: Path) -> int:
     from evenhand.store.runfile import RunFile
 
     with RunFile.open(path) as run_file:
-        made = kept_canaries(run_file, count, metrics)
+        made, usable = kept_canaries(run_file, count, metrics)
+    for line in filter(None, (one.words(count) for one in usable)):
+        tell(line)
     write_canaries(made, file)
     passes = sum(one.verdict == "pass" for one in made.canaries)
     number = counted(len(made.canaries), "canary", "canaries")

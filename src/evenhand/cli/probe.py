@@ -172,38 +172,49 @@ def _probed(
         file: The probe to go on with; None for a new one.
         dry_run: Only says what it would ask.
     """
+    cached = settings.cache is not False
     with as_asked(request):
         plan = request.plan()
         if dry_run:
-            return _estimated(request, plan)
+            return _estimated(request, plan, cached=cached)
         if file is None and not request.offline:
-            tell(_estimate(request, plan))
+            tell(_estimate(request, plan, cached=cached))
         finished = judges_asked(request, plan, settings, file, session)
     return ended(
         finished, _report(finished.path, request.at_most, as_json=session.as_json), "probe"
     )
 
 
-def _estimated(request: ProbeRequest, plan: Plan) -> int:
+def _estimated(request: ProbeRequest, plan: Plan, *, cached: bool) -> int:
     """Prints what a probe would ask."""
     with printing():
         for variant in plan.variants:
             size = sum(planned.variant.index == variant.index for planned in plan.trials())
             click.echo(f"  {_safe(str(variant))}: {size:,}")
-        click.echo(_estimate(request, plan))
+        click.echo(_estimate(request, plan, cached=cached))
     return 0
 
 
-def _estimate(request: ProbeRequest, plan: Plan) -> str:
-    """About how much a probe asks, in a line."""
-    from evenhand.probing.estimate import estimated_cost
+def _estimate(request: ProbeRequest, plan: Plan, *, cached: bool) -> str:
+    """About how much a probe asks, in a line.
+
+    Args:
+        cached: Whether the cache answers what is asked again.
+    """
+    from evenhand.probing.estimate import probe_estimate
     from evenhand.report.words import count, money
     from evenhand.store.runfile import RunFile
 
     with RunFile.open(request.run) as run_file:
-        calls, cost = estimated_cost(run_file, plan)
-    price = "price not known" if cost is None else f"about {money(cost)}"
-    return f"{count(plan.size, 'answer')} to judge: about {count(calls, 'call')}, {price}"
+        one = probe_estimate(run_file, plan, cached=cached)
+    some = one.least < one.most
+    calls = f"{one.least:,} to {count(one.most, 'call')}" if some else count(one.most, "call")
+    parts = [f"{count(one.answers, 'answer')} to judge: about {calls}"]
+    if one.different < one.most:
+        parts.append(f"at most {count(one.different, 'different question')}")
+    about = "at most" if some else "about"
+    parts.append("price not known" if one.cost_usd is None else f"{about} {money(one.cost_usd)}")
+    return ", ".join(parts)
 
 
 def _report(file: Path, at_most: float, *, as_json: bool) -> int:

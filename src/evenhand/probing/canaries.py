@@ -7,13 +7,14 @@ import time
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 
 from evenhand.core.draw import LabelledVerdict, MetricLabel
 from evenhand.core.encoding import decode, digest, encode
 from evenhand.core.errors import UsageError
+from evenhand.report.words import count, safe
 from evenhand.scorers.text import text_of
 from evenhand.store.draws import standing_labels
 from evenhand.store.runfile import RunFile
@@ -59,7 +60,7 @@ class Canaries(msgspec.Struct, frozen=True):
         rows = [[one.metric, one.case, one.output, one.verdict] for one in self.canaries]
         return digest(encode(rows))[:16]
 
-    def at_most(self, count: int) -> Canaries:
+    def at_most(self, most: int) -> Canaries:
         """At most so many of each metric, half of them passes as far as there are: always the same ones."""
         left: Counter[tuple[str, str]] = Counter()
         taken: set[int] = set()
@@ -67,9 +68,9 @@ class Canaries(msgspec.Struct, frozen=True):
         for halves in (True, False):  # then whatever there is more of on one side
             for i in order:
                 one = self.canaries[i]
-                most = (count + 1) // 2 if halves else count
+                limit = (most + 1) // 2 if halves else most
                 key = (one.metric, one.verdict) if halves else (one.metric, "")
-                if i not in taken and left[key] < most and left[one.metric, ""] < count:
+                if i not in taken and left[key] < limit and left[one.metric, ""] < most:
                     taken.add(i)
                     left[one.metric, one.verdict] += 1
                     left[one.metric, ""] += 1
@@ -82,13 +83,54 @@ class Canaries(msgspec.Struct, frozen=True):
         return msgspec.to_builtins(self)
 
 
-def kept_canaries(run: RunFile, count: int, metrics: tuple[str, ...] = ()) -> Canaries:
-    """Chooses canaries among the labelled outputs of a run: half of them passes and half fails, as far as there are.
+class UsableLabels(NamedTuple):
+    """How many labelled outputs of a metric can be canaries, and why the others can't.
 
-    Outputs on which people are split are left out, and of equal outputs all but one.
+    Attributes:
+        metric: The metric.
+        usable: Those that can be.
+        alike: Those with the same text as one that can be.
+        split: Those on which people are split.
+        empty: Those that are no output: a trial in error has none.
+    """
+
+    metric: str
+    usable: int
+    alike: int
+    split: int
+    empty: int
+
+    def words(self, wanted: int) -> str:
+        """Why there are fewer canaries than wanted; empty where there are as many."""
+        if self.usable >= wanted:
+            return ""
+        reasons = [
+            f"{number:,} {why}"
+            for number, why in (
+                (self.alike, "with the text of another one"),
+                (self.split, "on which people are split"),
+                (self.empty, "without an output"),
+            )
+            if number
+        ]
+        left_out = f"; left out: {', '.join(reasons)}" if reasons else ""
+        labelled = self.usable + self.alike + self.split + self.empty
+        return (
+            f"{safe(self.metric)}: {self.usable:,} canaries instead of {wanted:,}, of"
+            f" {count(labelled, 'labelled output')}{left_out}"
+        )
+
+
+def kept_canaries(
+    run: RunFile, wanted: int, metrics: tuple[str, ...] = ()
+) -> tuple[Canaries, list[UsableLabels]]:
+    """Chooses canaries among the labelled outputs of a run, and says of each metric what there was to choose from.
+
+    Half of them are passes and half fails; of where there are too few of one, there are more of the other. Outputs on
+    which people are split are left out, and of equal outputs all but one.
 
     Args:
-        count: How many for each metric, at most.
+        wanted: How many for each metric, at most.
         metrics: Only these; all where there are none.
 
     Raises:
@@ -96,19 +138,23 @@ def kept_canaries(run: RunFile, count: int, metrics: tuple[str, ...] = ()) -> Ca
     """
     labels = standing_labels(run.metric_labels())
     canaries: list[Canary] = []
-    chosen: dict[tuple[str, str], int] = {}
     seen: set[tuple[str, str]] = set()
+    found: dict[str, Counter[str]] = {}
     order = sorted(labels.items(), key=lambda item: digest(str(item[0])))
     for (index, metric), people in order:
-        verdict = _unanimous(people)
-        trial = run.trial(index)
-        if verdict is None or trial is None or trial.output is None:
+        if metrics and metric not in metrics:
             continue
-        text = text_of(trial.output)
-        wanted = not metrics or metric in metrics
-        if wanted and (metric, text) not in seen and chosen.get((metric, verdict), 0) < count // 2:
+        tally = found.setdefault(metric, Counter())
+        verdict, trial = _unanimous(people), run.trial(index)
+        if trial is None or trial.output is None:
+            tally["empty"] += 1
+        elif verdict is None:
+            tally["split"] += 1
+        elif (metric, text := text_of(trial.output)) in seen:
+            tally["alike"] += 1
+        else:
             seen.add((metric, text))
-            chosen[metric, verdict] = chosen.get((metric, verdict), 0) + 1
+            tally["usable"] += 1
             canaries.append(Canary(metric, trial.case, text, verdict))
     if not canaries:
         raise UsageError(
@@ -116,7 +162,9 @@ def kept_canaries(run: RunFile, count: int, metrics: tuple[str, ...] = ()) -> Ca
             hint="Label some outputs first: evenhand label --draw 60.",
         )
     canaries.sort(key=lambda one: (one.metric, one.verdict, one.case, one.output))
-    return Canaries(SCHEMA, run.meta.id, time.time(), tuple(canaries))
+    kept = Canaries(SCHEMA, run.meta.id, time.time(), tuple(canaries)).at_most(wanted)
+    kinds = UsableLabels._fields[1:]
+    return kept, [UsableLabels(m, *(tally[kind] for kind in kinds)) for m, tally in found.items()]
 
 
 def write_canaries(canaries: Canaries, path: Path) -> None:

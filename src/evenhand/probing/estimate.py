@@ -3,42 +3,96 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from statistics import fmean
+from typing import cast
 
 from evenhand.core.message import Usage
 from evenhand.core.plan import Plan
 from evenhand.core.provider import Provider
-from evenhand.core.run import CallEnd
+from evenhand.core.run import CallEnd, TrialResult
+from evenhand.probing.asking import ProbeBody
 from evenhand.probing.judge_variants import JudgeVariant
 from evenhand.providers.prices import Price, cost
 from evenhand.providers.wrapped import Wrapped
-from evenhand.report.judged import JudgedMetric, judge_of, judgements, metric_of
+from evenhand.report.judged import JudgedMetric, instrument_of, judge_of, judgements, metric_of
 from evenhand.report.tryout_record import TriedJudge
+from evenhand.scorers.text import text_of
 from evenhand.store.runfile import RunFile
 
 LOOKED_AT = 50
 """So many verdicts of a judge say what one costs."""
 
 
-def estimated_cost(run: RunFile, plan: Plan) -> tuple[int, float | None]:
-    """About how many calls to judges a probe makes, and about what they cost, by what the run asked and paid.
+@dataclass(frozen=True, slots=True)
+class ProbeEstimate:
+    """About what a probe asks judges.
 
-    The cost is in US dollars; None where the run does not know what its judges cost. What the cache answers costs
-    nothing, and is counted all the same.
+    Attributes:
+        answers: How many answers it is about.
+        least: About how many calls it makes at least: attacks on an answer of another case, which the judge may pass
+            as it is, are left out.
+        most: About how many calls it makes at most.
+        different: How many of these are different questions: the cache answers what is asked again.
+        cost_usd: About what those cost; None where the run does not know what its judges cost.
+    """
+
+    answers: int
+    least: int
+    most: int
+    different: int
+    cost_usd: float | None
+
+
+def probe_estimate(run: RunFile, plan: Plan, *, cached: bool = True) -> ProbeEstimate:
+    """About how many calls to judges a probe makes, and about what they cost, by what the run asked and paid.
 
     Args:
         run: The run that is probed.
         plan: The probe's plan.
+        cached: Whether the cache answers what is asked again.
     """
     metrics = judgements(run, verdicts_only=True).metrics
-    calls, costs = 0.0, list[float | None]()
-    for sheet in plan.sheets:
-        axes = sheet.variants[0].axes
-        asked, paid = per_verdict(run, metrics[str(axes["metric"]), str(axes["judge"])])
-        calls += sheet.size * asked
-        costs.append(None if paid is None else sheet.size * paid)
+    verdicts = {key: per_verdict(run, judge) for key, judge in metrics.items()}
+    answers, least, most, costs = 0, 0.0, 0.0, list[float | None]()
+    seen: set[tuple[str, ...]] = set()
+    different = 0.0
+    questions = _Questions(run)
+    for planned in plan.trials():
+        body = cast("ProbeBody", planned.body)
+        axes = planned.variant.axes
+        asked, paid = verdicts[str(axes["metric"]), str(axes["judge"])]
+        answers += 1
+        most += asked
+        least += asked * (body.rests_on is None)
+        question = (str(axes["judge"]), *questions.of(body))
+        if not cached or question not in seen:
+            seen.add(question)
+            different += asked
+            costs.append(paid)
     known = [cost for cost in costs if cost is not None]
-    return round(calls), sum(known) if len(known) == len(costs) else None
+    total = sum(known) if len(known) == len(costs) else None
+    return ProbeEstimate(answers, round(least), round(most), round(different), total)
+
+
+class _Questions:
+    """Tells the questions of a probe apart: by the text to judge, and what the judge was asked about it in the run."""
+
+    def __init__(self, run: RunFile) -> None:
+        self._run = run
+        self._trials: dict[int, TrialResult | None] = {}
+
+    def of(self, body: ProbeBody) -> tuple[str, ...]:
+        """Equal for equal questions."""
+        item = body.item
+        if item.index not in self._trials:
+            self._trials[item.index] = self._run.trial(item.index)
+        trial = self._trials[item.index]
+        if trial is None:
+            return (body.metric, str(item.index), body.attack.kind, str(body.turn))
+        answer = text_of(trial.output) if item.answer is None else item.answer
+        judged = sorted(instrument_of(o) for o in trial.outcomes if o.name in item.names)
+        return (body.metric, *judged, body.attack.make(answer, "", body.turn))
 
 
 def per_verdict(run: RunFile, judge: JudgedMetric) -> tuple[float, float | None]:

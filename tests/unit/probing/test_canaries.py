@@ -29,12 +29,30 @@ async def labelled(make: Make, labels: dict[int, str], people: int = 1) -> RunFi
 
 
 async def test_canaries_are_half_passes_and_half_fails_of_different_outputs(make_run: Make):
-    """As far as there are."""
-    with await labelled(make_run, {i: "pass" if i < 10 else "fail" for i in range(14)}) as run:
-        canaries = kept_canaries(run, 12)
-    verdicts = [one.verdict for one in canaries.canaries]
-    assert (verdicts.count("pass"), verdicts.count("fail")) == (6, 4)
-    assert len({one.output for one in canaries.canaries}) == 10
+    """Where there are too few of one, there are more of the other, up to the number that is wanted."""
+    with await labelled(make_run, {i: "pass" if i < 10 else "fail" for i in range(20)}) as run:
+        for wanted, passes, fails in [(12, 6, 6), (19, 9, 10)]:
+            canaries, (usable,) = kept_canaries(run, wanted)
+            verdicts = [one.verdict for one in canaries.canaries]
+            assert (verdicts.count("pass"), verdicts.count("fail")) == (passes, fails)
+            assert len({one.output for one in canaries.canaries}) == wanted
+            assert usable.words(wanted) == ""
+    with await labelled(make_run, {i: "pass" if i < 17 else "fail" for i in range(20)}) as run:
+        verdicts = [one.verdict for one in kept_canaries(run, 12)[0].canaries]
+    assert (verdicts.count("pass"), verdicts.count("fail")) == (9, 3)
+
+
+async def test_fewer_canaries_than_are_wanted_are_explained(make_run: Make):
+    """How many labels there are, and why some of them are no canaries."""
+    with await labelled(make_run, dict.fromkeys(range(5), "pass"), people=2) as run:
+        add_metric_labels(run.path, "p1", [(4, "right", "fail")])
+        with RunFile.open(run.path) as again:
+            canaries, (usable,) = kept_canaries(again, 40)
+    assert len(canaries.canaries) == 3
+    assert usable.words(40) == (
+        "right: 3 canaries instead of 40, of 5 labelled outputs; left out: 1 with the text of another one,"
+        " 1 on which people are split"
+    )
 
 
 async def test_what_people_are_split_on_is_no_canary(make_run: Make):
@@ -42,7 +60,7 @@ async def test_what_people_are_split_on_is_no_canary(make_run: Make):
     with await labelled(make_run, {1: "pass", 2: "fail"}, people=2) as run:
         add_metric_labels(run.path, "p1", [(1, "right", "fail")])
         with RunFile.open(run.path) as again:
-            canaries = kept_canaries(again, 10)
+            canaries, _ = kept_canaries(again, 10)
     assert [(one.case, one.verdict) for one in canaries.canaries] == [("c2", "fail")]
 
 
@@ -59,7 +77,7 @@ async def test_a_file_of_canaries_is_read_as_it_was_written(make_run: Make, tmp_
     """The digest is of the canaries alone, whenever and of whatever run they were made."""
     path = tmp_path / "canaries.json"
     with await labelled(make_run, {1: "pass", 2: "fail"}) as run:
-        canaries = kept_canaries(run, 4)
+        canaries, _ = kept_canaries(run, 4)
     write_canaries(canaries, path)
     assert read_canaries(path) == canaries
     path.write_text(path.read_text("utf-8").replace(canaries.run, "01KOTHER"), "utf-8")

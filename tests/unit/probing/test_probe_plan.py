@@ -17,7 +17,7 @@ from evenhand.core.message import Prompt
 from evenhand.core.plan import Plan
 from evenhand.core.traits import Traits
 from evenhand.engine.door import Settings, run
-from evenhand.probing.estimate import estimated_cost
+from evenhand.probing.estimate import probe_estimate
 from evenhand.probing.plan import Probing, probe_plan
 from evenhand.report.probe import Probe, ProbedKind, probe_of
 from evenhand.scorers.jury import Jury
@@ -263,9 +263,39 @@ def test_the_cost_goes_by_what_the_run_paid(tmp_path: Path):
     for price, total in ((0.01, 3.0), (None, None)):
         plan = plan_for(judge_that(strict, cost_usd=price))
         with RunFile.open(run(plan, Settings(home=tmp_path / str(price))).path) as run_file:
-            calls, cost = estimated_cost(run_file, probe_plan(plan, run_file, Probing()))
-        assert calls == 300
-        assert cost == (None if total is None else pytest.approx(total))
+            one = probe_estimate(run_file, probe_plan(plan, run_file, Probing()))
+        assert (one.answers, one.least, one.most) == (300, 300, 300)
+        assert one.cost_usd == (None if total is None else pytest.approx(total))
+
+
+def test_attacks_that_may_not_be_asked_and_questions_asked_twice_are_not_counted_as_calls(
+    tmp_path: Path,
+):
+    """The judge passes everything, so attacks on answers of other cases are left out; many answers are alike."""
+    asked: list[str] = []
+
+    def passes(text: str) -> bool:
+        asked.append(text)
+        return True
+
+    subject = Scripted(
+        lambda prompt: (
+            f"Answer {int(prompt.text.split()[-1]) % 4} is right, and that is all there is."
+        ),
+        id="subject",
+    )
+    plan = plan_for(judge_that(passes), subject=subject)
+    file = run(plan, Settings(home=tmp_path)).path
+    with RunFile.open(file) as run_file:
+        probe = probe_plan(plan, run_file, Probing())
+        one = probe_estimate(run_file, probe)
+        every = probe_estimate(run_file, probe, cached=False)
+    assert (one.answers, one.least, one.most) == (300, 120, 300)
+    assert (every.least, every.most, every.different) == (120, 300, 300)
+    asked.clear()
+    with RunFile.open(run(probe, Settings(home=tmp_path)).path) as probe_file:
+        assert probe_of(probe_file).calls == 120
+    assert len(asked) <= one.different < 300
 
 
 def test_the_same_seed_chooses_the_same_items(tmp_path: Path):
