@@ -13,7 +13,7 @@ import inspect
 import os
 import shlex
 import tempfile
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from importlib.util import find_spec
 from pathlib import Path
@@ -140,11 +140,14 @@ class MCPWorld(Toolbox):
             self._errors_told()
             self._errors.close()
 
-    def definitions(self, form: Definitions = "openai") -> list[dict[str, Any]]:
+    def definitions(
+        self, form: Definitions = "openai", names: Iterable[str] | None = None
+    ) -> list[dict[str, Any]]:
         """The server's tools as a model is told of them: what goes into `tools` of its settings.
 
         Args:
             form: Whose: `openai` (chat), `responses`, `anthropic` or `google`.
+            names: Those that it is told of; None for all.
 
         Raises:
             UsageError: Nobody has this form.
@@ -153,9 +156,11 @@ class MCPWorld(Toolbox):
         if form not in forms:
             hint = did_you_mean(str(form), forms, f"There are: {', '.join(forms)}.")
             raise UsageError(f"MCPWorld: no vendor's tools are in the form {form!r}", hint=hint)
+        wanted = None if names is None else set(names)
         each = [
             {"name": one.name, "description": one.description or "", "parameters": one.input_schema}
             for one in self._listed
+            if wanted is None or one.name in wanted
         ]
         if form == "openai":
             return [{"type": "function", "function": one} for one in each]

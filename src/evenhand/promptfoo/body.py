@@ -22,6 +22,7 @@ from evenhand.promptfoo.hooks import TrialHooks
 from evenhand.promptfoo.memory import CONVERSATION, Memory
 from evenhand.promptfoo.prompts import TextPrompt, half_a_chat
 from evenhand.promptfoo.scoring import scored
+from evenhand.promptfoo.simulated_users import no_tools_in_talks
 from evenhand.promptfoo.tests import Test
 from evenhand.promptfoo.variants import Combination
 from evenhand.providers.configured import takes_chats
@@ -51,6 +52,12 @@ class CellBody(MutableRecord):
         variables, filled = await self._variables(trial)
         provider = pair.subject.provider
         prompt = await self._prompt(trial, variables, filled)
+        config = pair.subject.config
+        if pair.subject.mcp is not None and test.provider_output is None:
+            if test.user is not None:
+                raise ConfigError([no_tools_in_talks(test.user.place, provider.id)])
+            prompt = await pair.subject.mcp.added(trial, prompt, config)
+            config = {**config, "tools": prompt.config["tools"]}
         if earlier is not None:
             earlier.asked(trial, prompt)
         if test.provider_output is not None:
@@ -78,7 +85,7 @@ class CellBody(MutableRecord):
             provider.label,
             reply,
             test.metadata,
-            pair.subject.config,
+            config,
             lambda: trial.steps,
         )
         for code in (pair.subject.transform, test.transform):

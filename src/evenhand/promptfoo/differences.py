@@ -133,6 +133,7 @@ APPLIES: Mapping[str, Callable[[FolderUses], bool]] = {
     "judge replies": lambda uses: uses.judged,
     "data in code": lambda uses: uses.filled,
     "simulated users": lambda uses: uses.talked,
+    "MCP servers": lambda uses: any(p.subject.mcp is not None for p in uses.folder.pairs),
     "meteor": lambda uses: "meteor" in uses.types,
     "file:// in CSV": lambda uses: uses.tabled and bool(uses.types & {"python", "javascript"}),
     "traces": lambda uses: any(name.startswith(("trace-", "trajectory:")) for name in uses.types),

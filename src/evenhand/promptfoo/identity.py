@@ -19,7 +19,7 @@ _READ = frozenset({"assert", "options", "vars", "metadata"})
 """What is in the digest by what it comes to."""
 _IN_DATA = frozenset({"vars"})
 """What a test has that is a row of data."""
-_TOOLS = ("tools", "functions")
+_TOOLS = ("tools", "functions", "mcp")
 """What a provider's config declares and assertions look at."""
 
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from msgspec import field
 
@@ -27,6 +27,9 @@ from evenhand.providers.catalog import key_missing
 from evenhand.providers.missing_keys import NO_KEY, set_key
 from evenhand.providers.paused import Paused
 from evenhand.providers.roster import Roster, default_judge
+
+if TYPE_CHECKING:
+    from evenhand.promptfoo.mcp_tools import McpTools
 
 KEYS = frozenset({"id", "label", "config", "prompts", "transform", "delay", "env", "inputs"})
 
@@ -68,6 +71,7 @@ class Subject(Record, frozen=True):
         place: Where it is written.
         config: Its own, with files read in: the functions that it declares are there.
         problem: Why none of its trials can come to a verdict; None where they may.
+        mcp: The tools of MCP servers that it is told of; None for none.
     """
 
     provider: Provider
@@ -76,6 +80,7 @@ class Subject(Record, frozen=True):
     place: Place
     config: Mapping[str, Any] = field(default_factory=dict[str, Any])
     problem: Problem | None = None
+    mcp: McpTools | None = None
 
     @property
     def lacking(self) -> Problem | None:
@@ -296,8 +301,14 @@ class FolderModels:
         )
         if delay:
             provider = Paused(provider, delay / 1000)
+        mcp = None
+        if settings.get("mcp") is not None:
+            from evenhand.promptfoo.mcp_tools import read_mcp  # noqa: PLC0415 (seldom wanted)
+
+            mcp = read_mcp(settings, provider, self._config.base, place, self._findings)
+            self.files.update(() if mcp is None else mcp.files)
         changes = transform if isinstance(transform, str) else ""
-        return [Subject(provider, names, changes, place, settings, next(iter(wrong), None))]
+        return [Subject(provider, names, changes, place, settings, next(iter(wrong), None), mcp)]
 
 
 def _think_aloud(provider: Provider) -> None:

@@ -138,6 +138,14 @@ class TestUsers:
         return value
 
 
+def no_tools_in_talks(place: Place, model: str) -> Problem:
+    """That a simulated user cannot talk with a model that has the tools of MCP servers: nobody calls them."""
+    what = f"{SIMULATED_USER} cannot talk with {model}, which has the tools of MCP servers"
+    return problem_at(
+        place, what, "Nothing calls the tools. In Python, MCPWorld does, in a Conversation."
+    )
+
+
 def initial_messages(value: object, place: Place) -> list[Mapping[str, Any]]:
     """The messages that a conversation begins with, tags not yet filled in; empty for none.
 

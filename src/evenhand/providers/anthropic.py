@@ -266,6 +266,7 @@ DIALECT = Dialect(
     structured=_structured,
     read=_read,
     limits=("max_tokens",),
+    tools="anthropic",
     rates=_rates,
     thought=_thought,
 )

@@ -118,7 +118,7 @@ _BRIDGED: Mapping[str, str] = {
 _REFUSED: Mapping[str, str] = {
     "browser": "A browser is not driven here.",
     "golang": "Write exec: and a program that prints the answer.",
-    "mcp": "MCP servers are not asked here. In Python, one can be the world of a trial: MCPWorld.",
+    "mcp": "A server is no model. Give its tools to one: config: {mcp: {server: {command: …}}}. In Python: MCPWorld.",
     "package": "Packages of JavaScript are not loaded as providers.",
     "promptfoo": "promptfoo:simulated-user belongs under `provider` of a test or of defaultTest; manual input and red "
     "teaming are not part of an evaluation here.",

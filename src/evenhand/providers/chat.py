@@ -57,6 +57,8 @@ class Dialect(Record, frozen=True):
         thought: What the model thought before it answered, in an answer's body; for those that show it.
         structured: The key of the body, and its value, that hold the model to a schema; None where the settings have
             asked for another form already. No function: it cannot be held to one.
+        tools: Whose form the tools in its settings are in: `openai` (chat), `responses`, `anthropic` or `google`;
+            empty where it takes none.
     """
 
     vendor: str
@@ -74,6 +76,7 @@ class Dialect(Record, frozen=True):
     structured: (
         Callable[[Mapping[str, Any], Mapping[str, Any]], tuple[str, object] | None] | None
     ) = None
+    tools: str = ""
 
 
 @dataclass(slots=True)

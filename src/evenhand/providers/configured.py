@@ -19,6 +19,12 @@ def takes_chats(provider: Provider) -> bool:
     return model is not None and model.dialect.chats
 
 
+def tool_form(provider: Provider) -> str:
+    """Whose form a model is told of tools in: `openai`, `responses`, `anthropic` or `google`; empty where in none."""
+    model = _vendors_model(provider)
+    return model.dialect.tools if model is not None and "generate" in model.dialect.tasks else ""
+
+
 def reading_by(provider: Provider, settings: Mapping[str, Any]) -> Provider:
     """The provider that reads its replies by a prompt's settings.
 

@@ -216,6 +216,7 @@ DIALECT = Dialect(
     read=_read,
     limits=("maxOutputTokens", "max_output_tokens"),
     sampling="generationConfig",
+    tools="google",
     thought=_thought,
 )
 _EMBEDDING = replace(

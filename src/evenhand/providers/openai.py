@@ -281,5 +281,6 @@ DIALECT = Dialect(
     read=_read,
     limits=("max_tokens", "max_completion_tokens"),
     rates=rates,
+    tools="openai",
     thought=_thought,
 )

@@ -203,5 +203,6 @@ DIALECT = Dialect(
     settings=_settings,
     read=_read,
     limits=("max_output_tokens",),
+    tools="responses",
     rates=rates,
 )

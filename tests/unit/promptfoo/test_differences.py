@@ -32,6 +32,7 @@ def one(**assertion: Any) -> list[dict[str, Any]]:
     return [{"vars": {"x": "a"}, "assert": [assertion]}]
 
 
+MCP = {"id": "openai:chat:m", "config": {"apiKey": "k", "mcp": {"server": {"command": "shop"}}}}
 JUDGED = {"type": "llm-rubric", "value": "fine", "provider": "echo"}
 
 
@@ -51,6 +52,7 @@ JUDGED = {"type": "llm-rubric", "value": "fine", "provider": "echo"}
         (one(), {"prompts": ["file://p.py:said"], "promptCompat": "promptfoo-strict"}, set[str]()),
         (one(), {"providers": ["file://p.py"]}, {"cached code"}),
         (one(), {"providers": ["http://127.0.0.1:9/x"]}, {"answers of web services"}),
+        (one(), {"providers": [MCP]}, {"MCP servers"}),
         (
             one(),
             {

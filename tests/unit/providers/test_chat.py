@@ -325,7 +325,7 @@ def test_several_answers_in_one_call_are_bounded_together():
     ("id_", "says"),
     [
         ("opnai:gpt-4o", "Did you mean 'openai'?"),
-        ("mcp:x", "not asked here"),
+        ("mcp:x", "A server is no model"),
         ("openai:realtime:x", "OpenAI's realtime, which is not supported"),
         ("groq:moderation:x", "apiBaseUrl: https://api.groq.com/openai/v1"),
         ("bedrock:x", "litellm:bedrock/x"),
