@@ -23,10 +23,14 @@ from tests.unit.report.conftest import (
 
 from evenhand.cli.verbs import evenhand
 from evenhand.core.errors import EvenhandError
+from evenhand.core.label import NewLabel
 from evenhand.remotes import database
 from evenhand.remotes.address import Address
+from evenhand.remotes.fetching import fetch
 from evenhand.remotes.opening import remote_at
 from evenhand.remotes.pushing import push
+from evenhand.store.labels import append_labels
+from evenhand.store.runfile import RunFile
 
 COMMAND = [sys.executable, "-c", "from evenhand.cli import main; main()"]
 
@@ -55,6 +59,17 @@ def read_by_commands(remote: str, run: str, document: dict[str, Any]) -> None:
     sides = (f"{remote}#{run}:better", f"{remote}#{run}:best")
     assert json.loads(said("compare", *sides, "--json"))["schema"] == "evenhand.compare/1"
     assert run in said("history", remote, "--json")
+
+
+def labels_follow(remote: str, run: RunFile) -> None:
+    """What is said of a run after a push is there after the next one; nothing of the run itself changes."""
+    append_labels(run.path, [NewLabel(0, "note", "said later")])
+    pushed = json.loads(said("push", str(run.path), "--to", remote, "--json"))["runs"][0]
+    assert (pushed["new"], pushed["labelled"]) == (False, True)
+    with remote_at(Address.of(remote)) as there:
+        with RunFile.open(fetch(there, run.meta.id, Path("cache"))) as read:
+            assert [label.value for label in read.labels()] == ["said later"]
+        assert not push(run.path, there).labelled
 
 
 def killed(held: Bucket, run: str, to: str) -> None:
@@ -94,6 +109,7 @@ async def test_a_push_to_a_bucket_that_is_killed_shows_nothing_and_is_gone_on_wi
         assert held.objects[held.put[-1]] == manifest
         assert b"scripted-secret" not in b"".join(held.objects.values())
         read_by_commands("s3://team/evals", run.meta.id, document)
+        labels_follow("s3://team/evals", run)
 
 
 async def test_a_push_to_postgresql_that_dies_shows_nothing_and_is_gone_on_with(
@@ -135,6 +151,7 @@ async def test_a_push_to_postgresql_that_dies_shows_nothing_and_is_gone_on_with(
         (stored,) = db.execute("select manifest from evenhand.runs").fetchone() or ()
         assert b"unheard-of" not in bytes(stored)
     read_by_commands(secret, run.meta.id, shown("show", str(run.path), "--json"))
+    labels_follow(secret, run)
 
 
 RECIPE = Path(__file__).parents[2] / "docs" / "sharing-runs.md"

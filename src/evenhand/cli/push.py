@@ -24,9 +24,9 @@ from evenhand.cli.streams import printing, tell
 def push(runs: tuple[str, ...], to: str, as_json: bool) -> int:
     """Push RUNs, ids or files, to a remote that a team shares. Default: the latest run.
 
-    A run is there whole or not at all; after a stop, push it again. `show`, `export`, `view` and `compare` read
-    `REMOTE#RUN`; `history` and `view` read REMOTE. `--to mlflow` writes runs to the tracking server at
-    MLFLOW_TRACKING_URI, and nothing reads them from there.
+    A run is there whole or not at all; after a stop, push it again. Labels given since go along with the next push.
+    `show`, `export`, `view` and `compare` read `REMOTE#RUN`; `history` and `view` read REMOTE. `--to mlflow` writes
+    runs to the tracking server at MLFLOW_TRACKING_URI, and nothing reads them from there.
     """
     from evenhand.cli.mlflow_push import is_mlflow, push_runs_to_mlflow
     from evenhand.core.errors import UsageError
@@ -57,7 +57,13 @@ def push(runs: tuple[str, ...], to: str, as_json: bool) -> int:
         for file in files:
             done = pushed(file, remote)
             manifest = done.manifest
-            what = "pushed" if done.new else "there already, unchanged"
+            what = (
+                "pushed"
+                if done.new
+                else "there already, new labels pushed"
+                if done.labelled
+                else "there already, unchanged"
+            )
             size = sum(part.size for part in manifest.file) / 1e6
             tell(
                 f"{safe(manifest.title) or 'run'} {short_id(manifest.id)}: {what},"

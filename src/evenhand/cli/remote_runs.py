@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from evenhand.cli.streams import tell
+
 if TYPE_CHECKING:
     from evenhand.remotes.address import Address
 
@@ -47,10 +49,14 @@ def whole_remote(text: str | None) -> Address | None:
 
 
 def fetched(address: Address) -> Sequence[Path]:
-    """The files of all runs of a remote, on this machine."""
+    """The files of all runs of a remote, on this machine; says which are left out, and why."""
     from evenhand.remotes.fetching import fetch_all
     from evenhand.remotes.opening import remote_at
+    from evenhand.report.words import safe
     from evenhand.store.catalogue import cache_folder, home_for
 
     with remote_at(address) as remote:
-        return fetch_all(remote, cache_folder(home_for(None)))
+        runs = fetch_all(remote, cache_folder(home_for(None)))
+    for why in runs.left_out:
+        tell(f"a run is left out: {safe(why)}")
+    return runs.files

@@ -17,7 +17,8 @@ KUBERAY = """\
 #   kubectl create secret generic evenhand-keys --from-env-file=keys.env     # OPENAI_API_KEY=…
 #   kubectl apply -f evenhand.yaml
 # Needs the KubeRay operator. The image has your evals in /evals, Evenhand {version} with its extra `ray`, and your
-# dependencies. The run file is kept on the volume claim `evenhand-runs`.
+# dependencies. The run file is kept on the volume claim `evenhand-runs`. KubeRay submits the run through Ray's
+# dashboard, which therefore listens in its pod; the policy below lets in only the run's own pods and the operator.
 apiVersion: ray.io/v1
 kind: RayJob
 metadata:
@@ -30,9 +31,11 @@ spec:
   rayClusterSpec:
     headGroupSpec:
       rayStartParams:
-        dashboard-host: "127.0.0.1"
+        dashboard-host: "0.0.0.0"     # in the pod; see the policy below
         num-cpus: "0"                 # the driver only
       template:
+        metadata:
+          labels: {{app: evenhand}}
         spec:
           containers:
             - name: ray-head
@@ -58,6 +61,8 @@ spec:
         maxReplicas: {workers}
         rayStartParams: {{}}
         template:
+          metadata:
+            labels: {{app: evenhand}}
           spec:
             containers:
               - name: ray-worker
@@ -70,6 +75,24 @@ spec:
                 resources:
                   requests: {{cpu: "1", memory: 2Gi}}
                   limits: {{memory: 2Gi}}
+---
+apiVersion: networking.k8s.io/v1
+kind: NetworkPolicy
+metadata:
+  name: evenhand
+spec:
+  podSelector:
+    matchLabels: {{app: evenhand}}
+  policyTypes: [Ingress]
+  ingress:
+    - from:
+        - podSelector:
+            matchLabels: {{app: evenhand}}
+        - podSelector:
+            matchLabels: {{job-name: evenhand}}   # which submits the run
+        - namespaceSelector: {{}}
+          podSelector:
+            matchLabels: {{app.kubernetes.io/name: kuberay-operator}}
 """
 
 SLURM = """\
@@ -86,6 +109,11 @@ SLURM = """\
 set -euo pipefail
 
 export RAY_USAGE_STATS_ENABLED=0
+# Where Ray has tokens, nobody else on these nodes may use the cluster. The token is kept in the home folder, which all
+# nodes see.
+if ray get-auth-token --generate > /dev/null 2>&1; then
+    export RAY_AUTH_MODE=token
+fi
 head=$(hostname)
 address="$(hostname --ip-address | awk '{{print $1}}'):6379"
 

@@ -16,6 +16,7 @@ import threading
 from multiprocessing.connection import Connection
 
 from evenhand.core.errors import StoreError
+from evenhand.engine.process import python_exit
 from evenhand.fleet.messages import Link, LinkDown, Message, WorkOrder
 from evenhand.fleet.worker import Worker
 
@@ -115,7 +116,7 @@ def work(number: int) -> None:
             try:
                 connection.send(messages)
             except OSError:  # the driver is gone: nothing may be sent in its name
-                os._exit(1)
+                python_exit(1)
 
     worker = Worker(order, send)
     worker.deliver(rest)
@@ -125,7 +126,7 @@ def work(number: int) -> None:
             try:
                 worker.deliver(connection.recv())
             except (OSError, EOFError):
-                os._exit(1)
+                python_exit(1)
 
     threading.Thread(target=listen, name="evenhand-line", daemon=True).start()
     worker.run()

@@ -3,8 +3,9 @@
 How this works: an actor runs a worker in a thread of its own, and has two methods, each served by one thread, so that
 messages keep their order: `deliver` takes what the driver says, `collect` waits for what the worker has to say. Here a
 thread for each actor waits for `collect`, another one delivers. A call of Ray's costs far more than a message in it, so
-there are at most 200 a second in each direction, and Ray is handed bytes: its own pickler is slow. Ray restarts nothing: a worker that takes the place of
-another is a new actor, so that whatever is still on its way from the old one belongs to nobody.
+there are at most 200 a second in each direction, and Ray is handed bytes: its own pickler is slow. Ray restarts
+nothing: a worker that takes the place of another is a new actor, so that whatever is still on its way from the old one
+belongs to nobody.
 
 Ray's usage statistics are off, and a cluster that is started here has no dashboard and listens on this machine only.
 """
@@ -166,7 +167,8 @@ class RayCluster:
         except Exception as error:  # however Ray says that there is no cluster
             raise UsageError(
                 f"Ray cannot be used at '{address}': {' '.join(str(error).split())[:300]}",
-                hint="Name a running cluster, e.g. --ray ray://head:10001, or start one with `ray start --head`.",
+                hint="Name a running cluster, e.g. --ray ray://head:10001, or start one with `ray start --head`."
+                " If it asks for a token, set RAY_AUTH_MODE=token here, too.",
             ) from error
         self._actor = _actor(ray)
         self._placing = ThreadPoolExecutor(64, "evenhand-placing")

@@ -43,6 +43,12 @@ _TABLES = f"""
         {", ".join(f"{name} {_TYPES[kind]}" for name, kind in OUTCOMES)}, primary key (run, place, number)
     );
 """
+_SAID = """
+    create table if not exists evenhand.said (
+        run text not null, name text not null, data bytea not null, pushed_at timestamptz not null default now(),
+        primary key (run, name)
+    );
+"""
 
 
 class DatabaseRemote:
@@ -128,11 +134,44 @@ class DatabaseRemote:
                 raise StoreError(f"{self.name}: run {manifest.id} lacks {part.name}")
             yield bytes(rows[0][0])
 
+    def said(self, run: str) -> list[str]:
+        with self._told():
+            there = self._has_table("said")
+        return (
+            [
+                str(name)
+                for (name,) in self._found("select name from evenhand.said where run = %s", run)
+            ]
+            if there
+            else []
+        )
+
+    def add_said(self, run: str, name: str, data: bytes) -> None:
+        with self._told(), self._db.transaction():
+            if not self._has_table("said"):
+                self._db.execute("select pg_advisory_xact_lock(%s)", (_LOCK,))
+                self._db.execute(_SAID)
+            self._db.execute(
+                "insert into evenhand.said (run, name, data) values (%s, %s, %s) on conflict do nothing",
+                (run, name, data),
+            )
+
+    def read_said(self, run: str, name: str) -> bytes:
+        query = "select data from evenhand.said where run = %s and name = %s"
+        for (data,) in self._found(query, run, name):
+            return bytes(data)
+        raise StoreError(f"{self.name}: run {run} lacks {name}")
+
     def close(self) -> None:
         self._db.close()
 
     def _has_tables(self) -> bool:
-        row = self._db.execute("select to_regclass('evenhand.outcomes') is not null").fetchone()
+        return self._has_table("outcomes")
+
+    def _has_table(self, name: str) -> bool:
+        row = self._db.execute(
+            "select to_regclass(%s) is not null", (f"evenhand.{name}",)
+        ).fetchone()
         return bool(row[0])
 
     def _found(self, query: str, *values: object) -> list[tuple[Any, ...]]:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import hashlib
 import secrets
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from evenhand.core.errors import StoreError, UsageError
 from evenhand.remotes.manifest import Manifest
-from evenhand.remotes.remote import Remote
+from evenhand.remotes.remote import Remote, said_name
 from evenhand.store.catalogue import matching, newest_first
+from evenhand.store.said import Said, add_said, read_said
 
 FOLDER = "pushed"
 """Of the cache."""
@@ -35,7 +37,15 @@ def fetch(remote: Remote, run: str, cache: Path) -> Path:
         )
     meant = matching(known, run) if run else known[:1]
     if len(meant) == 1:
-        return _fetched(remote, meant[0].name, cache)
+        try:
+            return _fetched(remote, meant[0].name, cache)
+        except StoreError as error:
+            others = ", ".join(path.name for path in known[:6] if path != meant[0])
+            if run or error.hint or not others:
+                raise
+            raise StoreError(
+                error.message, hint=f"REMOTE#RUN names another run: {others}"
+            ) from error
     if meant:
         some = ", ".join(path.name for path in meant[:5])
         raise UsageError(
@@ -46,28 +56,63 @@ def fetch(remote: Remote, run: str, cache: Path) -> Path:
     raise UsageError(f"{remote.name} has no run '{run}'", hint=f"The newest there: {newest}")
 
 
-def fetch_all(remote: Remote, cache: Path) -> Sequence[Path]:
-    """The files of all runs, on this machine, newest first; empty for none.
+@dataclass(frozen=True, slots=True)
+class FetchedRuns:
+    """The runs of a remote.
+
+    Attributes:
+        files: On this machine, newest first; empty for none.
+        left_out: Why runs are not among them.
+    """
+
+    files: tuple[Path, ...]
+    left_out: tuple[str, ...] = ()
+
+
+def fetch_all(remote: Remote, cache: Path) -> FetchedRuns:
+    """All runs. One that cannot be fetched, for example for a damaged manifest, is left out, and the others are there.
 
     Raises:
-        StoreError: One cannot be fetched.
+        StoreError: The remote cannot be reached, or none of its runs can be fetched.
     """
-    known = newest_first(Path(name) for name in remote.ids())
-    return [_fetched(remote, path.name, cache) for path in known]
+    found: list[Path] = []
+    errors: list[StoreError] = []
+    for path in newest_first(Path(name) for name in remote.ids()):
+        try:
+            found.append(_fetched(remote, path.name, cache))
+        except StoreError as error:
+            errors.append(error)
+    if errors and not found:
+        raise errors[0]
+    return FetchedRuns(tuple(found), tuple(error.message for error in errors))
 
 
 def _fetched(remote: Remote, run: str, cache: Path) -> Path:
     manifest = remote.manifest(run)
     if manifest is None:
         raise StoreError(f"{remote.name}: run {run} is gone")
-    path = cache / FOLDER / manifest.sha256[:32] / f"{run}.db"
-    if not path.is_file() or path.stat().st_size != sum(part.size for part in manifest.file):
-        _download(remote, manifest, path)
+    said = sorted(remote.said(run))
+    version = hashlib.sha256(" ".join((manifest.sha256, *said)).encode()).hexdigest()
+    path = cache / FOLDER / version[:32] / f"{run}.db"
+    size = sum(part.size for part in manifest.file)
+    if not path.is_file() or (not said and path.stat().st_size != size):
+        documents = [_said(remote, run, name) for name in said]
+        _download(remote, manifest, documents, path)
     return path
 
 
-def _download(remote: Remote, manifest: Manifest, path: Path) -> None:
-    """Writes the file, if it is what the manifest says."""
+def _said(remote: Remote, run: str, name: str) -> Said:
+    data = remote.read_said(run, name)
+    if said_name(data) != name:
+        raise StoreError(
+            f"{remote.name}: labels of run {run} are not what was pushed: their hash differs",
+            hint=f"They were damaged or changed there, as {name}.",
+        )
+    return read_said(data, run, remote.name)
+
+
+def _download(remote: Remote, manifest: Manifest, said: Sequence[Said], path: Path) -> None:
+    """Writes the file, if it is what the manifest says, with what was said of it since."""
     beside = path.with_name(f".{secrets.token_hex(8)}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -81,6 +126,8 @@ def _download(remote: Remote, manifest: Manifest, path: Path) -> None:
                 f"{remote.name}: run {manifest.id} is not what was pushed: its hash differs",
                 hint="It was damaged or changed there.",
             )
+        if said:
+            add_said(beside, said)
         beside.chmod(0o444)
         beside.replace(path)
     except OSError as error:

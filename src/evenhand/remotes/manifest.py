@@ -37,6 +37,7 @@ class Manifest(msgspec.Struct, frozen=True):
         version: The Evenhand that pushed it.
         trials: How many are settled.
         digest: SHA-256 over all rows of the run file: equal runs have equal ones.
+        results: The same without what people said of the run; empty where an earlier Evenhand pushed it.
         sha256: Of the run file, all pieces in their order.
         file: The pieces of the run file.
         trial_parts: Parquet, a row for each trial; empty in a database.
@@ -54,6 +55,7 @@ class Manifest(msgspec.Struct, frozen=True):
     file: tuple[Part, ...]
     trial_parts: tuple[Part, ...] = ()
     outcome_parts: tuple[Part, ...] = ()
+    results: str = ""
 
 
 def is_id(text: str) -> bool:

@@ -21,6 +21,8 @@ from evenhand.remotes.remote import Snapshot
 from evenhand.remotes.rows import OUTCOMES, TRIALS, Kind, Row, rows_of
 from evenhand.store.runfile import RunFile
 
+SAID = "said"
+"""The folder of a remote with what people said of runs after they were pushed."""
 AT_ONCE = 20_000
 """Trials in a piece of Parquet."""
 
@@ -106,6 +108,18 @@ class ObjectRemote:
             if data is None:
                 raise StoreError(f"{self.name}: run {manifest.id} lacks {part.name}")
             yield data
+
+    def said(self, run: str) -> list[str]:
+        return [Path(name).name for name in self._objects.names(f"{SAID}/{run}")]
+
+    def add_said(self, run: str, name: str, data: bytes) -> None:
+        self._objects.put(f"{SAID}/{run}/{name}", data)
+
+    def read_said(self, run: str, name: str) -> bytes:
+        data = self._objects.get(f"{SAID}/{run}/{name}")
+        if data is None:
+            raise StoreError(f"{self.name}: run {run} lacks {SAID}/{run}/{name}")
+        return data
 
     def close(self) -> None:
         """Nothing is held."""

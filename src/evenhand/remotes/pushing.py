@@ -10,7 +10,8 @@ from typing import Any
 
 from evenhand.core.errors import UsageError
 from evenhand.remotes.manifest import Manifest
-from evenhand.remotes.remote import Remote, snapshot_of
+from evenhand.remotes.remote import Remote, said_name, snapshot_of
+from evenhand.store.said import write_said
 
 SCHEMA = "evenhand.push/1"
 
@@ -22,10 +23,12 @@ class Pushed:
     Attributes:
         manifest: As it is at the remote.
         new: Whether it was not there before.
+        labelled: Whether only what people said of it is new.
     """
 
     manifest: Manifest
     new: bool
+    labelled: bool = False
 
 
 def push_document(remote: Remote, pushed: Sequence[Pushed]) -> dict[str, Any]:
@@ -38,6 +41,7 @@ def push_document(remote: Remote, pushed: Sequence[Pushed]) -> dict[str, Any]:
                 "run": one.manifest.id,
                 "title": one.manifest.title,
                 "new": one.new,
+                "labelled": one.labelled,
                 "trials": one.manifest.trials,
                 "digest": one.manifest.digest,
                 "sha256": one.manifest.sha256,
@@ -48,10 +52,10 @@ def push_document(remote: Remote, pushed: Sequence[Pushed]) -> dict[str, Any]:
 
 
 def push(path: Path, remote: Remote) -> Pushed:
-    """Pushes a run. One that is there already with the same content stays as it is.
+    """Pushes a run. One that is there already stays as it is; what people said of it since is put beside it.
 
     Raises:
-        UsageError: It is not finished, or the remote has a run of this id with other content.
+        UsageError: It is not finished, or the remote has a run of this id with other results.
         StoreError: It cannot be read, or the remote not be written.
     """
     with (
@@ -61,10 +65,17 @@ def push(path: Path, remote: Remote) -> Pushed:
         there = remote.manifest(run.meta.id)
         new = there is None and remote.add(run)
         there = there or remote.manifest(run.meta.id) or run.manifest()
-        if there.digest != run.digest:
+        if there.digest == run.digests.everything:
+            return Pushed(there, new)
+        if there.results != run.digests.results:
             raise UsageError(
-                f"{remote.name} has run {run.meta.id} with other content, and what is pushed never changes",
-                hint="It was resumed or labelled since it was pushed, or the two files share an id."
+                f"{remote.name} has run {run.meta.id} with other results, and what is pushed never changes",
+                hint="It was resumed since it was pushed, or the two files share an id."
                 " Nothing was changed there.",
             )
-        return Pushed(there, new)
+        data = write_said(run.path, run.meta.id)
+        name = said_name(data)
+        known = name in remote.said(run.meta.id)
+        if not known:
+            remote.add_said(run.meta.id, name, data)
+        return Pushed(there, new, labelled=not known)

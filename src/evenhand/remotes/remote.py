@@ -14,7 +14,7 @@ from evenhand.core.errors import UsageError
 from evenhand.core.run import RunMeta
 from evenhand.remotes.manifest import SCHEMA, Manifest, Part, is_id
 from evenhand.store.runfile import RunFile
-from evenhand.store.snapshot import snapshot
+from evenhand.store.snapshot import Digests, snapshot
 
 CHUNK = 32 * 1024 * 1024
 """The run file travels in pieces of so many bytes: what was pushed before a stop is not pushed again."""
@@ -28,7 +28,7 @@ class Snapshot:
         path: The file.
         meta: What it says of itself.
         trials: How many are settled.
-        digest: Over all of its rows.
+        digests: Over its rows.
         pieces: The size of each piece of the file, with the hash of what is in it.
         sha256: Of the whole file.
     """
@@ -36,7 +36,7 @@ class Snapshot:
     path: Path
     meta: RunMeta
     trials: int
-    digest: str
+    digests: Digests
     pieces: tuple[tuple[int, str], ...]
     sha256: str
 
@@ -51,11 +51,12 @@ class Snapshot:
             self.meta.created_at,
             __version__,
             self.trials,
-            self.digest,
+            self.digests.everything,
             self.sha256,
             tuple(self.part("run", "db", size, name) for size, name in self.pieces),
             tuple(trial_parts),
             tuple(outcome_parts),
+            self.digests.results,
         )
 
     def part(self, kind: str, ending: str, size: int, sha256: str) -> Part:
@@ -107,9 +108,38 @@ class Remote(Protocol):
         """
         ...
 
+    def said(self, run: str) -> list[str]:
+        """The names of what was handed in for a run since it was pushed, in any order; see `said_name`.
+
+        Raises:
+            StoreError: It cannot be reached.
+        """
+        ...
+
+    def add_said(self, run: str, name: str, data: bytes) -> None:
+        """Hands in what people said of a run. What is there already stays.
+
+        Raises:
+            StoreError: It cannot be written.
+        """
+        ...
+
+    def read_said(self, run: str, name: str) -> bytes:
+        """What was handed in under this name.
+
+        Raises:
+            StoreError: It is not there, or cannot be read.
+        """
+        ...
+
     def close(self) -> None:
         """Lets go of connections."""
         ...
+
+
+def said_name(data: bytes) -> str:
+    """What is handed in is named by what is in it: 64 hex digits."""
+    return hashlib.sha256(data).hexdigest()
 
 
 @contextmanager
@@ -133,7 +163,7 @@ def snapshot_of(path: Path, folder: Path) -> Iterator[Snapshot]:
                 hint=f"`evenhand resume {run.meta.id}` finishes it.",
             )
     copy = folder / "run.db"
-    digest = snapshot(path, copy)
+    digests = snapshot(path, copy)
     whole, pieces = hashlib.sha256(), list[tuple[int, str]]()
     for piece in _pieces(copy):
         whole.update(piece)
@@ -142,7 +172,7 @@ def snapshot_of(path: Path, folder: Path) -> Iterator[Snapshot]:
         meta, trials = run.meta, run.totals().trials
     if not is_id(meta.id):
         raise UsageError(f"{meta.id!r:.60} is not the id of a run")
-    yield Snapshot(copy, meta, trials, digest, tuple(pieces), whole.hexdigest())
+    yield Snapshot(copy, meta, trials, digests, tuple(pieces), whole.hexdigest())
 
 
 def _pieces(path: Path) -> Iterator[bytes]:

@@ -29,7 +29,7 @@ def added_to(path: Path, what: str) -> Iterator[sqlite3.Connection]:
     if not path.stat().st_mode & 0o222:
         raise StoreError(
             f"{path} takes no {what}: it is a copy of a run that was pushed, and can only be read",
-            hint="Change the run itself before it is pushed.",
+            hint="Change the run itself, and push it again.",
         )
     try:
         uri = f"{path.absolute().as_uri()}?mode=rw"  # or a slip would make a file

@@ -218,17 +218,20 @@ class JournaledCalls:
                 """
             ).fetchall()
 
+    # Sums of money are rounded: in another order of the calls they differ in their last digits.
+
     def usage(self) -> list[ModelUsage]:
-        """What each model was asked in each role: subjects first, then judges."""
+        """What each model was asked in each role: subjects in the order of the plan, then judges by name."""
         found: dict[tuple[CallRole, str], ModelUsage] = {}
         with readable(self._run.path):
             for role, asked, answered, *numbers, unpriced, cost in self._run.db.execute(
                 """
                 select role, provider, model, count(*), sum(origin != 'provider'), total(tokens_in), total(tokens_out),
                        sum(origin = 'provider' and cost_usd is null),
-                       total(case when origin = 'provider' then cost_usd end)
+                       round(total(case when origin = 'provider' then cost_usd end), 10)
                 from call join reply on reply.call = call.id where error = ''
-                group by role, provider, model order by role = 'subject' desc, role, min(call.id)
+                group by role, provider, model
+                order by role = 'subject' desc, role, case when role = 'subject' then min(trial) end, provider, model
                 """
             ):
                 calls, cached, tokens_in, tokens_out = map(int, numbers)
@@ -273,7 +276,7 @@ class JournaledCalls:
         with readable(self._run.path):
             calls, unpriced, cost, wasted = self._run.db.execute(
                 """
-                select coalesce(sum(attempts > 0), 0), sum(error = '' and cost_usd is null), coalesce(sum(cost_usd), 0),
+                select coalesce(sum(attempts > 0), 0), sum(error = '' and cost_usd is null), round(total(cost_usd), 10),
                        coalesce(sum(wasted), 0)
                 from reply where origin = 'provider'
                 """

@@ -5,15 +5,30 @@ from __future__ import annotations
 import hashlib
 import sqlite3
 from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
 
 from evenhand.store.opened import open_run, readable
+from evenhand.store.said import TABLES
 
 
-def snapshot(path: Path, to: Path) -> str:
-    """Copies a run file, with what its log still holds; a SHA-256 over all rows of all tables, 64 hex digits.
+@dataclass(frozen=True, slots=True)
+class Digests:
+    """Of a run file; each is a SHA-256, 64 hex digits.
+
+    Attributes:
+        everything: Over all rows of all tables.
+        results: The same without what people said of the run, and without tables that are empty.
+    """
+
+    everything: str
+    results: str
+
+
+def snapshot(path: Path, to: Path) -> Digests:
+    """Copies a run file, with what its log still holds.
 
     Two files with equal rows have equal hashes, whichever version of SQLite wrote them.
 
@@ -31,17 +46,24 @@ def snapshot(path: Path, to: Path) -> str:
         readable(to),
         closing(sqlite3.connect(f"{to.absolute().as_uri()}?mode=ro", uri=True)) as db,
     ):
-        return _digest(db)
+        return _digests(db)
 
 
-def _digest(db: sqlite3.Connection) -> str:
-    hashed, packed = hashlib.sha256(), msgspec.msgpack.Encoder().encode
+def _digests(db: sqlite3.Connection) -> Digests:
+    everything, results = hashlib.sha256(), hashlib.sha256()
+    packed = msgspec.msgpack.Encoder().encode
     tables = db.execute(
         "select name from sqlite_master where type = 'table' and name not like 'sqlite_%' order by name"
     )
     for (name,) in tables.fetchall():
         rows = db.execute(f"select * from {name}")  # noqa: S608 (a name of our own tables); in the order of its keys
-        hashed.update(packed([name, [column[0] for column in rows.description]]))
+        head = packed([name, [column[0] for column in rows.description]])
+        everything.update(head)
+        first = name not in TABLES
         for row in rows:
-            hashed.update(packed(row))
-    return hashed.hexdigest()
+            data = packed(row)
+            everything.update(data)
+            if name not in TABLES:
+                results.update(head + data if first else data)
+                first = False
+    return Digests(everything.hexdigest(), results.hexdigest())

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+import sqlite3
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,6 +17,7 @@ from tests.unit.report.conftest import (
     summaries,
 )
 
+from evenhand.core.draw import Stratum
 from evenhand.core.errors import StoreError, UsageError
 from evenhand.core.label import NewLabel
 from evenhand.remotes import remote as remotes
@@ -25,6 +28,7 @@ from evenhand.remotes.manifest import read_manifest, write_manifest
 from evenhand.remotes.objects import ObjectRemote
 from evenhand.remotes.pushing import push
 from evenhand.remotes.rows import TRIALS, rows_of
+from evenhand.store.draws import add_draw
 from evenhand.store.labels import append_labels
 from evenhand.store.runfile import RunFile
 from evenhand.store.snapshot import snapshot
@@ -71,7 +75,7 @@ async def test_a_pushed_run_is_read_as_the_run_itself(
     before = path.stat().st_mtime_ns
     assert fetch(remote, first.meta.id[:10], tmp_path / "cache").stat().st_mtime_ns == before
     latest = fetch(remote, "", tmp_path / "cache")
-    assert fetch_all(remote, tmp_path / "cache")[0] == latest
+    assert fetch_all(remote, tmp_path / "cache").files[0] == latest
     with pytest.raises(StoreError, match="copy of a run that was pushed"):
         append_labels(path, [NewLabel(0, "verdict", "pass")])
     with pytest.raises(UsageError, match="could be any of 2 runs of team"):
@@ -105,13 +109,14 @@ async def test_what_was_pushed_never_changes(
     folder: Dies,
     tmp_path: Path,
 ):
-    """A run that was labelled since is refused; so is one that is not finished, and what was damaged there."""
+    """A run with other results is refused; so is one that is not finished, and what was damaged there."""
     remote = ObjectRemote(folder)
     run = await make_run(summaries(), SUMMARIES)
     push(run.path, remote)
     manifest = remote.manifest(run.meta.id)
-    append_labels(run.path, [NewLabel(0, "verdict", "pass")])
-    with pytest.raises(UsageError, match="with other content"):
+    with sqlite3.connect(run.path) as db:
+        db.execute("update trial set score = 0.5 where idx = 0")
+    with pytest.raises(UsageError, match="with other results"):
         push(run.path, remote)
     assert remote.manifest(run.meta.id) == manifest
     half = await make_run([result(0)], status="interrupted")
@@ -183,7 +188,75 @@ async def test_equal_runs_have_equal_digests_whatever_their_files(
     first = snapshot(run.path, tmp_path / "a.db")
     assert snapshot(tmp_path / "a.db", tmp_path / "b.db") == first
     append_labels(run.path, [NewLabel(0, "verdict", "pass")])
-    assert snapshot(run.path, tmp_path / "c.db") != first
+    labelled = snapshot(run.path, tmp_path / "c.db")
+    assert labelled.everything != first.everything
+    assert labelled.results == first.results
+
+
+async def test_labels_given_after_a_push_reach_the_remote_with_the_next_push(
+    make_run: Make,  # noqa: F811
+    folder: Dies,
+    tmp_path: Path,
+):
+    """Those of two people who labelled their own copies, too; each once, the latest of an author counts."""
+    remote = ObjectRemote(folder)
+    run = await make_run(summaries(), SUMMARIES)
+    append_labels(run.path, [NewLabel(0, "note", "before")])
+    push(run.path, remote)
+    manifest = remote.manifest(run.meta.id)
+    before = fetch(remote, run.meta.id, tmp_path / "cache")
+    other = tmp_path / f"{run.meta.id}.db"
+    shutil.copy(run.path, other)
+    append_labels(other, [NewLabel(1, "verdict", "fail", author="ben")])
+    append_labels(run.path, [NewLabel(0, "verdict", "pass", author="ana")])
+    append_labels(other, [NewLabel(0, "verdict", "fail", author="ana")])
+    add_draw(other, 1, ["faithful"], 24, [3, 4])
+    strata = (Stratum("best", 2, 0.25, (0, 1, 2, 3, 4, 5, 6, 7)),)
+    add_draw(run.path, 2, ["faithful"], 24, [5, 6], "equal", "prompt", strata)
+    first = push(run.path, remote)
+    assert (first.new, first.labelled) == (False, True)
+    assert push(other, remote).labelled
+    assert not push(other, remote).labelled
+    assert remote.manifest(run.meta.id) == manifest
+    path = fetch(remote, run.meta.id, tmp_path / "cache")
+    assert path != before
+    with RunFile.open(path) as there:
+        said = [(label.author, label.index, label.value) for label in there.labels()]
+        assert [(draw.seed, draw.by) for draw in there.draws()] == [(1, ""), (2, "prompt")]
+        assert list(there.trials()) == list(run.trials())
+    assert said == [
+        ("", 0, "before"),
+        ("ben", 1, "fail"),
+        ("ana", 0, "pass"),
+        ("ana", 0, "fail"),
+    ]
+    (handed_in, _) = (tmp_path / "team" / "said" / run.meta.id).iterdir()
+    handed_in.write_bytes(b"x")
+    with pytest.raises(StoreError, match="are not what was pushed: their hash differs"):
+        fetch(remote, run.meta.id, tmp_path / "elsewhere")
+
+
+async def test_one_run_that_cannot_be_read_leaves_the_others_there(
+    make_run: Make,  # noqa: F811
+    folder: Dies,
+    tmp_path: Path,
+):
+    """It is said which; where none can be read, that is an error."""
+    remote = ObjectRemote(folder)
+    good = await make_run(summaries(), SUMMARIES)
+    broken = await make_run([result(0)])
+    for run in (good, broken):
+        push(run.path, remote)
+    manifest = tmp_path / "team" / "runs" / f"{broken.meta.id}.json"
+    manifest.write_bytes(b"{")
+    found = fetch_all(remote, tmp_path / "cache")
+    assert [path.stem for path in found.files] == [good.meta.id]
+    assert len(found.left_out) == 1
+    assert f"the manifest of run {broken.meta.id} cannot be read" in found.left_out[0]
+    assert fetch(remote, good.meta.id, tmp_path / "cache") == found.files[0]
+    (tmp_path / "team" / "runs" / f"{good.meta.id}.json").write_bytes(b"{")
+    with pytest.raises(StoreError, match="cannot be read"):
+        fetch_all(remote, tmp_path / "cache")
 
 
 @pytest.mark.parametrize(

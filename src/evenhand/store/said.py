@@ -1,0 +1,145 @@
+"""What people said of a run (labels, remarks, rules, draws) taken out of its file, and put together from several files.
+
+How this works: these rows are only ever added to, and say when. Rows of several copies of one run are therefore the
+set of all of them, in the order of their times, whoever was first to hand them in.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+
+import msgspec
+
+from evenhand.core.errors import StoreError
+from evenhand.store.adding import added_to
+from evenhand.store.opened import has_table, open_run, readable
+
+SCHEMA = "evenhand.said/1"
+NUMBERED = ("remark", "label", "metric_label", "pair_label", "rule", "draw", "pair_draw")
+"""Their rows have a number, then the time."""
+DESIGN = "design"
+"""Its rows have the number of a draw."""
+TABLES = (*NUMBERED, DESIGN)
+"""Tables of a run file that people add to once the run is finished."""
+
+Row = tuple[object, ...]
+
+
+class Said(msgspec.Struct, frozen=True):
+    """What people said of a run.
+
+    Attributes:
+        schema: SCHEMA.
+        run: The run's id.
+        rows: By table, without their numbers; those of `design` begin with the place of their draw among the draws.
+    """
+
+    schema: str
+    run: str
+    rows: dict[str, list[Row]]
+
+
+def write_said(path: Path, run: str) -> bytes:
+    """What people said of the run in this file, as MessagePack; the same bytes for the same rows.
+
+    Raises:
+        StoreError: It cannot be read.
+    """
+    opened = open_run(path)
+    with readable(path), closing(opened.db):
+        return msgspec.msgpack.encode(Said(SCHEMA, run, _rows(opened.db)))
+
+
+def read_said(data: bytes, run: str, where: str) -> Said:
+    """What somebody handed in.
+
+    Raises:
+        StoreError: It is not of this run, or a newer Evenhand wrote it.
+    """
+    try:
+        said = msgspec.msgpack.decode(data, type=Said)
+    except msgspec.MsgspecError as error:
+        raise StoreError(f"{where}: labels of run {run} cannot be read: {error}") from error
+    if said.schema != SCHEMA or not said.rows.keys() <= set(TABLES):
+        raise StoreError(
+            f"{where}: labels of run {run} are {said.schema[:40]!r}, and this reads {SCHEMA}",
+            hint="A newer Evenhand pushed them.",
+        )
+    if said.run != run:
+        raise StoreError(f"{where}: labels of run {run} are another run's")
+    return said
+
+
+def add_said(path: Path, documents: Sequence[Said]) -> None:
+    """Puts together what a run file says with what was handed in; each row is there once, in the order of time.
+
+    Args:
+        path: A copy of a run that nobody else has open.
+        documents: In any order.
+
+    Raises:
+        StoreError: It cannot be written, or a document does not fit it.
+    """
+    with added_to(path, "labels") as db:
+        triggers = db.execute(
+            "select name, sql from sqlite_master where type = 'trigger' and name like '%label_is_never_%'"
+        ).fetchall()
+        for name, _ in triggers:
+            db.execute(f"drop trigger {name}")
+        try:
+            _put_together(db, [_rows(db), *(said.rows for said in documents)])
+        except (LookupError, TypeError, ValueError) as error:
+            raise StoreError(f"{path}: labels don't fit the run: {error}") from error
+        for _, sql in triggers:
+            db.execute(sql)
+
+
+def _rows(db: sqlite3.Connection) -> dict[str, list[Row]]:
+    rows: dict[str, list[Row]] = {}
+    for table in NUMBERED:
+        if has_table(db, table):
+            found = db.execute(f"select * from {table} order by 1").fetchall()  # noqa: S608 (fixed names)
+            rows[table] = [tuple(row[1:]) for row in found]
+    if has_table(db, DESIGN) and has_table(db, "draw"):
+        numbers = [number for (number,) in db.execute("select id from draw order by id")]
+        found = db.execute("select * from design order by draw").fetchall()
+        rows[DESIGN] = [(numbers.index(row[0]), *row[1:]) for row in found]
+    return {table: every for table, every in rows.items() if every}
+
+
+def _put_together(db: sqlite3.Connection, sources: Sequence[dict[str, list[Row]]]) -> None:
+    merged: dict[str, list[Row]] = {}
+    for table in NUMBERED:
+        every = {row for rows in sources for row in rows.get(table, ())}
+        merged[table] = sorted(every, key=_order)
+    places = {draw: number for number, draw in enumerate(merged["draw"], 1)}
+    designs = {
+        (places[rows["draw"][_number(row[0])]], *row[1:])
+        for rows in sources
+        for row in rows.get(DESIGN, ())
+    }
+    for table in reversed(TABLES):
+        db.execute(f"delete from {table}")  # noqa: S608 (fixed names)
+    for table in NUMBERED:
+        _insert(db, table, [(number, *row) for number, row in enumerate(merged[table], 1)])
+    _insert(db, DESIGN, sorted(designs, key=lambda row: _number(row[0])))
+
+
+def _order(row: Row) -> tuple[float, bytes]:
+    at = row[0]
+    return (at if isinstance(at, (int, float)) else 0.0, msgspec.msgpack.encode(row))
+
+
+def _number(value: object) -> int:
+    if isinstance(value, int) and value >= 0:
+        return value
+    raise ValueError(f"{value!r:.40} is the number of no draw")
+
+
+def _insert(db: sqlite3.Connection, table: str, rows: Sequence[Row]) -> None:
+    if rows:
+        marks = ", ".join("?" * len(rows[0]))
+        db.executemany(f"insert into {table} values ({marks})", rows)  # noqa: S608 (fixed names)

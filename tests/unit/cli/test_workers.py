@@ -1,0 +1,85 @@
+"""The files that `evenhand workers` prints are what Kubernetes, KubeRay and a shell read."""
+
+from __future__ import annotations
+
+import subprocess
+from typing import Any
+
+import pytest
+import yaml
+from click.testing import CliRunner
+
+from evenhand.cli.verbs import evenhand
+
+RAY_JOB = {
+    *("activeDeadlineSeconds", "backoffLimit", "clusterSelector", "deletionStrategy", "entrypoint"),
+    *("entrypointNumCpus", "entrypointNumGpus", "entrypointResources", "jobId", "managedBy"),
+    *("metadata", "rayClusterSpec", "runtimeEnvYAML", "shutdownAfterJobFinishes", "submissionMode"),
+    *("submitterConfig", "submitterPodTemplate", "suspend", "ttlSecondsAfterFinished"),
+}
+RAY_CLUSTER = {
+    *("autoscalerOptions", "enableInTreeAutoscaling", "gcsFaultToleranceOptions", "headGroupSpec"),
+    *("headServiceAnnotations", "managedBy", "rayVersion", "suspend", "workerGroupSpecs"),
+}
+HEAD = {"enableIngress", "headService", "rayStartParams", "resources", "serviceType", "template"}
+WORKERS = {
+    *("groupName", "idleTimeoutSeconds", "maxReplicas", "minReplicas", "numOfHosts", "replicas"),
+    *("rayStartParams", "resources", "scaleStrategy", "suspend", "template"),
+}
+"""The fields of `ray.io/v1`, as KubeRay's reference of its API has them."""
+
+
+def printed(*words: str) -> str:
+    """What the command prints."""
+    done = CliRunner().invoke(evenhand, ["workers", *words], standalone_mode=False)
+    assert done.exception is None, done.exception
+    return done.stdout
+
+
+@pytest.mark.parametrize("workers", [1, 8])
+def test_the_job_for_kuberay_has_only_fields_that_kuberay_knows(workers: int):
+    """And all those that it needs; start parameters are texts, as KubeRay wants them."""
+    text = printed("--for", "kuberay", "--workers", str(workers))
+    documents: list[Any] = list(yaml.safe_load_all(text))
+    job, policy = documents
+    assert (job["apiVersion"], job["kind"]) == ("ray.io/v1", "RayJob")
+    spec = job["spec"]
+    assert spec.keys() <= RAY_JOB
+    assert spec["submissionMode"] in {"K8sJobMode", "HTTPMode", "InteractiveMode", "SidecarMode"}
+    assert spec["entrypoint"] == f"evenhand run . --ray auto --workers {workers}"
+    cluster = spec["rayClusterSpec"]
+    assert cluster.keys() <= RAY_CLUSTER
+    head, (group,) = cluster["headGroupSpec"], cluster["workerGroupSpecs"]
+    assert head.keys() <= HEAD
+    assert group.keys() <= WORKERS
+    assert {group[name] for name in ("replicas", "minReplicas", "maxReplicas")} == {workers}
+    for part in (head, group):
+        assert all(isinstance(value, str) for value in part["rayStartParams"].values())
+        (container,) = part["template"]["spec"]["containers"]
+        assert container["image"]
+        assert (
+            part["template"]["metadata"]["labels"] == policy["spec"]["podSelector"]["matchLabels"]
+        )
+        volumes = {volume["name"] for volume in part["template"]["spec"].get("volumes", ())}
+        assert {mount["name"] for mount in container.get("volumeMounts", ())} == volumes
+
+
+def test_the_dashboard_of_the_job_for_kuberay_can_be_reached_by_what_submits_it_and_nobody_else():
+    """The operator and its submitter reach it through the service of the head; on loopback no run ever starts."""
+    job, policy = yaml.safe_load_all(printed("--for", "kuberay"))
+    head = job["spec"]["rayClusterSpec"]["headGroupSpec"]
+    assert head["rayStartParams"]["dashboard-host"] == "0.0.0.0"
+    assert policy["kind"] == "NetworkPolicy"
+    assert policy["spec"]["policyTypes"] == ["Ingress"]
+    (rule,) = policy["spec"]["ingress"]
+    assert all("podSelector" in one for one in rule["from"])
+
+
+@pytest.mark.parametrize("workers", ["1", "8"])
+def test_the_script_for_slurm_is_one_that_bash_reads(workers: str):
+    """With as many nodes as were asked for."""
+    text = printed("--for", "slurm", "--workers", workers)
+    assert text.startswith("#!/bin/bash\n")
+    assert f"#SBATCH --nodes={workers}\n" in text
+    done = subprocess.run(["bash", "-n"], input=text, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
