@@ -78,7 +78,10 @@ def classified(run: RunFile) -> list[LabelMatrix]:
         if not answers and trial.outcome == "error":
             wanted = plain(trial.expected) if isinstance(trial.expected, str) else ""
             errors.setdefault(trial.variant, []).append((trial.case, wanted))
-    return [_of(variant, pairs[variant], errors.get(variant, ())) for variant in sorted(pairs)]
+    stopped = run.meta.status == "decided"
+    return [
+        _of(variant, pairs[variant], errors.get(variant, ()), stopped) for variant in sorted(pairs)
+    ]
 
 
 def _pairs(trial: MeasuredTrial) -> Iterator[tuple[str, str]]:
@@ -89,12 +92,16 @@ def _pairs(trial: MeasuredTrial) -> Iterator[tuple[str, str]]:
 
 
 def _of(
-    variant: int, pairs: Sequence[tuple[str, str, str]], errors: Sequence[tuple[str, str]]
+    variant: int,
+    pairs: Sequence[tuple[str, str, str]],
+    errors: Sequence[tuple[str, str]],
+    stopped: bool,
 ) -> LabelMatrix:
     matrix = LabelMatrix(variant, errors=len(errors))
     right = {expected for _, expected, _ in pairs} | {wanted for _, wanted in errors if wanted}
     for label in right:
-        matrix.precision[label], matrix.recall[label] = Decisions(), Decisions()
+        matrix.precision[label] = Decisions(stopped=stopped)
+        matrix.recall[label] = Decisions(stopped=stopped)
     for case, expected, answer in pairs:
         answered = answer if answer in right else None
         matrix.matrix[expected, answered] += 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from evenhand.report.rates import share_row
+from evenhand.report.rates import allowing_for_looks, share_row
 from evenhand.report.words import interval, percents
 from evenhand.stats.tallies import Share, Tally, counted, rate_of
 
@@ -19,6 +19,7 @@ class Decisions:
         hits: How many decisions were right.
         n: Of how many that were made.
         errors: How many more there may have been, of trials in error.
+        stopped: Whether the run stopped as soon as it was decided: the interval then allows for having looked.
     """
 
     least: dict[str, Tally] = field(default_factory=dict[str, Tally])
@@ -26,6 +27,7 @@ class Decisions:
     hits: int = 0
     n: int = 0
     errors: int = 0
+    stopped: bool = False
 
     def add(self, query: str, hit: bool) -> None:
         """One decision more."""
@@ -48,10 +50,16 @@ class Decisions:
     @property
     def share(self) -> Share | None:
         """The share that was right, query by query; None where there may be none to tell of."""
-        least, most = rate_of(self.least.values()), rate_of(self.most.values())
+        least, most = self._rate(self.least), self._rate(self.most)
         if least is None or most is None:
             return None
         return Share(least.least, most.most, least.low, most.high)
+
+    def _rate(self, queries: dict[str, Tally]) -> Share | None:
+        share = rate_of(queries.values())
+        if share is None or not self.stopped:
+            return share
+        return allowing_for_looks(share, sum(1 for tally in queries.values() if tally.n))
 
     def document(self) -> dict[str, object]:
         """For programs; null for what is not known."""

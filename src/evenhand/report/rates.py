@@ -74,9 +74,13 @@ def share_in(meta: RunMeta, tallies: Iterable[Tally]) -> Share | None:
     share = rate_of(counted)
     if share is None or meta.status != "decided":
         return share
-    n = len(counted)
-    low, _ = share_sequence(share.least * n, (1 - share.least) * n)
-    _, high = share_sequence(share.most * n, (1 - share.most) * n)
+    return allowing_for_looks(share, len(counted))
+
+
+def allowing_for_looks(share: Share, cases: int) -> Share:
+    """The same share over so many cases, its interval one that holds however often one looked."""
+    low, _ = share_sequence(share.least * cases, (1 - share.least) * cases)
+    _, high = share_sequence(share.most * cases, (1 - share.most) * cases)
     return share._replace(low=low, high=high)
 
 
@@ -117,7 +121,7 @@ def repeats(run: RunFile) -> list[Repeats]:
             variant,
             len(tallies),
             tuple(sorted(flaky[variant], key=lambda case: case.tally.least)),
-            () if run.by_outcome else _tries(tallies),
+            () if run.by_outcome else _tries(run.meta, tallies),
         )
         for variant, tallies in enumerate(columns)
     ]
@@ -131,11 +135,21 @@ def _columns(run: RunFile) -> list[list[Tally]]:
     return columns
 
 
-def _tries(tallies: Sequence[Tally]) -> tuple[OfTries, ...]:
+def _tries(meta: RunMeta, tallies: Sequence[Tally]) -> tuple[OfTries, ...]:
     most = max((tally.n for tally in tallies), default=0)
     if most < 2:
         return ()
-    return tuple(result for k in range(1, most + 1) if (result := of_tries(tallies, k)))
+    tries = (result for k in range(1, most + 1) if (result := of_tries(tallies, k)))
+    if meta.status != "decided":
+        return tuple(tries)
+    return tuple(
+        replace(
+            one,
+            once=allowing_for_looks(one.once, one.cases),
+            always=allowing_for_looks(one.always, one.cases),
+        )
+        for one in tries
+    )
 
 
 def share_row(share: Share | None) -> dict[str, float | None]:

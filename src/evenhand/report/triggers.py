@@ -56,18 +56,26 @@ def trigger_rates(run: RunFile, places: Sequence[int] | None = None) -> list[Tri
         places: Where in the plan such trials are, and maybe others; without them every trial is looked at.
     """
     by_variant: dict[int, TriggerRates] = {}
+    stopped = run.meta.status == "decided"
+
+    def of(variant: int) -> TriggerRates:
+        if variant not in by_variant:
+            precision, recall = Decisions(stopped=stopped), Decisions(stopped=stopped)
+            by_variant[variant] = TriggerRates(variant, precision, recall)
+        return by_variant[variant]
+
     if run.by_outcome:
         return []
     for trial in _trials(run) if places is None else run.at(places):
         decided = False
         for outcome in trial.outcomes:
             for name in outcome.named.keys() & {PRECISION, RECALL}:
-                one = by_variant.setdefault(trial.variant, TriggerRates(trial.variant))
+                one = of(trial.variant)
                 decisions = one.precision if name == PRECISION else one.recall
                 decisions.add(trial.case, bool(outcome.named[name]))
                 decided = True
         if trial.outcome == "error" and not decided and trial.metadata.get(TRIGGERING) is True:
-            one = by_variant.setdefault(trial.variant, TriggerRates(trial.variant))
+            one = of(trial.variant)
             one.add_error(trial.case, wanted=trial.metadata.get(SHOULD) is True)
     return [by_variant[variant] for variant in sorted(by_variant)]
 

@@ -10,7 +10,7 @@ from evenhand.report.canaries import beside_earlier, finished_checks
 from evenhand.report.column_names import column_names
 from evenhand.report.drift_words import drift_words
 from evenhand.report.means import Mean, known_scale, mean_of
-from evenhand.report.rates import latencies, rates, scores
+from evenhand.report.rates import latencies, mean_in, rates, scores
 from evenhand.report.run_changes import RunChange, changes, evidence_of
 from evenhand.stats.correction import Estimate
 from evenhand.store.decoding import read_named_scores
@@ -160,8 +160,11 @@ def _metrics(run: RunFile) -> list[dict[str, Mean | None]]:
     scales = run.scales()
     return [
         {
-            f"~{name}": mean_of(
-                of.cases.values(), known_scale(scales.get((variant, name)), of.least, of.most)
+            f"~{name}": mean_in(
+                run.meta,
+                mean_of(
+                    of.cases.values(), known_scale(scales.get((variant, name)), of.least, of.most)
+                ),
             )
             for name, of in column.items()
         }

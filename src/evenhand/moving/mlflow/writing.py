@@ -23,6 +23,7 @@ from evenhand.report.case_values import Seen, read
 from evenhand.report.document import document_head, write_document
 from evenhand.report.html import html
 from evenhand.report.means import mean_of
+from evenhand.report.rates import mean_in
 from evenhand.report.words import clip, safe
 from evenhand.store.runfile import RunFile
 
@@ -92,7 +93,7 @@ async def push_to_mlflow(
         several = len(meta.variants) > 1
         columns = read(run, [variant.index for variant in meta.variants], (), "", CaseIds())
         for variant, rate in zip(meta.variants, head["rates"], strict=True):
-            metrics = _metrics(rate, columns.get(variant.index))
+            metrics = _metrics(meta, rate, columns.get(variant.index))
             params = _params(variant)
             if not several:
                 await server.log(whole, metrics, {**_shared(meta), **params}, ended)
@@ -137,7 +138,7 @@ def _page(run: RunFile) -> str:
     return f'<!doctype html><html lang="en"><meta charset="utf-8">{html(run)}</html>'
 
 
-def _metrics(rate: Mapping[str, Any], seen: Seen | None) -> dict[str, float]:
+def _metrics(meta: RunMeta, rate: Mapping[str, Any], seen: Seen | None) -> dict[str, float]:
     """The numbers of one variant: pass rate, score and latency with their intervals, and the means of named metrics."""
     found = {
         **{
@@ -153,7 +154,7 @@ def _metrics(rate: Mapping[str, Any], seen: Seen | None) -> dict[str, float]:
             for end, key in (("", "mean"), ("_low", "low"), ("_high", "high"))
         }
     numbers = _numbers(found)
-    for name, value in _named(seen) if seen is not None else ():
+    for name, value in _named(meta, seen) if seen is not None else ():
         key = _key(name)
         while key in numbers:
             key += "_"
@@ -161,14 +162,14 @@ def _metrics(rate: Mapping[str, Any], seen: Seen | None) -> dict[str, float]:
     return numbers
 
 
-def _named(seen: Seen) -> Iterator[tuple[str, float]]:
+def _named(meta: RunMeta, seen: Seen) -> Iterator[tuple[str, float]]:
     """The means of what trials counted under a name, each with the ends of its interval."""
     for name in seen.metrics:
         if name == "passed":
             continue
         cases = (seen.value(name, number) for number in seen.cases)
         sums = [(math.fsum(one.values), len(one.values), one.errors) for one in cases if one.n]
-        mean = mean_of(sums, seen.scales.get(name))
+        mean = mean_in(meta, mean_of(sums, seen.scales.get(name)))
         if mean is None:
             continue
         yield name, mean.value
