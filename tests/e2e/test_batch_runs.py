@@ -508,8 +508,10 @@ def test_a_project_can_ask_in_batches_always_and_a_provider_never(
     ],
 )
 def test_options_that_make_no_sense_together_are_refused(
-    run: Run, tmp_path: Path, words: tuple[str, ...], why: str
+    serve: Callable[..., FakeProvider], run: Run, tmp_path: Path, words: tuple[str, ...], why: str
 ):
-    """Before anything is read."""
+    """Before anything is sent."""
+    fake = serve()
     (tmp_path / "promptfooconfig.yaml").write_text(CONFIG)
     assert why in run("run", ".", *words, code=2)["error"]
+    assert not fake.requests

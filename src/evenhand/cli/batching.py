@@ -81,11 +81,58 @@ def policy_of(options: Mapping[str, Any], *, batch: bool) -> BatchPolicy | None:
     if not batch:
         if given:
             name = _NAMES[next(iter(given))]
-            raise UsageError(f"{name} says nothing here", hint="It goes with --batch.")
+            raise UsageError(
+                f"{name} says nothing here",
+                hint="It goes with --batch, or with batch: true in a model's config.",
+            )
         return None
     from evenhand.engine.batching import BatchPolicy
 
     return BatchPolicy(**given)
+
+
+def with_marked(
+    plan: Plan, settings: Settings, options: Mapping[str, Any], refusals: Mapping[str, object]
+) -> Settings:
+    """Settings of a run without `--batch`: models whose config says `batch: true` are asked in batches all the same.
+
+    Args:
+        plan: The plan, with the models that it names.
+        settings: Without batches.
+        options: As `taken` says.
+        refusals: As `refuse_with_batches` takes them.
+
+    Raises:
+        UsageError: There is none, and an option says how; or there is one, and an option forbids it.
+    """
+    from evenhand.providers.batches.places import asks_for_batches
+
+    marked = any(map(asks_for_batches, plan.providers))
+    policy = policy_of(options, batch=marked)
+    if policy is None:
+        return settings
+    refuse_with_batches(**refusals)
+    policy = replace(policy, marked=True)
+    record = {**settings.record, **batch_record(policy)}
+    return foresee(plan, replace(settings, batch=policy, record=record))
+
+
+def refuse_with_batches(*, no_write: object, decides: object, replays: object) -> None:
+    """Refuses what does not go together with batches.
+
+    Raises:
+        UsageError: One of these is true.
+    """
+    for option, why in (
+        ("--no-write" if no_write else "", "what batches answer is collected into the run's file"),
+        ("--stop-when-decided" if decides else "", "all of a wave is asked at once"),
+        ("--replay" if replays else "", "a replayed run asks nothing"),
+    ):
+        if option:
+            raise UsageError(
+                f"--batch and {option} don't go together: {why}",
+                hint=f"Leave out {option}; or, if a file has batch = true or batch: true, add --no-batch.",
+            )
 
 
 def policy_again(options: Mapping[str, Any], record: object) -> BatchPolicy | None:
@@ -125,7 +172,8 @@ def foresee(plan: Plan, settings: Settings) -> Settings:
     estimates = plan.estimate()
     home = settings.home or home_for(Path(plan.source))
     precedent = None if estimates else precedent_of(plan, home)
-    waves = foreseen_waves(plan, estimates, precedent, batch_shares(plan))
+    shares = batch_shares(plan, marked=settings.batch.marked)
+    waves = foreseen_waves(plan, estimates, precedent, shares)
     by_run = f", going by run {short_id(precedent.run)}" if precedent is not None else ""
     if waves > settings.batch.waves:
         raise UsageError(

@@ -5,12 +5,20 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
 
-from evenhand.cli.batching import batch_options, batch_record, policy_of, taken
+from evenhand.cli.batching import (
+    batch_options,
+    batch_record,
+    policy_of,
+    refuse_with_batches,
+    taken,
+    with_marked,
+)
 from evenhand.cli.canaries_of_run import record_of
 from evenhand.cli.completing import complete_paths
 from evenhand.cli.fleet_options import fleet_options
@@ -93,7 +101,7 @@ from evenhand.core.ranges import CANARIES, SHARE
 @click.option(
     "--batch/--no-batch",
     default=None,
-    help="Ask in batches, at half price: answers may take a day. OpenAI and Anthropic; others are asked live.",
+    help="Ask in batches, at half price: answers may take a day. Only OpenAI, Anthropic, Gemini and Mistral.",
 )
 @batch_options
 @stop_when_decided
@@ -137,11 +145,15 @@ def run(
         return (redone if retry_errors else gone_on)(resumed or None, session, batching=given)
     asked = replace(asked_for(paths, options), at_least=at_least, record_anew=record_anew)
     project = project_for(asked.folder)
-    if batch is None:  # what asks nobody needs no batches, whatever the project says
-        batch = project.batch and not request and not asked.offline
-    policy = policy_of(given, batch=batch)
+    by_model = False
+    if batch is None:  # what asks nobody needs no batches, whatever the project and its models say
+        asks = not request and not asked.offline
+        batch = project.batch and asks
+        by_model = asks and not batch
+    refusals = {"no_write": no_write, "decides": stop_when_decided, "replays": request}
+    policy = None if by_model else policy_of(given, batch=batch)
     if policy is not None:
-        _refuse_with_batches(no_write=no_write, decides=stop_when_decided, replays=request)
+        refuse_with_batches(**refusals)
     calibrated = calibrated or project.calibrated
     record: dict[str, object] = {"calibrated": calibrated} if calibrated else {}
     if not request:  # a replay asks nobody
@@ -165,28 +177,13 @@ def run(
         if replay is not None and request is not None:
             settings = replace(settings, replay=replay, replay_asks=request.asks)
         try:
-            return run_asked(asked, settings, None, session)
+            marked = partial(with_marked, options=given, refusals=refusals) if by_model else None
+            return run_asked(asked, settings, None, session, step=marked)
         except NothingSelected as error:
             if not session.promptfoo_exit_codes or fail_on_empty:
                 raise
             tell(safe_text(str(error)))
             return 0
-
-
-def _refuse_with_batches(*, no_write: bool, decides: bool, replays: object) -> None:
-    """Refuses what does not go together with batches."""
-    from evenhand.core.errors import UsageError
-
-    for option, why in (
-        ("--no-write" if no_write else "", "what batches answer is collected into the run's file"),
-        ("--stop-when-decided" if decides else "", "all of a wave is asked at once"),
-        ("--replay" if replays else "", "a replayed run asks nothing"),
-    ):
-        if option:
-            raise UsageError(
-                f"--batch and {option} don't go together: {why}",
-                hint=f"Leave out {option}; or, if pyproject.toml has batch = true, add --no-batch.",
-            )
 
 
 @contextlib.contextmanager

@@ -21,11 +21,19 @@ if TYPE_CHECKING:
     from evenhand.store.runfile import RunFile
 
 
-def run_asked(asked: Request, settings: Settings, file: Path | None, session: Session) -> int:
+def run_asked(
+    asked: Request,
+    settings: Settings,
+    file: Path | None,
+    session: Session,
+    *,
+    step: Callable[[Plan, Settings], Settings] | None = None,
+) -> int:
     """Runs what is asked for, prints it, and says with what to exit.
 
     Args:
         file: The run to go on with; None for a new one.
+        step: What else has to be looked at once the plan is there; None for nothing.
     """
     from evenhand.report.judge_checks import WITH_CANARIES
 
@@ -34,6 +42,8 @@ def run_asked(asked: Request, settings: Settings, file: Path | None, session: Se
         steps.append(_with_decider)
     if settings.batch is not None and file is None:
         steps.append(foresee)
+    if step is not None:
+        steps.append(step)
     if WITH_CANARIES in settings.record and file is None:
         steps.append(look_for_canaries)
     finished, plan = settled(asked, settings, file, session, prepared=_one_by_one(steps))

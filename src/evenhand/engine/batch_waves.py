@@ -28,7 +28,7 @@ from evenhand.core.errors import (
 )
 from evenhand.core.run import CallEnd
 from evenhand.engine.batching import BatchLane, OpenBatch, WantedCall
-from evenhand.providers.batches.places import DISCOUNT, vendor_of
+from evenhand.providers.batches.places import VENDORS, vendor_of
 from evenhand.providers.batches.protocol import BatchLook, BatchPlace, BatchResult, BatchVendor
 
 FIRST_LOOK_S, LONGEST_PAUSE_S = 5.0, 60.0
@@ -126,8 +126,7 @@ class Waves:
             self._tell(made)
 
     def _tell(self, made: Sequence[BatchRecord]) -> None:
-        vendors = {"openai": "OpenAI", "anthropic": "Anthropic"}
-        names = " and ".join(sorted({vendors[record.vendor] for record in made}))
+        names = " and ".join(sorted({VENDORS[record.vendor] for record in made}))
         requests = sum(record.requests for record in made)
         batches = "1 batch" if len(made) == 1 else f"{len(made)} batches"
         bounds = [record.bound_usd for record in made]
@@ -290,7 +289,8 @@ class Waves:
             return
         if batch.cancelled_at is None:
             await vendor.cancel(batch.record.vendor_id)
-            batch.cancelled_at = now
+            batch.record = replace(batch.record, state="cancelling", ended_at=now)
+            await self._lane.journal.note_batch(batch.record)
         elif now - batch.cancelled_at > min(CANCELLING_S, max(until_s, 2 * self._first_look_s)):
             error = TimedOut(
                 f"batch {batch.record.vendor_id} did not end, not even when it was cancelled",
@@ -360,7 +360,7 @@ class Waves:
         if result.error is not None:
             return _without(result.error, wasted=0), result.error
         try:
-            return self._lane.answered(call, result.body, DISCOUNT[batch.record.vendor]), None
+            return self._lane.answered(call, result.body, batch.record.vendor), None
         except ProviderError as error:  # it was charged for, and cannot be read
             return _without(error, wasted=1), error
 
@@ -400,6 +400,7 @@ class Waves:
         """Records what became of a batch, all at once. Calls without an end were never sent."""
         never = _without(Overloaded("it was never submitted"), wasted=0, attempts=0)
         every = {number: ends.get(number, (never, None)) for number in batch.calls}
+        late = batch.record.state in ("cancelling", "given_up")
         batch.record = replace(batch.record, state=state, message=message, ended_at=time.time())
         await self._lane.journal.note_batch(
             batch.record, [(number, end) for number, (end, _) in every.items()]
@@ -410,7 +411,6 @@ class Waves:
             unknown = end.wasted or (not end.error and end.cost_usd is None)
             self._lane.book(batch, call, None if unknown else end.cost_usd or 0.0)
             if error is not None:
-                late = batch.cancelled_at is not None
                 self._lane.failed(call, error, live=late)
             elif not end.error and call.cache is not None and call.keep:
                 start = call.start

@@ -30,7 +30,13 @@ from evenhand.engine.budget import NOTHING, Budget, Reservation
 from evenhand.engine.call_ends import ended, worth_keeping
 from evenhand.engine.suspending import Suspended
 from evenhand.engine.trial import LiveTrial
-from evenhand.providers.batches.places import DISCOUNT, headers_of_environment, place_of
+from evenhand.providers.batches.places import (
+    DISCOUNT,
+    asks_for_batches,
+    batch_cost_of,
+    headers_of_environment,
+    place_of,
+)
 from evenhand.providers.batches.protocol import BatchPlace
 from evenhand.store.journal import Journal
 
@@ -55,6 +61,7 @@ class BatchPolicy(Record, frozen=True):
         waves: The most waves that a trial may take.
         size: Requests in a batch, at most.
         poll_s: Seconds between looks at a batch; None for 5, and more with time.
+        marked: Only models whose config says `batch: true` are asked in batches, and all others live.
     """
 
     detach: bool = False
@@ -62,6 +69,7 @@ class BatchPolicy(Record, frozen=True):
     waves: int = WAVES
     size: int = SIZE
     poll_s: float | None = None
+    marked: bool = False
 
 
 @dataclass(slots=True)
@@ -98,13 +106,16 @@ class OpenBatch:
         record: What is known of it.
         calls: Its calls by their ids.
         earlier: It was submitted by an earlier session: its worst price counts as spent.
-        cancelled_at: When it was cancelled as it was late; None where it was not.
     """
 
     record: BatchRecord
     calls: dict[int, WantedCall]
     earlier: bool = False
-    cancelled_at: float | None = None
+
+    @property
+    def cancelled_at(self) -> float | None:
+        """When it was cancelled as it was late, in this session or an earlier one; None where it was not."""
+        return self.record.ended_at if self.record.state == "cancelling" else None
 
 
 @dataclass(slots=True)
@@ -182,7 +193,8 @@ class BatchLane:
         error = self._errors.get(name)
         if error is not None:
             raise error
-        found = None if name in self._late else place_of(provider, request)
+        live = name in self._late or (self.policy.marked and not asks_for_batches(provider))
+        found = None if live else place_of(provider, request)
         if found is not None:
             place = found[0]
             self._places[place.address, place.account] = place
@@ -247,7 +259,7 @@ class BatchLane:
         for trial in new:
             self.depths[trial] += 1
 
-    def answered(self, call: WantedCall, body: bytes, discount: float) -> CallEnd:
+    def answered(self, call: WantedCall, body: bytes, vendor: str) -> CallEnd:
         """The end of a call that a batch has answered.
 
         Raises:
@@ -256,7 +268,7 @@ class BatchLane:
         if call.provider is None:  # what it cost is known to whoever asks
             return CallEnd(body, "provider")
         reply = call.provider.reply(body)
-        cost = None if reply.cost_usd is None else reply.cost_usd * (1 - discount)
+        cost = batch_cost_of(call.provider, reply, vendor)
         call.keep = worth_keeping(reply)
         # How long it took says nothing of the model.
         return ended(body, replace(reply, cost_usd=cost, latency_s=None), attempts=1, wasted=0)

@@ -19,7 +19,7 @@ from evenhand.providers.wanted import Wanted
 
 HOME = "https://generativelanguage.googleapis.com"
 VERSION = "v1beta"
-_KEYS = ("GOOGLE_API_KEY", "GEMINI_API_KEY", "PALM_API_KEY")
+KEYS = ("GOOGLE_API_KEY", "GEMINI_API_KEY", "PALM_API_KEY")
 _GENERATION = {
     "temperature": "temperature",
     "max_tokens": "maxOutputTokens",
@@ -64,14 +64,14 @@ def make(wanted: Wanted) -> ChatProvider:
     base = f"https://{host}" if host else ""
     base = (wanted.setting("apiBaseUrl", "GOOGLE_API_BASE_URL") or base or HOME).rstrip("/")
     version = str(wanted.config.get("apiVersion") or VERSION)
-    variable = str(wanted.config.get("apiKeyEnvar") or _KEYS[0])
+    variable = str(wanted.config.get("apiKeyEnvar") or KEYS[0])
     action = "embedContent" if embeds else "generateContent"
     return ChatProvider(
         id=wanted.id,
         label=wanted.label or wanted.id,
         model=model,
         url=f"{base}/{version}/models/{model}:{action}",
-        key=wanted.setting("apiKey", variable, *_KEYS).strip(),
+        key=wanted.setting("apiKey", variable, *KEYS).strip(),
         dialect=_EMBEDDING if embeds else DIALECT,
         config=wanted.config,
         price=price_of("google", model, wanted.config, at_home=base == HOME),

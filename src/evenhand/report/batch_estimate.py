@@ -11,26 +11,32 @@ from evenhand.report.waves import planned_waves, waves_in_words
 from evenhand.report.words import money
 
 
-def batch_shares(plan: Plan, estimates: Sequence[CallEstimate] = ()) -> Mapping[str, float]:
+def batch_shares(
+    plan: Plan, estimates: Sequence[CallEstimate] = (), *, marked: bool = False
+) -> Mapping[str, float]:
     """The share of its price that each model costs in a batch, by id; without those that are asked live.
 
     Args:
         plan: The plan, with the models that it names.
         estimates: Calls that may be of other models, which an application asks by itself.
+        marked: Only those whose config says `batch: true`.
     """
     from evenhand.providers.batches.places import (  # noqa: PLC0415 (only before a run)
         DISCOUNT,
+        asks_for_batches,
         batch_share_of,
         place_of,
     )
 
     shares: dict[str, float] = {}
     for provider in plan.providers:
+        if marked and not asks_for_batches(provider):
+            continue
         found = place_of(provider, provider.request(Prompt.of(""))) if provider.paid else None
         if found is not None:
             shares[provider.id] = shares[provider.label] = 1 - DISCOUNT[found[0].vendor]
     named = {name for provider in plan.providers for name in (provider.id, provider.label)}
-    for one in estimates:
+    for one in () if marked else estimates:
         share = None if one.provider in named else batch_share_of(one.provider)
         if share is not None:
             shares[one.provider] = share
@@ -80,9 +86,20 @@ def batch_line(
     if None in costs:
         return ""
     live = sum(cost or 0.0 for cost in costs)
-    batched = [batch_cost(one, shares) for one in estimates]
-    halved = sum(
-        (cost or 0.0) if half is None else half for cost, half in zip(costs, batched, strict=True)
-    )
+    halved = _sum(estimates, shares)
+    marked = batch_shares(plan, marked=True)
+    of_models = ""
+    if marked:
+        waves = planned_waves(plan, estimates, marked)
+        words = f"in {waves_in_words(waves)}" if waves else "in batches"
+        of_models = (
+            f"; with batch: true, as it is, {bound} {money(_sum(estimates, marked))}, {words}"
+        )
     waves = precedent.waves if precedent is not None else planned_waves(plan, estimates, shares)
-    return f"  live {bound} {money(live)}; with --batch {bound} {money(halved)}, in {waves_in_words(waves)}"
+    return f"  live {bound} {money(live)}{of_models}; with --batch {bound} {money(halved)}, in {waves_in_words(waves)}"
+
+
+def _sum(estimates: Sequence[CallEstimate], shares: Mapping[str, float]) -> float:
+    """What these calls cost if these models are asked in batches, and all others live."""
+    halves = [(one.cost_usd or 0.0, batch_cost(one, shares)) for one in estimates]
+    return sum(cost if half is None else half for cost, half in halves)

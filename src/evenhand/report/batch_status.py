@@ -14,6 +14,7 @@ SCHEMA = "evenhand.status/1"
 _STATES = {
     "intended": "may be submitted, it is looked up on resume",
     "out": "out",
+    "cancelling": "late, being cancelled, out",
     "collected": "collected",
     "refused": "not taken",
     "gone": "results gone",
@@ -82,7 +83,7 @@ def _line(batch: BatchRecord) -> str:
         f"{count(batch.requests, 'request')}",
         _STATES[batch.state],
     ]
-    if batch.submitted_at is not None and batch.state == "out":
+    if batch.submitted_at is not None and batch.state in ("out", "cancelling"):
         parts[-1] += f" for {seconds(max(0.0, time.time() - batch.submitted_at))}"
     if batch.state in OPEN:
         most = "cost not known" if batch.bound_usd is None else f"at most {money(batch.bound_usd)}"

@@ -104,5 +104,5 @@ def batch_row(record: BatchRecord) -> tuple[object, ...]:
 
 
 _STATES: frozenset[BatchState] = frozenset(
-    ("intended", "out", "collected", "refused", "gone", "given_up")
+    ("intended", "out", "cancelling", "collected", "refused", "gone", "given_up")
 )

@@ -302,7 +302,7 @@ CALL_COLUMNS = (
 
 _NOT_OUT = (
     "and call.id not in (select call from batch_call join batch on batch.id = batch_call.batch"
-    " where batch.state = 'out')"
+    " where batch.state in ('out', 'cancelling'))"
 )
 _TOOL_COLUMNS = "trial, name, key, nth, arguments, result, error, replayed"
 

@@ -232,13 +232,13 @@ RUN_MIGRATIONS = (
     create table if not exists batch (
         id          text primary key,   -- our name for it, with which the ids of its requests begin
         wave        integer not null,   -- how many times requests were submitted together before and with it
-        vendor      text not null,      -- openai, anthropic
+        vendor      text not null,      -- openai, anthropic, google, mistral
         address     text not null,      -- where the vendor's API begins
         account     text not null,      -- the host, and a fingerprint of the key
         model       text not null,
         endpoint    text not null,      -- what its requests are sent to, below the address
         requests    integer not null,   -- how many they are
-        state       text not null,      -- intended, out, collected, refused, gone, given_up
+        state       text not null,      -- intended, out, cancelling, collected, refused, gone, given_up
         vendor_id   text not null,      -- the vendor's name for it; empty: not known
         intended_at real not null,      -- seconds since 1970
         submitted_at real,              -- null: it is not known whether the vendor took it

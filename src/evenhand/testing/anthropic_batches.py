@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from typing import Any, cast
 from urllib.parse import parse_qs
 
 from evenhand.core.encoding import decode
+from evenhand.testing.batch_files import Said
 from evenhand.testing.batch_queue import DAY_S, BatchLine, BatchQueue, FakeBatch, LineResult
 from evenhand.testing.connection import HttpRequest
-from evenhand.testing.openai_batches import Said
+from evenhand.testing.moments import moment
 
 MOST_REQUESTS, MOST_BYTES = 100_000, 256 * 2**20
 _PATH = re.compile(r"/messages/batches(?:/([^/]+))?(/results|/cancel)?$")
@@ -30,9 +30,9 @@ class AnthropicBatches:
         self.queue = queue
         self._results: dict[str, bytes] = {}
 
-    def handles(self, path: str) -> bool:
-        """Whether this path is one of these."""
-        return _PATH.search(path.partition("?")[0]) is not None
+    def handles(self, request: HttpRequest) -> bool:
+        """Whether this request is one of these."""
+        return _PATH.search(request.path.partition("?")[0]) is not None
 
     def answer(self, request: HttpRequest) -> Said:
         """The answer to a request."""
@@ -122,11 +122,11 @@ class AnthropicBatches:
             "type": "message_batch",
             "processing_status": "ended" if ended else working,
             "request_counts": counts,
-            "created_at": _moment(batch.made_at),
-            "expires_at": _moment(batch.made_at + DAY_S),
-            "ended_at": _moment(batch.ended_at),
-            "cancel_initiated_at": _moment(batch.cancelled_at),
-            "archived_at": _moment(self.queue.now) if gone else None,
+            "created_at": moment(batch.made_at),
+            "expires_at": moment(batch.made_at + DAY_S),
+            "ended_at": moment(batch.ended_at),
+            "cancel_initiated_at": moment(batch.cancelled_at),
+            "archived_at": moment(self.queue.now) if gone else None,
             "results_url": f"{base}/{batch.id}/results" if ended and not gone else None,
         }
 
@@ -143,12 +143,6 @@ def _row(result: LineResult) -> dict[str, Any]:
         error = {"type": "api_error", "message": "Internal server error"}
         said = {"type": "errored", "error": {"type": "error", "error": error}}
     return {"custom_id": result.custom_id, "result": said}
-
-
-def _moment(at: float | None) -> str | None:
-    return (
-        None if at is None else datetime.fromtimestamp(at, UTC).isoformat().replace("+00:00", "Z")
-    )
 
 
 def _mapping(value: object) -> Mapping[str, Any]:

@@ -101,6 +101,7 @@ class FakeBatch:
         ended_at: When it ended; None while it is worked on.
         results: One for each line, once it has ended.
         failure: Why it was refused as a whole; empty where it was not.
+        window_s: Virtual seconds after which it expires.
         deleted: It is gone, by the client's own wish.
     """
 
@@ -113,6 +114,7 @@ class FakeBatch:
     ended_at: float | None = None
     results: list[LineResult] = field(default_factory=list[LineResult])
     failure: str = ""
+    window_s: float = DAY_S
     deleted: bool = False
 
     def count(self, *fates: Fate) -> int:
@@ -131,13 +133,17 @@ class BatchQueue:
         prefix: What their ids begin with.
         answer: Answers one line.
         rules: How they go. May be replaced while the server runs; batches that are there keep their end.
+        whole: A batch that expires has no results at all, whatever was done of it.
 
     Attributes:
         batches: All that were made, in their order.
     """
 
-    def __init__(self, prefix: str, answer: Answer, rules: BatchRules) -> None:
+    def __init__(
+        self, prefix: str, answer: Answer, rules: BatchRules, *, whole: bool = False
+    ) -> None:
         self.rules = rules
+        self._whole = whole
         self.batches: dict[str, FakeBatch] = {}
         self._prefix = prefix
         self._answer = answer
@@ -162,6 +168,7 @@ class BatchQueue:
         metadata: Mapping[str, Any] | None = None,
         *,
         failure: str = "",
+        window_s: float = DAY_S,
     ) -> FakeBatch:
         """Takes a batch in; one that failed is there, too, and does nothing."""
         number = len(self.batches) + 1
@@ -175,6 +182,7 @@ class BatchQueue:
             now + takes_s,
             metadata or {},
             failure=failure,
+            window_s=window_s,
         )
         if failure:
             batch.ended_at = now
@@ -216,14 +224,15 @@ class BatchQueue:
         """Does what is due of a batch."""
         if batch.ended_at is not None or math.isinf(batch.ends_at):
             return
-        over_at = min(batch.ends_at, batch.made_at + DAY_S)
+        over_at = min(batch.ends_at, batch.made_at + batch.window_s)
         stopped = batch.cancelled_at is not None and batch.cancelled_at < over_at
         over_at = batch.cancelled_at if stopped and batch.cancelled_at is not None else over_at
         if self.now < over_at:
             return
         took = batch.ends_at - batch.made_at
         reached = (over_at - batch.made_at) / took if took > 0 else 1.0
-        done = round(reached * len(batch.lines))
+        none = self._whole and not stopped and reached < 1
+        done = 0 if none else round(reached * len(batch.lines))
         late: Fate = "canceled" if stopped else "expired"
         for place, line in enumerate(batch.lines):
             batch.results.append(

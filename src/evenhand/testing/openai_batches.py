@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
-from email.message import Message
-from typing import Any, cast
+from typing import Any
 from urllib.parse import parse_qs
 
-from evenhand.core.encoding import decode
+from evenhand.testing.batch_files import BatchFiles, Said, decoded, mapping, refused
 from evenhand.testing.batch_queue import (
     DAY_S,
     BatchLine,
@@ -22,33 +19,8 @@ from evenhand.testing.batch_queue import (
 from evenhand.testing.connection import HttpRequest
 
 ENDPOINTS = ("/v1/chat/completions", "/v1/responses", "/v1/embeddings")
-MOST_REQUESTS, MOST_BYTES = 50_000, 200 * 10**6
-_FILES, _BATCHES = (
-    re.compile(r"/files(?:/([^/]+))?(/content)?$"),
-    re.compile(r"(?<!/messages)/batches(?:/([^/]+))?(/cancel)?$"),
-)
-Said = tuple[int, Any]
-"""A status, and what is said with it: bytes go out as they are, anything else as JSON."""
-
-
-@dataclass(frozen=True, slots=True)
-class _File:
-    id: str
-    name: str
-    purpose: str
-    data: bytes
-    made_at: float
-
-    def described(self) -> dict[str, Any]:
-        return {
-            "id": self.id,
-            "object": "file",
-            "bytes": len(self.data),
-            "created_at": int(self.made_at),
-            "filename": self.name,
-            "purpose": self.purpose,
-            "status": "processed",
-        }
+MOST_REQUESTS = 50_000
+_BATCHES = re.compile(r"(?<!/messages)/batches(?:/([^/]+))?(/cancel)?$")
 
 
 class OpenAIBatches:
@@ -56,25 +28,25 @@ class OpenAIBatches:
 
     Args:
         queue: The batches themselves.
+        files: What is uploaded for them, and what they write.
     """
 
-    def __init__(self, queue: BatchQueue) -> None:
+    def __init__(self, queue: BatchQueue, files: BatchFiles) -> None:
         self.queue = queue
-        self._files: dict[str, _File] = {}
+        self._files = files
         self._results: dict[str, tuple[str | None, str | None]] = {}
         self._endpoints: dict[str, tuple[str, str]] = {}
 
-    def handles(self, path: str) -> bool:
-        """Whether this path is one of these."""
-        path = path.partition("?")[0]
-        return bool(_FILES.search(path) or _BATCHES.search(path))
+    def handles(self, request: HttpRequest) -> bool:
+        """Whether this request is one of these."""
+        path = request.path.partition("?")[0]
+        return self._files.handles(path) or _BATCHES.search(path) is not None
 
     def answer(self, request: HttpRequest) -> Said:
         """The answer to a request."""
+        if self._files.handles(request.path):
+            return self._files.answer(request)
         path, _, query = request.path.partition("?")
-        found = _FILES.search(path)
-        if found is not None:
-            return self._file(request, found[1] or "", content=bool(found[2]))
         found = _BATCHES.search(path)
         assert found is not None  # noqa: S101 (asked for such paths alone)
         name, cancels = found[1] or "", bool(found[2])
@@ -82,63 +54,34 @@ class OpenAIBatches:
             return self._list(query) if request.method == "GET" else self._make(request)
         batch = self.queue.find(name)
         if batch is None:
-            return _refused(404, f"No batch found with id '{name}'.")
+            return refused(404, f"No batch found with id '{name}'.")
         if cancels:
             self.queue.cancel(batch)
         return 200, self._described(batch)
 
-    def _file(self, request: HttpRequest, name: str, *, content: bool) -> Said:
-        if not name and request.method == "POST":
-            return self._upload(request)
-        if not name:
-            listed = [file.described() for file in self._files.values()]
-            return 200, {"object": "list", "data": listed, "has_more": False}
-        file = self._files.get(name)
-        if file is None or self.queue.now - file.made_at > self.queue.rules.kept_s:
-            return _refused(404, f"No such File object: {name}")
-        if request.method == "DELETE":
-            del self._files[name]
-            return 200, {"id": name, "object": "file", "deleted": True}
-        return 200, file.data if content else file.described()
-
-    def _upload(self, request: HttpRequest) -> Said:
-        parts = _parts(request)
-        purpose = parts.get("purpose", ("", b""))[1].decode("utf-8", "replace")
-        name, data = parts.get("file", ("", b""))
-        if purpose != "batch" or not data:
-            return _refused(400, "a file for a batch has purpose 'batch' and content")
-        if len(data) > (self.queue.rules.most_bytes or MOST_BYTES):
-            return _refused(413, f"File is too large: {len(data)} bytes")
-        return 200, self._keep(name, data, "batch", self.queue.now).described()
-
-    def _keep(self, name: str, data: bytes, purpose: str, made_at: float) -> _File:
-        file = _File(f"file-{len(self._files) + 1:06d}", name, purpose, data, made_at)
-        self._files[file.id] = file
-        return file
-
     def _make(self, request: HttpRequest) -> Said:
-        body = _mapping(_decoded(request.body))
+        body = mapping(decoded(request.body))
         file = self._files.get(str(body.get("input_file_id")))
         endpoint = str(body.get("endpoint"))
         if file is None:
-            return _refused(400, "The input file does not exist.")
+            return refused(400, "The input file does not exist.")
         if endpoint not in ENDPOINTS or body.get("completion_window") != "24h":
-            return _refused(400, "the endpoint or the completion window is not supported")
-        metadata = _mapping(body.get("metadata"))
+            return refused(400, "the endpoint or the completion window is not supported")
+        metadata = mapping(body.get("metadata"))
         if len(metadata) > 16:
-            return _refused(400, "metadata has more than 16 pairs")
-        lines, failure = self._lines(file, endpoint)
+            return refused(400, "metadata has more than 16 pairs")
+        lines, failure = self._lines(file.data, endpoint)
         batch = self.queue.make(lines, metadata, failure=failure)
         self._endpoints[batch.id] = endpoint, file.id
         return 200, self._described(batch)
 
-    def _lines(self, file: _File, endpoint: str) -> tuple[list[BatchLine], str]:
+    def _lines(self, data: bytes, endpoint: str) -> tuple[list[BatchLine], str]:
         lines: list[BatchLine] = []
         seen: set[str] = set()
         tokens = 0.0
-        for number, text in enumerate(file.data.splitlines(), 1):
-            row = _mapping(_decoded(text))
-            name, body = row.get("custom_id"), _mapping(row.get("body"))
+        for number, text in enumerate(data.splitlines(), 1):
+            row = mapping(decoded(text))
+            name, body = row.get("custom_id"), mapping(row.get("body"))
             if not isinstance(name, str) or not body or row.get("method") != "POST":
                 return [], f"invalid_json_line: line {number} is not a request"
             if row.get("url") != endpoint:
@@ -212,8 +155,8 @@ class OpenAIBatches:
             return None, None
         if batch.id not in self._results:
             results = self.queue.handed_out(batch)
-            answers = [_row(one) for one in results if one.fate in ("succeeded", "silent")]
-            errors = [_row(one) for one in results if one.fate not in ("succeeded", "silent")]
+            answers = [row_of(one) for one in results if one.fate in ("succeeded", "silent")]
+            errors = [row_of(one) for one in results if one.fate not in ("succeeded", "silent")]
             self._results[batch.id] = (
                 self._written(f"{batch.id}_output.jsonl", answers, batch.ended_at),
                 self._written(f"{batch.id}_error.jsonl", errors, batch.ended_at),
@@ -222,7 +165,7 @@ class OpenAIBatches:
 
     def _written(self, name: str, rows: list[dict[str, Any]], at: float) -> str | None:
         data = b"".join(json.dumps(row).encode() + b"\n" for row in rows)
-        return self._keep(name, data, "batch_output", at).id if rows else None
+        return self._files.keep(name, data, "batch_output", at).id if rows else None
 
 
 def _state(batch: FakeBatch) -> str:
@@ -235,7 +178,8 @@ def _state(batch: FakeBatch) -> str:
     return "expired" if batch.ends_at > batch.ended_at else "completed"
 
 
-def _row(result: LineResult) -> dict[str, Any]:
+def row_of(result: LineResult) -> dict[str, Any]:
+    """A line of results: Mistral's are the same."""
     row: dict[str, Any] = {
         "id": f"batch_req_{result.custom_id}",
         "custom_id": result.custom_id,
@@ -255,36 +199,3 @@ def _row(result: LineResult) -> dict[str, Any]:
         said = "This request could not be executed before the batch ended."
         row["error"] = {"code": why, "message": said}
     return row
-
-
-def _parts(request: HttpRequest) -> dict[str, tuple[str, bytes]]:
-    """The parts of a form, by name: each with the name of its file, and its content."""
-    head = Message()
-    head["content-type"] = request.headers.get("content-type", "")
-    boundary = f"--{head.get_param('boundary')}".encode()
-    parts: dict[str, tuple[str, bytes]] = {}
-    for part in request.body.split(boundary)[1:-1]:
-        lines, _, data = part.removeprefix(b"\r\n").partition(b"\r\n\r\n")
-        said = Message()
-        for line in lines.decode("utf-8", "replace").split("\r\n"):
-            name, _, value = line.partition(":")
-            said[name] = value.strip()
-        name = said.get_param("name", header="content-disposition")
-        parts[str(name)] = said.get_filename() or "", data.removesuffix(b"\r\n")
-    return parts
-
-
-def _decoded(data: bytes) -> object:
-    try:
-        return decode(data)
-    except ValueError:
-        return None
-
-
-def _mapping(value: object) -> Mapping[str, Any]:
-    return cast("Mapping[str, Any]", value) if isinstance(value, dict) else {}
-
-
-def _refused(status: int, message: str) -> Said:
-    kind = "invalid_request_error"
-    return status, {"error": {"message": message, "type": kind, "param": None, "code": None}}

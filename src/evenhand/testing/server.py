@@ -22,10 +22,13 @@ from evenhand.core.encoding import decode
 from evenhand.providers.leading import leading_to
 from evenhand.testing import shapes
 from evenhand.testing.anthropic_batches import AnthropicBatches
+from evenhand.testing.batch_files import BatchFiles
 from evenhand.testing.batch_queue import BatchLine, BatchQueue, BatchRules
 from evenhand.testing.connection import Connection, HttpRequest, response
 from evenhand.testing.dialects import answered
+from evenhand.testing.google_batches import GoogleBatches
 from evenhand.testing.ledger import Ledger, request_key
+from evenhand.testing.mistral_batches import MistralBatches
 from evenhand.testing.openai_batches import OpenAIBatches
 from evenhand.testing.script import Rule, Script, ScriptedRequest
 
@@ -33,6 +36,7 @@ LOGGED = 50_000
 SLOW_S = 1.0
 _MOMENT = re.compile(r"\{(date|time)\+(\d+(?:\.\d+)?)\}")
 _KEY_HEADERS = ("x-api-key", "api-key", "x-goog-api-key")
+_MAKES = ("/batches", "/batch/jobs", ":batchGenerateContent")
 _UNHEARD = ("drop", "lose", "hang")  # faults without a status
 
 
@@ -78,7 +82,7 @@ class FakeProvider:
         port: Where to listen on 127.0.0.1; 0 for any free port.
         schemas: Whether a JSON Schema for the answer is taken. If not, a request with one is refused, as many servers
             do that otherwise speak a vendor's language.
-        batches: How the batches of both vendors go.
+        batches: How the batches of all vendors go.
 
     Attributes:
         url: Its address, once it has started.
@@ -87,6 +91,8 @@ class FakeProvider:
         most_at_once: The most requests that ever waited for their answer at the same time.
         openai_batches: OpenAI's batches.
         anthropic_batches: Anthropic's message batches.
+        google_batches: Gemini's batches.
+        mistral_batches: Mistral's batch jobs.
     """
 
     def __init__(
@@ -114,8 +120,13 @@ class FakeProvider:
         rules = batches or BatchRules()
         self.openai_batches = BatchQueue("batch_", self._in_batch, rules)
         self.anthropic_batches = BatchQueue("msgbatch_", self._in_batch, rules)
+        self.google_batches = BatchQueue("gemini-", self._in_batch, rules, whole=True)
+        self.mistral_batches = BatchQueue("mistral-", self._in_batch, rules)
+        files = BatchFiles(self.openai_batches)
         self._batches = (
-            OpenAIBatches(self.openai_batches),
+            GoogleBatches(self.google_batches),
+            MistralBatches(self.mistral_batches, files),
+            OpenAIBatches(self.openai_batches, files),
             AnthropicBatches(self.anthropic_batches),
         )
         self._waiting = 0
@@ -202,7 +213,7 @@ class FakeProvider:
     def handle(self, connection: Connection, request: HttpRequest) -> None:
         """Answers a request, now or after its latency."""
         kind = shapes.kind_of(request.path) or self._own(request.path)
-        batches = next((one for one in self._batches if one.handles(request.path)), None)
+        batches = next((one for one in self._batches if one.handles(request)), None)
         if batches is not None and not kind:
             self._batch(connection, request, batches)
             return
@@ -256,7 +267,7 @@ class FakeProvider:
         self,
         connection: Connection,
         request: HttpRequest,
-        batches: OpenAIBatches | AnthropicBatches,
+        batches: OpenAIBatches | AnthropicBatches | GoogleBatches | MistralBatches,
     ) -> None:
         """Answers what is asked of batches and of their files."""
         kind = shapes.MESSAGES if isinstance(batches, AnthropicBatches) else ""
@@ -270,8 +281,9 @@ class FakeProvider:
             connection.answer(self._refusal(kind, 500, why))
             return
         data = said if isinstance(said, bytes) else shapes.written(said)
-        whole = response(status, data, self._head(kind, None))
-        makes = request.method == "POST" and request.path.endswith("/batches")
+        content = "application/octet-stream" if "/files/" in request.path else "application/json"
+        whole = response(status, data, self._head(kind, None), content)
+        makes = request.method == "POST" and request.path.endswith(_MAKES)
         if makes and batches.queue.rules.create_ms:
             delay_s = batches.queue.rules.create_ms / 1000
             self._loop.call_later(delay_s, connection.answer, whole)

@@ -61,7 +61,7 @@ class OpenAIBatches:
 
     async def create(self, name: str, lines: Sequence[bytes]) -> BatchLook:
         boundary = secrets.token_hex(16)
-        form = _form(boundary, f"evenhand-{name}.jsonl", b"".join(lines))
+        form = form_of(boundary, f"evenhand-{name}.jsonl", b"".join(lines))
         file = await self._control.post("files", form, f"multipart/form-data; boundary={boundary}")
         asked = {
             "input_file_id": file.get("id"),
@@ -94,7 +94,9 @@ class OpenAIBatches:
         results: list[BatchResult] = []
         for file in look.results:
             data = await self._control.text(f"files/{file}/content")
-            results += [result for line in lines_of(data) if (result := _result(line)) is not None]
+            results += [
+                result for line in lines_of(data) if (result := result_of(line)) is not None
+            ]
         return results
 
     async def cancel(self, vendor_id: str) -> None:
@@ -115,7 +117,7 @@ def _look(batch: Mapping[str, Any]) -> BatchLook:
     return BatchLook(name, "ended" if status in _ENDED else "working", results=files)
 
 
-def _result(line: bytes) -> BatchResult | None:
+def result_of(line: bytes) -> BatchResult | None:
     """What a line says; None where it can't be read, so that its request counts as unanswered."""
     try:
         row = _decoder.decode(line)
@@ -139,7 +141,7 @@ def _result(line: bytes) -> BatchResult | None:
     return BatchResult(row.custom_id, error=error)
 
 
-def _form(boundary: str, name: str, data: bytes) -> bytes:
+def form_of(boundary: str, name: str, data: bytes) -> bytes:
     """A form with a file in it."""
     head = (
         f'--{boundary}\r\nContent-Disposition: form-data; name="purpose"\r\n\r\nbatch\r\n'

@@ -15,7 +15,7 @@ class BatchPlace:
     """Where a request goes in a batch: all of a batch go to the same place.
 
     Attributes:
-        vendor: `openai` or `anthropic`.
+        vendor: `openai`, `anthropic`, `google` or `mistral`.
         address: Where the vendor's API begins.
         account: Whose it is: the host, and a fingerprint of the key.
         model: The model asked.
