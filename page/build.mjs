@@ -18,7 +18,7 @@ const PACKAGE = join(HERE, "../src/evenhand");
 const PAGE = join(PACKAGE, "viewer/static");
 const LIBRARIES = join(PACKAGE, "javascript/libraries");
 const LICENCES = join(HERE, "../licenses");
-const MOST = 125_000; // bytes of the page's files, gzipped
+const MOST = 130_000; // bytes of the page's files, gzipped
 
 const SHARED = {
   absWorkingDir: HERE,

@@ -5,6 +5,7 @@ import { Embedded, isEmbedded } from "./data/embedded";
 import { Http } from "./data/http";
 import { problemOf, type Problem } from "./data/problem";
 import type { DataSource, RunSummary } from "./data/source";
+import { nameWhatIsNotSeen } from "./parts/attributes";
 import { startTheme } from "./parts/theme";
 import { Trouble, Waiting } from "./parts/told";
 import { START, useUrl, write } from "./state/url";
@@ -39,5 +40,6 @@ function Page({ source }: { source: DataSource }) {
 }
 
 startTheme();
+nameWhatIsNotSeen();
 const source = isEmbedded() ? new Embedded() : new Http();
 render(<Page source={source} />, document.getElementById("app") ?? document.body);

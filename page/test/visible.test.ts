@@ -61,3 +61,16 @@ test("JSON is an object or a list; the rest is text", () => {
   assert.equal(asJson("12"), undefined);
   assert.equal(asJson("{oops"), undefined);
 });
+
+test("joiners are spelling between letters of scripts that have them, and named anywhere else", () => {
+  const spelt = "می\u200Cخواهم, क्\u200Dष, ක්\u200Dෂ, 👩‍👩‍👧‍👦";
+  assert.equal(visible(spelt), spelt);
+  assert.equal(visible("a\u200Cb\u200Dc می\u200C "), "a⟨ZWNJ⟩b⟨ZWJ⟩c می⟨ZWNJ⟩ ");
+});
+
+test("a text hidden in selectors and other characters without a shape is named", () => {
+  const chosen = "❤\uFE0F 1\uFE0F\u20E3 ☎\uFE0E 葛\u{E0100}飾 ≨\uFE00";
+  assert.equal(visible(chosen), chosen);
+  const hidden = "a\uFE01 😀\uFE01\uFE0E😀\u{E0148}\u{E0155} x\u034F\u2800\u{1D173}\u{E01FF}";
+  assert.deepEqual([...visible(hidden).matchAll(/⟨([^⟩]+)⟩/gu)].map(([, name]) => name), ["U+FE01", "U+FE0E", "U+E0148", "U+E0155", "CGJ", "U+2800", "U+1D173", "U+E01FF"]);
+});

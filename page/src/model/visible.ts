@@ -4,19 +4,27 @@
  * Long text is cut into chunks that a browser can leave alone until they are scrolled to.
  */
 
+/** Scripts whose letters are joined, or kept apart, by U+200C and U+200D: between two of their letters these are spelling. */
+const JOINED = "Arab Bengali Deva Gujr Guru Khmr Knda Mlym Mong Mymr Nkoo Orya Sinh Syrc Taml Telu Tibt".split(" ").map((script) => `\\p{Script=${script}}`).join("");
+const UNSEEN =
+  "[\\0-\\x08\\x0B-\\x1F\\x7F-\\x9F\\xAD\\u034F\\u061C\\u115F\\u1160\\u17B4\\u17B5\\u180E\\u200B\\u200E\\u200F\\u2028-\\u202E\\u2060-\\u206F\\u2800\\u3164\\uFEFF\\uFFA0\\uFFF0-\\uFFFB" +
+  "\\u{1BCA0}-\\u{1BCA3}\\u{1D173}-\\u{1D17A}\\u{E0000}-\\u{E00FF}\\u{E01F0}-\\u{E0FFF}]";
+const JOINER = `(?<![${JOINED}])\\u200C|\\u200C(?![${JOINED}])|(?<![${JOINED}\\p{Extended_Pictographic}\\uFE0F\\u{1F3FB}-\\u{1F3FF}])\\u200D`;
+/** One chooses the form of the character before it. Several, or after a letter, a space or nothing, carry a text that nobody sees. */
+const SELECTOR = "(?<![^\\s\\p{ASCII}\\uFE00-\\uFE0F]|[0-9#*])[\\uFE00-\\uFE0F]|(?<!\\p{Script=Han})[\\u{E0100}-\\u{E01EF}]";
+
 /** What is not seen, or moves what stands around it. Line feeds and tabs are what they look like. */
-const SPECIAL =
-  /[\0-\x08\x0B-\x1F\x7F-\x9F\xAD\u061C\u115F\u1160\u17B4\u17B5\u180E\u200B\u200C\u200E\u200F\u2028-\u202E\u2060-\u206F\u3164\uFEFF\uFFA0\uFFF9-\uFFFB]|(?<![\p{Extended_Pictographic}\uFE0F\u{1F3FB}-\u{1F3FF}])\u200D|[\u{E0000}-\u{E007F}]|\p{Surrogate}/gu;
+const SPECIAL = new RegExp(`${UNSEEN}|${JOINER}|${SELECTOR}|\\p{Surrogate}`, "gu");
 
 /** Whether a closer look is worth its time; surrogates may be something, most of them are not. */
 const SUSPECT =
-  /[\0-\x08\x0B-\x1F\x7F-\x9F\xAD\u061C\u115F\u1160\u17B4\u17B5\u180E\u200B-\u200F\u2028-\u202E\u2060-\u206F\u3164\uD800-\uDFFF\uFEFF\uFFA0\uFFF9-\uFFFB]/;
+  /[\0-\x08\x0B-\x1F\x7F-\x9F\xAD\u034F\u061C\u115F\u1160\u17B4\u17B5\u180E\u200B-\u200F\u2028-\u202E\u2060-\u206F\u2800\u3164\uD800-\uDFFF\uFE00-\uFE0F\uFEFF\uFFA0\uFFF0-\uFFFB]/;
 
 const CONTROLS =
   "NUL SOH STX ETX EOT ENQ ACK BEL BS HT LF VT FF CR SO SI DLE DC1 DC2 DC3 DC4 NAK SYN ETB CAN EM SUB ESC FS GS RS US".split(" ");
 
 const NAMES: Readonly<Record<number, string>> = {
-  0x7f: "DEL", 0xad: "SHY", 0x61c: "ALM", 0x115f: "HCF", 0x1160: "HJF", 0x180e: "MVS", 0x200b: "ZWSP", 0x200c: "ZWNJ", 0x200d: "ZWJ",
+  0x7f: "DEL", 0xad: "SHY", 0x34f: "CGJ", 0x61c: "ALM", 0x115f: "HCF", 0x1160: "HJF", 0x180e: "MVS", 0x200b: "ZWSP", 0x200c: "ZWNJ", 0x200d: "ZWJ",
   0x200e: "LRM", 0x200f: "RLM", 0x2028: "LS", 0x2029: "PS", 0x202a: "LRE", 0x202b: "RLE", 0x202c: "PDF", 0x202d: "LRO",
   0x202e: "RLO", 0x2060: "WJ", 0x2066: "LRI", 0x2067: "RLI", 0x2068: "FSI", 0x2069: "PDI", 0xfeff: "BOM",
 };
@@ -62,7 +70,7 @@ export function pieces(text: string): readonly Piece[] {
 
 /** The text with a sign in the place of each character that would not be seen. */
 export function visible(text: string): string {
-  return text.replace(SPECIAL, signOf);
+  return SUSPECT.test(text) ? text.replace(SPECIAL, signOf) : text;
 }
 
 /** A part of a long text. */

@@ -4,7 +4,7 @@ import type { Baseline } from "../model/baseline";
 import { changeSaid, sideOf } from "../model/changed";
 import type { Table } from "../model/table";
 import { count, grouped, Mark, money, number, seconds, sign, word } from "./marks";
-import { shown } from "./text";
+import { Brief, shown } from "./text";
 
 interface Props {
   readonly head: Head;
@@ -25,8 +25,8 @@ export function CellHead(p: Props) {
   return (
     <>
       <h2 class="drawer-title" id="drawer-title">
-        <span class="drawer-case">{shown(description || cell.case)}</span>
-        {description !== "" && description !== cell.case && <span class="drawer-id">{shown(cell.case)}</span>}
+        <span class="drawer-case"><Brief key={cell.case} text={description || cell.case} /></span>
+        {description !== "" && description !== cell.case && <span class="drawer-id"><Brief key={cell.case} text={cell.case} most={160} /></span>}
       </h2>
       {hidden ? (
         <p class="drawer-hidden">

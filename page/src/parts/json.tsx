@@ -49,7 +49,7 @@ function Branch({ name, value, open }: { name: string | undefined; value: object
       <summary>
         <Name name={name} />
         <span class="json-brace">{first}</span>
-        {!unfolded && <span class="json-hint">{hint(value)}</span>}
+        {!unfolded && <span class="json-hint">{shown(hint(value))}</span>}
         <span class="json-count">{said}</span>
       </summary>
       {unfolded && <Entries of={Object.entries(value)} list={list} open={open - 1} />}

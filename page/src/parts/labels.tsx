@@ -144,7 +144,7 @@ export function Standing({ said }: { said: readonly Said[] }) {
 export function History({ events }: { events: readonly Label[] }) {
   if (events.length === 0) return <p class="note">Nobody has said anything of this trial.</p>;
   return (
-    <ol class="history">
+    <ol class="events">
       {[...events].reverse().map((event) => (
         <li key={event.seq}>
           <time dateTime={new Date(event.at * 1000).toISOString()}>{when(event.at)}</time>{" "}

@@ -4,7 +4,7 @@ import { rateFrom } from "../model/rate";
 import { JudgedNotice } from "./judged";
 import { Menu } from "./menu";
 import { count, grouped, money, passed, seconds, sentences, tokens, when } from "./marks";
-import { shown } from "./text";
+import { Brief, shown } from "./text";
 import { Verdict } from "./verdict";
 
 export function RunTitle({ head, blind }: { head: Head; blind: boolean }) {
@@ -38,7 +38,7 @@ export function RunTotals({ head, blind, live }: { head: Head; blind: boolean; l
       {!blind && <JudgedNotice head={head} />}
       {!blind && <Notices title="finding" of={head.findings} />}
       <Notices title="warning" of={head.warnings} />
-      {head.message !== "" && <span class={head.status === "decided" ? undefined : "totals-message"}>{shown(sentences(head.message))}</span>}
+      {head.message !== "" && <span class={head.status === "decided" ? undefined : "totals-message"}><Brief text={sentences(head.message)} /></span>}
       {!all && !head.alive && live && isResumable(head) && <span class="totals-message"><code>evenhand resume {head.id}</code> goes on with it.</span>}
     </div>
   );

@@ -3,6 +3,7 @@ import { useState } from "preact/hooks";
 import type { RunSummary } from "../data/source";
 import { rateFrom } from "../model/rate";
 import { shortId, started } from "../model/runs";
+import { clipped } from "../model/visible";
 import { START, write } from "../state/url";
 import { grouped, interval, money, percents, RateBar, seconds } from "./marks";
 import { shown } from "./text";
@@ -77,19 +78,25 @@ export function RunTable({ runs, picked, toggle, edit }: Props) {
   );
 }
 
+const TITLE = 160; // characters of a title in the list
+const NOTE = 600; // of a note
+const NOTE_LINES = 8;
+
 function OneRun({ run, runs, picked, toggle, edit }: { picked: boolean; run: RunSummary } & Pick<Props, "runs" | "toggle" | "edit">) {
   const rate = rateFrom(run.rate);
   const repeats = run.repeats > 1 ? ` × ${run.repeats}` : "";
+  const title = clipped(run.title || run.id, TITLE);
+  const note = clipped(run.note, NOTE, NOTE_LINES);
   return (
     <tr class={picked ? "picked" : ""}>
       <td class="run-pick"><input type="checkbox" checked={picked} onChange={() => toggle(run.id)} aria-label={`Compare ${run.title}, ${started(run, runs)}`} /></td>
       <td class="run-name">
-        <a href={write({ ...START, run: run.id })}>{shown(run.title || run.id)}</a>
+        <a href={write({ ...START, run: run.id })} title={title.more ? run.title : undefined}>{shown(title.text)}{title.more && "…"}</a>
         {Object.entries(run.tags).map(([name, value]) => <span key={name} class="chip">{shown(`${name}: ${value}`)}</span>)}
         {run.marks.map((mark) => <span key={mark} class="chip run-mark">{shown(mark)}</span>)}
         <button type="button" class="button quiet small run-edit" title="Rename, tag, note, delete" aria-label={`Edit ${run.title}, ${started(run, runs)}`} onClick={() => edit(run)}>Edit</button>
         <span class="muted run-source" title={run.source}><code title={run.id}>{shortId(run.id, runs)}</code> {shown(run.source)}</span>
-        {run.note !== "" && <span class="run-note">{shown(run.note)}</span>}
+        {run.note !== "" && <span class="run-note" title={note.more ? run.note : undefined}>{shown(note.text)}{note.more && "…"}</span>}
       </td>
       <td class="run-verdict"><Verdict run={run} /></td>
       <td class="run-rate">

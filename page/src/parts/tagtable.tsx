@@ -19,7 +19,7 @@ export function TagTable({ of, state, many }: { of: Summary; state: RunState; ma
                 const rate = rateFrom(found);
                 return (
                   <tr key={column}>
-                    {i === 0 && <th scope="rowgroup" rowSpan={columns.length}><a href={write({ ...START, run: state.run, base: state.base, q: `tag:${quoted(tag)}` })}>{shown(tag)}</a></th>}
+                    {i === 0 && <th scope="rowgroup" rowSpan={columns.length}><a href={write({ ...START, run: state.run, base: state.base, q: `tag:${quoted(tag)}` })}>{tag.trim() === "" ? "(blank)" : shown(tag)}</a></th>}
                     {many && <td class="tag-column">{shown(column)}</td>}
                     <td class="n">{grouped(passed)}/{grouped(trials)}</td>
                     <td class="n"><b>{rate === null ? "–" : percents(rate)}</b></td>

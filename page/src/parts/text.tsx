@@ -105,3 +105,16 @@ export function Clipped({ text, most = 600, lines = 8 }: { text: string; most?: 
     </div>
   );
 }
+
+/** A title or a message in a few lines, however long it is, and the rest on demand. */
+export function Brief({ text, most = 300, lines = 4 }: { text: string; most?: number; lines?: number }) {
+  const [open, setOpen] = useState(false);
+  const part = clipped(text, most, lines);
+  if (!part.more) return <>{shown(text)}</>;
+  return (
+    <>
+      {shown(open ? text : `${part.text}…`)}{" "}
+      <button type="button" class="button quiet small" aria-expanded={open} onClick={() => setOpen(!open)}>{open ? "Less" : "More"}</button>
+    </>
+  );
+}

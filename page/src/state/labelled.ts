@@ -29,13 +29,19 @@ export function useRunLabels(source: DataSource, run: string, table: Table, prog
     set(latest.current);
   };
   useEffect(() => {
-    source.labels(run).then(
-      (found) => {
-        keep(found);
-        setUnread(undefined);
-      },
-      (thrown: unknown) => setUnread(about("the labels could not be read", thrown)),
-    );
+    const readAll = (): void => {
+      source.labels(run).then(
+        (found) => {
+          keep(found);
+          setUnread(undefined);
+        },
+        (thrown: unknown) => setUnread(about("the labels could not be read", thrown)),
+      );
+    };
+    readAll();
+    if (!source.live) return undefined;
+    addEventListener("focus", readAll); // another window may have labelled meanwhile
+    return () => removeEventListener("focus", readAll);
   }, [source, run, table]);
   useEffect(() => {
     if (all.length === 0 && table.labels.size === 0) return;

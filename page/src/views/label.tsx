@@ -100,15 +100,15 @@ function DrawForm({ draw, make }: { draw: Draw; make: (wish: DrawWish) => void }
     <form onSubmit={(event) => { event.preventDefault(); make({ size, design, column, equal }); }}>
       <label>Outputs to draw <input type="number" min={1} max={Math.min(2000, draw.left)} value={size} onInput={(event) => set(event.currentTarget.valueAsNumber)} /></label>{" "}
       <label>How{" "}
-        <select value={design} onChange={(event) => choose(event.currentTarget.value as DrawWish["design"])}>
+        <select class="control" value={design} onChange={(event) => choose(event.currentTarget.value as DrawWish["design"])}>
           {DESIGNS.filter(([id]) => id !== "stratum" || draw.columns.length > 0).map(([id, name]) => <option key={id} value={id}>{name}</option>)}
         </select>
       </label>{" "}
       {design === "stratum" && (
         <>
           <label>Column{" "}
-            <select value={column} onChange={(event) => by(event.currentTarget.value)}>
-              {draw.columns.map((name) => <option key={name} value={name}>{shown(name)}</option>)}
+            <select class="control" value={column} onChange={(event) => by(event.currentTarget.value)}>
+              {draw.columns.map((name) => <option key={name} value={name}>{name}</option>)}
             </select>
           </label>{" "}
           <label><input type="checkbox" checked={equal} onChange={(event) => alike(event.currentTarget.checked)} /> as many of each value</label>{" "}

@@ -12,6 +12,9 @@ from evenhand.core.record import Record
 Scale = tuple[float, float]
 """The lowest and the highest score there can be."""
 
+LARGEST = 1e100
+"""No score is further from 0 than this: sums of squares over any number of trials are still numbers."""
+
 SHARES: Scale = (0.0, 1.0)
 """The scale of shares, rates, and yes or no."""
 
@@ -39,6 +42,15 @@ class Score(Record, frozen=True):
     named: Mapping[str, float] = field(default_factory=dict[str, float])
     parts: tuple[Score, ...] = ()
     scale: Scale | None = None
+
+
+def usable(value: float) -> bool:
+    """Whether this number can be a score: not NaN, not an infinity, and not beyond `LARGEST`.
+
+    >>> usable(0.5), usable(float("nan")), usable(1e308)
+    (True, False, False)
+    """
+    return -LARGEST <= value <= LARGEST
 
 
 def check(passed: bool, reason: str = "", **metadata: Any) -> Score:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import math
 import numbers
 from collections.abc import Sequence
 
@@ -18,7 +17,7 @@ from evenhand.core.errors import (
 )
 from evenhand.core.expect import Expectation, outcome_of
 from evenhand.core.run import TrialError
-from evenhand.core.score import Outcome, Score, Verdict
+from evenhand.core.score import Outcome, Score, Verdict, usable
 from evenhand.core.traits import label_of
 
 ANYTHING = (Exception, SystemExit, asyncio.CancelledError)
@@ -29,7 +28,7 @@ def checked_outcome(expectation: Expectation, score: object) -> Outcome:
     """The outcome of what a scorer returned.
 
     Raises:
-        CodeError: It is not a Score, or a number in it is none: NaN, an infinity, a text.
+        CodeError: It is not a Score, or a number in it is none: NaN, an infinity, a text, or beyond 1e100.
     """
     if not isinstance(score, Score):
         raise not_a_score(expectation, score)
@@ -37,7 +36,7 @@ def checked_outcome(expectation: Expectation, score: object) -> Outcome:
     if value is not None and type(value) is not float:
         value = _number(expectation, value)
         score = replace(score, value=value)
-    if value is not None and not math.isfinite(value):
+    if value is not None and not usable(value):
         raise CodeError(f"{label_of(expectation.scorer)} gave {value} for a score")
     if score.named:
         named = {name: _number(expectation, number) for name, number in score.named.items()}
@@ -47,7 +46,7 @@ def checked_outcome(expectation: Expectation, score: object) -> Outcome:
 
 def _number(expectation: Expectation, value: object) -> float:
     """The number as a plain float: NumPy's and others look like one, but cannot be written."""
-    if isinstance(value, numbers.Real) and math.isfinite(value):
+    if isinstance(value, numbers.Real) and usable(float(value)):
         return float(value)
     raise CodeError(f"{label_of(expectation.scorer)} gave {value!r} for a score")
 

@@ -6,12 +6,11 @@ are 0 or 1: then they are verdicts. Truth values are verdicts, and so is what th
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
-from evenhand.core.score import Outcome
+from evenhand.core.score import Outcome, usable
 from evenhand.report.foreign import Notes, shown
 
 
@@ -99,7 +98,7 @@ def _no_number(one: ForeignScore, metadata: dict[str, object], notes: Notes) -> 
 
 
 def finite(value: object) -> float | None:
-    """A truth value or a number as a float; None where it is neither, or not finite."""
+    """A truth value or a number as a float; None where it is neither, or cannot be a score."""
     if isinstance(value, bool):
         return float(value)
     if isinstance(value, (int, float)):
@@ -107,7 +106,7 @@ def finite(value: object) -> float | None:
             number = float(value)
         except OverflowError:
             return None
-        return number if math.isfinite(number) else None
+        return number if usable(number) else None
     return None
 
 

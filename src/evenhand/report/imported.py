@@ -29,7 +29,7 @@ from evenhand.core.errors import UsageError
 from evenhand.core.expect import share_passed
 from evenhand.core.label import LabelField, LabelValue, NewLabel, checked
 from evenhand.core.run import AnswerDetails, Judged, RunMeta, TrialError, TrialResult
-from evenhand.core.score import Outcome, State
+from evenhand.core.score import LARGEST, Outcome, State, usable
 from evenhand.core.secrets import redacted
 from evenhand.core.step import Step
 from evenhand.core.variant import Variant
@@ -280,8 +280,8 @@ def _problems_of(trial: ImportedTrial, variants: int) -> Iterator[str]:
         yield f"variant is {trial.variant}, and there are {variants}, counted from 0"
     if trial.repeat < 0:
         yield f"repeat is {trial.repeat}, and repeats count from 0"
-    if trial.score is not None and not math.isfinite(trial.score):
-        yield f"score is {trial.score!r}, not a number"
+    if trial.score is not None and not usable(trial.score):
+        yield f"score is {trial.score!r}, not a number up to {LARGEST:g}"
     if trial.outcome is None and not trial.outcomes:
         yield "it has neither an outcome nor outcomes"
     broken = any(one.outcome == "error" for one in trial.outcomes)

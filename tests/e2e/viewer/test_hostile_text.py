@@ -21,6 +21,7 @@ from evenhand.core.variant import Variant
 from evenhand.engine import door
 from evenhand.engine.capture import user_code
 from evenhand.engine.door import Settings
+from evenhand.store.draws import add_draw, set_rule
 from evenhand.store.labels import append_labels
 from evenhand.testing import Scripted, example_of
 
@@ -85,6 +86,7 @@ CHARACTERS = (
 )
 CORPUS = MARKUP + MARKDOWN + TEMPLATES + CHARACTERS
 ALL = "\n\n".join(CORPUS)
+TITLE = MARKUP[1] + CHARACTERS[2] + MARKUP[5] * 20
 FOREIGN = """() => {
   const found = [...document.querySelectorAll(
     ".pwned, img, iframe, object, embed, video, audio, math, base, form[action], link[href^=http],"
@@ -95,6 +97,18 @@ FOREIGN = """() => {
   found.push(...[...document.querySelectorAll("#app script, #app style")]);
   return found.map((element) => element.outerHTML.slice(0, 300));
 }"""
+
+
+UNSEEN = """() => {
+  const unseen = /[\\0-\\x08\\x0b-\\x1f\\x7f-\\x9f\\u061c\\u200b\\u200e\\u200f\\u2028-\\u202e\\u2060-\\u206f\\ufeff]/;
+  return [...document.querySelectorAll("#app *")].flatMap((element) => ["title", "aria-label", "label"]
+    .filter((name) => unseen.test(element.getAttribute(name) ?? ""))
+    .map((name) => `${element.tagName} ${name}`)
+    .concat(element.matches("option, .json-hint") && unseen.test(element.textContent) ? [element.outerHTML] : []));
+}"""
+"""What is told in titles, accessible names and menus without a sign for what cannot be seen."""
+SIDEWAYS = """() => [...document.querySelectorAll(".page-scroll, .drawer, .list-main")]
+  .filter((at) => at.scrollWidth > at.clientWidth + 1).map((at) => `${at.className} ${at.scrollWidth}`)"""
 
 
 class Says:
@@ -159,7 +173,7 @@ def hostile(home: Path) -> str:
         )
     ]
     plan = example_of(
-        body, cases, variants=variants, providers=(subject, judge), title=MARKUP[1] + CHARACTERS[2], config=said(ALL),
+        body, cases, variants=variants, providers=(subject, judge), title=TITLE, config=said(ALL),
         source=str(home / MARKUP[20].replace("/", "|")),
     )  # fmt: skip
     path = door.run(plan, Settings(home=home, cache=False, record=said(ALL))).path
@@ -168,6 +182,8 @@ def hostile(home: Path) -> str:
         labels.append(NewLabel(3 * number, "note", text, text[:80]))
         labels.append(NewLabel(3 * number, "verdict", "fail", text[:80]))
     append_labels(path, labels)
+    add_draw(path, 1, [ALL], 1, [0])
+    set_rule(path, ALL, ALL)
     return path.stem
 
 
@@ -201,6 +217,7 @@ def test_text_is_text_in_every_field_and_view(poisoned: Any, link: str, watch: A
     page = seen.page
     seen.show()
     assert page.evaluate(FOREIGN) == []
+    assert page.evaluate(UNSEEN) == []
     for state in (
         {},
         {"md": 1},
@@ -218,6 +235,7 @@ def test_text_is_text_in_every_field_and_view(poisoned: Any, link: str, watch: A
         seen.turn(run, **state)
         page.wait_for_timeout(150)
         assert page.evaluate(FOREIGN) == [], state
+        assert page.evaluate(UNSEEN) == [], state
     assert page.evaluate(
         "() => [typeof window.pwned, typeof alert, document.title.length > 0]"
     ) == [
@@ -254,11 +272,33 @@ def test_text_is_text_in_every_tab_of_a_cell(poisoned: Any, link: str, watch: An
     assert "\x1b" not in read
 
 
-def test_a_very_long_word_does_not_widen_the_page(poisoned: Any, link: str, watch: Any):
-    """What cannot be broken is broken, or scrolls in its own place."""
+@pytest.mark.parametrize("width", [320, 1280])
+def test_a_very_long_word_does_not_widen_the_page(poisoned: Any, link: str, watch: Any, width: int):
+    """What cannot be broken is broken, or scrolls in its own place: neither the page nor a view scrolls sideways."""
     run = poisoned[1][1]
-    seen = watch(link)
-    for state in ({}, {"cell": 0}, {"view": "charts"}, {"view": "summary"}, {"view": "about"}):
+    seen = watch(link, viewport={"width": width, "height": 800})
+    views = ["charts", "summary", "about", *(() if seen.embedded else ("label", "history"))]
+    cells = [{"cell": 0, "tab": tab} for tab in ("", "expectations", "prompt", "labels")]
+    for state in ({}, {"q": "stauts:" + "x" * 300}, *({"view": view} for view in views), *cells):
         seen.turn(run, **state)
+        seen.page.wait_for_timeout(60)
         wide = seen.page.evaluate("() => document.documentElement.scrollWidth - innerWidth")
         assert wide <= 0, state
+        assert seen.page.evaluate(SIDEWAYS) == [], state
+
+
+def test_a_long_title_or_message_leaves_room_for_the_rest(poisoned: Any, link: str, watch: Any):
+    """They are told in a few lines, on a phone too, and whole on demand."""
+    seen = watch(link, viewport={"width": 320, "height": 640})
+    seen.turn(poisoned[1][1], cell=0)
+    title = seen.page.locator(".drawer-case")
+    title.get_by_role("button", name="More").wait_for()
+    assert title.bounding_box()["height"] < 320
+    title.get_by_role("button", name="More").click()
+    assert "evil-long" in title.inner_text()
+    if not seen.embedded:
+        seen.show()
+        assert (
+            max(box.bounding_box()["height"] for box in seen.page.locator(".run-name a").all())
+            < 200
+        )

@@ -212,3 +212,23 @@ def test_a_cell_is_labelled_where_the_keyboard_is_in_the_matrix(
             ("score", None),
             ("note", "see page 2"),
         ]
+
+
+def test_a_window_shows_what_another_one_labelled(
+    own_home: Path, runs: list[str], serve: Any, watch: Any
+):
+    """Once it has the focus again: what it undoes or toggles is the newest label, and not one that it remembers."""
+    pressed = ".labelbar .label-fail[aria-pressed=true]"
+    with serve(own_home) as viewer:
+        seen = watch(viewer.link)
+        seen.turn(runs[1], cell=3)
+        seen.page.locator(".labelbar").wait_for()
+        other = seen.context.new_page()
+        other.goto(seen.page.url)
+        other.locator(".labelbar").wait_for()
+        other.keyboard.press("f")
+        other.locator(pressed).wait_for()
+        assert seen.page.locator(pressed).count() == 0
+        seen.page.evaluate("() => dispatchEvent(new Event('focus'))")
+        seen.page.locator(pressed).wait_for()
+        seen.close()

@@ -265,6 +265,8 @@ async def test_cancelling_a_trial_cancels_its_judges_and_is_no_result():
     [
         (Score(float("nan")), "gives gave nan for a score"),
         (Score(float("inf")), "gives gave inf for a score"),
+        (Score(1e308), "gives gave 1e+308 for a score"),
+        (Score(1.0, named={"tone": -1e200}), "gives gave -1e+200 for a score"),
         (Score("0.5"), "gives gave '0.5' for a score"),
         (Score(Numeric("nan")), "gives gave nan for a score"),
         (Score(1.0, named={"tone": float("nan")}), "gives gave nan for a score"),

@@ -80,6 +80,7 @@ def test_what_is_known_of_the_run_is_in_its_meta_and_secrets_are_not():
         (ImportedTrial("q", variant=2, outcome="pass"), "variant is 2, and there are 2"),
         (ImportedTrial("q", repeat=-1, outcome="pass"), "repeat is -1"),
         (ImportedTrial("q", outcome="pass", score=float("nan")), "score is nan, not a number"),
+        (ImportedTrial("q", outcome="pass", score=1e308), "score is 1e+308, not a number up to"),
         (ImportedTrial("q"), "it has neither an outcome nor outcomes"),
         (ImportedTrial("q", outcome="error"), "its outcome is error, and nothing says why"),
         (ImportedTrial("q", outcome="pass", labels={"verdict": "maybe"}), "label value: 'maybe'"),
