@@ -71,3 +71,18 @@ def test_a_folder_comes_to_what_promptfoo_makes_of_it(
     for ours, theirs in zip(found, recorded, strict=True):
         assert ours["score"] == pytest.approx(theirs["score"], abs=1e-9)
         assert ours["named"] == pytest.approx(theirs["named"], abs=1e-9)
+
+
+def test_a_row_without_output_is_counted_as_a_failure_as_promptfoo_counts_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It has failureReason 0, and is no success: neither in the run's numbers nor in its column's."""
+    folder = tmp_path / "without"
+    shutil.copytree(FOLDERS / "answers-without-output", folder)
+    monkeypatch.chdir(folder)
+    settled(folder)
+    results = json.loads((folder / "results.json").read_text())["results"]
+    passed = sum(row["success"] for row in results["results"])
+    assert passed < sum(row["failureReason"] == 0 for row in results["results"])
+    assert results["stats"]["successes"] == passed
+    assert sum(column["metrics"]["testPassCount"] for column in results["prompts"]) == passed

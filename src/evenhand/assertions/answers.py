@@ -13,6 +13,7 @@ from evenhand.assertions.measured import EPSILON, Decided
 from evenhand.assertions.values import bound
 from evenhand.core.errors import ScoreError
 from evenhand.core.expect import Scorer, Trial
+from evenhand.core.message import Reply
 from evenhand.core.score import Score, check
 from evenhand.scorers.known_outcomes import Answered
 from evenhand.scorers.refusal import refuses
@@ -154,7 +155,13 @@ def _guardrails(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
     if report.get("flagged"):
         reason = str(report.get("reason") or f"the provider's guardrails flagged the {side}")
         return Answered(assertion.type, check(False, reason))
+    if not report and cell is not None and cell.reply and _filtered(cell.reply):
+        return Answered(assertion.type, check(False, "the provider's content filter cut it off"))
     return Answered(assertion.type, check(True, "not flagged"))
+
+
+def _filtered(reply: Reply) -> bool:
+    return reply.finish_reason == "content_filter"
 
 
 KINDS = (

@@ -40,7 +40,7 @@ _PARTS = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
-_LETTERS = frozenset("bBdDsSwWtnrvfxuc0123456789pP")
+_LETTERS = frozenset("bBdDsSwWtnrvfxuc0123456789")
 SPACE = " \\t\\n\\v\\f\\r\\u00a0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000\\ufeff"
 """What JavaScript takes for white space, as it is written between the brackets of a pattern."""
 _REPEAT = re.compile(r"[*+]|\{\d+,\}|\{\d*,?(?:\d{2,})\}")

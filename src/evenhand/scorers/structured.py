@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -133,6 +134,19 @@ def misfit(schema: str, value: object) -> str:
     return ""
 
 
+_ATOM = r"[a-z0-9!#$%&'*+/=?^_`{|}~-]+"
+_LABEL = r"[a-z0-9](?:[a-z0-9-]*[a-z0-9])?"
+_EMAIL = re.compile(rf"{_ATOM}(?:\.{_ATOM})*@(?:{_LABEL}\.)+{_LABEL}", re.IGNORECASE | re.ASCII)
+
+
+def _is_email(text: str) -> bool:
+    return _EMAIL.fullmatch(text) is not None
+
+
+_FORMATS = {"email": _is_email}
+"""As ajv-formats has them, which checks promptfoo's schemas: an address's domain has a dot."""
+
+
 @lru_cache(maxsize=256)
 def validator(schema: str) -> _Validator:
     """The validator of a schema, given as JSON text.
@@ -155,7 +169,7 @@ def validator(schema: str) -> _Validator:
             if isinstance(value, dict) and "$schema" in value
             else jsonschema_rs.Draft7Validator
         )
-        return cast("_Validator", make(value, validate_formats=True))
+        return cast("_Validator", make(value, validate_formats=True, formats=_FORMATS))
     except (jsonschema_rs.ValidationError, jsonschema_rs.ReferencingError, ValueError) as error:
         raise ScoreError(f"the schema is not valid: {str(error).splitlines()[0]}") from None
 

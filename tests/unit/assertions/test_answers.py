@@ -78,3 +78,12 @@ async def test_guardrails_pass_what_they_do_not_flag(settled: Any):
     assert (found.outcome, found.reason) == ("fail", "rude")
     assert (await settled("not-guardrails", reply=flagged)).outcome == "pass"
     assert (await settled("guardrails", reply=Reply("x"))).outcome == "pass"
+
+
+async def test_what_a_content_filter_cut_off_is_flagged(settled: Any):
+    """The vendor says so by the reason for the end; what its guardrails report goes before it."""
+    filtered = Reply("x", finish_reason="content_filter")
+    assert (await settled("guardrails", reply=filtered)).outcome == "fail"
+    assert (await settled("not-guardrails", reply=filtered)).outcome == "pass"
+    clean = Reply("x", finish_reason="content_filter", metadata={"guardrails": {"flagged": False}})
+    assert (await settled("guardrails", reply=clean)).outcome == "pass"

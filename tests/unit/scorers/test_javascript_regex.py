@@ -18,6 +18,8 @@ from evenhand.scorers.javascript_regex import (
 @pytest.mark.parametrize(
     ("pattern", "text", "found"),
     [
+        (r"\p{L}+", "é", False),
+        (r"^\p\P$", "pP", True),
         (r"a$", "a\n", False),
         (r"a$", "a", True),
         (r"^\d+$", "٣", False),

@@ -103,3 +103,20 @@ def test_json_that_is_nested_too_deep_is_an_error():
 def test_labels_say_whether_there_is_a_schema():
     """The label is the type."""
     assert [str(IsJson()), str(ContainsJson(NAMED))] == ["is-json", "contains-json with schema"]
+
+
+@pytest.mark.parametrize(
+    ("address", "fits"),
+    [
+        ("a@b", False),
+        ("a@b.c", True),
+        ("a.b+c@D-e.org", True),
+        ("a@b..c", False),
+        ("a@b.c\n", False),
+    ],
+)
+def test_an_email_address_needs_a_domain_with_a_dot_as_in_promptfoo(
+    address: str, fits: bool
+) -> None:
+    """The validator of promptfoo refuses what a mail server of one's own might take."""
+    assert (misfit('{"type": "string", "format": "email"}', address) == "") is fits

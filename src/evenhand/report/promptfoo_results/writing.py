@@ -57,7 +57,9 @@ class _ColumnTotals:
 
     def add(self, trial: TrialResult, row: GradedTrial) -> None:
         self.score += row.score
-        self.tests[("pass", "fail", "error")[row.failure]] += 1
+        # A row without output has no reason to fail, and does not pass.
+        outcome = "pass" if row.passed else "error" if row.failure == 2 else "fail"
+        self.tests[outcome] += 1
         for component in row.components:
             self.asserts["pass" if component["pass"] else "fail"] += 1
         self.latency_ms += (trial.latency_s or 0.0) * 1000
