@@ -15,10 +15,10 @@ from random import Random
 from types import SimpleNamespace
 from typing import cast
 
-from evenhand.report.case_ids import CaseIds
-from evenhand.report.case_values import PASSED, ColumnCases, Measured, Seen
+from evenhand.report.comparison.case_ids import CaseIds
+from evenhand.report.comparison.case_values import PASSED, ColumnCases, Measured, Seen
+from evenhand.report.comparison.pairing import paired, with_verdicts
 from evenhand.report.grid import Grid
-from evenhand.report.pairing import paired, with_verdicts
 from evenhand.report.variant_comparison import sentences
 from evenhand.stats.tallies import Tally, rate_of
 

@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from random import Random
 
-from evenhand.report.gate_deciding import BETS, LAST
+from evenhand.report.gates.gate_deciding import BETS, LAST
 from evenhand.stats.gating import gate_rule
 from evenhand.stats.paired import LEVEL, Differences
 from evenhand.stats.sequential import MarginWatch

@@ -10,9 +10,9 @@ import sys
 from collections import Counter
 
 from evenhand.coding_agents.skills.effect import DECIDES, word_of
-from evenhand.report.case_ids import CaseIds
-from evenhand.report.case_values import ColumnCases, Measured, Seen
-from evenhand.report.pairing import paired, with_verdicts
+from evenhand.report.comparison.case_ids import CaseIds
+from evenhand.report.comparison.case_values import ColumnCases, Measured, Seen
+from evenhand.report.comparison.pairing import paired, with_verdicts
 
 
 def null_skill(random_: random.Random) -> str:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from evenhand.core.requirement import at_most as at_most
     from evenhand.core.score import Score as Score
     from evenhand.providers.command_agents.agent import CommandAgent as CommandAgent
-    from evenhand.report.comparing import compare as compare
+    from evenhand.report.comparison.comparing import compare as compare
     from evenhand.report.run import Run as Run
     from evenhand.report.scored import Scored as Scored
     from evenhand.scorers.rubric import Rubric as Rubric

@@ -19,9 +19,9 @@ from tests.unit.report.conftest import (
     result,
     summaries,
 )
-from tests.unit.report.test_ranking_labels import better
-from tests.unit.report.test_ranking_labels import label as label_pairs
-from tests.unit.report.test_standings import NAME, drawn
+from tests.unit.report.labels.test_ranking_labels import better
+from tests.unit.report.labels.test_ranking_labels import label as label_pairs
+from tests.unit.report.trust.test_standings import NAME, drawn
 
 from evenhand.cli.regrade import print_json
 from evenhand.core.batch import BatchRecord
@@ -43,30 +43,36 @@ from evenhand.remotes.manifest import write_manifest
 from evenhand.remotes.opening import remote_at
 from evenhand.remotes.pushing import push, push_document
 from evenhand.report import console
-from evenhand.report.audit import Audit, GroupCount
-from evenhand.report.baseline_file import read_baseline, write_baseline
-from evenhand.report.baseline_making import baseline_of
 from evenhand.report.batch_status import status_document
-from evenhand.report.calibration import calibrate
-from evenhand.report.canaries import canary_report
-from evenhand.report.comparing import compare
+from evenhand.report.comparison.comparing import compare
 from evenhand.report.console import estimate_row
 from evenhand.report.document import trial_row, write_document
-from evenhand.report.gate_results import Stopping, nothing
-from evenhand.report.gate_text import document as gate_document
-from evenhand.report.gating import gate
+from evenhand.report.gates.baseline_file import read_baseline, write_baseline
+from evenhand.report.gates.baseline_making import baseline_of
+from evenhand.report.gates.gate_results import Stopping, nothing
+from evenhand.report.gates.gate_text import document as gate_document
+from evenhand.report.gates.gating import gate
 from evenhand.report.history import history
 from evenhand.report.history_text import document as history_document
-from evenhand.report.import_report import ImportedDataset, ImportedFile
-from evenhand.report.import_report import document as import_document
-from evenhand.report.importers import read_runs
+from evenhand.report.interchange.import_report import ImportedDataset, ImportedFile
+from evenhand.report.interchange.import_report import document as import_document
+from evenhand.report.interchange.importers import read_runs
+from evenhand.report.judge_tests.probe import ATTACK, CONTROL, probe_of, probed_axes
+from evenhand.report.judge_tests.tried import JudgeTryout, Tried, Tryout, decide
+from evenhand.report.judge_tests.tryout_record import (
+    CHOOSING,
+    CONFIRMING,
+    TODAY,
+    TriedItem,
+    TriedJudge,
+)
 from evenhand.report.merge_report import merge_document
-from evenhand.report.power import JudgeWorth, Pilot, Power
 from evenhand.report.precedent import Precedent
-from evenhand.report.probe import ATTACK, CONTROL, probe_of, probed_axes
-from evenhand.report.selective import selective_verdicts
-from evenhand.report.tried import JudgeTryout, Tried, Tryout, decide
-from evenhand.report.tryout_record import CHOOSING, CONFIRMING, TODAY, TriedItem, TriedJudge
+from evenhand.report.trust.audit import Audit, GroupCount
+from evenhand.report.trust.calibration import calibrate
+from evenhand.report.trust.canaries import canary_report
+from evenhand.report.trust.power import JudgeWorth, Pilot, Power
+from evenhand.report.trust.selective import selective_verdicts
 from evenhand.store import schema
 from evenhand.store.cassette_making import cassette_of
 from evenhand.store.draws import add_draw, add_metric_labels

@@ -16,9 +16,9 @@ from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 from openai import OpenAI
-from tests.unit.report.openai_evals.conftest import a_run, an_eval, an_item
+from tests.unit.report.interchange.openai_evals.conftest import a_run, an_eval, an_item
 
-from evenhand.report.importers import read_runs
+from evenhand.report.interchange.importers import read_runs
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "leaving-openai-evals.md").read_text("utf-8")

@@ -13,7 +13,7 @@ import pytest
 from evenhand.engine import door
 from evenhand.promptfoo.load import load
 from evenhand.promptfoo.overrides import Chosen
-from evenhand.report.promptfoo_results.writing import write_promptfoo
+from evenhand.report.interchange.promptfoo_results.writing import write_promptfoo
 from evenhand.store.runfile import RunFile
 
 HERE = Path(__file__).parent

@@ -14,9 +14,9 @@ from evenhand.core.errors import UsageError
 from evenhand.core.run import TrialResult
 from evenhand.engine.door import waited_for
 from evenhand.report.export import export
-from evenhand.report.imported import Imported, ImportedRun, ImportedTrial
-from evenhand.report.importers import read_runs
-from evenhand.report.where import narrow
+from evenhand.report.filters.where import narrow
+from evenhand.report.interchange.imported import Imported, ImportedRun, ImportedTrial
+from evenhand.report.interchange.importers import read_runs
 from evenhand.store.keeping import keep_run
 from evenhand.store.runfile import RunFile
 

@@ -14,7 +14,7 @@ from evenhand.assertions.deviations import DEVIATIONS
 from evenhand.engine import door
 from evenhand.promptfoo.load import load
 from evenhand.promptfoo.overrides import Chosen
-from evenhand.report.promptfoo_results.writing import write_promptfoo
+from evenhand.report.interchange.promptfoo_results.writing import write_promptfoo
 from evenhand.store.runfile import RunFile
 
 VECTORS = Path(__file__).parents[3] / "shared" / "vectors" / "promptfoo"

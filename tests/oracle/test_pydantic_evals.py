@@ -23,8 +23,8 @@ from pydantic_evals.reporting import EvaluationReportAdapter
 
 from evenhand.authoring.dataset import Dataset as Ours
 from evenhand.authoring.writing import write_document
-from evenhand.report.importers import read_runs
-from evenhand.report.pydantic_evals.dataset import document_of
+from evenhand.report.interchange.importers import read_runs
+from evenhand.report.interchange.pydantic_evals.dataset import document_of
 
 
 @dataclass

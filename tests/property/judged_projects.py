@@ -18,9 +18,9 @@ from evenhand.authoring.plan import plan_of
 from evenhand.core.plan import Plan
 from evenhand.engine.door import Settings, run
 from evenhand.promptfoo.load import load
-from evenhand.report.calibrated import JudgedRate, judged_rates, place_of, write_calibration
-from evenhand.report.calibration import calibrate
-from evenhand.report.labelling import draw, drawn_items
+from evenhand.report.labels.labelling import draw, drawn_items
+from evenhand.report.trust.calibrated import JudgedRate, judged_rates, place_of, write_calibration
+from evenhand.report.trust.calibration import calibrate
 from evenhand.store.draws import add_metric_labels, set_rule
 from evenhand.store.runfile import RunFile
 from evenhand.testing import Rule, Script

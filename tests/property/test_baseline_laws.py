@@ -10,14 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evenhand.core.errors import UsageError
-from evenhand.report.baseline import (
+from evenhand.report.gates.baseline import (
     SCHEMA,
     BaselineExpectation,
     BaselineHeader,
     BaselineTrial,
     BaselineVariant,
 )
-from evenhand.report.baseline_file import read_baseline, written
+from evenhand.report.gates.baseline_file import read_baseline, written
 
 TEXT = st.text(st.characters(), max_size=12)
 NUMBER = st.floats(allow_nan=False, allow_infinity=False)

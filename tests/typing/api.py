@@ -19,7 +19,7 @@ from evenhand.core.expect import Expectation, Scorer, Trial
 from evenhand.core.score import Outcome, Score, State, check
 from evenhand.core.traits import Traits, traits_of
 from evenhand.report.batch import BatchReport
-from evenhand.report.comparing import Comparison
+from evenhand.report.comparison.comparing import Comparison
 from evenhand.report.summaries import Summary
 from evenhand.scorers import (
     CLARITY,

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from tests.unit.test_pytest_plugin import JUDGED, Run, kept, run
 
-from evenhand.report.calibrated import place_of, write_calibration
-from evenhand.report.calibration import calibrate
-from evenhand.report.labelling import draw, drawn_items
+from evenhand.report.labels.labelling import draw, drawn_items
+from evenhand.report.trust.calibrated import place_of, write_calibration
+from evenhand.report.trust.calibration import calibrate
 from evenhand.store.draws import add_metric_labels
 from evenhand.store.runfile import RunFile
 from evenhand.testing import FakeProvider, Script

@@ -25,9 +25,9 @@ def baseline(run: str | None, to: Path, outputs: bool) -> int:
 
     Commit the file. `evenhand gate` compares the evals with it, and says whether they became worse.
     """
-    from evenhand.report.baseline_file import read_baseline, write_baseline
-    from evenhand.report.baseline_making import baseline_of
-    from evenhand.report.judge_checks import refuse_judge_check
+    from evenhand.report.gates.baseline_file import read_baseline, write_baseline
+    from evenhand.report.gates.baseline_making import baseline_of
+    from evenhand.report.judgements.judge_checks import refuse_judge_check
     from evenhand.report.words import count, safe
     from evenhand.store.catalogue import find
     from evenhand.store.runfile import RunFile

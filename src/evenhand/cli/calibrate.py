@@ -76,7 +76,7 @@ def calibrate(
     """
     from evenhand.cli.probe import run_or_folder
     from evenhand.core.errors import UsageError
-    from evenhand.report.judge_checks import is_tryout, refuse_judge_check
+    from evenhand.report.judgements.judge_checks import is_tryout, refuse_judge_check
     from evenhand.store.runfile import RunFile
 
     path = run_or_folder(run)
@@ -114,7 +114,7 @@ def _tryout(
     from evenhand.cli.tryout import continue_tryout, try_variants
     from evenhand.cli.tryout_request import TryoutRequest
     from evenhand.core.errors import UsageError
-    from evenhand.report.judge_checks import is_tryout, refuse_judge_check
+    from evenhand.report.judgements.judge_checks import is_tryout, refuse_judge_check
     from evenhand.store.runfile import RunFile
 
     session = Session.of(options)
@@ -138,10 +138,10 @@ def _calibrated(
     file: Path, as_json: bool, to: Path | None, no_write: bool, accept_risk: float | None
 ) -> int:
     """Prints a calibration, and writes it."""
-    from evenhand.report.calibrated import place_of, write_calibration
-    from evenhand.report.calibration import calibrate as calibrated
-    from evenhand.report.selective import selective_verdicts
-    from evenhand.report.trust_lines import calibration_lines
+    from evenhand.report.trust.calibrated import place_of, write_calibration
+    from evenhand.report.trust.calibration import calibrate as calibrated
+    from evenhand.report.trust.selective import selective_verdicts
+    from evenhand.report.trust.trust_lines import calibration_lines
     from evenhand.report.words import put
     from evenhand.store.runfile import RunFile
 

@@ -67,8 +67,8 @@ def canaries(
     from evenhand.cli.probe import run_or_folder
     from evenhand.core.errors import UsageError
     from evenhand.probing.canaries import NAME
-    from evenhand.report.calibrated import place_of
-    from evenhand.report.judge_checks import is_canary_check, refuse_judge_check
+    from evenhand.report.judgements.judge_checks import is_canary_check, refuse_judge_check
+    from evenhand.report.trust.calibrated import place_of
     from evenhand.store.runfile import RunFile
 
     session = Session(
@@ -137,8 +137,8 @@ def _checked(
 def _report(file: Path, *, as_json: bool) -> int:
     """Prints what judges said of canaries, and returns the exit code."""
     from evenhand.cli.exits import FAILED, NO_VERDICT, PASSED
-    from evenhand.report.canary_lines import canary_lines
     from evenhand.report.document import json_text, writer
+    from evenhand.report.judge_tests.canary_lines import canary_lines
     from evenhand.report.words import put
 
     report = report_of(file)

@@ -16,13 +16,13 @@ from evenhand.cli.session import Session
 from evenhand.cli.settling import safe_text
 from evenhand.cli.streams import tell
 from evenhand.core.errors import ConfigError, UsageError
-from evenhand.report.judge_checks import WITH_CANARIES
+from evenhand.report.judgements.judge_checks import WITH_CANARIES
 
 if TYPE_CHECKING:
     from evenhand.cli.canary_request import CanaryRequest
     from evenhand.core.plan import Plan
     from evenhand.engine.door import Settings
-    from evenhand.report.canaries import CanaryReport
+    from evenhand.report.trust.canaries import CanaryReport
     from evenhand.store.runfile import RunFile
 
 
@@ -53,7 +53,7 @@ def look_for_canaries(plan: Plan, settings: Settings) -> Settings:
         UsageError: There are none, or the file is damaged.
     """
     from evenhand.probing.canaries import NAME, read_canaries
-    from evenhand.report.calibrated import kept_beside
+    from evenhand.report.trust.calibrated import kept_beside
 
     wanted: Mapping[str, Any] = settings.record[WITH_CANARIES]
     file = kept_beside(plan.source).with_name(NAME)
@@ -80,7 +80,7 @@ def ask_canaries(run: Path, session: Session) -> None:
         return
     from evenhand.cli.canary_request import CanaryRequest
     from evenhand.probing.canaries import NAME
-    from evenhand.report.calibrated import place_of
+    from evenhand.report.trust.calibrated import place_of
 
     most = int(cast("Mapping[str, int]", wanted)["most"])
     left = None if session.max_cost is None else max(0.0, session.max_cost - spent)
@@ -122,7 +122,7 @@ def settings_of(request: CanaryRequest, run: Path, session: Session) -> Settings
 
 def report_of(check: Path) -> CanaryReport:
     """A check of canaries beside the earlier ones."""
-    from evenhand.report.canaries import canary_report
+    from evenhand.report.trust.canaries import canary_report
     from evenhand.store.catalogue import paths
     from evenhand.store.runfile import RunFile
 
@@ -133,7 +133,7 @@ def report_of(check: Path) -> CanaryReport:
 def code_with_canaries(code: int, run: RunFile) -> int:
     """With what a run exits: while calibration is required, a pass is none once its judge is shown to have drifted."""
     from evenhand.cli.exits import NO_VERDICT, PASSED
-    from evenhand.report.canaries import canaries_of
+    from evenhand.report.trust.canaries import canaries_of
 
     if code != PASSED or run.meta.settings.get("calibrated") != "required":
         return code

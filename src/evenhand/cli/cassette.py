@@ -31,7 +31,7 @@ def cassette(run: str | None, to: Path, max_age: int | None) -> int:
 
     Commit the file. `evenhand run PATH --replay FILE` answers every call from it, and sends nothing.
     """
-    from evenhand.report.judge_checks import refuse_judge_check
+    from evenhand.report.judgements.judge_checks import refuse_judge_check
     from evenhand.report.words import count, safe
     from evenhand.store.cassette_making import cassette_of, write_cassette
     from evenhand.store.catalogue import find

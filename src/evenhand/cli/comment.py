@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from evenhand.code_hosts.comments import Kept, Thread
     from evenhand.code_hosts.github import GitHubPlace
     from evenhand.code_hosts.gitlab import GitLabPlace
-    from evenhand.report.gate_document import GateDocument
+    from evenhand.report.gates.gate_document import GateDocument
 
 NUMBER = Range(1, 10**9, whole=True)
 
@@ -52,8 +52,8 @@ def comment(gate: Path, pr: int | None, key: str, report_url: str, only_print: b
     Exits with 0 whatever the gate's verdict was: the gate itself fails the job.
     """
     from evenhand.core.errors import UsageError
-    from evenhand.report.gate_document import read_gate
-    from evenhand.report.gate_markdown import CommentLinks, address, markdown
+    from evenhand.report.gates.gate_document import read_gate
+    from evenhand.report.gates.gate_markdown import CommentLinks, address, markdown
 
     document = read_gate(gate)
     if report_url and not address(report_url):
@@ -95,7 +95,7 @@ def _place(env: Mapping[str, str], number: int | None) -> GitHubPlace | GitLabPl
 
 def _summarise(gate: GateDocument, text: str) -> None:
     """Writes the job's summary, and annotations, where GitHub reads them."""
-    from evenhand.report.gate_annotations import annotation_lines
+    from evenhand.report.gates.gate_annotations import annotation_lines
     from evenhand.report.words import put
 
     summary = os.environ.get("GITHUB_STEP_SUMMARY")

@@ -60,13 +60,13 @@ def compare(
 
     Exits with 0 if B is not worse, 1 if it is worse, and 3 if the data don't decide it.
     """
-    from evenhand.report.comparing import compare as compared
+    from evenhand.report.comparison.comparing import compare as compared
     from evenhand.report.words import put
 
     comparison = compared(a, b, metric=metrics, margin=margin, cluster=cluster, lower=lower)
     with printing():
         if as_json:
-            from evenhand.report.comparison_text import json_parts
+            from evenhand.report.comparison.comparison_text import json_parts
             from evenhand.report.document import writer
 
             write = writer(sys.stdout)

@@ -123,7 +123,7 @@ def convert(file: Path, to: Path, tool: str | None) -> int:
     data = _read(file, stream=tool is None)
     if tool is not None:
         from evenhand.authoring.writing import write_document
-        from evenhand.report.pydantic_evals.dataset import document_of
+        from evenhand.report.interchange.pydantic_evals.dataset import document_of
 
         write_document(document_of(data, data.name), to)
         click.echo(f"{to}: {count(len(data), 'case')}")

@@ -17,7 +17,7 @@ from evenhand.core.ranges import EXIT_CODE
 from evenhand.core.run import RunStatus, VerdictWord
 
 if TYPE_CHECKING:
-    from evenhand.report.gate_results import Gate
+    from evenhand.report.gates.gate_results import Gate
     from evenhand.stats.paired import Word
 
 PASSED = 0

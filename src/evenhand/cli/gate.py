@@ -30,10 +30,10 @@ if TYPE_CHECKING:
     from evenhand.cli.run_request import Asked
     from evenhand.core.plan import Plan
     from evenhand.engine.door import Settings
-    from evenhand.report.baseline import Baseline
-    from evenhand.report.gate_deciding import GateDecider
-    from evenhand.report.gate_results import Gate
-    from evenhand.report.taking import FromBaseline
+    from evenhand.report.gates.baseline import Baseline
+    from evenhand.report.gates.gate_deciding import GateDecider
+    from evenhand.report.gates.gate_results import Gate
+    from evenhand.report.gates.taking import FromBaseline
     from evenhand.store.recordings import Recordings
     from evenhand.store.runfile import RunFile
 
@@ -128,7 +128,7 @@ def gate(
     from evenhand.core.errors import EvenhandError
     from evenhand.core.secrets import known, shown
     from evenhand.documents.project import project_for
-    from evenhand.report.gate_results import nothing
+    from evenhand.report.gates.gate_results import nothing
     from evenhand.report.words import clip, near, safe, short_id
 
     session = Session.of(options)
@@ -206,9 +206,9 @@ def _gated(
         request: How they are to be used.
     """
     from evenhand.core.errors import NothingSelected
-    from evenhand.report.baseline_file import read_baseline
-    from evenhand.report.gate_results import nothing
-    from evenhand.report.taking import FromBaseline
+    from evenhand.report.gates.baseline_file import read_baseline
+    from evenhand.report.gates.gate_results import nothing
+    from evenhand.report.gates.taking import FromBaseline
     from evenhand.report.words import near
     from evenhand.store.runfile import RunFile
 
@@ -262,7 +262,7 @@ def _write(file: Path, gate: Gate) -> None:
     """
     from evenhand.core.errors import UsageError
     from evenhand.report.document import json_text
-    from evenhand.report.gate_text import document
+    from evenhand.report.gates.gate_text import document
 
     try:
         file.write_text(json_text(document(gate)) + "\n", encoding="utf-8")
@@ -314,8 +314,8 @@ class _Gating:
             UsageError: They lack something, or the baseline lacks a metric, or cannot be read.
         """
         from evenhand.core.errors import UsageError
-        from evenhand.report.baseline_file import read_baseline
-        from evenhand.report.gating import look_at
+        from evenhand.report.gates.baseline_file import read_baseline
+        from evenhand.report.gates.gating import look_at
 
         if not terms.baseline:
             raise UsageError(
@@ -338,7 +338,7 @@ class _Gating:
 
     def stopping(self, plan: Plan, seed: int) -> GateDecider:
         """What stops the run as soon as it is decided."""
-        from evenhand.report.gate_deciding import GateDecider
+        from evenhand.report.gates.gate_deciding import GateDecider
 
         metrics = self.terms.metrics
         return GateDecider(
@@ -347,7 +347,7 @@ class _Gating:
 
     def outcome(self, run: RunFile) -> Gate:
         """What the run came to, with the reasons for which trials were not taken."""
-        from evenhand.report.gating import gate as gated
+        from evenhand.report.gates.gating import gate as gated
 
         outcome = gated(
             self.before,
@@ -397,7 +397,7 @@ def _look_at_plan(gating: _Gating, plan: Plan) -> None:
         NothingSelected: It has not.
     """
     from evenhand.core.errors import NothingSelected
-    from evenhand.report.comparison_sides import matched_variants
+    from evenhand.report.comparison.comparison_sides import matched_variants
 
     baseline, file = gating.before, gating.terms.baseline
     pairs, _, _ = matched_variants(baseline.variants, plan.variants)
@@ -413,7 +413,7 @@ def _look_at_plan(gating: _Gating, plan: Plan) -> None:
 
 def _printed(gate: Gate, session: Session, undecided: str | None, signal: int = 0) -> int:
     """Prints a gate; with what it exits."""
-    from evenhand.report.gate_text import document, lines
+    from evenhand.report.gates.gate_text import document, lines
     from evenhand.report.ink import Ink
     from evenhand.report.words import put
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from evenhand.report.import_report import ImportedDataset
-    from evenhand.report.recorded import RecordedDataset
+    from evenhand.report.interchange.import_report import ImportedDataset
+    from evenhand.report.interchange.recorded import RecordedDataset
 
 _LONGEST = 60
 
@@ -29,7 +29,7 @@ def written(
     """
     from evenhand.authoring.dataset import Dataset
     from evenhand.core.errors import UsageError
-    from evenhand.report.import_report import ImportedDataset
+    from evenhand.report.interchange.import_report import ImportedDataset
 
     if datasets and not folder.is_dir():
         raise UsageError(

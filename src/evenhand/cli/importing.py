@@ -15,8 +15,8 @@ from evenhand.cli.exits import PASSED
 from evenhand.cli.streams import printing, tell
 
 if TYPE_CHECKING:
-    from evenhand.report.import_report import ImportedDataset, ImportedFile
-    from evenhand.report.recorded import Recordings
+    from evenhand.report.interchange.import_report import ImportedDataset, ImportedFile
+    from evenhand.report.interchange.recorded import Recordings
 
 
 @click.command(name="import", short_help="Import another tool's results, datasets and traces.")
@@ -93,7 +93,7 @@ def _read(tool: str, files: Sequence[Path], *, guessed: bool) -> Recordings:
     """
     from evenhand.core.errors import UsageError
     from evenhand.moving.importers import names, read_runs
-    from evenhand.report.promptfoo_results.reading import NotPromptfooError
+    from evenhand.report.interchange.promptfoo_results.reading import NotPromptfooError
 
     try:
         return read_runs(files, tool)
@@ -117,7 +117,7 @@ def kept(recordings: Recordings) -> list[ImportedFile]:
     """
     from evenhand.core.errors import UsageError
     from evenhand.engine.door import waited_for
-    from evenhand.report.import_report import ImportedFile
+    from evenhand.report.interchange.import_report import ImportedFile
     from evenhand.report.words import safe
     from evenhand.store.catalogue import files
     from evenhand.store.keeping import keep_run
@@ -170,7 +170,7 @@ def _print_json(
     recordings: Recordings,
 ) -> None:
     from evenhand.report.document import json_text, writer
-    from evenhand.report.import_report import document
+    from evenhand.report.interchange.import_report import document
 
     with printing():
         writer(sys.stdout)(json_text(document(tool, runs, recordings.notes, datasets)) + "\n")
@@ -180,8 +180,8 @@ def _print(
     runs: Sequence[ImportedFile], datasets: Sequence[ImportedDataset], recordings: Recordings
 ) -> None:
     from evenhand.cli.show import print_run
-    from evenhand.report.import_report import dataset_lines, note_lines, run_lines
     from evenhand.report.ink import Ink
+    from evenhand.report.interchange.import_report import dataset_lines, note_lines, run_lines
     from evenhand.report.words import put
     from evenhand.store.catalogue import called, files, newest_first
     from evenhand.store.runfile import RunFile

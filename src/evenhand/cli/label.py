@@ -16,7 +16,7 @@ from evenhand.core.ranges import Range
 
 if TYPE_CHECKING:
     from evenhand.core.draw import Draw
-    from evenhand.report.compared_pairs import ComparedPairs
+    from evenhand.report.judgements.compared_pairs import ComparedPairs
     from evenhand.store.runfile import RunFile
 
 DRAW = Range(1, 1_000_000, whole=True)
@@ -98,11 +98,11 @@ def label(
     Of a ranking (--metric), pairs of outputs are drawn, and you say which of the two is better.
     """
     from evenhand.core.errors import UsageError
-    from evenhand.report.judge_checks import refuse_judge_check
-    from evenhand.report.label_sheets import write_items
-    from evenhand.report.labelling import drawn_items, items_for
-    from evenhand.report.pair_drawing import ranking_to_label
-    from evenhand.report.selective import items_for_people
+    from evenhand.report.judgements.judge_checks import refuse_judge_check
+    from evenhand.report.labels.label_sheets import write_items
+    from evenhand.report.labels.labelling import drawn_items, items_for
+    from evenhand.report.labels.pair_drawing import ranking_to_label
+    from evenhand.report.trust.selective import items_for_people
     from evenhand.report.words import count
     from evenhand.store.catalogue import find
     from evenhand.store.draws import set_rule, standing_labels
@@ -197,8 +197,8 @@ class _Design:
 
     def draw(self, run: RunFile, size: int, seed: int, metrics: tuple[str, ...]) -> Draw:
         """Draws; of a draw that isn't uniform it says what it came to."""
-        from evenhand.report.drawing import draw_by_stratum, draw_lines, draw_unsure
-        from evenhand.report.labelling import draw
+        from evenhand.report.labels.drawing import draw_by_stratum, draw_lines, draw_unsure
+        from evenhand.report.labels.labelling import draw
 
         if self.active:
             drawn = draw_unsure(run, size, seed, metrics)
@@ -218,7 +218,7 @@ class _Design:
 def _read_sheet(run: RunFile, source: Path, author: str, name: str) -> int:
     """Keeps the labels in a file."""
     from evenhand.core.label import NewLabel
-    from evenhand.report.label_sheets import read_labels
+    from evenhand.report.labels.label_sheets import read_labels
     from evenhand.report.words import count
     from evenhand.store.draws import add_metric_labels
     from evenhand.store.labels import append_labels
@@ -277,7 +277,7 @@ def _label_pairs(run: RunFile, pairs: ComparedPairs, rule: str | None, files: _F
 def _codes(path: Path, rename: tuple[str, ...]) -> int:
     """Renames failure codes, and counts them."""
     from evenhand.core.errors import UsageError
-    from evenhand.report.failure_codes import code_lines, rename_code
+    from evenhand.report.labels.failure_codes import code_lines, rename_code
     from evenhand.store.runfile import RunFile
 
     pairs = [each.partition("=") for each in rename]
@@ -317,7 +317,7 @@ def _one_metric(run: RunFile, metrics: tuple[str, ...]) -> str:
         UsageError: None is named, and there are several.
     """
     from evenhand.core.errors import UsageError
-    from evenhand.report.labelling import judged_places
+    from evenhand.report.labels.labelling import judged_places
 
     _, names = judged_places(run, metrics)
     if len(names) != 1:

@@ -11,11 +11,11 @@ import click
 from evenhand.core.draw import LabelledVerdict
 from evenhand.core.errors import UsageError
 from evenhand.core.label import LabelField, LabelValue, NewLabel, newest, standing
-from evenhand.report.calibration import calibrations
-from evenhand.report.failure_codes import failure_codes
-from evenhand.report.judged import judgements
-from evenhand.report.labelling import DrawnItem, draw, drawn_items, items_for
-from evenhand.report.trust_lines import worth_line
+from evenhand.report.judgements.judged import judgements
+from evenhand.report.labels.failure_codes import failure_codes
+from evenhand.report.labels.labelling import DrawnItem, draw, drawn_items, items_for
+from evenhand.report.trust.calibration import calibrations
+from evenhand.report.trust.trust_lines import worth_line
 from evenhand.report.words import count, safe
 from evenhand.store.catalogue import called
 from evenhand.store.draws import add_metric_labels, set_rule, standing_labels

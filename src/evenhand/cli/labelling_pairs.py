@@ -13,11 +13,11 @@ from evenhand.cli.labelling import session_line
 from evenhand.cli.streams import tell
 from evenhand.core.drawn_pairs import Pair, PairAnswer, unordered
 from evenhand.core.errors import UsageError
-from evenhand.report.compared_pairs import ComparedPairs
-from evenhand.report.pair_drawing import DrawnPair, draw_pairs, drawn_pairs, pairs_for
-from evenhand.report.pair_sheets import read_pair_labels, write_pairs
-from evenhand.report.ranking_labels import ranking_labels
-from evenhand.report.ranking_lines import labels_line
+from evenhand.report.judgements.compared_pairs import ComparedPairs
+from evenhand.report.labels.pair_drawing import DrawnPair, draw_pairs, drawn_pairs, pairs_for
+from evenhand.report.labels.pair_sheets import read_pair_labels, write_pairs
+from evenhand.report.labels.ranking_labels import ranking_labels
+from evenhand.report.trust.ranking_lines import labels_line
 from evenhand.report.words import count, safe
 from evenhand.store.draws import set_rule
 from evenhand.store.pair_labels import add_pair_labels, standing_pair_labels
@@ -155,7 +155,7 @@ class PairLabelling:
 
 
 def _named(run: RunFile, name: str) -> list[ComparedPairs]:
-    from evenhand.report.compared_pairs import compared_pairs
+    from evenhand.report.judgements.compared_pairs import compared_pairs
 
     return [pairs for pairs in compared_pairs(run) if pairs.name == name]
 

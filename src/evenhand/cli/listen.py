@@ -75,7 +75,7 @@ def _keep(traces: Traces, received: Path, *, as_json: bool) -> None:
     from evenhand.cli.importing import kept, print_imported
     from evenhand.core.errors import EvenhandError
     from evenhand.moving.traces.run import TracedRun
-    from evenhand.report.recorded import Recordings
+    from evenhand.report.interchange.recorded import Recordings
 
     try:
         recordings = Recordings([TracedRun(traces)], traces.notes)

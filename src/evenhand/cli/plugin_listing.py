@@ -77,7 +77,7 @@ def _ours(group: str) -> Callable[[str], bool]:
 
         return SUPPORTED.__contains__
     if group == IMPORTERS:
-        from evenhand.report.importers import OURS
+        from evenhand.report.interchange.importers import OURS
 
         return OURS.__contains__
     from evenhand.providers.catalog import is_ours

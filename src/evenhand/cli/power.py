@@ -67,7 +67,7 @@ def power(
     95 %. With RUN, labels are counted for each of its judges; with numbers, for a judge with --rho2.
     """
     from evenhand.core.errors import UsageError
-    from evenhand.report.power import JudgeWorth, Pilot, Power, pilot_of
+    from evenhand.report.trust.power import JudgeWorth, Pilot, Power, pilot_of
     from evenhand.report.words import put
     from evenhand.store.catalogue import find
     from evenhand.store.runfile import RunFile

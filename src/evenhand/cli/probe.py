@@ -15,13 +15,13 @@ from evenhand.cli.numbers import Number
 from evenhand.cli.session import Session, spending_options
 from evenhand.cli.streams import printing, tell
 from evenhand.core.ranges import SHARE, Range
-from evenhand.report.probe_kinds import WORDS
+from evenhand.report.judge_tests.probe_kinds import WORDS
 
 if TYPE_CHECKING:
     from evenhand.cli.probe_request import ProbeRequest
     from evenhand.core.plan import Plan
     from evenhand.engine.door import Settings
-    from evenhand.report.probe import Probe
+    from evenhand.report.judge_tests.probe import Probe
 
 ITEMS = Range(1, 10_000, whole=True)
 SEED = Range(0, 2**53, whole=True)
@@ -94,7 +94,7 @@ def probe(
     from evenhand.core.errors import UsageError
     from evenhand.engine.door import Settings
     from evenhand.probing.plan import Probing
-    from evenhand.report.judge_checks import is_probe, is_tryout, refuse_judge_check
+    from evenhand.report.judgements.judge_checks import is_probe, is_tryout, refuse_judge_check
     from evenhand.store.runfile import RunFile
 
     if dry_run and as_json:
@@ -221,8 +221,8 @@ def _report(file: Path, at_most: float, *, as_json: bool) -> int:
     """Prints what a probe came to, and returns the exit code."""
     from evenhand.cli.exits import FAILED, NO_VERDICT, PASSED
     from evenhand.report.document import json_text, writer
-    from evenhand.report.probe import probe_of
-    from evenhand.report.probe_lines import probe_lines
+    from evenhand.report.judge_tests.probe import probe_of
+    from evenhand.report.judge_tests.probe_lines import probe_lines
     from evenhand.report.words import put
     from evenhand.store.runfile import RunFile
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from evenhand.cli.run_request import Asked
-    from evenhand.report.comparing import Comparison
+    from evenhand.report.comparison.comparing import Comparison
 
 _ANY = ("pass", "fail", "error", "not_applicable")
 
@@ -48,7 +48,7 @@ def regrade(run: str, path: str, *, offline: bool, **options: Any) -> int:
     """
     from evenhand.cli.show import print_run
     from evenhand.providers.leading import lent_keys
-    from evenhand.report.requirements import verdict_of
+    from evenhand.report.trust.requirements import verdict_of
     from evenhand.store.runfile import RunFile
 
     session = Session.of(options)
@@ -106,7 +106,7 @@ def _asked(path: str, file: Path, *, offline: bool) -> Asked:
 def _compared(before: Path, after: Path) -> Comparison | None:
     """Both runs, paired; None where they have nothing in common, which is said."""
     from evenhand.core.errors import UsageError
-    from evenhand.report.comparing import compare
+    from evenhand.report.comparison.comparing import compare
 
     try:
         return compare(before, after)

@@ -60,7 +60,7 @@ def retry(run: str | None, **options: Any) -> int:
 def redone(run: str | None, session: Session, *, batching: Mapping[str, Any] | None = None) -> int:
     """Redoes the trials in error of a run."""
     from evenhand.cli.show import print_run
-    from evenhand.report.requirements import verdict_of
+    from evenhand.report.trust.requirements import verdict_of
     from evenhand.store.catalogue import find
     from evenhand.store.runfile import RunFile
 
@@ -150,7 +150,7 @@ def _request(meta: RunMeta, file: Path) -> Request:
     from evenhand.cli.canary_request import CanaryRequest
     from evenhand.cli.probe_request import ProbeRequest, asked_of
     from evenhand.cli.tryout_request import TryoutRequest
-    from evenhand.report.judge_checks import is_canary_check, is_probe, is_tryout
+    from evenhand.report.judgements.judge_checks import is_canary_check, is_probe, is_tryout
 
     if is_probe(meta):
         return ProbeRequest.again(meta, file)

@@ -35,7 +35,7 @@ def run_asked(
         file: The run to go on with; None for a new one.
         step: What else has to be looked at once the plan is there; None for nothing.
     """
-    from evenhand.report.judge_checks import WITH_CANARIES
+    from evenhand.report.judgements.judge_checks import WITH_CANARIES
 
     steps: list[Callable[[Plan, Settings], Settings]] = []
     if settings.record.get("stop_when_decided") is not None:
@@ -62,7 +62,7 @@ def _with_decider(plan: Plan, settings: Settings) -> Settings:
         UsageError: There is nothing to decide, or the cases depend on one another.
     """
     from evenhand.engine.door import requirements
-    from evenhand.report.share_deciding import ShareDecider
+    from evenhand.report.gates.share_deciding import ShareDecider
 
     seed = int(settings.record["stop_when_decided"])
     return replace(settings, decider=ShareDecider(plan, requirements(plan, settings), seed))
@@ -94,7 +94,7 @@ def _write(run_file: RunFile, outputs: Sequence[str], *, calls: bool) -> None:
 
 def _report(finished: Finished, plan: Plan, session: Session) -> int:
     from evenhand.cli.show import print_run
-    from evenhand.report.requirements import verdict_of
+    from evenhand.report.trust.requirements import verdict_of
     from evenhand.store.runfile import RunFile
 
     # On a terminal the progress line has said it already.

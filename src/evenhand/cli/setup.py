@@ -103,8 +103,8 @@ def _move_in(tool: str, words: Sequence[Path]) -> int:
     from evenhand.cli.ignoring import ignore_runs
     from evenhand.cli.streams import printing
     from evenhand.core.errors import UsageError
-    from evenhand.report.import_report import note_lines
     from evenhand.report.ink import Ink
+    from evenhand.report.interchange.import_report import note_lines
     from evenhand.report.words import put
 
     named = words and not words[-1].is_file() and (len(words) > 1 or words[-1].is_dir())

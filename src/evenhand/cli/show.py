@@ -56,7 +56,7 @@ def narrowed(run_file: RunFile, where: str | None, baseline: str | None) -> RunF
                 hint="To compare two runs: evenhand compare BASELINE RUN",
             )
         return run_file
-    from evenhand.report.where import narrow
+    from evenhand.report.filters.where import narrow
     from evenhand.store.catalogue import find
     from evenhand.store.runfile import RunFile
 
@@ -250,9 +250,9 @@ def written(
 def _list_trials(run_file: RunFile, out: TextIO) -> None:
     """Prints a line for each trial."""
     from evenhand.report.console import PLAIN_WIDTH
+    from evenhand.report.filters.where import cell_rows
     from evenhand.report.grid import Grid
     from evenhand.report.ink import Ink
-    from evenhand.report.where import cell_rows
     from evenhand.report.words import put
 
     rows = cell_rows(run_file, Grid(run_file), _width(out) or PLAIN_WIDTH, Ink(_color(out)))

@@ -11,12 +11,12 @@ from evenhand.coding_agents.answers import Answer, Next, answer, page, short, un
 from evenhand.core.errors import UsageError
 from evenhand.core.run import TrialResult
 from evenhand.report.cell import find_cells
-from evenhand.report.comparing import compare as compare_runs
+from evenhand.report.comparison.comparing import compare as compare_runs
 from evenhand.report.document import document_head
+from evenhand.report.filters.where import narrow
 from evenhand.report.grid import Grid
-from evenhand.report.labelling import drawn_items
+from evenhand.report.labels.labelling import drawn_items
 from evenhand.report.run import Run
-from evenhand.report.where import narrow
 from evenhand.report.words import short_id
 from evenhand.store.catalogue import find
 from evenhand.store.draws import standing_labels

@@ -13,7 +13,7 @@ from evenhand.moving.importers import read_runs
 from evenhand.moving.moved_in import MovedIn, written
 from evenhand.moving.openai_evals.naming import slug
 from evenhand.promptfoo.porting.literal import flat, laid, literal
-from evenhand.report.openai_evals.definition import one_line, unlike
+from evenhand.report.interchange.openai_evals.definition import one_line, unlike
 
 TOOLS = ("deepeval", "ragas", "langfuse", "langsmith", "braintrust", "phoenix")
 """The tools whose datasets are written so. Their evaluators are code, which no file of theirs holds."""

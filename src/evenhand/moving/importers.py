@@ -8,8 +8,8 @@ from pathlib import Path
 from evenhand.core.errors import UsageError
 from evenhand.core.names import nearest
 from evenhand.moving.traces.run import run_of
-from evenhand.report import importers
-from evenhand.report.recorded import Recordings
+from evenhand.report.interchange import importers
+from evenhand.report.interchange.recorded import Recordings
 
 TRACES = "traces"
 

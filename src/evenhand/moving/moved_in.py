@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from evenhand.core.errors import UsageError
-from evenhand.report.foreign import Note
+from evenhand.report.interchange.foreign import Note
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,8 @@ from pathlib import Path
 from evenhand.core.case import Case
 from evenhand.promptfoo.porting.literal import flat, laid, led, literal
 from evenhand.providers.catalog import SCHEMES
-from evenhand.report.foreign import Notes, shown
-from evenhand.report.openai_evals.definition import one_line
+from evenhand.report.interchange.foreign import Notes, shown
+from evenhand.report.interchange.openai_evals.definition import one_line
 
 APPLICATION, ASKING = "application", "asking"
 INSTEAD = "openai:gpt-5-mini"

@@ -30,8 +30,8 @@ from evenhand.probing.criteria import criteria_of
 from evenhand.probing.items import ProbeItem
 from evenhand.probing.shown import Shown
 from evenhand.providers.app_call import AppCall
-from evenhand.report.judged import metric_of
-from evenhand.report.probe import SWAPPED
+from evenhand.report.judge_tests.probe import SWAPPED
+from evenhand.report.judgements.judged import metric_of
 from evenhand.scorers.text import text_of
 from evenhand.store.runfile import RunFile
 

@@ -19,7 +19,7 @@ from evenhand.probing.attacks import CONTROLS
 from evenhand.probing.canaries import Canaries, Canary
 from evenhand.probing.items import ProbeItem
 from evenhand.probing.plan import options_of, refuse_changed
-from evenhand.report.judged import JudgedMetric, judge_of, judgements, metric_of
+from evenhand.report.judgements.judged import JudgedMetric, judge_of, judgements, metric_of
 from evenhand.store.runfile import RunFile
 
 VERDICTS = ("pass", "fail")

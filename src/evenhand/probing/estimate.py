@@ -15,8 +15,14 @@ from evenhand.probing.asking import ProbeBody
 from evenhand.probing.judge_variants import JudgeVariant
 from evenhand.providers.prices import Price, cost
 from evenhand.providers.wrapped import Wrapped
-from evenhand.report.judged import JudgedMetric, instrument_of, judge_of, judgements, metric_of
-from evenhand.report.tryout_record import TriedJudge
+from evenhand.report.judge_tests.tryout_record import TriedJudge
+from evenhand.report.judgements.judged import (
+    JudgedMetric,
+    instrument_of,
+    judge_of,
+    judgements,
+    metric_of,
+)
 from evenhand.scorers.text import text_of
 from evenhand.store.runfile import RunFile
 

@@ -16,7 +16,7 @@ from evenhand.core.encoding import digest
 from evenhand.core.run import TrialResult
 from evenhand.core.score import Outcome
 from evenhand.probing.attacks import FEWEST_WORDS
-from evenhand.report.judged import Item, JudgedMetric, judge_of, metric_of
+from evenhand.report.judgements.judged import Item, JudgedMetric, judge_of, metric_of
 from evenhand.scorers.text import text_of
 from evenhand.store.draws import standing_labels
 from evenhand.store.runfile import RunFile

@@ -29,7 +29,7 @@ from evenhand.core.ranges import Range
 from evenhand.documents.findings import Findings, Place
 from evenhand.documents.tree import Document, read_document, read_text
 from evenhand.providers.roster import Roster, model_id
-from evenhand.report.tryout_record import TODAY, WEIGHTED
+from evenhand.report.judge_tests.tryout_record import TODAY, WEIGHTED
 from evenhand.templates.chat import unfillable
 from evenhand.templates.rendering import NO_CONFIG
 

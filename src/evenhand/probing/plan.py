@@ -18,8 +18,8 @@ from evenhand.core.variant import Variant
 from evenhand.probing.asking import ProbeBody, judge_holds
 from evenhand.probing.attacks import ATTACKS, CONTROLS, NO_ATTACK, VERSION, Attack
 from evenhand.probing.items import ProbeItem, ProbeItems, items_of
-from evenhand.report.judged import JudgedMetric, judgements
-from evenhand.report.probe import ATTACK, CONTROL, probed_axes
+from evenhand.report.judge_tests.probe import ATTACK, CONTROL, probed_axes
+from evenhand.report.judgements.judged import JudgedMetric, judgements
 from evenhand.store.runfile import RunFile
 
 NEGATED = "not-"

@@ -23,16 +23,16 @@ from evenhand.probing.estimate import per_verdict
 from evenhand.probing.judge_variants import JudgeVariant
 from evenhand.probing.other_judge import asked_of_variant
 from evenhand.probing.plan import options_of, refuse_changed
-from evenhand.report.calibration import peoples_verdicts
-from evenhand.report.judged import JudgedMetric, judge_of, judgements, metric_of
-from evenhand.report.jury_weights import ballot_of
-from evenhand.report.tryout_record import (
+from evenhand.report.judge_tests.tryout_record import (
     CHOOSING,
     CONFIRMING,
     TriedItem,
     TriedJudge,
     TryoutRecord,
 )
+from evenhand.report.judgements.judged import JudgedMetric, judge_of, judgements, metric_of
+from evenhand.report.trust.calibration import peoples_verdicts
+from evenhand.report.trust.jury_weights import ballot_of
 from evenhand.store.runfile import RunFile
 
 Lineup = Sequence[tuple[JudgeVariant, Sequence[Provider]]]

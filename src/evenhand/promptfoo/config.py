@@ -29,7 +29,7 @@ from evenhand.promptfoo.environment import (
     set_in_process,
 )
 from evenhand.promptfoo.overrides import Chosen, Overrides, from_options, merged
-from evenhand.report.promptfoo_results.derived import problem as derived_problem
+from evenhand.report.interchange.promptfoo_results.derived import problem as derived_problem
 from evenhand.templates.filters import read_templates
 from evenhand.templates.rendering import NO_CONFIG, Templates
 

@@ -14,7 +14,7 @@ from evenhand.core.expect import Trial
 from evenhand.core.score import Outcome, Verdict
 from evenhand.javascript import running as javascript
 from evenhand.javascript.source import is_reference
-from evenhand.report.promptfoo_results.row import components, tokens_of
+from evenhand.report.interchange.promptfoo_results.row import components, tokens_of
 from evenhand.scorers.python_code import called, is_verdict, verdict_of
 
 NAMES = ("func", "get_score")

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from evenhand.core.errors import EvenhandError
-from evenhand.report.trust_lines import judged_lines
-from evenhand.report.unchecked import is_unchecked
+from evenhand.report.trust.trust_lines import judged_lines
+from evenhand.report.trust.unchecked import is_unchecked
 from evenhand.report.words import safe
 from evenhand.store.runfile import RunFile
 

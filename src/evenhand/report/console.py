@@ -19,8 +19,8 @@ from evenhand.report.heading import heading, heading_of
 from evenhand.report.ink import Ink
 from evenhand.report.precedent import Precedent
 from evenhand.report.rates import share_in
-from evenhand.report.requirement_lines import requirement_lines
-from evenhand.report.requirements import verdict_of
+from evenhand.report.trust.requirement_lines import requirement_lines
+from evenhand.report.trust.requirements import verdict_of
 from evenhand.report.words import (
     clip,
     count,
@@ -101,7 +101,7 @@ def _judged_lines(run: RunFile, names: Sequence[str], width: int) -> list[str]:
     """What judges said, and what it is worth; nothing where none was asked."""
     if not (sum(run.judge_calls()) or "imported" in run.meta.settings):
         return []
-    from evenhand.report.trust_lines import judged_lines  # noqa: PLC0415 (imported on use)
+    from evenhand.report.trust.trust_lines import judged_lines  # noqa: PLC0415 (imported on use)
 
     return judged_lines(run, names, width)
 

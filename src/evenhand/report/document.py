@@ -18,9 +18,7 @@ from evenhand.core.label import Label, newest
 from evenhand.core.run import Totals, TrialResult
 from evenhand.core.score import Outcome
 from evenhand.core.variant import Variant
-from evenhand.report.calibrated import judged_rows
 from evenhand.report.call_rows import call_rows
-from evenhand.report.canaries import canaries_of
 from evenhand.report.classification import classification_rows
 from evenhand.report.findings import low_confidence, warnings
 from evenhand.report.marks import marked
@@ -36,12 +34,14 @@ from evenhand.report.rates import (
     share_row,
 )
 from evenhand.report.replayed import replay_row
-from evenhand.report.requirements import requirement_rows, verdict_of
 from evenhand.report.slices import slice_rows
-from evenhand.report.standing_lines import standing_rows
 from evenhand.report.step_rows import bounded_steps
 from evenhand.report.summaries import described, summary_rows
 from evenhand.report.triggers import TriggerRates, trigger_rates
+from evenhand.report.trust.calibrated import judged_rows
+from evenhand.report.trust.canaries import canaries_of
+from evenhand.report.trust.requirements import requirement_rows, verdict_of
+from evenhand.report.trust.standing_lines import standing_rows
 from evenhand.store.runfile import RunFile
 
 SCHEMA = "evenhand.run/1"

@@ -19,16 +19,16 @@ from evenhand.core.label import standing
 from evenhand.core.variant import Variant
 from evenhand.report.call_rows import call_rows
 from evenhand.report.document import json_text, trial_row, write_document, writer
-from evenhand.report.inspect_logs.writing import write_log
-from evenhand.report.junit import write_junit
-from evenhand.report.markdown import write_markdown
-from evenhand.report.promptfoo_results.table import write_promptfoo_csv
-from evenhand.report.promptfoo_results.writing import (
+from evenhand.report.interchange.inspect_logs.writing import write_log
+from evenhand.report.interchange.promptfoo_results.table import write_promptfoo_csv
+from evenhand.report.interchange.promptfoo_results.writing import (
     write_promptfoo,
     write_promptfoo_lines,
     write_promptfoo_xml,
     write_promptfoo_yaml,
 )
+from evenhand.report.junit import write_junit
+from evenhand.report.markdown import write_markdown
 from evenhand.report.spreadsheet import write_csv
 from evenhand.report.step_rows import bounded_steps
 from evenhand.store.runfile import RunFile

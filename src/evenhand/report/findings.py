@@ -10,8 +10,8 @@ from evenhand.report.marks import Marked, marked
 from evenhand.report.outcome import UNSURE, unsure
 from evenhand.report.preferences import preferences
 from evenhand.report.rates import repeats
-from evenhand.report.standing_lines import standing_lines
 from evenhand.report.triggers import trigger_rates
+from evenhand.report.trust.standing_lines import standing_lines
 from evenhand.report.variant_comparison import sentences
 from evenhand.report.words import clip, count, interval, money, near, percents, safe, tokens
 from evenhand.stats.tallies import Share

@@ -14,13 +14,18 @@ from pathlib import Path
 
 from evenhand.core.errors import StoreError
 from evenhand.core.run import RunMeta, RunStatus
-from evenhand.report.baseline_making import is_offline
-from evenhand.report.canaries import CanaryCheck, CanaryReport, beside_earlier, finished_checks
 from evenhand.report.column_names import column_names
-from evenhand.report.judge_checks import is_canary_check
+from evenhand.report.gates.baseline_making import is_offline
+from evenhand.report.judgements.judge_checks import is_canary_check
 from evenhand.report.means import Mean
 from evenhand.report.rates import latencies, rates
 from evenhand.report.run_changes import Evidence, RunChange, changes, evidence_of, finished
+from evenhand.report.trust.canaries import (
+    CanaryCheck,
+    CanaryReport,
+    beside_earlier,
+    finished_checks,
+)
 from evenhand.stats.tallies import Share
 from evenhand.store.runfile import RunFile
 

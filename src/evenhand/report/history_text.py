@@ -6,11 +6,11 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-from evenhand.report.canaries import CanaryReport
-from evenhand.report.drift_words import canary_sentences
 from evenhand.report.history import History, HistoryColumn, HistoryRun, RunLine
 from evenhand.report.ink import Ink
 from evenhand.report.rates import share_row
+from evenhand.report.trust.canaries import CanaryReport
+from evenhand.report.trust.drift_words import canary_sentences
 from evenhand.report.words import (
     clip,
     columns,

@@ -15,11 +15,11 @@ from xml.sax.saxutils import escape, quoteattr
 
 from evenhand.core.run import TrialResult
 from evenhand.core.score import Outcome
-from evenhand.report.calibrated import judged_rates
 from evenhand.report.column_names import column_names
 from evenhand.report.document import writer
-from evenhand.report.requirements import verdict_of
-from evenhand.report.trust_lines import standing
+from evenhand.report.trust.calibrated import judged_rates
+from evenhand.report.trust.requirements import verdict_of
+from evenhand.report.trust.trust_lines import standing
 from evenhand.report.words import count, number, safe
 from evenhand.store.runfile import RunFile
 

@@ -18,8 +18,8 @@ from evenhand.store.runfile import RunFile
 from evenhand.store.settled import SettledTrials
 
 if TYPE_CHECKING:
-    from evenhand.report.calibration import Calibration
-    from evenhand.report.comparison_sides import Column
+    from evenhand.report.comparison.comparison_sides import Column
+    from evenhand.report.trust.calibration import Calibration
 
 
 P = ParamSpec("P")
@@ -117,13 +117,13 @@ class Run:
     @property
     def verdict(self) -> VerdictWord:
         """What its trials come to: passed, failed, or undecided where errors leave it open."""
-        from evenhand.report.requirements import verdict_of  # noqa: PLC0415 (when it is asked for)
+        from evenhand.report.trust.requirements import verdict_of  # noqa: PLC0415 (when it is asked for)
 
         return verdict_of(self.file)
 
     def calibrate(self) -> Calibration:
         """Whether its judges can be trusted, by the labels in it; `evenhand calibrate` prints the same."""
-        from evenhand.report.calibration import calibrate  # noqa: PLC0415 (when it is asked for)
+        from evenhand.report.trust.calibration import calibrate  # noqa: PLC0415 (when it is asked for)
 
         return calibrate(self.file)
 
@@ -136,7 +136,7 @@ class Run:
         Raises:
             UsageError: There is no such column.
         """
-        from evenhand.report.comparison_sides import Column, column_index  # noqa: PLC0415 (when it is asked for)
+        from evenhand.report.comparison.comparison_sides import Column, column_index  # noqa: PLC0415 (when it is asked for)
 
         return Column(self.file, column_index(self.file, name))
 

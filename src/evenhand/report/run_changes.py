@@ -16,8 +16,8 @@ from typing import Literal
 from evenhand.core.encoding import digest, encode
 from evenhand.core.message import CallRole
 from evenhand.core.run import TrialResult
-from evenhand.report.baseline_making import is_offline
-from evenhand.report.judged import instrument_of, judge_of, metric_of
+from evenhand.report.gates.baseline_making import is_offline
+from evenhand.report.judgements.judged import instrument_of, judge_of, metric_of
 from evenhand.report.words import clip, count, safe
 from evenhand.store.runfile import RunFile
 

@@ -12,10 +12,17 @@ from typing import cast
 
 from evenhand.core.encoding import decode, encode
 from evenhand.core.errors import EvenhandError, StoreError, UsageError
-from evenhand.report.comparing import Comparison, compare
-from evenhand.report.comparison_results import Compared, ends
-from evenhand.report.comparison_sides import Side, matched
-from evenhand.report.comparison_text import amount, because, difference, level, lines, p_value
+from evenhand.report.comparison.comparing import Comparison, compare
+from evenhand.report.comparison.comparison_results import Compared, ends
+from evenhand.report.comparison.comparison_sides import Side, matched
+from evenhand.report.comparison.comparison_text import (
+    amount,
+    because,
+    difference,
+    level,
+    lines,
+    p_value,
+)
 from evenhand.report.words import short_id
 from evenhand.store.runfile import RunFile
 from evenhand.viewer.listing import summary_of

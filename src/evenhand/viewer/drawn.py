@@ -11,13 +11,19 @@ from typing import Any
 from evenhand.core.draw import LabelledVerdict
 from evenhand.core.errors import UsageError
 from evenhand.core.label import LONGEST_AUTHOR, newest, standing
-from evenhand.report.calibration import calibrations
-from evenhand.report.drawing import draw_by_stratum, draw_unsure
-from evenhand.report.failure_codes import FailureCode, failure_codes
-from evenhand.report.judge_checks import refuse_judge_check
-from evenhand.report.judged import judgements
-from evenhand.report.labelling import draw, drawn_items, items_for, judged_metrics, judged_places
-from evenhand.report.trust_lines import worth_line
+from evenhand.report.judgements.judge_checks import refuse_judge_check
+from evenhand.report.judgements.judged import judgements
+from evenhand.report.labels.drawing import draw_by_stratum, draw_unsure
+from evenhand.report.labels.failure_codes import FailureCode, failure_codes
+from evenhand.report.labels.labelling import (
+    draw,
+    drawn_items,
+    items_for,
+    judged_metrics,
+    judged_places,
+)
+from evenhand.report.trust.calibration import calibrations
+from evenhand.report.trust.trust_lines import worth_line
 from evenhand.report.words import interval, percent
 from evenhand.store.draws import add_metric_labels, set_rule, standing_labels
 from evenhand.store.runfile import RunFile

@@ -10,17 +10,17 @@ from typing import Any, get_args
 
 from evenhand.core.drawn_pairs import PairAnswer, PairLabel, unordered
 from evenhand.core.errors import UsageError
-from evenhand.report.compared_pairs import ComparedPairs, compared_pairs
-from evenhand.report.judge_checks import refuse_judge_check
-from evenhand.report.pair_drawing import (
+from evenhand.report.judgements.compared_pairs import ComparedPairs, compared_pairs
+from evenhand.report.judgements.judge_checks import refuse_judge_check
+from evenhand.report.labels.pair_drawing import (
     DrawnPair,
     compared_places,
     draw_pairs,
     drawn_pairs,
     pairs_for,
 )
-from evenhand.report.ranking_labels import ranking_labels
-from evenhand.report.ranking_lines import labels_line
+from evenhand.report.labels.ranking_labels import ranking_labels
+from evenhand.report.trust.ranking_lines import labels_line
 from evenhand.store.draws import set_rule
 from evenhand.store.pair_labels import add_pair_labels, standing_pair_labels
 from evenhand.store.runfile import RunFile

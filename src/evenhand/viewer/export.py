@@ -10,7 +10,7 @@ from pathlib import Path
 
 from evenhand.core.errors import UsageError
 from evenhand.report.export import FORMATS, export
-from evenhand.report.where import narrow
+from evenhand.report.filters.where import narrow
 from evenhand.store.runfile import RunFile
 from evenhand.viewer.embed import write_page
 

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from evenhand.report.canaries import beside_earlier, finished_checks
 from evenhand.report.column_names import column_names
-from evenhand.report.drift_words import drift_words
 from evenhand.report.means import Mean, known_scale, mean_of
 from evenhand.report.rates import latencies, mean_in, rates, scores
 from evenhand.report.run_changes import RunChange, changes, evidence_of
+from evenhand.report.trust.canaries import beside_earlier, finished_checks
+from evenhand.report.trust.drift_words import drift_words
 from evenhand.stats.correction import Estimate
 from evenhand.store.decoding import read_named_scores
 from evenhand.store.measured import MetricSums

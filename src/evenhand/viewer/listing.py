@@ -13,7 +13,7 @@ from typing import cast
 from evenhand.core.errors import EvenhandError, UsageError
 from evenhand.core.run import RunMeta, Totals
 from evenhand.report.rates import share_in
-from evenhand.report.requirements import verdict_of
+from evenhand.report.trust.requirements import verdict_of
 from evenhand.stats.tallies import Share
 from evenhand.store.catalogue import homes, matching, paths
 from evenhand.store.locks import held, lock_of

@@ -18,8 +18,8 @@ from bisect import bisect_right
 from pathlib import Path
 
 from evenhand.core.errors import EvenhandError, StoreError, UsageError
+from evenhand.report.filters.pattern import Pattern, PatternError
 from evenhand.report.marks import Marked
-from evenhand.report.pattern import Pattern, PatternError
 from evenhand.store.runfile import RunFile
 from evenhand.viewer.columns import EXPLANATION, FIELD, TRIAL, CellBlock, parts
 

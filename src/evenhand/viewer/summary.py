@@ -8,15 +8,15 @@ from __future__ import annotations
 from evenhand.core.requirement import PASSED
 from evenhand.report.classification import MOST_LABELS, MOST_TRIALS, LabelMatrix, classified
 from evenhand.report.column_names import column_names
-from evenhand.report.requirement_lines import (
+from evenhand.report.slices import slices
+from evenhand.report.trust.requirement_lines import (
     bound_words,
     failures_allowed,
     interval_words,
     value_words,
     why,
 )
-from evenhand.report.requirements import Held, held
-from evenhand.report.slices import slices
+from evenhand.report.trust.requirements import Held, held
 from evenhand.store.runfile import RunFile
 from evenhand.viewer.listing import rate
 from evenhand.viewer.shapes import (

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from evenhand.report.calibration import calibrate
-from evenhand.report.failure_codes import failure_codes
+from evenhand.report.labels.failure_codes import failure_codes
+from evenhand.report.trust.calibration import calibrate
 from evenhand.store.draws import standing_labels
 from evenhand.store.runfile import RunFile
 

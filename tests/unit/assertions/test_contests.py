@@ -14,7 +14,7 @@ from evenhand.engine import door
 from evenhand.engine.door import Settings
 from evenhand.promptfoo.load import load
 from evenhand.promptfoo.overrides import Chosen
-from evenhand.report.promptfoo_results.row import graded
+from evenhand.report.interchange.promptfoo_results.row import graded
 from evenhand.store.runfile import RunFile
 
 JUDGE = """

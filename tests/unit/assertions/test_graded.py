@@ -10,7 +10,7 @@ from evenhand.assertions.assertion import Assertion
 from evenhand.assertions.embedded import cosine, dot, euclidean
 from evenhand.assertions.preparing import prepared
 from evenhand.core.message import Prompt
-from evenhand.report.judged import criteria_of
+from evenhand.report.judgements.judged import criteria_of
 from evenhand.testing import Scripted
 
 

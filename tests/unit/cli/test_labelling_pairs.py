@@ -7,8 +7,8 @@ from tests.unit.report.conftest import (
     Make,
     make_run,  # noqa: F401 (a fixture)
 )
-from tests.unit.report.test_ranking_labels import drawn_of
-from tests.unit.report.test_standings import NAME, VARIANTS, drawn
+from tests.unit.report.labels.test_ranking_labels import drawn_of
+from tests.unit.report.trust.test_standings import NAME, VARIANTS, drawn
 
 from evenhand.cli.labelling_pairs import PairLabelling
 from evenhand.store.runfile import RunFile

@@ -77,7 +77,7 @@ def test_a_plain_run_imports_what_it_needs() -> None:
         "evenhand.promptfoo.load\n"
         "print(*[m for m in sys.modules if m.startswith(('evenhand.conversations', 'evenhand.scorers.judging', "
         "'evenhand.engine.batch', 'evenhand.engine.regrading', 'evenhand.providers.batches', 'evenhand.probing', "
-        "'evenhand.report.calibration', 'aiohttp', 'uvloop', 'yaml', 'quickjs', 'email.utils'))])"
+        "'evenhand.report.trust.calibration', 'aiohttp', 'uvloop', 'yaml', 'quickjs', 'email.utils'))])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == []

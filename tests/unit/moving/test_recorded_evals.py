@@ -8,8 +8,13 @@ from typing import Any
 
 import pytest
 from tests.e2e.test_import_openai_evals import evenhand
-from tests.unit.report.foreign.exports import EXPORTS, names, saved
-from tests.unit.report.inspect_logs.conftest import a_header, a_sample, deflated, members
+from tests.unit.report.interchange.exports import EXPORTS, names, saved
+from tests.unit.report.interchange.inspect_logs.conftest import (
+    a_header,
+    a_sample,
+    deflated,
+    members,
+)
 
 from evenhand.core.errors import UsageError
 from evenhand.moving.inspect_logs.folder import move_in as move_logs_in

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from evenhand.probing.attacks import ATTACKS, CONTROLS
-from evenhand.report.probe_kinds import WORDS
+from evenhand.report.judge_tests.probe_kinds import WORDS
 from evenhand.scorers.judging import suspect_in
 
 ANSWER = (

@@ -19,7 +19,7 @@ from evenhand.core.traits import Traits
 from evenhand.engine.door import Settings, run
 from evenhand.probing.estimate import probe_estimate
 from evenhand.probing.plan import Probing, probe_plan
-from evenhand.report.probe import Probe, ProbedKind, probe_of
+from evenhand.report.judge_tests.probe import Probe, ProbedKind, probe_of
 from evenhand.scorers.jury import Jury
 from evenhand.scorers.passes import Passes
 from evenhand.scorers.rating import Rating

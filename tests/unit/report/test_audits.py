@@ -15,12 +15,12 @@ from tests.unit.report.test_judge_trust import a_run, label
 
 from evenhand.core.run import AnswerDetails, TrialResult
 from evenhand.core.variant import Variant
-from evenhand.report.audit import Audit
-from evenhand.report.auditing import corrected
-from evenhand.report.calibration import calibrate
-from evenhand.report.consistency import questions
-from evenhand.report.group_audits import LabelledOutput, OutputTraits, group_audits
-from evenhand.report.trust_lines import calibration_lines
+from evenhand.report.trust.audit import Audit
+from evenhand.report.trust.auditing import corrected
+from evenhand.report.trust.calibration import calibrate
+from evenhand.report.trust.consistency import questions
+from evenhand.report.trust.group_audits import LabelledOutput, OutputTraits, group_audits
+from evenhand.report.trust.trust_lines import calibration_lines
 from evenhand.store.runfile import RunFile
 
 __all__ = ["make_run"]

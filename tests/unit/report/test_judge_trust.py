@@ -25,23 +25,23 @@ from evenhand.core.run import AnswerDetails, CallEnd, CallStart, RunMeta, TrialR
 from evenhand.core.score import Outcome
 from evenhand.core.variant import Variant
 from evenhand.promptfoo.overrides import Overrides
-from evenhand.report.calibrated import (
+from evenhand.report.judgements.judged import judgements
+from evenhand.report.junit import write_junit
+from evenhand.report.labels.failure_codes import code_lines, failure_codes, rename_code
+from evenhand.report.labels.label_sheets import read_labels, write_items
+from evenhand.report.labels.labelling import draw, drawn_items, items_for
+from evenhand.report.markdown import write_markdown
+from evenhand.report.run import Run
+from evenhand.report.trust.calibrated import (
     judged_rates,
     judged_rows,
     place_of,
     read_calibration,
     write_calibration,
 )
-from evenhand.report.calibration import calibrate
-from evenhand.report.failure_codes import code_lines, failure_codes, rename_code
-from evenhand.report.judged import judgements
-from evenhand.report.junit import write_junit
-from evenhand.report.label_sheets import read_labels, write_items
-from evenhand.report.labelling import draw, drawn_items, items_for
-from evenhand.report.markdown import write_markdown
-from evenhand.report.requirements import verdict_of
-from evenhand.report.run import Run
-from evenhand.report.trust_lines import calibration_lines, judged_lines
+from evenhand.report.trust.calibration import calibrate
+from evenhand.report.trust.requirements import verdict_of
+from evenhand.report.trust.trust_lines import calibration_lines, judged_lines
 from evenhand.store.draws import add_metric_labels, set_rule, standing_labels
 from evenhand.store.labels import append_labels
 from evenhand.store.runfile import RunFile

@@ -15,7 +15,7 @@ from evenhand.report.console import cells_json, show_trial
 from evenhand.report.document import document
 from evenhand.report.export import export
 from evenhand.report.ink import Ink
-from evenhand.report.promptfoo_results.reading import read_results
+from evenhand.report.interchange.promptfoo_results.reading import read_results
 from evenhand.report.verbose import Verbose
 from evenhand.store.labels import append_labels
 from evenhand.store.runfile import RunFile

@@ -13,9 +13,9 @@ from evenhand.core.variant import Variant
 from evenhand.report.console import show
 from evenhand.report.document import document
 from evenhand.report.export import FORMATS, export
+from evenhand.report.filters.where import cell_rows, narrow
 from evenhand.report.grid import Grid
 from evenhand.report.ink import Ink
-from evenhand.report.where import cell_rows, narrow
 from evenhand.store.runfile import RunFile
 from evenhand.viewer.head import head
 

@@ -9,8 +9,8 @@ import pytest
 from tests.unit.report.conftest import Make, result
 
 from evenhand.core.variant import Variant
-from evenhand.report.comparing import compare
-from evenhand.report.comparison_sides import Column
+from evenhand.report.comparison.comparing import compare
+from evenhand.report.comparison.comparison_sides import Column
 from evenhand.report.console import show
 from evenhand.report.document import document
 from evenhand.report.html import html

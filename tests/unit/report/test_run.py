@@ -6,7 +6,7 @@ import pytest
 from tests.unit.report.conftest import Make, result
 
 from evenhand.core.errors import StoreError
-from evenhand.report.comparing import compare
+from evenhand.report.comparison.comparing import compare
 from evenhand.report.run import Run
 from evenhand.store.runfile import RunFile
 

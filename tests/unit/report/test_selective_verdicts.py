@@ -11,10 +11,10 @@ from tests.unit.report.test_judge_trust import a_run, label
 
 from evenhand.core.run import TrialResult
 from evenhand.core.score import Outcome
-from evenhand.report.calibration import calibrate
-from evenhand.report.judged import certainty_of
-from evenhand.report.selective import items_for_people, selective_verdicts
-from evenhand.report.trust_lines import calibration_lines
+from evenhand.report.judgements.judged import certainty_of
+from evenhand.report.trust.calibration import calibrate
+from evenhand.report.trust.selective import items_for_people, selective_verdicts
+from evenhand.report.trust.trust_lines import calibration_lines
 from evenhand.store.runfile import RunFile
 
 __all__ = ["make_run"]

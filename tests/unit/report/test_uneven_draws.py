@@ -14,14 +14,19 @@ from tests.unit.report.test_judge_trust import a_run
 from evenhand.core.errors import UsageError
 from evenhand.core.label import NewLabel
 from evenhand.core.run import TrialResult
-from evenhand.report.calibrated import judged_rates, place_of, read_calibration, write_calibration
-from evenhand.report.calibration import WEIGHTED, calibrate
-from evenhand.report.drawing import draw_by_stratum, draw_lines, draw_unsure
-from evenhand.report.failure_codes import failure_codes
-from evenhand.report.label_sheets import write_items
-from evenhand.report.labelling import draw, drawn_items
-from evenhand.report.selective import selective_verdicts
-from evenhand.report.trust_lines import calibration_lines
+from evenhand.report.labels.drawing import draw_by_stratum, draw_lines, draw_unsure
+from evenhand.report.labels.failure_codes import failure_codes
+from evenhand.report.labels.label_sheets import write_items
+from evenhand.report.labels.labelling import draw, drawn_items
+from evenhand.report.trust.calibrated import (
+    judged_rates,
+    place_of,
+    read_calibration,
+    write_calibration,
+)
+from evenhand.report.trust.calibration import WEIGHTED, calibrate
+from evenhand.report.trust.selective import selective_verdicts
+from evenhand.report.trust.trust_lines import calibration_lines
 from evenhand.stats.agreement import kappa
 from evenhand.store.draws import add_metric_labels
 from evenhand.store.labels import append_labels

@@ -13,8 +13,8 @@ from tests.unit.report.conftest import Make, result
 
 from evenhand.core.run import TrialResult
 from evenhand.core.variant import Variant
-from evenhand.report.comparing import compare
-from evenhand.report.comparison_sides import Column
+from evenhand.report.comparison.comparing import compare
+from evenhand.report.comparison.comparison_sides import Column
 from evenhand.report.grid import Grid
 from evenhand.report.variant_comparison import point_range, sentences
 from evenhand.stats.tallies import Tally

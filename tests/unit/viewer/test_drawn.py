@@ -14,7 +14,7 @@ from evenhand.core.errors import EvenhandError
 from evenhand.core.label import NewLabel
 from evenhand.core.run import TrialResult
 from evenhand.core.variant import Variant
-from evenhand.report.calibrated import judged_rates
+from evenhand.report.trust.calibrated import judged_rates
 from evenhand.store.labels import append_labels
 from evenhand.store.runfile import RunFile
 from evenhand.viewer.drawn import draw_more, drawn, keep_rule, keep_verdict

@@ -7,7 +7,7 @@ from dataclasses import asdict
 
 import pytest
 from tests.unit.report.conftest import Make
-from tests.unit.report.test_standings import NAME, VARIANTS, drawn
+from tests.unit.report.trust.test_standings import NAME, VARIANTS, drawn
 
 from evenhand.core.errors import EvenhandError
 from evenhand.store.pair_labels import add_pair_labels

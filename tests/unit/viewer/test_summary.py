@@ -10,9 +10,9 @@ from tests.unit.viewer.conftest import Asking
 
 from evenhand import EvalSet, at_least, run
 from evenhand.core.variant import Variant
+from evenhand.report.filters.where import narrow
 from evenhand.report.means import mean_of
 from evenhand.report.run import Run
-from evenhand.report.where import narrow
 from evenhand.scorers import Label
 from evenhand.viewer import history, summary
 from evenhand.viewer.history import measures

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from evenhand.coding_agents.skills.plan import WITH, WITHOUT
 from evenhand.core.errors import UsageError
-from evenhand.report.comparing import Comparison, compare
+from evenhand.report.comparison.comparing import Comparison, compare
 from evenhand.report.run import Run
 
 Word = Literal["helps", "hurts", "no detectable difference", "undecided"]

@@ -7,7 +7,7 @@ from typing import cast
 
 from evenhand.moving.recorded_eval import Check, model_id
 from evenhand.promptfoo.porting.literal import flat, literal
-from evenhand.report.foreign import Part, shown
+from evenhand.report.interchange.foreign import Part, shown
 
 GRADERS = "inspect_graders"
 _OPTIONS: Mapping[str, tuple[str, ...]] = {

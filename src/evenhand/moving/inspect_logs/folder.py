@@ -21,11 +21,11 @@ from evenhand.moving.recorded_eval import (
     support,
     todo,
 )
-from evenhand.report.foreign import Notes, Part, shown
-from evenhand.report.foreign_files import moment_of
-from evenhand.report.inspect_logs.log import InspectLog, read_log
-from evenhand.report.inspect_logs.steps import resolved
-from evenhand.report.openai_evals.definition import unlike
+from evenhand.report.interchange.foreign import Notes, Part, shown
+from evenhand.report.interchange.foreign_files import moment_of
+from evenhand.report.interchange.inspect_logs.log import InspectLog, read_log
+from evenhand.report.interchange.inspect_logs.steps import resolved
+from evenhand.report.interchange.openai_evals.definition import unlike
 
 _PROMPTING = frozenset(
     "generate system_message user_message assistant_message prompt_template chain_of_thought multiple_choice".split()

@@ -21,9 +21,9 @@ from evenhand.moving.recorded_eval import (
     todo,
 )
 from evenhand.promptfoo.porting.literal import flat, laid, led, literal
-from evenhand.report.foreign import Notes, Part, shown
-from evenhand.report.lm_eval.reading import LoggedTask, logged_tasks
-from evenhand.report.openai_evals.definition import unlike
+from evenhand.report.interchange.foreign import Notes, Part, shown
+from evenhand.report.interchange.lm_eval.reading import LoggedTask, logged_tasks
+from evenhand.report.interchange.openai_evals.definition import unlike
 
 METRICS = "lm_eval_metrics"
 _FILTERS = frozenset({"regex", "take_first", "remove_whitespace", "lowercase", "uppercase"})

@@ -18,8 +18,8 @@ from evenhand.core.run import RunMeta
 from evenhand.core.secrets import shown
 from evenhand.core.variant import Variant
 from evenhand.moving.mlflow.server import MlflowRun, MlflowServer
-from evenhand.report.case_ids import CaseIds
-from evenhand.report.case_values import Seen, read
+from evenhand.report.comparison.case_ids import CaseIds
+from evenhand.report.comparison.case_values import Seen, read
 from evenhand.report.document import document_head, write_document
 from evenhand.report.html import html
 from evenhand.report.means import mean_of

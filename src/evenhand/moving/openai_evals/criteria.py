@@ -12,8 +12,8 @@ from evenhand.moving.openai_evals.messages import messages_in
 from evenhand.moving.openai_evals.naming import class_name, slug
 from evenhand.moving.openai_evals.tags import is_output, problem_of
 from evenhand.promptfoo.porting.literal import Node, flat, laid, literal
-from evenhand.report.foreign import shown
-from evenhand.report.openai_evals.definition import Criterion, unlike
+from evenhand.report.interchange.foreign import shown
+from evenhand.report.interchange.openai_evals.definition import Criterion, unlike
 
 EMBEDDER = "openai:embedding:text-embedding-3-large"
 """The model that OpenAI's documentation names for cosine."""

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from evenhand.moving.openai_evals.criteria import Check
 from evenhand.moving.openai_evals.source import Source
 from evenhand.promptfoo.porting.literal import laid, led, literal
-from evenhand.report.foreign import Part
-from evenhand.report.openai_evals.definition import Definition, field_named
+from evenhand.report.interchange.foreign import Part
+from evenhand.report.interchange.openai_evals.definition import Definition, field_named
 
 TEMPLATES = "openai_templates"
 _OURS = ("evenhand",)

@@ -15,8 +15,8 @@ from evenhand.moving.openai_evals.naming import slug
 from evenhand.moving.openai_evals.recorded import script_of
 from evenhand.moving.openai_evals.regrading import tell_agreement
 from evenhand.moving.openai_evals.source import source_of
-from evenhand.report.openai_evals.definition import Definition, definition_of, unlike
-from evenhand.report.openai_evals.export import Export, read_export
+from evenhand.report.interchange.openai_evals.definition import Definition, definition_of, unlike
+from evenhand.report.interchange.openai_evals.export import Export, read_export
 
 
 def move_in(paths: Sequence[Path], folder: Path) -> MovedIn:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import cast
 
 from evenhand.moving.openai_evals.tags import problem_of
-from evenhand.report.foreign import Part, shown
+from evenhand.report.interchange.foreign import Part, shown
 
 Messages = Sequence[tuple[str, str]]
 _TEXTS = ("input_text", "output_text", "text")

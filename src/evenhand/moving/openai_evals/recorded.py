@@ -14,10 +14,10 @@ from evenhand.core.errors import TemplateError
 from evenhand.moving.openai_evals.messages import Messages, messages_in
 from evenhand.moving.openai_evals.source import Source
 from evenhand.moving.openai_evals.tags import pieces
-from evenhand.report.foreign import Notes, Part
-from evenhand.report.openai_evals.definition import Criterion, Definition, item_of
-from evenhand.report.openai_evals.export import Export
-from evenhand.report.openai_evals.outcomes import texts_in
+from evenhand.report.interchange.foreign import Notes, Part
+from evenhand.report.interchange.openai_evals.definition import Criterion, Definition, item_of
+from evenhand.report.interchange.openai_evals.export import Export
+from evenhand.report.interchange.openai_evals.outcomes import texts_in
 from evenhand.templates.plain import render
 
 Rule = tuple[list[str], str]

@@ -13,10 +13,10 @@ from typing import cast
 from evenhand.core.errors import TemplateError
 from evenhand.metrics.similarity import SIMILARITIES
 from evenhand.moving.openai_evals.tags import problem_of
-from evenhand.report.foreign import Part, shown
-from evenhand.report.openai_evals.definition import Criterion, Definition, item_of
-from evenhand.report.openai_evals.export import Export
-from evenhand.report.openai_evals.outcomes import texts_in
+from evenhand.report.interchange.foreign import Part, shown
+from evenhand.report.interchange.openai_evals.definition import Criterion, Definition, item_of
+from evenhand.report.interchange.openai_evals.export import Export
+from evenhand.report.interchange.openai_evals.outcomes import texts_in
 from evenhand.templates.plain import render
 
 EPSILON = 1e-6

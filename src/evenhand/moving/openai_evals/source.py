@@ -8,17 +8,17 @@ from typing import cast
 
 from evenhand.core.case import Case
 from evenhand.moving.openai_evals.messages import Messages, messages_in
-from evenhand.report.foreign import Notes, Part, shown
-from evenhand.report.openai_evals.definition import (
+from evenhand.report.interchange.foreign import Notes, Part, shown
+from evenhand.report.interchange.openai_evals.definition import (
     Definition,
     id_of,
     item_of,
     line_of,
     one_line,
 )
-from evenhand.report.openai_evals.export import Export
-from evenhand.report.openai_evals.runs import asked_id
-from evenhand.report.openai_evals.trials import compared_by
+from evenhand.report.interchange.openai_evals.export import Export
+from evenhand.report.interchange.openai_evals.runs import asked_id
+from evenhand.report.interchange.openai_evals.trials import compared_by
 from evenhand.report.words import count
 
 _SETTINGS = (

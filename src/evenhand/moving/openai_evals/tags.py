@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from evenhand.report.foreign import shown
+from evenhand.report.interchange.foreign import shown
 from evenhand.templates.plain import richer_tag
 
 OUTPUT = "{{ sample.output_text }}"

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from evenhand.promptfoo.porting.literal import flat, laid, literal
-from evenhand.report.foreign import Notes, shown
-from evenhand.report.pydantic_evals.specs import EvaluatorSpec
+from evenhand.report.interchange.foreign import Notes, shown
+from evenhand.report.interchange.pydantic_evals.specs import EvaluatorSpec
 
 
 @dataclass(frozen=True, slots=True)

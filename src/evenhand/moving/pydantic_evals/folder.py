@@ -12,13 +12,13 @@ from evenhand.moving.moved_in import MovedIn, written
 from evenhand.moving.openai_evals.naming import slug
 from evenhand.moving.pydantic_evals.checks import Check, check_of
 from evenhand.promptfoo.porting.literal import flat, laid, literal
-from evenhand.report.foreign import Notes, Part, shown
-from evenhand.report.foreign_files import find
-from evenhand.report.openai_evals.definition import one_line, unlike
-from evenhand.report.pydantic_evals.dataset import cases_of
-from evenhand.report.pydantic_evals.reading import HINT, kind_of
-from evenhand.report.pydantic_evals.specs import specs_in
-from evenhand.report.recorded import each_once
+from evenhand.report.interchange.foreign import Notes, Part, shown
+from evenhand.report.interchange.foreign_files import find
+from evenhand.report.interchange.openai_evals.definition import one_line, unlike
+from evenhand.report.interchange.pydantic_evals.dataset import cases_of
+from evenhand.report.interchange.pydantic_evals.reading import HINT, kind_of
+from evenhand.report.interchange.pydantic_evals.specs import specs_in
+from evenhand.report.interchange.recorded import each_once
 
 TASK = "pydantic_task"
 _TASK = '''"""The task that the datasets of pydantic-evals were evaluated with."""

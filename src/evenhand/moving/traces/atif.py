@@ -14,7 +14,7 @@ from evenhand.moving.traces.dialects.atif import PREFIX
 from evenhand.moving.traces.messages import Said, call, message, messages_of
 from evenhand.moving.traces.moments import nanoseconds
 from evenhand.moving.traces.span import RawSpan, kept_value
-from evenhand.report.foreign import Part
+from evenhand.report.interchange.foreign import Part
 
 VERSIONS = frozenset(f"ATIF-v1.{n}" for n in range(8))
 

@@ -23,7 +23,7 @@ from evenhand.moving.traces import (
 )
 from evenhand.moving.traces.span import RawSpan
 from evenhand.moving.traces.wire import Malformed
-from evenhand.report.foreign import Notes, Part
+from evenhand.report.interchange.foreign import Notes, Part
 
 GZIP = b"\x1f\x8b"
 LONGEST_LINE = 256 << 20

@@ -12,7 +12,7 @@ from typing import Any
 from evenhand.moving.traces.dialects.langfuse import PREFIX
 from evenhand.moving.traces.moments import nanoseconds
 from evenhand.moving.traces.span import RawSpan, kept_value
-from evenhand.report.foreign import Part, shown
+from evenhand.report.interchange.foreign import Part, shown
 
 _TYPES = frozenset(
     "SPAN GENERATION EVENT AGENT TOOL CHAIN RETRIEVER EVALUATOR EMBEDDING GUARDRAIL".split()

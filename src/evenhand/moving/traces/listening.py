@@ -28,7 +28,7 @@ from evenhand.moving.traces.otlp_writing import line_of
 from evenhand.moving.traces.run import Traces
 from evenhand.moving.traces.span import RawSpan
 from evenhand.moving.traces.wire import Malformed
-from evenhand.report.foreign import Part
+from evenhand.report.interchange.foreign import Part
 
 PORT = 4318
 """The port of OTLP over HTTP."""

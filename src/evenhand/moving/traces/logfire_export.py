@@ -9,7 +9,7 @@ from evenhand.core.step import StepStatus
 from evenhand.moving.traces.messages import json_of
 from evenhand.moving.traces.moments import nanoseconds
 from evenhand.moving.traces.span import RawSpan, SpanEvent, kept_value
-from evenhand.report.foreign import Part, shown
+from evenhand.report.interchange.foreign import Part, shown
 
 _STATUSES: Mapping[str, StepStatus] = {"OK": "ok", "ERROR": "error"}
 

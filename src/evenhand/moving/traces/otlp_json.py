@@ -12,7 +12,7 @@ from typing import Any, cast
 from evenhand.core.step import StepStatus
 from evenhand.moving.traces.otlp_protobuf import STATUSES, logged
 from evenhand.moving.traces.span import LAST_NS, MOST_ATTRIBUTES, RawSpan, SpanEvent, kept_value
-from evenhand.report.foreign import DEEPEST, Part, shown
+from evenhand.report.interchange.foreign import DEEPEST, Part, shown
 
 SPANS, LOGS = "resourceSpans", "resourceLogs"
 _CODES: Mapping[object, StepStatus] = {

@@ -20,7 +20,7 @@ from evenhand.moving.traces.span import (
     kept_value,
 )
 from evenhand.moving.traces.wire import BYTES, FIXED64, VARINT, Malformed, fields
-from evenhand.report.foreign import DEEPEST
+from evenhand.report.interchange.foreign import DEEPEST
 
 STATUSES: tuple[StepStatus, ...] = ("unknown", "ok", "error")
 _SIGN, _WHOLE = 1 << 63, 1 << 64

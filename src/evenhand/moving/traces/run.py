@@ -19,7 +19,7 @@ from evenhand.moving.traces.reading import DIALECTS, read_span, seen_in
 from evenhand.moving.traces.span import LAST_NS, RawSpan
 from evenhand.moving.traces.span_step import packed, unpacked
 from evenhand.moving.traces.trial import trial_of
-from evenhand.report.foreign import LAST_SECOND, Notes
+from evenhand.report.interchange.foreign import LAST_SECOND, Notes
 from evenhand.store.catalogue import id_at
 from evenhand.store.spool import Group, Spool
 

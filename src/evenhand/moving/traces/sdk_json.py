@@ -8,7 +8,7 @@ from typing import Any, cast
 from evenhand.core.step import StepStatus
 from evenhand.moving.traces.moments import nanoseconds
 from evenhand.moving.traces.span import RawSpan, SpanEvent, kept_value
-from evenhand.report.foreign import Part
+from evenhand.report.interchange.foreign import Part
 
 _STATUSES: Mapping[str, StepStatus] = {"OK": "ok", "ERROR": "error"}
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from evenhand.core.step import StepStatus
-from evenhand.report.foreign import DEEPEST
+from evenhand.report.interchange.foreign import DEEPEST
 
 LONGEST_TEXT = 1 << 20
 """Characters of one text that are kept."""

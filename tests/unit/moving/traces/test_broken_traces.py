@@ -15,7 +15,7 @@ from evenhand.core.run import TrialResult
 from evenhand.moving.traces.otlp_protobuf import spans_of
 from evenhand.moving.traces.run import run_of
 from evenhand.moving.traces.wire import Malformed
-from evenhand.report.foreign import Note
+from evenhand.report.interchange.foreign import Note
 
 T = "0af7651916cd43dd8448eb211c80319c"
 S = 1_764_000_000_000_000_000

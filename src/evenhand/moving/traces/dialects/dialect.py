@@ -10,7 +10,7 @@ from typing import Any
 from evenhand.core.step import StepKind
 from evenhand.moving.traces.messages import Said, json_of, value_of
 from evenhand.moving.traces.span import RawSpan
-from evenhand.report.foreign import MOST_TOKENS
+from evenhand.report.interchange.foreign import MOST_TOKENS
 
 Structure = Mapping[str, StepKind | None]
 Attributes = Mapping[str, Any]

@@ -1,0 +1,1 @@
+"""Two runs or variants, paired by case, and what their differences come to."""

@@ -1,0 +1,246 @@
+"""`compare(a, b)`: whether the second of two runs, or columns, is better than the first, on the cases of both."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+from shlex import quote
+from typing import Any
+
+from evenhand.core.errors import UsageError
+from evenhand.core.names import did_you_mean
+from evenhand.report.column_names import column_names
+from evenhand.report.comparison.case_ids import CaseIds
+from evenhand.report.comparison.case_values import BUILT_IN, Seen, read
+from evenhand.report.comparison.comparison_results import Compared, ComparedRuns
+from evenhand.report.comparison.comparison_sides import LISTED, RunSource, Side, matched, side_of
+from evenhand.report.comparison.judged_differences import JudgedRun, judged_differences
+from evenhand.report.comparison.pairing import paired, with_verdicts
+from evenhand.report.replayed import replay_note
+from evenhand.report.words import safe, short_id
+from evenhand.store.catalogue import called
+
+
+class Comparison(ComparedRuns):
+    """Two runs, or columns of runs, on the cases of both: printed, a line for each metric and what changed."""
+
+    def __str__(self) -> str:
+        from evenhand.report.comparison.comparison_text import lines  # noqa: PLC0415 (when it is asked for)
+
+        return "\n".join(lines(self))
+
+    def _repr_html_(self) -> str:
+        """How notebooks show it."""
+        from evenhand.report.comparison.comparison_text import html  # noqa: PLC0415 (when it is asked for)
+
+        return html(self)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """A flat dict for each case that changed in a metric, the worst change first: `pandas.DataFrame(c.rows())`."""
+        return [
+            {
+                "metric": result.metric,
+                "first_column": result.columns[0],
+                "second_column": result.columns[1],
+                "case": change.case,
+                "name": change.name,
+                **change.document(),
+            }
+            for result in self.results
+            for change in result.changed
+        ]
+
+    def of(self, metric: str) -> Comparison:
+        """What it would be had this metric alone been asked for: p-values are corrected for its columns only."""
+        kept = [result for result in self.results if result.metric == metric]
+        judged = tuple(each for each in self.judged if each.metric == metric)
+        return replace(self, results=tuple(with_verdicts(kept, self.margin)), judged=judged)
+
+    def document(self) -> dict[str, Any]:
+        """All of it as plain values, `evenhand.compare/1`: what `evenhand compare --json` prints."""
+        from evenhand.report.comparison.comparison_text import document  # noqa: PLC0415 (when it is asked for)
+
+        return document(self)
+
+
+def compare(
+    a: RunSource,
+    b: RunSource,
+    *,
+    metric: str | Sequence[str] = (),
+    margin: float | None = None,
+    cluster: str = "",
+    lower: str | Sequence[str] = (),
+) -> Comparison:
+    """Says whether the second is better than the first, on the cases that both have.
+
+    Pairs go by case id, never by position. A case with repeats counts once, with its mean. A trial in error may have
+    had any value: means and differences are ranges then, and where errors could turn the verdict it is *undecided*.
+
+    Args:
+        a: What to compare with: a run, `run.column("name")`, the path of a run file, or a text as on the command line:
+            `RUN`, `RUN:COLUMN`, or `:COLUMN` of the latest run.
+        b: What is judged.
+        metric: The metrics: `passed`, `score`, `latency`, `cost`, the name of a metric or the label of an expectation.
+            Without any, `passed` and every metric that both have. With several, p-values are corrected (Holm).
+        margin: How much worse the second may be and still be accepted, in the metric's unit: 0.05 is 5 points of a pass
+            rate. The verdict is then *non-inferior*, *better*, *worse* or *undecided*.
+        cluster: The key of the cases' metadata that says which belong together, such as the document that they ask
+            about. A case without it stands alone.
+        lower: The metrics of which less is better. Latency, cost, what has only upper bounds, and those of
+            `score_batch`, are known to be.
+
+    Raises:
+        UsageError: Something that is named is not there, or the two have no case in common.
+        StoreError: A run cannot be read.
+    """
+    wanted = [metric] if isinstance(metric, str) else list(dict.fromkeys(metric))
+    less = {lower} if isinstance(lower, str) else set(lower)
+    if margin is not None and not (math.isfinite(margin) and margin >= 0):
+        raise UsageError(
+            f"the margin is {margin!r}, not a number from 0 up",
+            hint="It says how much worse is accepted: 0.05 is 5 points of a pass rate.",
+        )
+    with ExitStack() as stack:
+        first, second = side_of(a, stack), side_of(b, stack)
+        pairs, alone = matched(first, second)
+        _check_sides(first, second, pairs)
+        ids = CaseIds()
+        mine = read(first.run, {i for i, _ in pairs}, wanted, cluster, ids)
+        theirs = read(second.run, {j for _, j in pairs}, wanted, cluster, ids)
+        names = column_names(first.run.meta.variants), column_names(second.run.meta.variants)
+        columns_of = [(names[0][i], names[1][j]) for i, j in pairs]
+        before = JudgedRun(first.run)
+        after = before if second.run is first.run else JudgedRun(second.run)
+        judged = [
+            each
+            for each in judged_differences(before, after, pairs, columns_of)
+            if not wanted or each.metric in wanted
+        ]
+        notes = [*_unfinished(first), *_unfinished(second)]
+        notes += filter(None, (replay_note(side.run.meta) for side in (first, second)))
+    _check_cases(first, second, [(mine[i], theirs[j]) for i, j in pairs])
+    _check_names([*mine.values(), *theirs.values()], wanted, less, cluster)
+    notes += [f"has no counterpart: {name}" for name in alone]
+    made: list[Compared] = []
+    for i, j in pairs:
+        columns = names[0][i], names[1][j]
+        both, note = _metrics(mine[i], theirs[j], wanted)
+        notes += [f"{columns[1]}: {text}" if len(pairs) > 1 else text for text in note]
+        for name in both:
+            several = len(pairs) > 1
+            made.append(paired(name, columns, mine[i], theirs[j], name in less, several=several))
+            del mine[i].metrics[name], theirs[j].metrics[name]  # of large runs, much memory
+    if not made:
+        what = ", ".join(wanted) or "anything"
+        raise UsageError(
+            f"no two variants of {first} and {second} measure {what}",
+            hint="Both have to measure it: a metric of one run alone cannot be compared.",
+        )
+    for result in made:
+        if margin is not None and result.data.rates and margin > 1:
+            raise UsageError(
+                f"the margin is {margin:g}, and {result.metric} is a rate between 0 and 1",
+                hint=f"{margin:g} points are {margin / 100:g}.",
+            )
+    return Comparison(
+        str(first),
+        str(second),
+        tuple(with_verdicts(made, margin)),
+        margin,
+        cluster,
+        tuple(notes),
+        tuple(judged),
+    )
+
+
+def _check_sides(first: Side, second: Side, pairs: Sequence[tuple[int, int]]) -> None:
+    if first.run.meta.id == second.run.meta.id and all(i == j for i, j in pairs):
+        name = called(Path.cwd(), first.run.path)
+        known = column_names(first.run.meta.variants)
+        hint = "Name two of its variants: " + " ".join(f"'{name}:{each}'" for each in known[:2])
+        raise UsageError(
+            f"{first} would be compared with itself",
+            hint=hint if len(known) > 1 else "Name another run: `evenhand show --list` lists them.",
+        )
+    if not pairs:
+        raise UsageError(
+            f"no variant of {first} matches one of {second}",
+            hint="Name a variant of each: RUN:VARIANT.",
+        )
+
+
+def _check_cases(first: Side, second: Side, pairs: Iterable[tuple[Seen, Seen]]) -> None:
+    mine: dict[str, None] = {}
+    theirs: dict[str, None] = {}
+    for a, b in pairs:
+        if a.cases.meets(b.cases):
+            return
+        for few, seen in ((mine, a), (theirs, b)):
+            few.update(dict.fromkeys(seen.cases.ids[n] for n in islice(seen.cases, 3)))
+    examples = [
+        f"{side} has {', '.join(repr(safe(case)) for case in list(cases)[:3]) or 'none'}"
+        for side, cases in ((first, mine), (second, theirs))
+    ]
+    raise UsageError(
+        f"{first} and {second} have no case in common: {'; '.join(examples)}",
+        hint="Cases are paired by id. Give the rows of the dataset an `id` that stays.",
+    )
+
+
+def _check_names(
+    seen: Sequence[Seen], wanted: Sequence[str], less: Iterable[str], cluster: str
+) -> None:
+    """That what is named is there, all that is not told at once."""
+    known = dict.fromkeys((*BUILT_IN, *(name for one in seen for name in one.labels)))
+    wrong = [
+        f"there is no metric {name!r}{_nearest(name, list(known))}"
+        for name in dict.fromkeys((*wanted, *less))
+        if name not in known
+    ]
+    if cluster and not any(one.clusters for one in seen):
+        keys = sorted({key for one in seen for key in one.keys})
+        wrong.append(f"no case has {cluster!r} in its metadata{_nearest(cluster, keys)}")
+    if wrong:
+        raise UsageError("\n".join(wrong))
+
+
+def _nearest(name: str, known: Sequence[str]) -> str:
+    listed = f"There are: {', '.join(map(safe, known[:LISTED])) or 'none'}."
+    return f"\n  {did_you_mean(name, known, listed)}"
+
+
+def _unfinished(side: Side) -> Iterator[str]:
+    meta = side.run.meta
+    settled = side.run.totals().trials
+    if meta.status == "decided":
+        yield (
+            f"{short_id(meta.id)} stopped as soon as it was decided, after {settled:,} of {meta.planned:,} trials:"
+            " the intervals and p-values here do not allow for that"
+        )
+    elif settled < meta.planned:
+        warning = f"{short_id(meta.id)} did not finish: {settled:,} of {meta.planned:,} trials"
+        if "asked" in meta.settings:
+            warning += (
+                f"; `evenhand resume {quote(called(Path.cwd(), side.run.path))}` continues it"
+            )
+        yield warning
+
+
+def _metrics(mine: Seen, theirs: Seen, wanted: Sequence[str]) -> tuple[list[str], list[str]]:
+    """What both columns measure, and what is to be said of the rest."""
+    both = [
+        name
+        for name in wanted or mine.metrics
+        if name in mine.metrics.keys() & theirs.metrics.keys()
+    ]
+    notes: list[str] = []
+    for seen, other, which in ((mine, theirs, "first"), (theirs, mine, "second")):
+        lone = [safe(name) for name in seen.metrics if name not in other.metrics]
+        if lone:
+            notes.append(f"measured in the {which} alone: {', '.join(lone[:LISTED])}")
+    return both, notes

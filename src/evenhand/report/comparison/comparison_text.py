@@ -1,0 +1,323 @@
+"""A comparison for people and for programs: a line for each metric, what changed, and what was left out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from html import escape
+from typing import Any, cast
+
+from evenhand.report.comparison.comparison_results import CaseChange, Compared, ComparedRuns, ends
+from evenhand.report.document import json_text
+from evenhand.report.variant_comparison import could_show, could_turn, points
+from evenhand.report.words import clip, count, percents, safe
+from evenhand.stats.paired import FEWEST
+from evenhand.stats.tallies import OpenNumber
+
+SCHEMA = "evenhand.compare/1"
+CHANGES = 5
+NAMED = 5
+NAME = 44
+COLORS = {"better": "#1a7f37", "worse": "#cf222e", "undecided": "#9a6700"}
+
+
+def lines(comparison: ComparedRuns) -> list[str]:
+    """The comparison as text: each metric's line, and what there is to know of it below, indented."""
+    text: list[str] = []
+    for result in comparison.results:
+        text.append(
+            f"{headline(result, comparison)}: {result.verdict}{because(result, comparison)}"
+        )
+        text += [f"  {line}" for line in below(result)]
+    if len(comparison.results) > 1:
+        text.append(f"p-values are corrected for {len(comparison.results)} comparisons (Holm)")
+    return [*text, *_judged_lines(comparison), *comparison.notes]
+
+
+def _judged_lines(comparison: ComparedRuns) -> Iterator[str]:
+    if comparison.judged:
+        yield "judged metrics"
+    for each in comparison.judged:
+        yield f"  {each.line()}"
+        shown = {r.verdict for r in comparison.results if (r.metric, r.columns) == each.place}
+        one = each.corrected
+        if one is not None and one.low <= 0 <= one.high and shown & {"better", "worse"}:
+            yield "  ! the judge's verdicts show a difference, and people's labels don't yet"
+
+
+def headline(result: Compared, comparison: ComparedRuns) -> str:
+    """The metric, the difference with its interval, and over what."""
+    unit = " points" if result.data.rates else ""
+    if result.difference_range is None:
+        return f"{_metric(result)}: nothing to compare"
+    low, high = (amount(result, end) for end in (result.low, result.high))
+    over = count(result.n, "case")
+    if comparison.cluster:
+        over += f" in {count(len(result.data.clusters), 'cluster')}"
+    return (
+        f"{_metric(result)}: {difference(result, result.difference_range)}{unit} [{low}, {high}] "
+        f"over {over} (paired), {p_value(result.p)}"
+    )
+
+
+def amount(result: Compared, value: float) -> str:
+    """A difference with its sign: in points for rates, otherwise in as many digits as the interval can tell apart."""
+    if math.isinf(value):
+        return "-∞" if value < 0 else "+∞"
+    if result.data.rates:
+        return f"{value * 100:+.1f}" if _narrow(result) else points(value)
+    reach = (result.high - result.low) / 2
+    largest = max(map(abs, result.difference_range or (0.0,)))
+    scale = reach if 0 < reach < math.inf else largest or 1
+    digits = max(0 if scale >= 10 else 2, 1 - math.floor(math.log10(scale * 2)))
+    text = f"{value:+,.{digits}f}"
+    return text if text.strip("+-0.") else text[1:]  # nothing has no sign
+
+
+def difference(result: Compared, ends: OpenNumber) -> str:
+    """A difference as `amount` writes it, or the two between which errors leave it: `-3 to +7`."""
+    least, most = (amount(result, end) for end in ends)
+    return least if least == most else f"{least} to {most}"
+
+
+def _narrow(result: Compared) -> bool:
+    """Whether so much is known of a rate that tenths of a point say something."""
+    return result.high - result.low < 0.05
+
+
+def p_value(p: float) -> str:
+    """A p-value for people.
+
+    >>> p_value(0.00641), p_value(0.00001), p_value(1)
+    ('p = 0.006', 'p < 0.001', 'p = 1')
+    """
+    return "p < 0.001" if p < 0.001 else "p = 1" if p == 1 else f"p = {p:.3f}"
+
+
+def _metric(result: Compared) -> str:
+    name = safe(result.metric)
+    if not result.several:
+        return name
+    first, second = result.columns
+    return f"{first if first == second else f'{first} → {second}'} · {name}"
+
+
+def sized(result: Compared, size: float) -> str:
+    """A size without its sign, with its unit."""
+    return amount(result, size).lstrip("+-") + (" points" if result.data.rates else "")
+
+
+def because(result: Compared, comparison: ComparedRuns) -> str:
+    """What the verdict rests on, in brackets after a space; empty where a difference was shown."""
+    n, margin = result.n, comparison.margin
+    if result.open:
+        return f" ({could_turn(result.trials_in_error)})"
+    if result.verdict == "undecided" and not n:
+        return " (no case has a value in both)"
+    groups = len(result.data.clusters)
+    unknown = margin is None or math.isinf(
+        result.low
+    )  # of a rate an interval is known, and can decide
+    if result.verdict == "undecided" and (n < FEWEST or (unknown and groups < FEWEST)):
+        few = count(n, "case") if n < FEWEST else count(groups, "cluster")
+        return f" ({few}: too few to say anything, it takes {FEWEST} and more)"
+    if margin is not None:
+        low, high = result.data.interval(0.9)
+        least = high if result.lower else -low
+        accepted = f"the margin is {sized(result, margin)}"
+        if result.verdict == "undecided":
+            return f" (it may be {sized(result, least)} worse, or not; {accepted})"
+        if result.verdict == "non-inferior":
+            most = "no worse at all" if least <= 0 else f"at most {sized(result, least)} worse"
+            return f" ({most}; {accepted})"
+        return f" ({accepted})"
+    if result.verdict in ("better", "worse"):
+        return ""
+    if result.smallest is None or result.data.rates:
+        return f" ({could_show(n, result.smallest)})"
+    if not result.smallest:
+        return " (all cases scored the same in both)"
+    return f" ({count(n, 'case')} could show {sized(result, result.smallest)} or more)"
+
+
+def below(result: Compared) -> Iterator[str]:
+    """What there is to know of a result: its levels, what changed, and what was left out."""
+    if result.first_range is not None and result.second_range is not None:
+        gains = sum(is_better(result, change) for change in result.changed)
+        less = ", less is better" if result.lower else ""
+        open_ = f", {len(result.unsettled):,} open" if result.unsettled else ""
+        yield (
+            f"{level(result, result.first_range)} → {level(result, result.second_range)}{less} · "
+            f"{gains:,} better, {len(result.changed) - gains:,} worse, "
+            f"{result.alike:,} the same{open_}"
+        )
+    width = max((len(_short(c.name)) for c in result.changed[:CHANGES]), default=0)
+    for change in result.changed[:CHANGES]:
+        yield (
+            f"{'✓' if is_better(result, change) else '✗'} {_short(change.name):<{width}}  "
+            f"{level(result, change.first_range)} → {level(result, change.second_range)}"
+        )
+    if len(result.changed) > CHANGES:
+        yield f"  … and {len(result.changed) - CHANGES:,} more"
+    for names, what in (
+        (result.only_first, "in the first alone"),
+        (result.only_second, "in the second alone"),
+        (result.errors, "whose trials are all in error"),
+        (result.other, "that it does not apply to, or that lack it"),
+    ):
+        if names:
+            yield f"left out: {count(len(names), 'case')} {what}: {_list(names)}"
+    if result.trials_in_error:
+        note = f"{count(result.trials_in_error, 'trial')} in error may have come out either way"
+        if result.unsettled:
+            what = f"which leaves {count(len(result.unsettled), 'case')} open"
+            note += f", {what}: {_list(result.unsettled)}"
+        yield note
+    if result.judges is not None:
+        note = (", ".join(side) or "nobody" for side in result.judges)
+        yield "! not judged alike: {} in the first, {} in the second".format(*note)
+
+
+def is_better(result: Compared, change: CaseChange) -> bool:
+    """Which way a case changed; those that errors leave open are not among the changes."""
+    return (change.difference_range.least > 0) != result.lower
+
+
+def level(result: Compared, ends: OpenNumber) -> str:
+    """A mean of one side, or the two between which errors leave it."""
+    if result.data.rates and not (_narrow(result) and ends.least > 0 and ends.most < 1):
+        return percents(*ends)
+    tell = "{:.1f} %".format if result.data.rates else "{:,.4g}".format
+    least, most = (tell(end * 100 if result.data.rates else end) for end in ends)
+    return most if least == most else f"{least.removesuffix(' %')}–{most}"
+
+
+def _short(name: str) -> str:
+    return clip(safe(name), NAME)
+
+
+def _list(names: Sequence[str]) -> str:
+    more = f" and {len(names) - NAMED:,} more" if len(names) > NAMED else ""
+    return ", ".join(map(_short, names[:NAMED])) + more
+
+
+def document(comparison: ComparedRuns) -> dict[str, Any]:
+    """All of it as plain values; see `Comparison.document`."""
+    shown = _document(comparison)
+    for row in shown["results"]:
+        for listed in (row, row["left_out"]):
+            listed |= {key: list(each) for key, each in listed.items() if isinstance(each, map)}
+    return shown
+
+
+def json_parts(comparison: ComparedRuns) -> Iterator[str]:
+    """The document as JSON, part by part: of a large run many cases changed."""
+    return _parts(_document(comparison))
+
+
+def _parts(value: object) -> Iterator[str]:
+    if isinstance(value, dict):
+        mark = "{"
+        for key, each in cast("dict[str, object]", value).items():
+            yield f"{mark}{json_text(key)}:"
+            yield from _parts(each)
+            mark = ","
+        yield "}"
+    elif isinstance(value, list | map):
+        mark = "["
+        for each in cast("Iterable[object]", value):
+            yield mark
+            yield from _parts(each) if isinstance(value, list) else (json_text(each),)
+            mark = ","
+        yield "]" if mark == "," else "[]"
+    else:
+        yield json_text(value)
+
+
+def _document(comparison: ComparedRuns) -> dict[str, Any]:
+    """The document; what may be as many as the cases is a `map`, of values that are made as it is read."""
+    return {
+        "schema": SCHEMA,
+        "first": comparison.first,
+        "second": comparison.second,
+        "verdict": comparison.verdict,
+        "margin": comparison.margin,
+        "cluster": comparison.cluster or None,
+        "results": [_row(result, comparison) for result in comparison.results],
+        "judged": [each.document() for each in comparison.judged],
+        "notes": list(comparison.notes),
+    }
+
+
+def _row(result: Compared, comparison: ComparedRuns) -> dict[str, Any]:
+    return {
+        "metric": result.metric,
+        "columns": list(result.columns),
+        "verdict": result.verdict,
+        "because": because(result, comparison).strip(" ()") or None,
+        "kind": "rate" if result.data.rates else "score",
+        "better": "lower" if result.lower else "higher",
+        "n": result.n,
+        "clusters": len(result.data.clusters),
+        **ends("first", result.first_range),
+        **ends("second", result.second_range),
+        **ends("difference", result.difference_range),
+        "low": _finite(result.low),
+        "high": _finite(result.high),
+        "p": result.p,
+        "p_alone": result.p_alone,
+        "smallest": result.smallest,
+        "changed": map(_change_row, result.changed),
+        "same": result.alike,
+        "unsettled": map(str, result.unsettled),
+        "left_out": {
+            "only_first": map(str, result.only_first),
+            "only_second": map(str, result.only_second),
+            "errors": map(str, result.errors),
+            "not_applicable": map(str, result.other),
+        },
+        "trials_in_error": result.trials_in_error,
+        "open": result.open,
+        "judges": None if result.judges is None else [list(side) for side in result.judges],
+    }
+
+
+def _change_row(change: CaseChange) -> dict[str, Any]:
+    return {"case": change.case, "name": change.name, **change.document()}
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def html(comparison: ComparedRuns) -> str:
+    """The comparison as a `div`, for a notebook; no script, no style sheet, all text escaped."""
+    parts = [f"<div><p><b>{_text(comparison.first)} → {_text(comparison.second)}</b>: "]
+    parts.append(f"{_colored(comparison.verdict)}</p><table><thead><tr>")
+    heads = ("", "first", "second", "difference", "95 %", "cases", "p", "verdict")
+    parts += [f"<th>{head}</th>" for head in heads]
+    parts.append("</tr></thead><tbody>")
+    for result in comparison.results:
+        cells = ["–"] * 4
+        if result.first_range and result.second_range and result.difference_range:
+            unit = " points" if result.data.rates else ""
+            cells = [level(result, result.first_range), level(result, result.second_range)]
+            cells.append(difference(result, result.difference_range) + unit)
+            cells.append(f"{amount(result, result.low)} to {amount(result, result.high)}")
+        cells += [f"{result.n:,}", p_value(result.p).removeprefix("p = ").removeprefix("p ")]
+        parts.append(f'<tr><th style="text-align:left">{_text(_metric(result))}</th>')
+        parts += [f"<td>{_text(cell)}</td>" for cell in cells]
+        parts.append(f"<td>{_colored(result.verdict)}</td></tr>")
+    details = _text("\n".join(lines(comparison)))
+    return (
+        "".join(parts) + f'</tbody></table><pre style="white-space:pre-wrap">{details}</pre></div>'
+    )
+
+
+def _colored(word: str) -> str:
+    color = COLORS.get(word)
+    return f'<b style="color:{color}">{word}</b>' if color else f"<b>{word}</b>"
+
+
+def _text(text: str) -> str:
+    return escape(safe(text, multiline=True))

@@ -1,0 +1,1 @@
+"""What a filter says, and which results it keeps."""

@@ -1,0 +1,1 @@
+"""Gates and baselines: what is accepted today, and what a change may not make worse."""

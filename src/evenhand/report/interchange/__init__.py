@@ -1,0 +1,1 @@
+"""Other tools' files: reading them as runs, and writing runs for them."""

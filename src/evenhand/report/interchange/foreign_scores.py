@@ -1,0 +1,115 @@
+"""Other tools' scores as outcomes.
+
+Most tools keep a number and no bound. Such a number is measured and decides nothing, unless all numbers of its name
+are 0 or 1: then they are verdicts. Truth values are verdicts, and so is what the tool itself decided.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
+
+from evenhand.core.score import Outcome, usable
+from evenhand.report.interchange.foreign import Notes, shown
+
+
+@dataclass(frozen=True, slots=True)
+class ForeignScore:
+    """A score as its tool recorded it.
+
+    Attributes:
+        name: What it measures.
+        value: A number, a truth value, a label, or None.
+        where: The file and the path inside it.
+        reason: Why.
+        passed: What the tool decided; None where it decided nothing.
+        error: Why there is no score; empty where nothing failed.
+        at_least: The tool's bound.
+        at_most: The same.
+        metadata: What else it recorded.
+    """
+
+    name: str
+    value: object
+    where: str
+    reason: str = ""
+    passed: bool | None = None
+    error: str = ""
+    at_least: float | None = None
+    at_most: float | None = None
+    metadata: Mapping[str, object] = field(default_factory=dict[str, object])
+
+
+def verdicts_among(scores: Iterable[ForeignScore]) -> frozenset[str]:
+    """The names of the scores whose numbers are all 0 or 1; empty for none."""
+    numbers: dict[str, bool] = {}
+    for one in scores:
+        if is_number(one.value):
+            numbers[one.name] = numbers.get(one.name, True) and one.value in (0, 1)
+    return frozenset(name for name, only in numbers.items() if only)
+
+
+def outcome_of(one: ForeignScore, verdicts: AbstractSet[str], notes: Notes) -> Outcome:
+    """The outcome that a score stands for.
+
+    Args:
+        verdicts: The names of the scores whose numbers are verdicts.
+    """
+    number = finite(one.value)
+    metadata = dict(one.metadata)
+    if one.error:
+        return Outcome(
+            one.name, "error", None, one.error, metric=one.name, metadata=metadata, error="judge"
+        )
+    if one.passed is not None:
+        return Outcome(
+            one.name,
+            "pass" if one.passed else "fail",
+            float(one.passed) if number is None else number,
+            one.reason,
+            metric=one.name,
+            metadata=metadata,
+            at_least=one.at_least,
+            at_most=one.at_most,
+        )
+    if number is None:
+        return _no_number(one, metadata, notes)
+    if isinstance(one.value, bool) or one.name in verdicts:
+        state = "pass" if number == 1 else "fail"
+        return Outcome(one.name, state, number, one.reason, metric=one.name, metadata=metadata)
+    text = f"{shown(one.name)} is a number without a bound: it is measured, and decides nothing"
+    notes.changed(one.where, text)
+    reason = one.reason or f"measured: {number:g}"
+    named = {one.name: number}
+    return Outcome(one.name, "not_applicable", None, reason, named=named, metadata=metadata)
+
+
+def _no_number(one: ForeignScore, metadata: dict[str, object], notes: Notes) -> Outcome:
+    reason = one.reason or "no score was recorded"
+    if one.value is not None:
+        text = (
+            f"{shown(one.name)} is {shown(one.value)}, no number: it is kept, and decides nothing"
+        )
+        notes.changed(one.where, text)
+        metadata["value"] = one.value
+        reason = f"{one.value}: {one.reason}" if one.reason else str(one.value)
+    return Outcome(one.name, "not_applicable", None, reason, metric=one.name, metadata=metadata)
+
+
+def finite(value: object) -> float | None:
+    """A truth value or a number as a float; None where it is neither, or cannot be a score."""
+    if isinstance(value, bool):
+        return float(value)
+    if isinstance(value, (int, float)):
+        try:
+            number = float(value)
+        except OverflowError:
+            return None
+        return number if usable(number) else None
+    return None
+
+
+def is_number(value: object) -> bool:
+    """Whether it is a number and no truth value."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool)

@@ -1,0 +1,154 @@
+"""What an import came to: its runs, and what became of the parts of its files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from evenhand.core.run import RunMeta, Totals
+from evenhand.report.ink import Ink
+from evenhand.report.interchange.foreign import Note
+from evenhand.report.words import clip, count, safe, short_id
+
+SCHEMA = "evenhand.import/1"
+READ: Mapping[str, str] = {
+    "translated": "read",
+    "changed": "read, but not as it was",
+    "left_out": "not imported",
+}
+"""What the kinds of notes are called where runs are imported."""
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedFile:
+    """A run that was imported, or was there already.
+
+    Attributes:
+        path: Its file.
+        meta: What is known of it as a whole.
+        totals: What its trials came to.
+        new: Whether it was made now.
+    """
+
+    path: Path
+    meta: RunMeta
+    totals: Totals
+    new: bool
+
+    @property
+    def name(self) -> str:
+        """What the other tool calls this run, beside its title; empty where it says nothing."""
+        name = self.meta.config.get("name")
+        return name if isinstance(name, str) else ""
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedDataset:
+    """A dataset that was written, or was there already.
+
+    Attributes:
+        path: Its file.
+        name: What the other tool calls it.
+        cases: How many.
+        fingerprint: A hash of all that they say.
+        new: Whether it was made now.
+    """
+
+    path: Path
+    name: str
+    cases: int
+    fingerprint: str
+    new: bool
+
+
+def document(
+    importer: str,
+    runs: Sequence[ImportedFile],
+    notes: Iterable[Note],
+    datasets: Sequence[ImportedDataset] = (),
+) -> dict[str, Any]:
+    """What `evenhand import --json` prints: docs/formats/import-1.md."""
+    return {
+        "schema": SCHEMA,
+        "importer": importer,
+        "runs": [_row(one) for one in runs],
+        "datasets": [
+            {
+                "file": str(one.path),
+                "name": one.name,
+                "cases": one.cases,
+                "fingerprint": one.fingerprint,
+                "new": one.new,
+            }
+            for one in datasets
+        ],
+        "notes": [
+            {"kind": one.kind, "where": one.where, "text": one.text, "more": one.more}
+            for one in notes
+        ],
+    }
+
+
+def _row(one: ImportedFile) -> dict[str, Any]:
+    totals = one.totals
+    return {
+        "run": one.meta.id,
+        "file": str(one.path),
+        "imported_id": one.meta.settings.get("imported", {}).get("id", ""),
+        "title": one.meta.title,
+        "name": one.name,
+        "started_at": one.meta.created_at,
+        "new": one.new,
+        "trials": totals.trials,
+        "passed": totals.passed,
+        "failed": totals.failed,
+        "errors": totals.errors,
+        "not_applicable": totals.not_applicable,
+    }
+
+
+def run_lines(runs: Sequence[ImportedFile]) -> Iterator[str]:
+    """A line for each run, in columns."""
+    rows = [
+        (
+            short_id(one.meta.id),
+            clip(safe(one.meta.title), 32),
+            clip(safe(one.name), 28),
+            clip(safe(", ".join(v.model for v in one.meta.variants)), 24),
+            _came_to(one.totals),
+            "" if one.new else "there already",
+        )
+        for one in runs
+    ]
+    widths = [max(len(row[i]) for row in rows) for i in range(6)]
+    for row in rows:
+        cells = [text.ljust(width) for text, width in zip(row, widths, strict=True) if width]
+        yield f"  {'  '.join(cells)}".rstrip()
+
+
+def dataset_lines(datasets: Sequence[ImportedDataset]) -> Iterator[str]:
+    """A line for each dataset."""
+    for one in datasets:
+        there = "" if one.new else ", there already"
+        yield f"  {safe(str(one.path))}: {count(one.cases, 'case')} of {safe(clip(one.name, 60))}{there}"
+
+
+def _came_to(totals: Totals) -> str:
+    errors = f", {count(totals.errors, 'error')}" if totals.errors else ""
+    return f"{totals.passed:,} of {totals.trials:,} passed{errors}"
+
+
+def note_lines(
+    notes: Iterable[Note], ink: Ink, headings: Mapping[str, str] = READ
+) -> Iterator[str]:
+    """The notes under their headings, by their kinds."""
+    for kind, heading in headings.items():
+        of_kind = [one for one in notes if one.kind == kind]
+        if of_kind:
+            yield f"  {ink(heading, 'bold')}"
+        for one in of_kind:
+            more = f" (and {one.more:,} more places)" if one.more > 1 else ""
+            more = " (and 1 more place)" if one.more == 1 else more
+            yield f"    {safe(one.where)}: {safe(one.text)}{more}"

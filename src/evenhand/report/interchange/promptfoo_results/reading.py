@@ -1,0 +1,391 @@
+"""Reads promptfoo's results, version 3, as a run: what it recorded can be shown and exported like any other.
+
+A large file is read in two passes over the same bytes: rows are found first and decoded one at a time, so what is held
+is the file itself and never all of its objects.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, cast
+
+import msgspec
+
+from evenhand import __version__
+from evenhand.core.case import case_id
+from evenhand.core.encoding import decode, digest
+from evenhand.core.errors import UsageError
+from evenhand.core.label import LONGEST_NOTE, NewLabel
+from evenhand.core.run import AnswerDetails, Judged, RunMeta, TrialError, TrialResult
+from evenhand.core.score import Outcome, State
+from evenhand.core.secrets import redacted
+from evenhand.core.variant import Variant
+from evenhand.report.interchange.imported import UNNAMED
+from evenhand.report.interchange.promptfoo_results.row import HIGHLIGHT, HUMAN
+from evenhand.store.catalogue import id_at
+
+VERSION = 3
+_OURS = re.compile(r"eval-([0-9A-HJKMNP-TV-Z]{26})")
+
+
+class _Head(msgspec.Struct, rename="camel"):
+    """The results, their rows not yet looked at."""
+
+    version: int | None = None
+    timestamp: str = ""
+    prompts: list[dict[str, Any]] = []
+    results: list[msgspec.Raw] = []
+    stats: dict[str, Any] = {}
+
+
+class _File(msgspec.Struct, rename="camel"):
+    results: msgspec.Raw
+    eval_id: str | None = None
+    config: dict[str, Any] = {}
+    runtime_options: dict[str, Any] = {}
+
+
+class _Place(msgspec.Struct, rename="camel"):
+    """As much of a row as says where it belongs."""
+
+    test_idx: int
+    prompt_idx: int
+    vars: dict[str, Any] = {}
+    provider: dict[str, Any] = {}
+
+
+@dataclass(slots=True)
+class Recorded:
+    """A run that promptfoo recorded.
+
+    Attributes:
+        meta: What is said of the run as a whole; its own id is in `settings`, under `imported`.
+        rows: The rows, undecoded, in the order of tests and columns.
+        cases: The case and the repeat of each test.
+    """
+
+    meta: RunMeta
+    rows: Sequence[msgspec.Raw]
+    cases: Mapping[int, tuple[str, int]] = field(default_factory=dict[int, tuple[str, int]])
+
+    def trials(self) -> Iterator[TrialResult]:
+        """The trials, one at a time.
+
+        Raises:
+            UsageError: A row is not one of promptfoo's.
+        """
+        for index, raw in enumerate(self.rows):
+            try:
+                row = cast("dict[str, Any]", decode(bytes(raw)))
+                case, repeat = self.cases[row["testIdx"]]
+                yield _trial(row, index, case, repeat)
+            except (ValueError, KeyError, TypeError, AttributeError) as error:
+                raise UsageError(
+                    f"row {index + 1} of the results cannot be read: {error!r}"
+                ) from error
+
+    def labels(self) -> Iterator[NewLabel]:
+        """What people said of the trials, by their place among the rows; read after `trials`."""
+        for index, raw in enumerate(self.rows):
+            data = bytes(raw)
+            if b'"human"' in data or b'"comment"' in data:
+                row = cast("dict[str, Any]", decode(data))
+                yield from _labels(index, row.get("gradingResult") or {})
+
+
+def _labels(index: int, grading: Mapping[str, Any]) -> Iterator[NewLabel]:
+    parts = cast("Sequence[Mapping[str, Any]]", grading.get("componentResults") or ())
+    for part in filter(_is_human, parts):
+        yield NewLabel(index, "verdict", "pass" if part.get("pass") else "fail")
+        rating = cast("Mapping[str, Any]", part.get("metadata") or {}).get("rating")
+        if rating is not None:
+            yield NewLabel(index, "score", rating)
+    comment = grading.get("comment")
+    note = comment if isinstance(comment, str) else ""
+    if note.startswith(HIGHLIGHT):
+        note = note.removeprefix(HIGHLIGHT).strip()
+        yield NewLabel(index, "star", True)
+    if note:
+        yield NewLabel(index, "note", note[:LONGEST_NOTE])
+
+
+def _is_human(part: Mapping[str, Any]) -> bool:
+    return cast("Mapping[str, Any]", part.get("assertion") or {}).get("type") == HUMAN
+
+
+class NotPromptfooError(UsageError):
+    """A file is something else than promptfoo's results."""
+
+
+def read_results(path: Path) -> Recorded:
+    """The run in a file of promptfoo's results.
+
+    Raises:
+        UsageError: It cannot be read, is something else, or is of a version that is not known.
+    """
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror or error}") from error
+    try:
+        file = msgspec.json.decode(data, type=_File)
+        head = msgspec.json.decode(file.results, type=_Head)
+    except (msgspec.DecodeError, UnicodeError) as error:
+        raise NotPromptfooError(
+            f"{path} holds no results of promptfoo's: {error}",
+            hint="Write some with: promptfoo export eval latest -o results.json",
+        ) from error
+    _look_at_version(path, head.version)
+    places = [_place(path, raw) for raw in head.results]
+    order = sorted(range(len(places)), key=lambda i: (places[i].test_idx, places[i].prompt_idx))
+    rows = [head.results[i] for i in order]
+    repeats = _repeats(file)
+    cases = _cases([places[i] for i in order], repeats)
+    asked = {place.prompt_idx: str(place.provider.get("id") or "") for place in places}
+    meta = _meta(path, file, head, data, cases, repeats, asked)
+    return Recorded(meta, rows, cases)
+
+
+def _look_at_version(path: Path, version: int | None) -> None:
+    if version == VERSION:
+        return
+    if version is None:
+        raise UsageError(
+            f"{path} does not say of which version its results are",
+            hint=f"What is read is version {VERSION}, as promptfoo writes it since 0.95.",
+        )
+    newer = version > VERSION
+    raise UsageError(
+        f"{path} holds results of version {version}; what is read is version {VERSION}",
+        hint="Upgrade with: pip install -U evenhand"
+        if newer
+        else "Import it into a newer promptfoo and export it from there: promptfoo import, promptfoo export eval.",
+    )
+
+
+def _place(path: Path, raw: msgspec.Raw) -> _Place:
+    try:
+        return msgspec.json.decode(raw, type=_Place)
+    except (msgspec.DecodeError, UnicodeError):
+        pass
+    try:  # a lone surrogate, as a rule
+        row = cast("dict[str, Any]", decode(bytes(raw)))
+        return _Place(int(row["testIdx"]), int(row["promptIdx"]), row.get("vars") or {})
+    except (ValueError, KeyError, TypeError) as error:
+        raise UsageError(
+            f"{path}: a row says neither its test nor its column: {error!r}"
+        ) from error
+
+
+def _repeats(file: _File) -> int:
+    repeats = file.runtime_options.get("repeat")
+    if repeats is None:
+        options = file.config.get("evaluateOptions")
+        repeats = cast("Mapping[str, Any]", options).get("repeat") if options else None
+    return repeats if isinstance(repeats, int) and repeats > 0 else 1
+
+
+def _cases(places: Sequence[_Place], repeats: int) -> dict[int, tuple[str, int]]:
+    """The case and the repeat of each test. A test that is repeated has a number of its own each time."""
+    cases: dict[int, tuple[str, int]] = {}
+    seen: dict[str, int] = {}
+    for place in places:
+        if place.test_idx in cases:
+            continue
+        id_ = case_id(place.vars) if place.vars else case_id("")
+        earlier = seen[id_] = seen.get(id_, -1) + 1
+        again, repeat = divmod(earlier, repeats)
+        cases[place.test_idx] = (f"{id_}#{again + 1}" if again else id_, repeat)
+    return cases
+
+
+def _meta(
+    path: Path,
+    file: _File,
+    head: _Head,
+    data: bytes,
+    cases: Mapping[int, tuple[str, int]],
+    repeats: int,
+    asked: Mapping[int, str],
+) -> RunMeta:
+    created = _moment(head.timestamp)
+    took = head.stats.get("durationMs")
+    name = file.eval_id or f"eval-{hashlib.sha256(data).hexdigest()[:12]}"
+    ours = _OURS.fullmatch(name)
+    config = cast("Mapping[str, Any]", redacted(file.config))
+    title = str(file.config.get("description") or path.stem)
+    return RunMeta(
+        id=ours[1] if ours else id_at(created, digest(name)),
+        title=title,
+        source="",
+        fingerprint=digest(name, title),
+        planned=len(head.results),
+        case_count=len({case for case, _ in cases.values()}),
+        repeats=repeats,
+        variants=tuple(
+            _variant(i, prompt, asked.get(i, "")) for i, prompt in enumerate(head.prompts)
+        ),
+        created_at=created,
+        config={key: value for key, value in config.items() if key != "tests"},
+        settings={"imported": {"id": name, "file": path.name}},
+        version=__version__,
+        status="finished",
+        finished_at=created + took / 1000 if isinstance(took, (int, float)) else created,
+    )
+
+
+def _variant(index: int, prompt: Mapping[str, Any], asked: str) -> Variant:
+    label = str(prompt.get("label") or prompt.get("raw") or "")
+    provider = str(prompt.get("provider") or ("" if label.strip() else UNNAMED))
+    return Variant(
+        index, " ".join(label.split()), provider, str(prompt.get("raw") or ""), asked or provider
+    )
+
+
+def _trial(row: Mapping[str, Any], index: int, case: str, repeat: int) -> TrialResult:
+    response = cast("Mapping[str, Any]", row.get("response") or {})
+    test = cast("Mapping[str, Any]", row.get("testCase") or {})
+    grading = cast("Mapping[str, Any]", row.get("gradingResult") or {})
+    failure = row.get("failureReason")
+    # "No output" is a failure without a reason: what did not succeed never passes.
+    state: State = (
+        "pass" if row.get("success") else "error" if failure not in (0, 1, None) else "fail"
+    )
+    reason = str(row.get("error") or grading.get("reason") or "")
+    used = cast("Mapping[str, Any]", row.get("tokenUsage") or {})
+    judged = _judged(cast("Mapping[str, Any]", used.get("assertions") or {}))
+    requests = _whole(used.get("numRequests"))
+    calls = requests + (judged.calls if judged else 0)
+    latency, cost = row.get("latencyMs"), row.get("cost")
+    return TrialResult(
+        index=index,
+        case=case,
+        variant=int(row["promptIdx"]),
+        repeat=repeat,
+        outcome=state,
+        score=None if state == "error" else _number(row.get("score")),
+        output=response.get("output"),
+        reason=reason,
+        error=TrialError("recorded", reason or "promptfoo recorded an error")
+        if state == "error"
+        else None,
+        outcomes=tuple(_outcomes(grading)),
+        named_scores=_numbers(row.get("namedScores")),
+        latency_s=None if latency is None else latency / 1000,
+        cost_usd=_number(cost),
+        tokens_in=_whole(used.get("prompt")) + (judged.tokens_in if judged else 0),
+        tokens_out=_whole(used.get("completion")) + (judged.tokens_out if judged else 0),
+        calls=calls,
+        cached=calls if response.get("cached") else 0,
+        prompt=str((row.get("prompt") or {}).get("raw") or ""),
+        vars=row.get("vars") or {},
+        description=str(test.get("description") or ""),
+        metadata=test.get("metadata") or {},
+        threshold=_number(test.get("threshold")),
+        judged=judged,
+        answer=AnswerDetails(
+            finish_reason=_text(response.get("finishReason")),
+            metadata=_object(response.get("metadata")),
+            cost_usd=_number(cost),
+        ),
+        test=cast(
+            "Mapping[str, Any]",
+            redacted({k: v for k, v in test.items() if k not in ("vars", "metadata")}),
+        ),
+    )
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _object(value: object) -> Mapping[str, Any]:
+    return cast("Mapping[str, Any]", value) if isinstance(value, dict) else {}
+
+
+def _judged(used: Mapping[str, Any]) -> Judged | None:
+    calls = _whole(used.get("numRequests"))
+    tokens = _whole(used.get("prompt")), _whole(used.get("completion"))
+    return Judged(calls, *tokens, None) if calls or any(tokens) else None
+
+
+def _outcomes(grading: Mapping[str, Any]) -> Iterator[Outcome]:
+    """One for each assertion. What follows a set repeats its parts, and is left out."""
+    skip = 0
+    for part in cast("Sequence[Mapping[str, Any]]", grading.get("componentResults") or ()):
+        if skip or _is_human(part):  # what people said is no outcome, but a label
+            skip -= bool(skip)
+            continue
+        metadata = dict(cast("Mapping[str, Any]", part.get("metadata") or {}))
+        about = cast("Mapping[str, Any]", metadata.pop("assertionSet", None) or {})
+        parts = cast("Sequence[Mapping[str, Any]]", part.get("componentResults") or ())
+        assertion = cast("Mapping[str, Any]", part.get("assertion") or {})
+        name = _name(assertion)
+        if about:
+            skip = len(parts)
+            name, assertion = f"assert-set of {len(parts)}", about
+        if parts:
+            metadata["components"] = [_component(inner) for inner in parts]
+        broken = bool(metadata.pop("graderError", False))
+        reason = str(part.get("reason") or "")
+        weight = _number(assertion.get("weight"))
+        yield Outcome(
+            name=name,
+            outcome="error" if broken else "pass" if part.get("pass") else "fail",
+            score=None if broken else _number(part.get("score")),
+            reason="" if reason == "Assertion passed" else reason,
+            weight=1.0 if weight is None else weight,
+            metric=str(assertion.get("metric") or ""),
+            named=_numbers(part.get("namedScores")),
+            metadata=metadata,
+            error="judge" if broken else "",
+        )
+
+
+def _component(part: Mapping[str, Any]) -> dict[str, Any]:
+    passed = bool(part.get("pass"))
+    return {
+        "name": _name(cast("Mapping[str, Any]", part.get("assertion") or {})),
+        "pass": passed,
+        "outcome": "pass" if passed else "fail",
+        "score": _number(part.get("score")),
+        "reason": str(part.get("reason") or ""),
+        "metric": str((part.get("assertion") or {}).get("metric") or ""),
+    }
+
+
+def _name(assertion: Mapping[str, Any]) -> str:
+    type_, value = str(assertion.get("type") or "assertion"), assertion.get("value")
+    if not isinstance(value, str) or not value:
+        return type_
+    line = " ".join(value.split())
+    return f'{type_} "{line if len(line) <= 60 else line[:59] + "…"}"'
+
+
+def _number(value: object) -> float | None:
+    good = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return float(cast("float", value)) if good else None
+
+
+def _numbers(value: object) -> dict[str, float]:
+    items = cast("Mapping[str, object]", value).items() if isinstance(value, Mapping) else ()
+    numbers = {str(name): _number(number) for name, number in items}
+    return {name: number for name, number in numbers.items() if number is not None}
+
+
+def _whole(value: object) -> int:
+    number = _number(value)
+    return 0 if number is None else int(number)
+
+
+def _moment(text: str) -> float:
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return 0.0
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()

@@ -1,0 +1,1 @@
+"""Tests of judges: probes, tried variants, canaries' reports."""

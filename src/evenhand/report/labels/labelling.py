@@ -1,0 +1,162 @@
+"""Draws trials for people to label, and says which of them a person has to label."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from evenhand.core.draw import Draw, MetricLabel
+from evenhand.core.errors import UsageError
+from evenhand.core.names import did_you_mean
+from evenhand.core.run import TrialResult
+from evenhand.report.judgements.judge_checks import refuse_judge_check
+from evenhand.report.judgements.judged import judge_of, metric_of
+from evenhand.report.judgements.strata import inclusions
+from evenhand.report.spreadsheet import as_text
+from evenhand.report.words import count
+from evenhand.store.draws import add_draw
+from evenhand.store.runfile import RunFile
+
+OVERLAP = 20
+"""Per cent of what one person labelled that the next one labels again."""
+
+
+@dataclass(frozen=True, slots=True)
+class DrawnItem:
+    """One output under one metric, to be labelled.
+
+    Attributes:
+        trial: The trial.
+        metric: What to label.
+        inclusion: How likely the trial was to be drawn, from 0 to 1; 0 for one that was picked.
+    """
+
+    trial: TrialResult
+    metric: str
+    inclusion: float
+
+    @property
+    def material(self) -> str:
+        """What the output is an answer to: the case's input, its variables, or the prompt."""
+        trial = self.trial
+        if trial.input is not None:
+            return as_text(trial.input)
+        if trial.vars:
+            return "\n".join(f"{name}: {as_text(value)}" for name, value in trial.vars.items())
+        return trial.prompt or trial.description
+
+    @property
+    def output(self) -> str:
+        """The output, as text."""
+        return as_text(self.trial.output)
+
+
+def judged_places(run: RunFile, metrics: Sequence[str] = ()) -> tuple[list[int], list[str]]:
+    """The trials that a judge has a verdict on, in the plan's order, and the judged metrics.
+
+    Args:
+        metrics: Only these; all where there are none.
+
+    Raises:
+        UsageError: No judge was asked, or not under one of these; or its outputs are no system's answers.
+    """
+    refuse_judge_check(run.meta)
+    places: list[int] = []
+    names: dict[str, None] = {}
+    for trial in run.trials():
+        judged = judged_metrics(trial)
+        names.update(dict.fromkeys(judged))
+        if any(not metrics or metric in metrics for metric in judged):
+            places.append(trial.index)
+    if not names:
+        raise UsageError(
+            f"run {run.meta.id}: no judge gave a verdict in it",
+            hint="Labels are for judged metrics: llm-rubric, Passes, Rating with a bound, and so on.",
+        )
+    for metric in metrics:
+        if metric not in names:
+            raise UsageError(
+                f"--metric: no judge gave a verdict on {metric!r}",
+                hint=did_you_mean(metric, names) or f"There are: {', '.join(names)}.",
+            )
+    return places, list(metrics or names)
+
+
+def draw(run: RunFile, size: int, seed: int, metrics: Sequence[str] = ()) -> Draw:
+    """Draws trials at random, each with the same probability, and keeps the draw in the run file.
+
+    The same draw twice is one draw. A later one is from the trials that were not drawn before.
+
+    Raises:
+        UsageError: Nothing is left to draw from.
+        StoreError: The run file cannot be written.
+    """
+    places, names = judged_places(run, metrics)
+    before = [d for d in run.draws() if set(d.metrics) & set(names)]
+    for known in before:
+        same = known.seed, len(known.places), list(known.metrics), known.design
+        if same == (seed, min(size, len(places)), names, "uniform"):
+            return known
+    taken = {place for known in before for place in known.places}
+    left = [place for place in places if place not in taken]
+    if not left:
+        raise UsageError(
+            f"all {count(len(places), 'judged trial')} of the run are drawn already",
+            hint="Go on labelling: `evenhand label` without --draw.",
+        )
+    chosen = random.Random(seed).sample(left, min(size, len(left)))  # noqa: S311 (a draw that can be repeated)
+    add_draw(run.path, seed, names, len(places), chosen)
+    with RunFile.open(run.path) as again:
+        return again.draws()[-1]
+
+
+def drawn_items(run: RunFile, draws: Sequence[Draw]) -> Iterator[DrawnItem]:
+    """The items of draws, in the order in which they were drawn."""
+    every = list({one.number: one for one in [*run.draws(), *draws]}.values())
+    shares: dict[str, Callable[[int], float]] = {
+        metric: inclusions(every, metric) for each in draws for metric in each.metrics
+    }
+    for each in draws:
+        for trial in run.at(each.places):
+            for metric in judged_metrics(trial):
+                if metric in each.metrics:
+                    yield DrawnItem(trial, metric, shares[metric](trial.index))
+
+
+def items_for(
+    author: str,
+    items: Sequence[DrawnItem],
+    labels: Mapping[tuple[int, str], Mapping[str, MetricLabel]],
+) -> list[DrawnItem]:
+    """What a person has to label: all that nobody else has, and the first fifth of the rest once more.
+
+    The fifth shows how far people agree with each other. It is the first of the draw, so it is a random one.
+
+    Args:
+        author: The person.
+        items: The items of the draws, in their order.
+        labels: The labels that count, by trial, metric and person.
+    """
+    by_others = [
+        item for item in items if labels.get((item.trial.index, item.metric), {}).keys() - {author}
+    ]
+    twice = {(i.trial.index, i.metric) for i in by_others[: -(-len(by_others) * OVERLAP // 100)]}
+    skipped = {(i.trial.index, i.metric) for i in by_others} - twice
+    return [
+        item
+        for item in items
+        if (item.trial.index, item.metric) not in skipped
+        or author in labels.get((item.trial.index, item.metric), {})
+    ]
+
+
+def judged_metrics(trial: TrialResult) -> list[str]:
+    """The metrics under which a judge has a verdict on a trial."""
+    return list(
+        dict.fromkeys(
+            metric_of(outcome)
+            for outcome in trial.outcomes
+            if outcome.outcome in ("pass", "fail") and judge_of(outcome)
+        )
+    )

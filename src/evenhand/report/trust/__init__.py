@@ -1,0 +1,1 @@
+"""How far judges can be trusted: agreement, calibration, corrected numbers, audits, canaries."""

@@ -1,0 +1,103 @@
+"""How far a judge and people agree on the labelled items, and what that says of all items."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from evenhand.core.draw import Draw
+from evenhand.report.judgements.judged import Item, JudgedMetric, verdicts_of
+from evenhand.report.judgements.strata import Key, strata_of, uneven, weights
+from evenhand.stats.agreement import ac1, kappa
+from evenhand.stats.correction import (
+    Estimate,
+    Verdicts,
+    corrected_rate,
+    drawn_at_random,
+    replaced_share,
+)
+from evenhand.stats.interval import clopper_pearson
+from evenhand.stats.weighted import Weighted, corrected_by_strata
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """How far a judge and people agree. All but `verdicts` and `random_p` hold for all items, drawn or not.
+
+    Attributes:
+        verdicts: The counts.
+        tpr: Of what people pass, the share that the judge passes; None where they pass nothing.
+        tnr: Of what people fail, the share that the judge fails; None where they fail nothing.
+        kappa: Agreement beyond chance; None where it is not defined.
+        ac1: The same by Gwet.
+        rho2: The share of labels that the judge replaces; None where it is not defined.
+        corrected: The rate that people would have found; None without labels.
+        random_p: How likely a random draw would be to look like the labels; None without labels.
+        weighted: What the labels say once each counts by how likely it was to be drawn; None for uniform draws.
+        by_variant: The same of each variant that has labels; empty for uniform draws.
+    """
+
+    verdicts: Verdicts
+    tpr: Estimate | None
+    tnr: Estimate | None
+    kappa: float | None
+    ac1: float | None
+    rho2: float | None
+    corrected: Estimate | None
+    random_p: float | None
+    weighted: Weighted | None = None
+    by_variant: Mapping[int, Weighted] = field(default_factory=dict[int, Weighted])
+
+
+def agreement(
+    metric: JudgedMetric, people: Mapping[Item, bool], draws: Sequence[Draw]
+) -> Agreement:
+    """How far a judge agrees with people.
+
+    Args:
+        metric: The judge's verdicts.
+        people: People's on drawn items.
+        draws: The run's draws.
+    """
+    v = verdicts_of(metric.items, people)
+    if v.labels and uneven(draws, metric.metric):
+        return _of_strata(metric, people, v, strata_of(draws, metric.metric))
+    drawn = v.both_pass + v.excused, v.labels
+    return Agreement(
+        v,
+        rate_of(v.both_pass, v.both_pass + v.missed),
+        rate_of(v.both_fail, v.both_fail + v.excused),
+        kappa(v.pairs),
+        ac1(v.pairs),
+        replaced_share(v.pairs),
+        corrected_rate(v),
+        drawn_at_random(drawn, (v.passed, v.items)) if v.labels else None,
+    )
+
+
+def rate_of(successes: int, n: int) -> Estimate | None:
+    """A rate with its exact interval; None for none."""
+    return Estimate(successes / n, *clopper_pearson(successes, n)) if n else None
+
+
+def _of_strata(
+    metric: JudgedMetric, people: Mapping[Item, bool], v: Verdicts, strata: Callable[[int], Key]
+) -> Agreement:
+    found, random_p = weights(metric.items, people, strata)
+    by_variant: dict[int, Weighted] = {}
+    for variant in sorted({item.variant for item in people}):
+        items = [item for item in metric.items if item.variant == variant]
+        own = {item: people[item] for item in items if item in people}
+        by_variant[variant], _ = weights(items, own, strata)
+    return Agreement(
+        v,
+        found.tpr,
+        found.tnr,
+        found.kappa,
+        found.ac1,
+        found.rho2,
+        corrected_by_strata(found.uniform, v.passed, v.items),
+        random_p,
+        found,
+        by_variant,
+    )

@@ -1,0 +1,385 @@
+"""What judges said of canaries, run after run: whether the judge drifted, or the system.
+
+A canary is the same text with the same verdict each time, so that only the judge can make a difference. It is asked
+anew each time. Two answers to the same canaries are compared pair by pair, by McNemar's exact test; an error of the
+judge is no answer, and its pair is left out. Where no drift of the judge is shown, and its pass rates of the two runs
+differ by more than chance, the system changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import Any, Literal, cast
+
+from evenhand.core.errors import StoreError
+from evenhand.report.judgements.judge_checks import WITH_CANARIES, is_canary_check
+from evenhand.report.trust.calibration import estimate_row
+from evenhand.stats.compare import mcnemar
+from evenhand.stats.corrected_means import corrected_difference
+from evenhand.stats.correction import Estimate
+from evenhand.stats.interval import clopper_pearson, wilson
+from evenhand.store.runfile import RunFile
+
+SCHEMA = "evenhand.canary/1"
+SHOWN = 0.05
+"""A difference that comes by chance in fewer than this share of cases is taken for a drift."""
+
+FEWEST = 6
+"""With fewer canaries not even a judge that is wrong on all of them would be shown to have drifted."""
+
+DriftWord = Literal["judge", "system", "none", "not decided"]
+
+LOOKED_AT = 20
+"""So many runs after a run are looked at for the one that asked its judges about canaries."""
+
+Key = tuple[str, str]
+"""A metric and a judge."""
+
+
+@dataclass(slots=True)
+class CanaryAnswers:
+    """What one judge said of the canaries of one metric.
+
+    Attributes:
+        metric: The metric.
+        model: The judge, as its answers in the run named it.
+        right: For each canary by name, whether the judge said what people say. Errors are not in it.
+        passes: The same for those that people pass, as (right, asked).
+        fails: The same for those that they fail.
+        errors: How many it gave no verdict on.
+        left_out: How many canaries are of cases that the run doesn't have.
+        passed: How many outputs of the run it passes.
+        judged: How many it has a verdict on.
+    """
+
+    metric: str
+    model: str
+    right: dict[str, bool] = field(default_factory=dict[str, bool])
+    passes: tuple[int, int] = (0, 0)
+    fails: tuple[int, int] = (0, 0)
+    errors: int = 0
+    left_out: int = 0
+    passed: int = 0
+    judged: int = 0
+
+    @property
+    def raw(self) -> float | None:
+        """The judge's own pass rate in the run; None where that is not known."""
+        return self.passed / self.judged if self.judged else None
+
+    @property
+    def pass_rate(self) -> Estimate | None:
+        """The same with its Wilson interval."""
+        if not self.judged:
+            return None
+        return Estimate(self.passed / self.judged, *wilson(self.passed, self.judged))
+
+    @property
+    def rate(self) -> Estimate | None:
+        """The share of canaries that it is right on, with its exact 95 % interval; None for none."""
+        asked = len(self.right)
+        if not asked:
+            return None
+        correct = sum(self.right.values())
+        return Estimate(correct / asked, *clopper_pearson(correct, asked))
+
+    def row(self) -> dict[str, Any]:
+        """It in the keys of `evenhand.canary/1`."""
+        return {
+            "metric": self.metric,
+            "model": self.model,
+            "items": len(self.right),
+            "right": sum(self.right.values()),
+            "rate": estimate_row(self.rate),
+            "missed": self.passes[1] - self.passes[0],
+            "excused": self.fails[1] - self.fails[0],
+            "errors": self.errors,
+            "left_out": self.left_out,
+            "raw": self.raw,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class CanaryCheck:
+    """One time that judges were asked about canaries.
+
+    Attributes:
+        run: The run whose judges were asked.
+        check: The id of the run that asked them.
+        source: What both were made from.
+        at: Seconds since 1970.
+        digest: Of the canaries.
+        answers: By metric and judge.
+        calls: Calls to judges.
+        cost_usd: What they cost; None where a price is not known.
+    """
+
+    run: str
+    check: str
+    source: str
+    at: float
+    digest: str
+    answers: Mapping[Key, CanaryAnswers]
+    calls: int
+    cost_usd: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Drift:
+    """How a judge's answers differ from those of the first check of the same canaries.
+
+    Attributes:
+        since: The first check.
+        before: Its answers.
+        now: Its answers today.
+        newly_wrong: Canaries that it was right on, and is not any more.
+        newly_right: Canaries that it was wrong on, and is not any more.
+        pairs: Canaries with a verdict in both checks.
+        p: How likely at least so one-sided a difference is without a drift.
+    """
+
+    since: CanaryCheck
+    before: CanaryAnswers
+    now: CanaryAnswers
+    newly_wrong: int
+    newly_right: int
+    pairs: int
+    p: float
+
+    @property
+    def enough(self) -> bool:
+        """Whether there are so many canaries that a drift could be shown."""
+        return self.pairs >= FEWEST
+
+    @property
+    def shown(self) -> bool:
+        """Whether the judge drifted, as far as can be shown."""
+        return self.p < SHOWN
+
+    @property
+    def pass_rate(self) -> Estimate | None:
+        """How far the judge's pass rate of the run is from that of the first one, by Newcombe's interval.
+
+        Returns:
+            None where one of them is not known.
+        """
+        before, now = self.before.pass_rate, self.now.pass_rate
+        return None if before is None or now is None else corrected_difference(before, now)
+
+    @property
+    def word(self) -> DriftWord:
+        """Who changed, as far as can be shown."""
+        if self.shown:
+            return "judge"
+        if not self.enough:
+            return "not decided"
+        rate = self.pass_rate
+        return "none" if rate is None or rate.low <= 0 <= rate.high else "system"
+
+    def row(self) -> dict[str, Any]:
+        """It in the keys of `evenhand.canary/1`."""
+        return {
+            "run": self.since.run,
+            "at": self.since.at,
+            "model": self.before.model,
+            "raw": self.before.raw,
+            "newly_wrong": self.newly_wrong,
+            "newly_right": self.newly_right,
+            "pairs": self.pairs,
+            "p": self.p,
+            "drifted": self.shown,
+            "pass_rate": estimate_row(self.pass_rate),
+            "changed": self.word,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class CanaryReport:
+    """A check of canaries beside the earlier ones of the same canaries, the oldest first."""
+
+    check: CanaryCheck
+    earlier: Sequence[CanaryCheck]
+
+    def drift(self, key: Key) -> Drift | None:
+        """How a judge differs from the first check; None where there is none that can be compared."""
+        now = self.check.answers[key]
+        for check in self.earlier:
+            before = counterpart(check, key)
+            if before is None:
+                continue
+            pairs = [
+                (before.right[name], now.right[name])
+                for name in now.right.keys() & before.right.keys()
+            ]
+            if pairs:
+                wrong, right = pairs.count((True, False)), pairs.count((False, True))
+                return Drift(check, before, now, wrong, right, len(pairs), mcnemar(wrong, right))
+        return None
+
+    @property
+    def drifted(self) -> bool:
+        """Whether some judge is shown to have drifted."""
+        drifts = [self.drift(key) for key in self.check.answers]
+        return any(drift is not None and drift.shown for drift in drifts)
+
+    @property
+    def decided(self) -> bool:
+        """Whether every judge gave verdicts, and enough of them where there are earlier ones to compare them with."""
+        drifts = [self.drift(key) for key in self.check.answers]
+        answered = all(one.right for one in self.check.answers.values())
+        return answered and all(drift is None or drift.enough for drift in drifts)
+
+    def history(self, key: Key) -> list[tuple[CanaryCheck, CanaryAnswers]]:
+        """The checks of a judge, the oldest first, this one last."""
+        rows = [(check, counterpart(check, key)) for check in self.earlier]
+        return [
+            *((check, answers) for check, answers in rows if answers is not None),
+            (self.check, self.check.answers[key]),
+        ]
+
+    def document(self) -> dict[str, Any]:
+        """It as `evenhand.canary/1`."""
+        return {
+            "schema": SCHEMA,
+            "run": self.check.run,
+            "check": self.check.check,
+            "canaries": self.check.digest,
+            "drifted": self.drifted,
+            "judges": [
+                {**row, "history": self._history(key)}
+                for key, row in zip(self.check.answers, self.rows(), strict=True)
+            ],
+            "calls": self.check.calls,
+            "cost_usd": self.check.cost_usd,
+        }
+
+    def rows(self) -> list[dict[str, Any]]:
+        """What each judge said, without the earlier checks."""
+        drifts = [self.drift(key) for key in self.check.answers]
+        return [
+            {**answers.row(), "since": None if drift is None else drift.row()}
+            for answers, drift in zip(self.check.answers.values(), drifts, strict=True)
+        ]
+
+    def _history(self, key: Key) -> list[dict[str, Any]]:
+        return [
+            {"run": check.run, "at": check.at, **_counts(answers)}
+            for check, answers in self.history(key)
+        ]
+
+
+def canary_check(run: RunFile) -> CanaryCheck:
+    """Reads what judges said of canaries.
+
+    Raises:
+        StoreError: The run cannot be read.
+    """
+    record = cast("Mapping[str, Any]", run.meta.config["canaries"])
+    answers: dict[Key, CanaryAnswers] = {}
+    for row in cast("list[dict[str, Any]]", record["judges"]):
+        key = row["metric"], row["model"]
+        answers[key] = CanaryAnswers(
+            *key, left_out=row["left_out"], passed=row["passed"], judged=row["judged"]
+        )
+    calls, cost, priced = 0, 0.0, True
+    for trial in run.trials():
+        axes = run.meta.variants[trial.variant].axes
+        one = answers[str(axes["metric"]), str(axes["judge"])]
+        if trial.judged is not None:
+            calls += trial.judged.calls
+            priced = priced and trial.judged.cost_usd is not None
+            cost += trial.judged.cost_usd or 0.0
+        if trial.outcome not in ("pass", "fail"):
+            one.errors += 1
+            continue
+        right = trial.outcome == "pass"
+        one.right[trial.case] = right
+        if axes["verdict"] == "pass":
+            one.passes = one.passes[0] + right, one.passes[1] + 1
+        else:
+            one.fails = one.fails[0] + right, one.fails[1] + 1
+    return CanaryCheck(
+        str(record["run"]),
+        run.meta.id,
+        run.meta.source,
+        run.meta.created_at,
+        str(record["digest"]),
+        answers,
+        calls,
+        cost if priced else None,
+    )
+
+
+def canary_report(run: RunFile, others: Iterable[Path]) -> CanaryReport:
+    """A check of canaries, and the earlier checks of the same canaries among other run files.
+
+    Files that cannot be read, and runs that are no finished check of these canaries, are left out.
+
+    Args:
+        run: The check.
+        others: Run files, its own among them or not.
+
+    Raises:
+        StoreError: The check itself cannot be read.
+    """
+    return beside_earlier(canary_check(run), finished_checks(others))
+
+
+def canaries_of(run: RunFile) -> CanaryReport | None:
+    """What the judges of a run said of canaries when it was over; None for a run that was not to ask them.
+
+    Raises:
+        StoreError: The run cannot be read.
+    """
+    if not isinstance(run.meta.settings.get(WITH_CANARIES), Mapping):
+        return None
+    files = sorted(run.path.parent.glob(f"*{run.path.suffix}"))
+    later = (path for path in files if path.stem > run.path.stem)
+    for check in finished_checks(islice(later, LOOKED_AT)):
+        if check.run == run.meta.id:
+            before = (path for path in files if path.stem < check.check)
+            return beside_earlier(check, finished_checks(before))
+    return None
+
+
+def finished_checks(files: Iterable[Path]) -> list[CanaryCheck]:
+    """The finished checks of canaries among run files, without those that cannot be read."""
+    checks: list[CanaryCheck] = []
+    for path in files:
+        try:
+            with RunFile.open(path) as run:
+                finished = run.meta.status == "finished" and "canaries" in run.meta.config
+                if finished and is_canary_check(run.meta):
+                    checks.append(canary_check(run))
+        except StoreError:
+            continue
+    return checks
+
+
+def beside_earlier(check: CanaryCheck, others: Iterable[CanaryCheck]) -> CanaryReport:
+    """A check beside those of the same canaries and the same evals that came before it."""
+    earlier = [
+        one
+        for one in others
+        if (one.digest, one.source) == (check.digest, check.source) and one.check < check.check
+    ]
+    return CanaryReport(check, sorted(earlier, key=lambda one: one.check))
+
+
+def counterpart(check: CanaryCheck, key: Key) -> CanaryAnswers | None:
+    """The same judge in another check; where the metric has only one in it, that one, whatever it is called."""
+    same = check.answers.get(key)
+    of_metric = [one for (metric, _), one in check.answers.items() if metric == key[0]]
+    return same or (of_metric[0] if len(of_metric) == 1 else None)
+
+
+def _counts(answers: CanaryAnswers) -> dict[str, Any]:
+    return {
+        "model": answers.model,
+        "items": len(answers.right),
+        "right": sum(answers.right.values()),
+        "raw": answers.raw,
+    }

@@ -1,0 +1,52 @@
+"""Who changed since the first check of canaries, in words: the judge or the system."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+from evenhand.report.trust.canaries import FEWEST, CanaryAnswers, CanaryReport, Drift
+from evenhand.report.words import count, percent, safe
+
+
+def canary_sentences(report: CanaryReport) -> Iterator[str]:
+    """One for each judge: what it is right on, and who changed."""
+    for key, answers in report.check.answers.items():
+        words = drift_words(report.drift(key), answers)
+        yield f"canaries of {safe(answers.metric)}: {right_words(answers)}; {words}"
+
+
+def drift_words(drift: Drift | None, answers: CanaryAnswers) -> str:
+    """Whether the judge drifted or the system, in a sentence."""
+    if not answers.right:
+        return "no verdict: the judge gave none"
+    if drift is None:
+        return "the first check of these canaries: later ones are compared with it"
+    flips = f"{drift.newly_wrong} newly wrong, {drift.newly_right} newly right (p = {drift.p:.2g})"
+    since = time.strftime("%d %b %Y", time.gmtime(drift.since.at))
+    if not drift.enough:
+        return f"not decided: {count(drift.pairs, 'canary', 'canaries')} can't show a drift, {FEWEST} or more can"
+    rates = drift.before.raw, answers.raw
+    moved = ""
+    if rates[0] is not None and rates[1] is not None:
+        moved = f"; its pass rate went from {percent(rates[0])} to {percent(rates[1])}"
+    if drift.shown:
+        also = f"{moved}, which may be the judge" if _moved(drift) else moved
+        return f"the judge drifted since {since}: {flips}{also}"
+    if drift.word == "system":
+        return (
+            f"the system changed, and no drift of the judge is shown since {since}: {flips}{moved}"
+        )
+    return f"no drift of the judge shown since {since}: {flips}{moved}"
+
+
+def _moved(drift: Drift) -> bool:
+    """Whether the pass rates differ by more than chance."""
+    rate = drift.pass_rate
+    return rate is not None and not rate.low <= 0 <= rate.high
+
+
+def right_words(answers: CanaryAnswers) -> str:
+    """How many canaries it is right on: `37 of 40 right`, and its errors."""
+    errors = f", {count(answers.errors, 'error')}" if answers.errors else ""
+    return f"{sum(answers.right.values())} of {len(answers.right)} right{errors}"

@@ -1,0 +1,179 @@
+from __future__ import annotations
+
+import pytest
+from tests.unit.report.conftest import Make, make_run, result
+
+from evenhand.core.variant import Variant
+from evenhand.report.judge_tests.canary_lines import canary_lines
+from evenhand.report.trust.canaries import CanaryReport, canary_check, canary_report
+from evenhand.store.runfile import RunFile
+
+__all__ = ["make_run"]
+
+VARIANTS = tuple(
+    Variant(
+        i, f"people {verdict} it", "j", axes={"metric": "right", "judge": "j", "verdict": verdict}
+    )
+    for i, verdict in enumerate(("pass", "fail"))
+)
+
+
+async def check_of(
+    make: Make,
+    right: str,
+    *,
+    digest: str = "d",
+    model: str = "j",
+    passed: int = 70,
+    left_out: int = 0,
+    **more: object,
+) -> RunFile:
+    """A check of canaries: for each a letter, + right, - wrong, ! error; every second one is a fail of people's."""
+    row = {
+        "metric": "right",
+        "model": model,
+        "left_out": left_out,
+        "passed": passed,
+        "judged": 100,
+    }
+    states = {"+": True, "-": False, "!": None}
+    trials = [
+        result(i, ok=states[sign], case=f"canary {i}", variant=i % 2)
+        for i, sign in enumerate(right)
+    ]
+    variants = [
+        Variant(v.index, v.prompt, model, axes={**v.axes, "judge": model}) for v in VARIANTS
+    ]
+    about = {"run": "01KRUN", "digest": digest, "judges": [row]}
+    return await make(
+        trials,
+        variants,
+        config={"canaries": about},
+        settings={"canaries": {}},
+        **more,  # type: ignore[arg-type]
+    )
+
+
+async def reported(make: Make, *checks: str, **more: object) -> CanaryReport:
+    """The report on the last of some checks."""
+    await make([result(0)])  # so that the ids of the others are in their order
+    runs = [await check_of(make, right, **more) for right in checks]
+    return canary_report(runs[-1], [run.path for run in runs])
+
+
+async def test_a_check_counts_what_the_judge_is_right_and_wrong_on(make_run: Make):
+    """Apart for those that people pass and those that they fail; errors are neither."""
+    check = canary_check(await check_of(make_run, "+-+--!", left_out=2))
+    one = check.answers["right", "j"]
+    assert (one.passes, one.fails, one.errors) == ((2, 3), (0, 2), 1)
+    assert (one.row()["missed"], one.row()["excused"], one.left_out) == (1, 2, 2)
+    assert one.raw == 0.7
+    assert one.rate is not None
+    assert one.rate.value == 0.4
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "shown"),
+    [
+        ("++++++++++", "++++++++++", False),
+        ("++++++++++", "-----+++++", False),  # five to one side: p = .0625
+        ("++++++++++", "------++++", True),  # six: p = .031
+        ("++++++------", "------++++++", False),  # as many to each side: the judge is only noisy
+        ("------++++", "++++++++++", True),  # a judge that gets better has drifted, too
+        ("++++++++++", "!!!!!!++++", False),  # errors are no answers
+        ("++++++++++", "------!!!!", True),
+    ],
+)
+async def test_a_drift_is_shown_by_pairs_and_not_by_rates(
+    make_run: Make, before: str, after: str, shown: bool
+):
+    """McNemar's exact test of the canaries with a verdict in both checks."""
+    report = await reported(make_run, before, after)
+    drift = report.drift(("right", "j"))
+    assert drift is not None
+    assert drift.shown is shown
+    assert report.drifted is shown
+
+
+@pytest.mark.parametrize(
+    ("after", "passed", "word"),
+    [
+        ("++++++++++", 70, "none"),
+        ("++++++++++", 60, "none"),  # ten points of 100 cases: chance does that
+        ("++++++++++", 40, "system"),
+        ("----++++++", 90, "system"),  # four flips are no drift
+        ("------++++", 70, "judge"),
+        ("------++++", 95, "judge"),
+        ("+++++!!!!!", 40, "not decided"),
+    ],
+)
+async def test_a_system_changed_if_the_pass_rate_did_and_the_judge_is_not_shown_to_have(
+    make_run: Make, after: str, passed: int, word: str
+):
+    """While the judge drifts, its pass rate says nothing of the system."""
+    await make_run([result(0)])
+    before = await check_of(make_run, "++++++++++")
+    now = await check_of(make_run, after, passed=passed)
+    report = canary_report(now, [before.path])
+    drift = report.drift(("right", "j"))
+    assert drift is not None
+    assert drift.word == word
+    text = "\n".join(canary_lines(report))
+    assert ("the system changed" in text) is (word == "system")
+    assert ("the judge drifted" in text) is (word == "judge")
+    assert ("which may be the judge" in text) is (word == "judge" and passed == 95)
+
+
+async def test_all_checks_are_compared_with_the_first_one(make_run: Make):
+    """So that a judge that moves a little each time is found out."""
+    report = await reported(make_run, "++++++++++", "---+++++++", "------++++")
+    assert report.drifted
+    assert len(report.history(("right", "j"))) == 3
+
+
+async def test_other_canaries_unfinished_checks_and_later_ones_are_not_compared(make_run: Make):
+    """Nor files that are no runs at all."""
+    await make_run([result(0)])
+    other = await check_of(make_run, "++++++++++", digest="e")
+    open_ = await check_of(make_run, "++++++++++", status="interrupted")
+    now = await check_of(make_run, "------++++")
+    later = await check_of(make_run, "++++++++++")
+    nothing = now.path.with_name("nothing.db")
+    nothing.write_text("no run")
+    files = [one.path for one in (other, open_, now, later)]
+    report = canary_report(now, [*files, nothing])
+    assert report.earlier == []
+    assert not report.drifted
+    assert "the first check of these canaries" in "\n".join(canary_lines(report))
+
+
+async def test_a_judge_that_calls_itself_otherwise_now_is_the_same_judge(make_run: Make):
+    """A vendor's new version under the same name in the config is what canaries are for."""
+    await make_run([result(0)])
+    before = await check_of(make_run, "++++++++++", model="j-1")
+    now = await check_of(make_run, "------++++", model="j-2")
+    report = canary_report(now, [before.path])
+    assert report.drifted
+    assert report.document()["judges"][0]["since"]["model"] == "j-1"
+
+
+async def test_few_canaries_and_no_verdicts_decide_nothing(make_run: Make):
+    """It is said how many would."""
+    report = await reported(make_run, "+++++", "-----")
+    assert not report.decided
+    assert "5 canaries can't show a drift, 6 or more can" in "\n".join(canary_lines(report))
+    report = await reported(make_run, "!!!")
+    assert not report.decided
+    assert "no verdict: the judge gave none" in "\n".join(canary_lines(report))
+
+
+async def test_a_drift_and_a_chart_of_it_are_shown_in_words(make_run: Make):
+    """With the pass rate of each run; foreign text steers no terminal."""
+    report = await reported(make_run, "++++++++++", "------++++", model="j\x1b[2J")
+    text = "\n".join(canary_lines(report))
+    assert "the judge drifted since" in text
+    assert "6 newly wrong, 0 newly right (p = 0.031)" in text
+    assert "━━━━━━━━╌╌╌╌╌╌╌╌╌╌╌╌ 4/10    70 %" in text
+    assert "\x1b" not in text
+    report = await reported(make_run, "++++++++++", "+++++++++-")
+    assert "its pass rate went from 70 % to 70 %" in "\n".join(canary_lines(report))
