@@ -58,7 +58,7 @@ _HOMES = {
     "World": "conversations.world",
     "at_least": "core.requirement",
     "at_most": "core.requirement",
-    "compare": "report.comparing",
+    "compare": "report.comparison.comparing",
     "run": "authoring.running",
     "run_async": "authoring.running",
     "score": "authoring.scoring",
