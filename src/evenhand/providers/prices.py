@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator, Mapping
 from contextvars import ContextVar
+from functools import lru_cache
 
 from evenhand.core.errors import UsageError
 from evenhand.core.message import Usage
@@ -310,6 +311,7 @@ def price_of(
     return next((price for other in vendors if (price := _listed(other, name))), None)
 
 
+@lru_cache(4_096)  # an application names its model in every call
 def _listed(vendor: str, model: str) -> Price | None:
     """The price of a vendor's model on the newest list that has it."""
     for as_of, prices in _LISTS.items():
