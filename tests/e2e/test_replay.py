@@ -228,3 +228,22 @@ def test_a_thousand_trials_of_an_application_are_replayed_without_a_network(
     command = ["unshare", "-rn", sys.executable, "-c", code, *words]
     done = subprocess.run(command, check=True, capture_output=True, cwd=tmp_path)
     assert told(json.loads(done.stdout)) == told(first)
+
+
+def test_a_run_that_recorded_no_call_says_that_an_unrecorded_client_still_sends(
+    run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    (tmp_path / "own_evals.py").write_text(
+        "from evenhand import EvalSet\n"
+        "evals = EvalSet('own', data=[{'id': 'a', 'input': 'x'}])\n\n\n"
+        "@evals.eval\n"
+        "def answers(case, expect):\n"
+        "    expect(len(case.input), at_most=1, label='length')\n"
+    )
+    run("own_evals.py")
+    capsys.readouterr()
+    with pytest.raises(SystemExit):
+        main(["run", "own_evals.py", "--replay", "latest"])
+    said = " ".join(capsys.readouterr().err.split())
+    assert "has no recorded calls to answer from" in said
+    assert "any other sends" in said

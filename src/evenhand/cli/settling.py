@@ -90,6 +90,11 @@ def settled(
         for problem in plan.broken:
             tell(safe_text(str(problem)))
         settings = with_fleet(asked, plan, replace(settings, free=asked.offline), session)
+        if settings.replay is not None and settings.replay.empty and not settings.regrades:
+            tell(
+                f"{safe_text(settings.replay.header.name)} has no recorded calls to answer from. A client of your own "
+                "is recorded, and replayed, only through evenhand.recording: any other sends what it is told to."
+            )
         source = _source(settings, offline=asked.offline)
         return settle(plan, settings, file, session, source=source), plan
 

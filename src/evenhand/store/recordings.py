@@ -214,6 +214,11 @@ class Recordings:
             self._tools_of.setdefault(tool.trial, []).append(tool)
         self.read, self.trial, self.steps = source.call, source.trial, source.steps
 
+    @property
+    def empty(self) -> bool:
+        """Whether there is nothing to answer from: no call of a model, none of a tool."""
+        return not self._by_place and not self._tools
+
     def place(self, case: str, variant: str, repeat: int) -> int | None:
         """The place of the recorded trial of this case, variant and repeat; None where there is none.
 
