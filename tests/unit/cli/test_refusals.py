@@ -115,3 +115,81 @@ def test_a_slip_in_latest_is_told(tmp_path: Path, refused: pytest.CaptureFixture
         main(["show", "lastest"])
     assert ended.value.code == 2
     assert "Did you mean 'latest'? The newest: " in refused.readouterr().err
+
+
+CONFIG = "prompts: ['file://p.txt']\nproviders: [echo]\ntests: t.csv\n"
+CONFLICT = "<<<<<<< HEAD\none\n=======\ntwo\n>>>>>>> theirs\n"
+
+
+def test_marks_of_a_merge_are_no_tests_of_a_promptfoo_folder(
+    tmp_path: Path, refused: pytest.CaptureFixture[str]
+):
+    """In a table with one column each of them would be a case."""
+    (tmp_path / "promptfooconfig.yaml").write_text(CONFIG)
+    (tmp_path / "p.txt").write_text("{{q}}")
+    (tmp_path / "t.csv").write_text(f"q\n{CONFLICT}")
+    with pytest.raises(SystemExit) as ended:
+        main(["check"])
+    assert ended.value.code == 2
+    assert "t.csv:2: this line is a mark of an unresolved merge" in refused.readouterr().err
+
+
+def test_marks_of_a_merge_in_a_prompt_are_a_hint(
+    tmp_path: Path, refused: pytest.CaptureFixture[str]
+):
+    """A prompt may be about merges, so it is sent; and `check` counts the hint."""
+    (tmp_path / "promptfooconfig.yaml").write_text(CONFIG)
+    (tmp_path / "p.txt").write_text(f"{{{{q}}}}\n{CONFLICT}")
+    (tmp_path / "t.csv").write_text("q,__expected\none,contains:one\n")
+    with pytest.raises(SystemExit) as ended:
+        main(["check"])
+    said = refused.readouterr()
+    assert not ended.value.code
+    assert "hint: p.txt:2:1: an unresolved merge conflict begins here" in said.err
+    assert "no problems, 1 hint, and nothing was sent" in said.out
+
+
+def test_inline_javascript_that_cannot_be_read_has_its_place_once(
+    tmp_path: Path, refused: pytest.CaptureFixture[str]
+):
+    """The line of the config, and no second one with another column."""
+    (tmp_path / "promptfooconfig.yaml").write_text(
+        "prompts: [a]\nproviders: [echo]\ntests:\n"
+        "  - assert: [{type: javascript, value: 'output.('}]\n"
+    )
+    with pytest.raises(SystemExit):
+        main(["check"])
+    said = refused.readouterr().err
+    assert "the value is not JavaScript" in said
+    assert said.count("promptfooconfig.yaml:4") == 1
+
+
+def test_a_file_that_is_no_run_says_what_it_may_be(
+    tmp_path: Path, refused: pytest.CaptureFixture[str]
+):
+    """A disk that was full leaves such files."""
+    folder = tmp_path / ".evenhand/runs"
+    folder.mkdir(parents=True)
+    (folder / "01M85RVSSCF6NJC3QEJEJ350Y0.db").touch()
+    with pytest.raises(SystemExit):
+        main(["show"])
+    said = refused.readouterr().err
+    assert "is not a run file" in said
+    assert "Other runs are not affected." in said
+
+
+def test_a_file_of_labels_that_is_not_there_is_told_in_words(
+    tmp_path: Path, refused: pytest.CaptureFixture[str]
+):
+    """Without an error number, and with where it was looked for."""
+    (tmp_path / "promptfooconfig.yaml").write_text(
+        "prompts: [a]\nproviders: [echo]\ntests: [{assert: [{type: contains, value: a}]}]\n"
+    )
+    with pytest.raises(SystemExit):
+        main(["run"])
+    with pytest.raises(SystemExit):
+        main(["label", "--from", "none.csv"])
+    said = refused.readouterr().err
+    assert "none.csv cannot be read: No such file or directory" in said
+    assert f"Looked in {tmp_path}" in said
+    assert "Errno" not in said
