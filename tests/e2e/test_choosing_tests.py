@@ -150,7 +150,7 @@ def test_several_configs_run_as_one(evenhand: Run, tmp_path: Path) -> None:
         (("--var", "x"), "is not NAME=VALUE"),
         (("--filter-range", "x"), "is not a range"),
         (("--filter-failing", "nope"), "there are no runs"),
-        (("--env-file", "no.env"), "no.env does not exist"),
+        (("--env-file", "no.env"), "no.env: does not exist"),
     ],
 )
 def test_an_option_that_cannot_be_read_is_a_mistake(

@@ -59,8 +59,9 @@ def _javascript(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
     )
 
 
-def _script(assertion: Assertion, code: str) -> JavaScriptCode:
-    name = assertion.place or "javascript"
+def _script(assertion: Assertion, code: str, name: str = "") -> JavaScriptCode:
+    """Inline code, called by its place unless a message names that anyway."""
+    name = name or assertion.place or "javascript"
     return expression(code, "output", "context", name=name, declarations=True)
 
 
@@ -84,7 +85,7 @@ def _javascript_wrong(assertion: Assertion) -> Wrong:
     except TemplateError as error:
         return ((error.message, error.hint),)
     # What is filled in may be any value, so that only code without tags can be judged now.
-    return () if has_tags(value) else problems(_script(assertion, code))
+    return () if has_tags(value) else problems(_script(assertion, code, name="the value"))
 
 
 KINDS = (

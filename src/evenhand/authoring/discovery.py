@@ -163,9 +163,13 @@ def _import_problems(file: Path, error: BaseException) -> list[Problem]:
     frames = traceback.extract_tb(error.__traceback__)
     if isinstance(error, ModuleNotFoundError):
         hint = f"Looked in {project_of(file)} as well; what is not yours, install."
-    elif frames and frames[-1].filename != str(file) and not isinstance(error, SyntaxError):
+    elif isinstance(error, SyntaxError):
+        hint = f"It is read by Python {sys.version_info[0]}.{sys.version_info[1]}, which Evenhand runs on here."
+    elif frames and frames[-1].filename != str(file):
         hint = f"It was raised in {frames[-1].filename}:{frames[-1].lineno}."
-    what = f"cannot be imported: {type(error).__name__}: {error}"
+    # A SyntaxError's text names the file and line again.
+    said = error.msg if isinstance(error, SyntaxError) and line else error
+    what = f"cannot be imported: {type(error).__name__}: {said}"
     return [Problem(str(file), line, 0, what, hint)]
 
 

@@ -10,6 +10,7 @@ from typing import Any, cast
 
 from evenhand.core.encoding import decode_once
 from evenhand.core.errors import Problem
+from evenhand.documents.merging import MARKED, RESOLVE, is_mark
 
 Row = Mapping[str, Any]
 Placed = tuple[int, int, Row]
@@ -51,7 +52,11 @@ def _row(file: Path, line: int, raw: bytes, problems: list[Problem]) -> Row | No
         problems.append(Problem(str(file), line, 0, "is not UTF-8", "Save it as UTF-8."))
         return None
     except ValueError as error:
-        problems.append(no_json(file, line, error))
+        problems.append(
+            Problem(str(file), line, 0, MARKED, RESOLVE)
+            if is_mark(raw)
+            else no_json(file, line, error)
+        )
         return None
     return object_in(file, line, value, problems)
 

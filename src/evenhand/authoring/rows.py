@@ -15,6 +15,7 @@ from evenhand.authoring.tables import DelimitedFile, Parquet
 from evenhand.core.encoding import decode_once
 from evenhand.core.errors import ConfigError, Problem, UsageError
 from evenhand.documents.files import unreadable as not_a_file
+from evenhand.documents.merging import RESOLVE, UNRESOLVED, conflict_in
 
 FORMATS = (".csv", ".tsv", ".json", ".jsonl", ".yaml", ".yml", ".parquet")
 _INSIDE = ("cases", "samples", "data", "tests")
@@ -103,6 +104,8 @@ def _json(file: Path, problems: list[Problem]) -> Iterator[tuple[int, Row]]:
     try:
         value = decode_once(raw)
     except ValueError as error:
+        if _conflict(file, raw.decode(), problems):
+            return
         try:
             json.loads(raw)
         except json.JSONDecodeError as place:
@@ -124,6 +127,8 @@ def _yaml(file: Path, problems: list[Problem]) -> Iterator[tuple[int, Row]]:
     try:
         value = _once(yaml.load(text, loader), set())  # noqa: S506 (a safe loader)
     except yaml.YAMLError as error:
+        if _conflict(file, text, problems):
+            return
         mark = getattr(error, "problem_mark", None)
         line, column = (mark.line + 1, mark.column + 1) if mark else (0, 0)
         detail = getattr(error, "problem", None) or str(error).partition("\n")[0]
@@ -133,6 +138,14 @@ def _yaml(file: Path, problems: list[Problem]) -> Iterator[tuple[int, Row]]:
         problems.append(Problem(str(file), 0, 0, f"cannot be read: {detail}"))
     else:
         yield from _items(file, value, problems)
+
+
+def _conflict(file: Path, text: str, problems: list[Problem]) -> bool:
+    """Whether text that could not be read has a merge conflict in it, which is then the problem."""
+    line = conflict_in(text)
+    if line is not None:
+        problems.append(Problem(str(file), line, 1, UNRESOLVED, RESOLVE))
+    return line is not None
 
 
 @lru_cache(maxsize=1)

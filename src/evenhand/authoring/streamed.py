@@ -19,6 +19,7 @@ from evenhand.core.case import Case
 from evenhand.core.errors import ConfigError, Problem, UsageError
 
 _PARTS = 8
+SAME_ID = "Give each row an id of its own, or remove the double."
 _ENOUGH = 100
 """So many problems are kept; a file of a million rows may have a million."""
 
@@ -93,7 +94,7 @@ class CasesInFile(Sequence[Case]):
             for (id_, line), (other, again) in pairwise(some):
                 if id_ == other:
                     what = f"has the same id as line {line}"
-                    yield Problem(str(self._source.file), again, 0, what)
+                    yield Problem(str(self._source.file), again, 0, what, SAME_ID)
 
 
 def _short(id_: str) -> int:

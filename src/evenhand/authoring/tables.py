@@ -16,6 +16,7 @@ from evenhand.authoring.frames import plain_row
 from evenhand.authoring.json_lines import Placed, Row, no_json
 from evenhand.core.encoding import decode
 from evenhand.core.errors import Problem, UsageError
+from evenhand.documents.merging import MARKED, RESOLVE, is_marked_row
 
 JSON_COLUMN = ":json"
 _LONGEST_CELL = 1 << 30
@@ -59,9 +60,13 @@ class DelimitedFile:
     def _row(self, line: int, cells: list[str], problems: list[Problem]) -> Row | None:
         if not any(cells):
             return None
+        if is_marked_row(cells, len(self._header)):
+            problems.append(Problem(str(self.file), line, 0, MARKED, RESOLVE))
+            return None
         if len(cells) != len(self._header):
             what = f"the row has {len(cells)} cells, the header has {len(self._header)}"
-            problems.append(Problem(str(self.file), line, 0, what))
+            hint = "A cell with commas has to stand in double quotes."
+            problems.append(Problem(str(self.file), line, 0, what, hint))
             return None
         return _unpacked(self.file, line, dict(zip(self._header, cells, strict=True)), problems)
 

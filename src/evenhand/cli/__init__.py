@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import sys
 from collections.abc import Sequence
 
@@ -52,6 +53,15 @@ def _outlived(code: int) -> int:
     return code or (3 if runner.after_the_run else 0)
 
 
+def _is_folder_gone() -> bool:
+    """Whether the folder that the command was started in is not there any more."""
+    try:
+        os.getcwd()  # noqa: PTH109 (pathlib may not be loaded)
+    except FileNotFoundError:
+        return True
+    return False
+
+
 def _run(words: list[str]) -> int:
     import click
 
@@ -83,6 +93,9 @@ def _run(words: list[str]) -> int:
                 "Replies received so far are saved: `evenhand resume` continues the run."
             )
             return NO_VERDICT
+        if isinstance(error, FileNotFoundError) and _is_folder_gone():
+            tell("evenhand: the current folder has been deleted or moved\n  Go to one that exists.")
+            return USAGE
         with contextlib.suppress(OSError):
             traceback.print_exc()
         tell(

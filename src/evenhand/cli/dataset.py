@@ -15,7 +15,7 @@ from evenhand.cli.numbers import Number
 from evenhand.cli.show import filtered
 from evenhand.cli.streams import tell
 from evenhand.core.errors import UsageError
-from evenhand.core.ranges import BUDGET_USD, CONCURRENCY, PER_DOCUMENT, SEED, SHOWN, Range
+from evenhand.core.ranges import BUDGET_USD, CONCURRENCY, PER_DOCUMENT, PORTS, SEED, SHOWN, Range
 
 if TYPE_CHECKING:
     from evenhand.authoring.dataset import Dataset
@@ -297,7 +297,7 @@ def generate(
     is_flag=True,
     help="Look at the drawn traces in the browser, and keep or leave out each.",
 )
-@click.option("--port", type=click.IntRange(0, 65_535), help="With --review: as of `view`.")
+@click.option("--port", type=Number(PORTS), metavar="N", help="With --review: as of `view`.")
 @click.option("--open/--no-browser", "open_", default=None, help="With --review: as of `view`.")
 @filtered
 def from_traces(

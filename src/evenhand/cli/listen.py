@@ -15,7 +15,9 @@ from typing import TYPE_CHECKING
 import click
 
 from evenhand.cli.exits import FAILED, NOTHING_SELECTED, PASSED
+from evenhand.cli.numbers import Number
 from evenhand.cli.streams import printing, tell
+from evenhand.core.ranges import PORTS
 
 if TYPE_CHECKING:
     from evenhand.moving.traces.listening import Listener
@@ -24,7 +26,9 @@ if TYPE_CHECKING:
 
 @click.command(short_help="Take an application's traces in, and keep them as a run.")
 @click.argument("command", nargs=-1, metavar="[-- COMMAND...]")
-@click.option("--port", type=click.IntRange(0, 65_535), help="[default: 4318, or one that is free]")
+@click.option(
+    "--port", type=Number(PORTS), metavar="N", help="[default: 4318, or one that is free]"
+)
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
 @click.option(
     "--idle",

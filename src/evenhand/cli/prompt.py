@@ -16,7 +16,7 @@ from evenhand.cli.prompt_rendering import render, send
 from evenhand.cli.streams import tell
 
 
-@click.group(short_help="Manage prompt directories: render, send, promote, list, check.")
+@click.group(short_help="Manage prompt directories: render, send, promote, list, doctor.")
 @click.option(
     "-C",
     "root",

@@ -107,8 +107,8 @@ def gone_on(
     if "asked" not in record:
         raise UsageError(
             f"run {meta.id} cannot be resumed: what it was made from is not known",
-            hint="Run what made it again: `evenhand dataset` and score_batch(…, resume=True) continue from there, and"
-            " evals get from the cache what was answered already.",
+            hint="Run what made it again: `evenhand dataset` and score_batch(…, resume=True) continue from there;"
+            " pytest and evals get from the cache what was answered already.",
         )
     if record.get("gate"):
         raise UsageError(

@@ -74,7 +74,7 @@ _COMMANDS = {
     "init": ("evenhand.cli.setup", "Create an example folder that runs right away."),
     "prompt": (
         "evenhand.cli.prompt",
-        "Manage prompt directories: render, send, promote, list, check.",
+        "Manage prompt directories: render, send, promote, list, doctor.",
     ),
     "new": ("evenhand.cli.new", "Create a starter eval set, judge or prompt function."),
     "dataset": (

@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from evenhand.cli.completing import complete_runs
+from evenhand.cli.numbers import Number
 from evenhand.cli.remote_runs import RunName, fetched, whole_remote
 from evenhand.cli.streams import printing, tell
+from evenhand.core.ranges import PORTS
 
 if TYPE_CHECKING:
     from evenhand.moving.traces.review import DatasetReview
@@ -28,7 +30,7 @@ PORT = 15_500
 @click.command(short_help="View runs in the browser, on this machine only.")
 @click.argument("run", required=False, metavar="[RUN]", shell_complete=complete_runs)
 @click.option(
-    "--port", type=click.IntRange(0, 65_535), help=f"[default: {PORT}, or one that is free]"
+    "--port", type=Number(PORTS), metavar="N", help=f"[default: {PORT}, or one that is free]"
 )
 @click.option(
     "--host", default="127.0.0.1", show_default=True, help="A loopback address to listen on."

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from evenhand.documents.files import unreadable
 from evenhand.documents.findings import Findings, Place
+from evenhand.documents.merging import RESOLVE, UNRESOLVED, conflict_in
 
 if TYPE_CHECKING:
     import yaml
@@ -80,7 +81,7 @@ def read_text(path: Path, findings: Findings, place: Place | None = None) -> str
         missing = isinstance(error, (FileNotFoundError, ValueError))
         what = "does not exist" if missing else f"cannot be read: {error.strerror}"
         if place is None:
-            findings.problem(Place(path), what)
+            findings.problem(Place(path), what, f"Looked in {path.parent}." if missing else "")
         else:
             findings.problem(place, f"{path.name} {what}", f"Looked in {path.parent}.")
         return None
@@ -127,6 +128,9 @@ def read_yaml(path: Path, text: str, findings: Findings) -> Document | None:
             _size(node, {})
         value = reader.value_of(node, ()) if node is not None else None
     except yaml.MarkedYAMLError as error:
+        if (conflict := conflict_in(text)) is not None:
+            findings.problem(Place(path, conflict, 1), UNRESOLVED, RESOLVE)
+            return None
         mark = error.problem_mark or error.context_mark
         where = Place(path, mark.line + 1, mark.column + 1) if mark else Place(path)
         findings.problem(
@@ -344,7 +348,10 @@ def _read_json(path: Path, text: str, findings: Findings) -> Document | None:
         findings.problem(Place(path, line, column), error.args[0], "Write it in quotes, as text.")
         return None
     except json.JSONDecodeError as error:
-        findings.problem(Place(path, error.lineno, error.colno), f"is not JSON: {error.msg}")
+        if (conflict := conflict_in(text)) is not None:
+            findings.problem(Place(path, conflict, 1), UNRESOLVED, RESOLVE)
+        else:
+            findings.problem(Place(path, error.lineno, error.colno), f"is not JSON: {error.msg}")
         return None
     except RecursionError:
         findings.problem(Place(path), "is nested too deep")

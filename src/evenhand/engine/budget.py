@@ -72,6 +72,22 @@ class _Account(MutableRecord):
         return (self.hidden_usd + hidden_usd) * 0.5**self.bills
 
 
+HIGHER = (
+    "`evenhand resume --max-cost` with a higher limit continues where it stopped. A limit on the length of answers,"
+    " such as max_tokens, makes what a call may cost smaller."
+)
+
+
+def plain(usd: float) -> str:
+    """A number without an exponent, however small: 0.00001, 1, 2.5."""
+    return f"{usd:.10f}".rstrip("0").rstrip(".")
+
+
+def _dollars(usd: float) -> str:
+    """US dollars in four digits, or in as many as it takes to differ from nothing."""
+    return f"${usd:.4f}" if usd == 0 or usd >= 0.0001 else f"${plain(usd)}"
+
+
 class Budget:
     """What a run may spend.
 
@@ -165,10 +181,10 @@ class Budget:
         worst, reserved = account.worst(bound_usd), self.reserved_usd
         if self.spent_usd + reserved + worst > self._max:
             raise BudgetStop(
-                f"the budget of ${self._max:g} is used up: ${self.spent_usd:.4f} spent, "
-                f"${reserved:.4f} reserved for calls in flight, "
-                f"and the next call to {provider} may cost ${worst:.4f}",
-                hint="`evenhand resume --max-cost` with a higher limit continues where it stopped.",
+                f"the budget of ${plain(self._max)} is used up: {_dollars(self.spent_usd)} spent, "
+                f"{_dollars(reserved)} reserved for calls in flight, "
+                f"and the next call to {provider} may cost {_dollars(worst)}",
+                hint=HIGHER,
             )
         account.bounds_usd += bound_usd
         account.hidden_usd += hidden_usd
@@ -220,4 +236,4 @@ UNPRICED = (
 
 def unpriced(max_cost_usd: float, provider: str) -> str:
     """What to say of a model under a budget whose price nobody knows."""
-    return f"a budget of ${max_cost_usd:g} is set, but the price of {provider} is not known"
+    return f"a budget of ${plain(max_cost_usd)} is set, but the price of {provider} is not known"

@@ -27,7 +27,7 @@ def env_file(path: Path, findings: Findings) -> dict[str, str]:
 
     Only inside double quotes is `\n` a line break. Nothing in a value is looked up elsewhere.
     """
-    text = read_text(path, findings, Place(path))
+    text = read_text(path, findings)
     variables: dict[str, str] = {}
     for name, written in _LINE.findall((text or "").replace("\r\n", "\n")):
         value = written.strip()

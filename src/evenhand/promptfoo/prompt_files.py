@@ -15,6 +15,7 @@ from evenhand.assertions.code_files import file_problems
 from evenhand.core.names import did_you_mean
 from evenhand.core.record import Record
 from evenhand.documents.findings import Findings, Place, matching
+from evenhand.documents.merging import RESOLVE, UNRESOLVED, conflict_in
 from evenhand.documents.tree import read_document, read_text
 from evenhand.javascript import running as javascript
 from evenhand.javascript.source import ENDINGS as JAVASCRIPT
@@ -171,6 +172,12 @@ class _PromptReader:
         ]
         if not paths:
             if raw.startswith("file://") or Path(name).suffix in ENDINGS:
+                if pattern.is_dir():
+                    what = f"{name} is a folder without files"
+                    self._findings.problem(
+                        entry.place, what, "Put prompts into it, or name a file."
+                    )
+                    return []
                 folder = pattern.parent
                 names = [p.name for p in folder.glob("*")] if folder.is_dir() else []
                 hint = did_you_mean(Path(name).name, names) or f"Looked in {folder}."
@@ -233,6 +240,8 @@ class _PromptReader:
         text = read_text(path, findings, entry.place)
         if text is None:
             return []
+        if (conflict := conflict_in(text)) is not None:
+            findings.hint(Place(path, conflict, 1), UNRESOLVED, f"It is sent as it is. {RESOLVE}")
         text = str(env_filled(text, self._config.env))
         if path.suffix == ".csv":
             return [self._text(name, raw, entry, here) for name, raw in _of_csv(text, label)]

@@ -13,6 +13,7 @@ from typing import cast
 
 from evenhand.core.names import did_you_mean
 from evenhand.documents.findings import Findings, Place
+from evenhand.documents.merging import MARKED, RESOLVE, is_marked_row
 from evenhand.documents.tree import decoded
 from evenhand.promptfoo.table_cells import test_from_row, wrong_columns
 from evenhand.promptfoo.tests import Line, WrittenTest
@@ -74,6 +75,9 @@ class Csv:
             width, number = len(header), 0
             for line, cells in records:
                 if not any(cells):
+                    continue
+                if is_marked_row(cells, width):
+                    findings.problem(Place(path, line), MARKED, RESOLVE)
                     continue
                 if len(cells) != width:
                     if any(cells[width:]) or len(cells) < width:

@@ -273,18 +273,18 @@ def _refusal(error: BaseException, trial: TestTrial) -> str:
     """
     from evenhand.core.errors import NotRecorded
     from evenhand.engine.place import is_users
-    from evenhand.pytest_plugin.session_run import LIVE, LIVE_HINT
+    from evenhand.pytest_plugin.session_run import LIVE_HINT, WITHOUT_LIVE
 
     halted = trial.own.halted if trial.own is not None else None
     missed = halted if isinstance(halted, NotRecorded) else None
-    if missed is None and f"and {LIVE} was not said" not in str(error):
+    if missed is None and WITHOUT_LIVE not in str(error):
         return ""
     frames = [f for f in traceback.extract_tb(error.__traceback__) if is_users(f.filename)]
     place = f"{frames[-1].filename}:{frames[-1].lineno}: " if frames else ""
     if missed is not None:
         return f"{place}{missed}"
-    what = "a model was not asked: there is no earlier answer to this very question, and"
-    return f"{place}{what} {LIVE} was not said\n  {LIVE_HINT}"
+    what = "a model was not asked: no answer to this question is stored,"
+    return f"{place}{what} {WITHOUT_LIVE}\n  {LIVE_HINT}"
 
 
 def _settle(item: pytest.Item, trial: TestTrial, *, body_failed: bool = False) -> None:

@@ -150,8 +150,8 @@ class TestTrial(LiveTrial):
 
 
 RECORD = "If the change was meant, record the cassette anew: pytest --evenhand-record."
-LIVE = "`pytest --evenhand-live`"
-LIVE_HINT = "With it the model is asked, and its answer kept for the next time."
+WITHOUT_LIVE = "and pytest runs without --evenhand-live"
+LIVE_HINT = "To ask the model, and store its answer for later sessions: pytest --evenhand-live"
 
 
 @dataclass(slots=True)
@@ -161,8 +161,8 @@ class Unplugged(Wrapped):
     async def send(self, request: Request, host: Host) -> Answer:
         del request, host
         raise BadRequest(
-            f"{self.provider.id} was not asked: there is no earlier answer to this very question, "
-            f"and {LIVE} was not said",
+            f"{self.provider.id} was not asked: no answer to this question is stored, "
+            f"{WITHOUT_LIVE}",
             hint=LIVE_HINT,
         )
 

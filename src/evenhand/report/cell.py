@@ -44,7 +44,7 @@ def find_cells(run: RunFile, grid: Grid, ref: str) -> list[TrialResult]:
         places = [row.index for row in run.outcomes() if row.case == row_case(ref)]
         return _read(run, places)
     column, _, case = ref.rpartition(":")
-    variants = _variants(run, grid, column)
+    variants = _variants(run, grid, column) if column or ":" in ref else []
     if not variants:
         near = nearest(column or ref, grid.names)
         hint = f"Did you mean '{clip(near, 60)}'? " if near else ""
@@ -66,6 +66,8 @@ def find_cells(run: RunFile, grid: Grid, ref: str) -> list[TrialResult]:
 def _variants(run: RunFile, grid: Grid, column: str) -> list[int]:
     """The columns that a name means: by its name in the table, else by prompt or model, else by a part of it."""
     every = list(enumerate(zip(grid.names, run.meta.variants, strict=True)))
+    if not column and len(every) == 1:
+        return [0]
     for exactly in (True, False):
         for wanted in (
             [i for i, (name, _) in every if (name == column if exactly else column in name)],

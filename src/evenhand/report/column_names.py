@@ -7,6 +7,7 @@ less room cuts them, numbers what would look alike, and says below what each sta
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 
 from evenhand.core.variant import Variant
@@ -17,6 +18,7 @@ LONGEST = 72
 PART = 28
 """So much of it each part has at least, where the whole is too long."""
 FULL = 300
+_FILE_AND_TEXT = re.compile(r"(\S+\.(?:txt|md|j2|json|yaml|yml)): ")
 LEGEND = 300
 
 
@@ -33,7 +35,8 @@ def full_names(variants: Sequence[Variant]) -> list[str]:
 def _whole(variants: Sequence[Variant]) -> dict[str, list[str]]:
     """The parts that differ, each for all columns, without what they begin with in common."""
     rows = _differing(variants)
-    return {part: _without_common([row[part] for row in rows]) for part in (rows or [{}])[0]}
+    parts = (rows or [{}])[0]
+    return {part: _without_common(_files([row[part] for row in rows])) for part in parts}
 
 
 def _cut(parts: dict[str, list[str]]) -> dict[str, list[str]]:
@@ -147,6 +150,15 @@ def _distinct(names: Sequence[str], width: int) -> list[str]:
         return cut
     last = len(str(len(names))) + 2
     return [f"{clip(name, max(1, width - last))} #{i}" for i, name in enumerate(names, 1)]
+
+
+def _files(names: Sequence[str]) -> list[str]:
+    """`prompts/a.txt: You are …` as `prompts/a.txt`, where the file tells all of them apart: its text changes."""
+    different = set(filter(None, names))
+    short = {name: file[1] for name in different if (file := _FILE_AND_TEXT.match(name))}
+    if len(short) < len(different) or len(set(short.values())) < len(short):
+        return list(names)
+    return [short.get(name, name) for name in names]
 
 
 def _without_common(names: Sequence[str]) -> list[str]:

@@ -209,11 +209,12 @@ def estimate_lines(
         lines.append(
             "  an eval's calls are known once it has run: after the first run, check goes by it"
         )
+    state = f"no problems, {count(len(plan.hints), 'hint')}" if plan.hints else "nothing is wrong"
     lanes = batch_line(plan, estimates, bound, precedent if bound == "about" else None)
     lines += [
         *([lanes] if lanes else []),
         "",
-        f"nothing is wrong, and nothing was sent · next: evenhand run {path}".rstrip(),
+        f"{state}, and nothing was sent · next: evenhand run {path}".rstrip(),
     ]
     return lines
 

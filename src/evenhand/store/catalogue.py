@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from evenhand.core.errors import StoreError, UsageError
+from evenhand.core.names import did_you_mean
 from evenhand.core.run import SHORT_ID, RunMeta
 from evenhand.store.runfile import RunFile
 
@@ -229,7 +230,9 @@ def find(start: Path, ref: str | None) -> Path:
     if meant:
         raise _ambiguous(ref, meant)
     newest = ", ".join(dict.fromkeys(path.stem for path in known[:5]))
-    raise UsageError(f"there is no run '{ref}'", hint=f"The newest: {newest}")
+    near = did_you_mean(ref, ("latest",))
+    hint = f"{near} The newest: {newest}" if near else f"The newest: {newest}"
+    raise UsageError(f"there is no run '{ref}'", hint=hint)
 
 
 def _latest(known: Sequence[Path]) -> Path:

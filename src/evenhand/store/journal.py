@@ -129,7 +129,7 @@ class Journal:
             if lock is not None:
                 lock.release()
             raise StoreError(
-                f"runs cannot be kept in {folder}: {error}",
+                f"runs cannot be kept in {folder}: {getattr(error, 'strerror', None) or error}",
                 hint=f"{remedy} Nothing was sent.",
             ) from error
         return cls(path, meta, lock, db, known)

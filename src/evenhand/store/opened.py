@@ -78,6 +78,9 @@ class OpenRun:
         return has_table(self.db, name)
 
 
+NO_RUN_FILE = "It is empty, or something else wrote it. Other runs are not affected."
+
+
 def open_run(path: Path) -> OpenRun:
     """Opens a run file for reading.
 
@@ -128,7 +131,7 @@ def _checked(path: Path) -> sqlite3.Connection:
                 db.close()
                 db = _connected(path, "immutable=1")
             if not check(db, RUN_FILE_ID, len(RUN_MIGRATIONS), str(path)):
-                raise StoreError(f"{path} is not a run file")  # noqa: TRY301 (closed below, like the others)
+                raise StoreError(f"{path} is not a run file", hint=NO_RUN_FILE)  # noqa: TRY301 (closed below, like the others)
             if not has_table(db, "detail"):
                 db.executescript(_TABLES_SINCE_5)
     except StoreError:

@@ -148,7 +148,7 @@ def test_what_hangs_on_a_variable_is_left_to_the_run(tmp_path: Path, line: str):
         ("evals.eval(3)", 5, "3 is not a function"),
         ("LEVELS = Rubric('r', {1: 'a', 3: 'b', 4: 'c'})", 5, "a gap"),
         ("import nothing_of_this_name", 5, "ModuleNotFoundError"),
-        ("def f(:\n", 5, "SyntaxError"),
+        ("def f(:\n", 5, "SyntaxError: invalid syntax It is read by Python 3."),
         ("raise SystemExit(3)", 5, "SystemExit: 3"),
         ("m = EvalSet('m', model='opnai:gpt')\n@m.eval\ndef e(): ...\n", 5, "opnai"),
     ],

@@ -272,7 +272,9 @@ def test_a_streamed_file_is_looked_at_whole(tmp_path: Path):
     file.write_text('{"id": "a"}\n\n{"id": "b"}\n{"id": "a"}\n{"context": 3}\n')
     with pytest.raises(ConfigError) as caught:
         Dataset.read(file, stream=True)
-    assert "a.jsonl:4: has the same id as line 1" in str(caught.value)
+    assert "a.jsonl:4: has the same id as line 1\n  Give each row an id of its own" in str(
+        caught.value
+    )
     assert "a.jsonl:5: context is 3" in str(caught.value)
     file.write_text("3\n" * 1000)
     with pytest.raises(ConfigError, match="more problems"):

@@ -46,3 +46,150 @@ def test_a_file_of_another_tool_is_refused_with_the_tools(
     assert f"evenhand import {tool} {name}" in said
     assert "langfuse" in said
     assert "promptfoo export" not in said
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["view", "--port", "99999"], "it is 99999, not a whole number from 0 to 65,535"),
+        (["listen", "--port", "abc"], "it is 'abc', not a whole number from 0 to 65,535"),
+        (["run", "--env-file", "nope.env"], "nope.env: does not exist"),
+        (["import", "empty.json"], "empty.json is empty"),
+    ],
+)
+def test_a_slip_is_refused_in_words_and_once(
+    words: list[str], says: str, tmp_path: Path, refused: pytest.CaptureFixture[str]
+):
+    """No notation of a library's, and no file named twice."""
+    (tmp_path / "empty.json").touch()
+    (tmp_path / "promptfooconfig.yaml").write_text(
+        "prompts: [a]\nproviders: [echo]\ntests: [{assert: [{type: contains, value: a}]}]\n"
+    )
+    with pytest.raises(SystemExit) as ended:
+        main(words)
+    said = refused.readouterr().err
+    assert ended.value.code == 2
+    assert says in said
+    assert said.count("nope.env") <= 1
+
+
+def test_a_folder_that_was_deleted_is_no_bug_of_ours(
+    tmp_path: Path, refused: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    """Another terminal, or a switch of branches, may have taken it away."""
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    with pytest.raises(SystemExit) as ended:
+        main(["run"])
+    said = refused.readouterr().err
+    assert ended.value.code == 2
+    assert "the current folder has been deleted" in said
+    assert "Traceback" not in said
+
+
+def test_a_folder_without_files_is_not_said_to_be_missing(
+    tmp_path: Path, refused: pytest.CaptureFixture[str]
+):
+    """It was: with its own name as what was probably meant."""
+    (tmp_path / "p.txt").mkdir()
+    (tmp_path / "promptfooconfig.yaml").write_text(
+        "prompts: ['file://p.txt']\nproviders: [echo]\ntests: [{vars: {a: b}}]\n"
+    )
+    with pytest.raises(SystemExit):
+        main(["check"])
+    said = refused.readouterr().err
+    assert "p.txt is a folder without files" in said
+    assert "Did you mean" not in said
+
+
+def test_a_slip_in_latest_is_told(tmp_path: Path, refused: pytest.CaptureFixture[str]):
+    """Beside the newest runs."""
+    (tmp_path / "promptfooconfig.yaml").write_text(
+        "prompts: [a]\nproviders: [echo]\ntests: [{assert: [{type: contains, value: a}]}]\n"
+    )
+    with pytest.raises(SystemExit):
+        main(["run"])
+    with pytest.raises(SystemExit) as ended:
+        main(["show", "lastest"])
+    assert ended.value.code == 2
+    assert "Did you mean 'latest'? The newest: " in refused.readouterr().err
+
+
+CONFIG = "prompts: ['file://p.txt']\nproviders: [echo]\ntests: t.csv\n"
+CONFLICT = "<<<<<<< HEAD\none\n=======\ntwo\n>>>>>>> theirs\n"
+
+
+def test_marks_of_a_merge_are_no_tests_of_a_promptfoo_folder(
+    tmp_path: Path, refused: pytest.CaptureFixture[str]
+):
+    """In a table with one column each of them would be a case."""
+    (tmp_path / "promptfooconfig.yaml").write_text(CONFIG)
+    (tmp_path / "p.txt").write_text("{{q}}")
+    (tmp_path / "t.csv").write_text(f"q\n{CONFLICT}")
+    with pytest.raises(SystemExit) as ended:
+        main(["check"])
+    assert ended.value.code == 2
+    assert "t.csv:2: this line is a mark of an unresolved merge" in refused.readouterr().err
+
+
+def test_marks_of_a_merge_in_a_prompt_are_a_hint(
+    tmp_path: Path, refused: pytest.CaptureFixture[str]
+):
+    """A prompt may be about merges, so it is sent; and `check` counts the hint."""
+    (tmp_path / "promptfooconfig.yaml").write_text(CONFIG)
+    (tmp_path / "p.txt").write_text(f"{{{{q}}}}\n{CONFLICT}")
+    (tmp_path / "t.csv").write_text("q,__expected\none,contains:one\n")
+    with pytest.raises(SystemExit) as ended:
+        main(["check"])
+    said = refused.readouterr()
+    assert not ended.value.code
+    assert "hint: p.txt:2:1: an unresolved merge conflict begins here" in said.err
+    assert "no problems, 1 hint, and nothing was sent" in said.out
+
+
+def test_inline_javascript_that_cannot_be_read_has_its_place_once(
+    tmp_path: Path, refused: pytest.CaptureFixture[str]
+):
+    """The line of the config, and no second one with another column."""
+    (tmp_path / "promptfooconfig.yaml").write_text(
+        "prompts: [a]\nproviders: [echo]\ntests:\n"
+        "  - assert: [{type: javascript, value: 'output.('}]\n"
+    )
+    with pytest.raises(SystemExit):
+        main(["check"])
+    said = refused.readouterr().err
+    assert "the value is not JavaScript" in said
+    assert said.count("promptfooconfig.yaml:4") == 1
+
+
+def test_a_file_that_is_no_run_says_what_it_may_be(
+    tmp_path: Path, refused: pytest.CaptureFixture[str]
+):
+    """A disk that was full leaves such files."""
+    folder = tmp_path / ".evenhand/runs"
+    folder.mkdir(parents=True)
+    (folder / "01M85RVSSCF6NJC3QEJEJ350Y0.db").touch()
+    with pytest.raises(SystemExit):
+        main(["show"])
+    said = refused.readouterr().err
+    assert "is not a run file" in said
+    assert "Other runs are not affected." in said
+
+
+def test_a_file_of_labels_that_is_not_there_is_told_in_words(
+    tmp_path: Path, refused: pytest.CaptureFixture[str]
+):
+    """Without an error number, and with where it was looked for."""
+    (tmp_path / "promptfooconfig.yaml").write_text(
+        "prompts: [a]\nproviders: [echo]\ntests: [{assert: [{type: contains, value: a}]}]\n"
+    )
+    with pytest.raises(SystemExit):
+        main(["run"])
+    with pytest.raises(SystemExit):
+        main(["label", "--from", "none.csv"])
+    said = refused.readouterr().err
+    assert "none.csv cannot be read: No such file or directory" in said
+    assert f"Looked in {tmp_path}" in said
+    assert "Errno" not in said

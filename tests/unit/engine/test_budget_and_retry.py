@@ -32,6 +32,15 @@ def test_the_worst_price_is_set_aside_and_the_real_one_booked():
     budget.reserve(0.6, "m")
 
 
+def test_a_small_budget_is_written_out_and_says_what_makes_calls_cheaper():
+    """`$1e-05` and `$0.0000` say nothing to most people."""
+    with pytest.raises(
+        BudgetStop, match=r"budget of \$0\.00001 is used up.*may cost \$0\.2560"
+    ) as caught:
+        Budget(0.00001).reserve(0.256, "m")
+    assert "max_tokens" in caught.value.hint
+
+
 async def test_a_call_waits_for_what_those_under_way_leave_over():
     """Worst prices are far from real ones: a run that stopped at them would stop with its money unspent."""
     budget = Budget(1.0)

@@ -57,6 +57,12 @@ async def test_cases_with_other_characters_are_found(make_run: Make) -> None:
     assert found(run, "1") == [1]
 
 
+async def test_a_run_of_one_column_needs_no_name_of_it(make_run: Make) -> None:
+    """`:2` is its second case, whatever the column is called."""
+    run = await make_run([result(0, case="a"), result(1, case="b")])
+    assert found(run, ":2") == [1]
+
+
 @pytest.mark.parametrize(
     ("ref", "words"),
     [

@@ -42,6 +42,23 @@ def test_columns_of_several_sets_are_told_apart_by_what_differs() -> None:
     assert column_head(of_sets()) == "eval · prompt · model"
 
 
+def test_a_prompt_of_a_file_is_called_by_its_file_whatever_its_text_says() -> None:
+    """The name stays when the prompt is changed, which is what people compare; two texts of one file are told apart."""
+    for text in (
+        "Answer: {{question}}",
+        "You work at a refund desk. Be careful and kind. Answer: {{q}}",
+    ):
+        assert column_names([Variant(0, f"prompts/reply.txt: {text}", "m")]) == [
+            "prompts/reply.txt"
+        ]
+    two = [Variant(i, f"p/{name}.txt: Answer: {{{{q}}}}", "m") for i, name in enumerate("ab")]
+    assert column_names(two) == ["p/a.txt", "p/b.txt"]
+    pieces = [Variant(i, f"p/a.txt: {text}", "m") for i, text in enumerate(("Be kind", "Be terse"))]
+    assert len(set(column_names(pieces))) == 2
+    inline = "In the style of node.js: {{q}}"
+    assert column_names([Variant(0, inline, "m")]) == [inline]
+
+
 def test_what_all_columns_share_is_left_out() -> None:
     """With one eval over two prompts, the prompts are the names."""
     variants = [

@@ -477,7 +477,7 @@ async def test_a_plan_and_its_price_are_told_before_anything_is_sent() -> None:
         lines[3]
         == "  judge     python:f.py   1 call · tokens not known beforehand · price not known"
     )
-    assert lines[-1].startswith("nothing is wrong, and nothing was sent · next: evenhand run")
+    assert lines[-1].startswith("no problems, 1 hint, and nothing was sent · next: evenhand run")
     row = estimate_row(Planned(), estimates)
     assert row["trials"] == 4
     assert row["calls"][1] == {

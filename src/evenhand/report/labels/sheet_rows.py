@@ -76,8 +76,13 @@ def read_rows(path: Path, columns: Sequence[str], needed: Sequence[str]) -> Iter
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             text = file.read()
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path} cannot be read: {error}") from error
+    except OSError as error:
+        hint = (
+            f"Looked in {path.absolute().parent}." if isinstance(error, FileNotFoundError) else ""
+        )
+        raise UsageError(f"{path} cannot be read: {error.strerror or error}", hint=hint) from error
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{path} cannot be read: {error}", hint="Save it as UTF-8.") from error
     if _is_json_lines(path):
         return _json_rows(text, columns, needed)
     return _csv_rows(path, text, columns, needed)

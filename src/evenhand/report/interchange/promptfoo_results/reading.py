@@ -118,6 +118,9 @@ def _is_human(part: Mapping[str, Any]) -> bool:
     return cast("Mapping[str, Any]", part.get("assertion") or {}).get("type") == HUMAN
 
 
+WRITE_SOME = "Write some with: promptfoo export eval latest -o results.json"
+
+
 class NotPromptfooError(UsageError):
     """A file is something else than promptfoo's results."""
 
@@ -132,13 +135,15 @@ def read_results(path: Path) -> Recorded:
         data = path.read_bytes()
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror or error}") from error
+    if not data.strip():
+        raise UsageError(f"{path} is empty", hint=WRITE_SOME)
     try:
         file = msgspec.json.decode(data, type=_File)
         head = msgspec.json.decode(file.results, type=_Head)
     except (msgspec.DecodeError, UnicodeError) as error:
         raise NotPromptfooError(
             f"{path} holds no results of promptfoo's: {error}",
-            hint="Write some with: promptfoo export eval latest -o results.json",
+            hint=WRITE_SOME,
         ) from error
     _look_at_version(path, head.version)
     places = [_place(path, raw) for raw in head.results]
