@@ -105,10 +105,6 @@ NOT_RUN: Mapping[tuple[str, str], str] = {
     ("docs/command-line.md", "evenhand listen --"): SENDS,
     ("docs/traces.md", "evenhand listen --"): SENDS,
     (
-        "docs/command-line.md",
-        "evenhand import results.json",
-    ): "results of promptfoo: tests/unit/report/promptfoo_results",
-    (
         "docs/datasets.md",
         "evenhand dataset generate",
     ): "tests/e2e/test_dataset_command.py runs it with its model's answers",
