@@ -29,14 +29,16 @@ RUN_ELSEWHERE: Mapping[str, str] = {
 }
 """Pages whose commands another test runs, one after the other."""
 
-INSTALLS = "it installs packages, and no test reaches beyond this machine; packaging/try.sh runs it for a release"
+INSTALLS = "it installs packages, and no test reaches beyond this machine"
 REMOTE = "it needs a bucket or a database: tests/e2e/test_remotes.py pushes to fakes of both"
 PERSON = "a person labels in the terminal: tests/e2e/test_label_and_calibrate.py types the keys"
 CLUSTER = "it needs a Ray cluster: tests/faults starts one"
 RELEASE = "it publishes a release"
 SIGNED_IN = "it needs an account"
 WHOLE = "it is what runs this test"
-IMPORTED = "it needs results of promptfoo itself: tests/unit/report/promptfoo_results has some"
+IMPORTED = (
+    "it needs results of promptfoo itself: tests/unit/report/interchange/promptfoo_results has some"
+)
 SENDS = "it needs an application that sends traces: tests/e2e/test_traces_command.py has one"
 NOT_RUN: Mapping[tuple[str, str], str] = {
     ("docs/coming-from-promptfoo.md", "evenhand import results.json"): IMPORTED,
@@ -89,7 +91,7 @@ NOT_RUN: Mapping[tuple[str, str], str] = {
     (
         "docs/pytest.md",
         "pytest",
-    ): "it needs the files of the page: tests/unit/pytest_plugin runs both",
+    ): "it needs the files of the page: tests/unit/test_pytest_plugin.py runs some like them",
     (
         "docs/rag.md",
         "evenhand run --definitions ragas",
@@ -111,7 +113,7 @@ NOT_RUN: Mapping[tuple[str, str], str] = {
     (
         "docs/prompt-directories.md",
         "evenhand prompt export-skill",
-    ): "it needs a prompt that is ready, which takes evidence",
+    ): "it needs a prompt that is ready, which takes evidence: tests/e2e/test_prompt_directories.py has one",
     ("docs/errors.md", "df -h"): "it is a program of the system",
 }
 """By page and how the line begins: why it isn't run."""

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from evenhand.core.errors import UsageError
-from evenhand.report.promptfoo_results.reading import read_results
+from evenhand.report.interchange.promptfoo_results.reading import read_results
 
 
 @pytest.mark.parametrize(
