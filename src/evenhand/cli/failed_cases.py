@@ -39,5 +39,10 @@ def _of_promptfoo(path: Path, outcomes: tuple[str, ...]) -> Iterator[Mapping[str
             state = "pass" if row.get("success") else _REASONS.get(row.get("failureReason", 1))
             if state in outcomes:
                 yield row["vars"]
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise UsageError(f"{path} holds no results of promptfoo's: {error}") from None
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror or error}") from error
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise UsageError(
+            f"{path} holds no results of promptfoo's: it needs results.results, a list of objects with vars",
+            hint="Write some with: evenhand run -o results.json, or promptfoo eval -o results.json",
+        ) from None

@@ -125,6 +125,21 @@ class NotPromptfooError(UsageError):
     """A file is something else than promptfoo's results."""
 
 
+_FIELD = re.compile(r"field `([^`]+)`|at `\$\.?([^`]*)`")
+
+
+def _why(error: msgspec.DecodeError | UnicodeError, inside: str) -> str:
+    """What is wrong with a file, or with a part of it, in our words."""
+    if not isinstance(error, msgspec.ValidationError):
+        return "it is not JSON"
+    parts = [f"'{a or b}'" for a, b in _FIELD.findall(str(error)) if a or b]
+    if inside != "it":
+        parts.append(inside)
+    return (
+        f"{' of '.join(parts)} is missing or of another kind" if parts else "it is of another kind"
+    )
+
+
 def read_results(path: Path) -> Recorded:
     """The run in a file of promptfoo's results.
 
@@ -137,12 +152,14 @@ def read_results(path: Path) -> Recorded:
         raise UsageError(f"{path} cannot be read: {error.strerror or error}") from error
     if not data.strip():
         raise UsageError(f"{path} is empty", hint=WRITE_SOME)
+    inside = "it"
     try:
         file = msgspec.json.decode(data, type=_File)
+        inside = "'results'"
         head = msgspec.json.decode(file.results, type=_Head)
     except (msgspec.DecodeError, UnicodeError) as error:
         raise NotPromptfooError(
-            f"{path} holds no results of promptfoo's: {error}",
+            f"{path} holds no results of promptfoo's: {_why(error, inside)}",
             hint=WRITE_SOME,
         ) from error
     _look_at_version(path, head.version)

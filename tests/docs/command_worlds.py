@@ -1,0 +1,366 @@
+"""What the commands of the documentation find when they are run: a folder for each page, and who answers.
+
+`world(page)` is what is written before the first command of a page, and the commands that somebody who reads on would
+have typed by then. `NOT_RUN` are the lines that are not run, each with why.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tests.oracle.test_trace_dialects import SHOP
+from tests.oracle.trace_writers import as_json, genai, written
+from tests.unit.moving.test_recorded_evals import a_log
+
+ROOT = Path(__file__).resolve().parents[2]
+RUN_ELSEWHERE: Mapping[str, str] = {
+    "docs/coming-from-deepeval.md": "tests/e2e/test_coming_from.py",
+    "docs/coming-from-lm-eval.md": "tests/e2e/test_coming_from.py",
+    "docs/coming-from-platforms.md": "tests/e2e/test_coming_from.py",
+    "docs/coming-from-pydantic-evals.md": "tests/e2e/test_coming_from.py",
+    "docs/coming-from-ragas.md": "tests/e2e/test_coming_from.py",
+    "docs/leaving-openai-evals.md": "tests/e2e/test_leaving_openai_evals.py",
+}
+"""Pages whose commands another test runs, one after the other."""
+
+INSTALLS = "it installs packages, and no test reaches beyond this machine"
+REMOTE = "it needs a bucket or a database: tests/e2e/test_remotes.py pushes to fakes of both"
+PERSON = "a person labels in the terminal: tests/e2e/test_label_and_calibrate.py types the keys"
+CLUSTER = "it needs a Ray cluster: tests/faults starts one"
+RELEASE = "it publishes a release"
+SIGNED_IN = "it needs an account"
+WHOLE = "it is what runs this test"
+IMPORTED = (
+    "it needs results of promptfoo itself: tests/unit/report/interchange/promptfoo_results has some"
+)
+SENDS = "it needs an application that sends traces: tests/e2e/test_traces_command.py has one"
+NOT_RUN: Mapping[tuple[str, str], str] = {
+    ("docs/coming-from-promptfoo.md", "evenhand import results.json"): IMPORTED,
+    ("docs/command-line.md", "evenhand import results.json"): IMPORTED,
+    (
+        "docs/traces.md",
+        "evenhand regrade",
+    ): "its evals need the cases of the traces: tests/e2e/test_traces_command.py has them",
+    (
+        "docs/command-line.md",
+        "evenhand probe my-evals",
+    ): "its run needs answers that differ: tests/e2e/test_probe_command.py has them",
+    (
+        "docs/viewer.md",
+        "evenhand export --to report.html --baseline",
+    ): "it needs two runs and a tag: tests/e2e/viewer compares runs",
+    ("README.md", "python3 -m venv"): INSTALLS,
+    ("README.md", "export ANTHROPIC_API_KEY=…"): SIGNED_IN,
+    ("CONTRIBUTING.md", "python3 -m venv"): INSTALLS,
+    ("docs/ci.md", "git fetch"): "it needs the server that has the repository",
+    ("docs/ci.md", "git show"): "the line before it fetches what it shows",
+    (
+        "docs/ci.md",
+        "evenhand gate my-evals --baseline accepted.evn",
+    ): "the lines before it fetch the file",
+    ("docs/comparing.md", "evenhand label latest --draw 60     "): PERSON,
+    ("docs/command-line.md", "evenhand label latest --draw 60     "): PERSON,
+    ("docs/judge-trust.md", "evenhand label latest --draw 60 --rule"): PERSON,
+    ("docs/command-line.md", "evenhand push --to s3://"): REMOTE,
+    ("docs/command-line.md", "evenhand push latest --to postgresql://"): REMOTE,
+    ("docs/sharing-runs.md", "evenhand"): REMOTE,
+    ("docs/scale.md", "evenhand run evals --ray"): CLUSTER,
+    ("docs/scale.md", "pip install"): INSTALLS,
+    ("docs/providers.md", "pip install"): INSTALLS,
+    ("docs/providers.md", "export GOOGLE_ACCESS_TOKEN="): SIGNED_IN,
+    ("docs/releasing.md", ""): RELEASE,
+    ("docs/how-we-test.md", ""): WHOLE,
+    (
+        "docs/judge-trust.md",
+        "python bench/judge_trust.py",
+    ): "it takes minutes; bench/ is run by hand",
+    (
+        "docs/traces.md",
+        "evenhand export latest --to otlp",
+    ): "it needs a collector: tests/e2e/test_traces_command.py has one",
+    (
+        "docs/write-an-importer.md",
+        "evenhand import nightly",
+    ): "it needs an installed package: tests/e2e/test_plugins.py has one",
+    (
+        "docs/pytest.md",
+        "pytest",
+    ): "it needs the files of the page: tests/unit/test_pytest_plugin.py runs some like them",
+    (
+        "docs/rag.md",
+        "evenhand run --definitions ragas",
+    ): "tests/e2e/test_rag_definitions.py runs it with its judge's answers",
+    (
+        "docs/command-line.md",
+        "evenhand merge",
+    ): "three machines write its files: tests/e2e/test_shards.py",
+    (
+        "docs/command-line.md",
+        "evenhand comment gate.json",
+    ): "it needs GitHub or GitLab: tests/e2e/test_comment.py has fakes",
+    ("docs/command-line.md", "evenhand listen --"): SENDS,
+    ("docs/traces.md", "evenhand listen --"): SENDS,
+    (
+        "docs/datasets.md",
+        "evenhand dataset generate",
+    ): "tests/e2e/test_dataset_command.py runs it with its model's answers",
+    (
+        "docs/prompt-directories.md",
+        "evenhand prompt export-skill",
+    ): "it needs a prompt that is ready, which takes evidence: tests/e2e/test_prompt_directories.py has one",
+    ("docs/errors.md", "df -h"): "it is a program of the system",
+}
+"""By page and how the line begins: why it isn't run."""
+
+GREETING = """\
+from evenhand import Case, Dataset, EvalSet, Expect, Model
+from evenhand.scorers import Contains, Passes
+
+evals = EvalSet(
+    "{name}",
+    data=Dataset([Case(f"{name} {{i}}", input=f"What about {{i}}?", tags=["billing"]) for i in range(12)]),
+    model="openai:chat:gpt-5-mini",
+    judge="openai:chat:gpt-5-mini",
+    tags=["slow"],
+    cassette={cassette},
+)
+
+
+@evals.eval
+async def refund_is_polite(case: Case, model: Model, expect: Expect) -> str:
+    reply = await model.generate(str(case.input))
+    expect(reply.text, Contains("a"))
+    expect(reply.text, Passes("is polite"), metric="polite")
+    return reply.text
+"""
+FIRST = """\
+from evenhand import EvalSet, Expect
+
+shop = EvalSet("{name} first", tags=["slow"])
+
+
+# The lines of the evals are those that the pages name.
+
+
+
+@shop.eval
+def refund_arrives(expect: Expect) -> None:
+    expect(True, "arrives")
+"""
+PADDING = "\n" * 15
+CONFIG = """\
+prompts:
+  - {label: plain, raw: 'Say it: {{message}}'}
+  - {label: strict, raw: 'Say it strictly: {{message}}'}
+  - {label: better, raw: 'Say it better: {{message}}'}
+providers: [openai:chat:gpt-5-mini]
+defaultTest:
+  options: {provider: openai:chat:gpt-5-mini}
+  assert: [{type: llm-rubric, metric: faithfulness, value: is polite}, {type: icontains, value: a}]
+tests: tests.csv
+"""
+FAQ = "id,input,expected,tags\n" + "".join(
+    f"q{i},What is {i}?,It is {i}.,{'billing' if i % 2 else 'shop'}\n" for i in range(20)
+)
+AGENT = """\
+import os, pathlib, sys
+skill = list(pathlib.Path(".").rglob("SKILL.md"))
+print("with the skill" if skill else "without it")
+"""
+SKILL = "---\nname: refunds\ndescription: Refunds.\n---\nAnswer kindly.\n"
+
+
+def write(folder: Path, files: Mapping[str, str]) -> None:
+    """Writes files, with their folders."""
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, "utf-8")
+
+
+def tests_csv() -> str:
+    """Twenty-four rows."""
+    out = io.StringIO()
+    rows = csv.writer(out, lineterminator="\n")
+    rows.writerow(["message"])
+    rows.writerows([f"What about parcel {i}?"] for i in range(24))
+    return out.getvalue()
+
+
+def eval_sets(folder: Path) -> None:
+    """Evals of a shop, each in a file of more than 41 lines."""
+    write(
+        folder,
+        {
+            f"evals/{name}_evals.py": FIRST.format(name=name)
+            + PADDING
+            + GREETING.format(name=name, cassette=None)
+            for name in ("refunds", "shipping", "shop")
+        },
+    )
+
+
+def config(folder: Path, name: str = "my-evals") -> None:
+    """A promptfoo config with three prompts and a judge."""
+    write(
+        folder,
+        {
+            f"{name}/promptfooconfig.yaml": CONFIG,
+            f"{name}/tests.csv": tests_csv(),
+            f"{name}/offline.jsonl": json.dumps(
+                {"reply": json.dumps({"reason": "a", "pass": True, "score": 1})}
+            )
+            + "\n",
+        },
+    )
+
+
+def skill(folder: Path) -> None:
+    """A skill with two tasks."""
+    tasks = [{"id": i, "prompt": f"task {i}", "assertions": ["It is kind"]} for i in range(2)]
+    text = json.dumps({"skill_name": "refunds", "evals": tasks})
+    write(folder, {"skills/refunds/SKILL.md": SKILL, "skills/refunds/evals/evals.json": text})
+
+
+def examples(folder: Path) -> None:
+    """What the repository has."""
+    shutil.copytree(
+        ROOT / "examples", folder / "examples", ignore=shutil.ignore_patterns(".evenhand")
+    )
+
+
+def spans(folder: Path) -> None:
+    """Traces of an application."""
+    write(
+        folder, {"spans.jsonl": json.dumps(as_json(written([SHOP], genai, service="shop"))) + "\n"}
+    )
+
+
+def inspect_log(folder: Path) -> None:
+    """A log of Inspect's."""
+    (folder / "logs").mkdir()
+    a_log(folder / "logs/a.eval", {"name": "includes", "options": {}})
+
+
+def promptfoo(folder: Path) -> None:
+    """A promptfoo config in the folder itself, and what it takes to grade stored outputs."""
+    config(folder, ".")
+    outputs = json.dumps(["a", "b"])
+    write(folder, {"outputs.json": outputs, "asserts.yaml": "- {type: icontains, value: a}\n"})
+
+
+def datasets(folder: Path) -> None:
+    """Questions, and documents to make more of."""
+    write(
+        folder,
+        {"faq.csv": FAQ, "docs/a.md": "Paris is the capital of France. It lies on the Seine.\n"},
+    )
+
+
+def own_skill(folder: Path) -> None:
+    """A skill, and an agent that is called like one that people have."""
+    skill(folder)
+    write(folder, {"bin/claude": "#!/bin/sh\necho done\n"})
+    (folder / "bin/claude").chmod(0o755)
+
+
+def recorded_shop(folder: Path) -> None:
+    """Eval sets and a config, as a repository may have both."""
+    eval_sets(folder)
+    config(folder)
+    write(folder, {"app.py": "print('served')\n", "judges.yml": JUDGES, "pyproject.toml": PROJECT})
+    shutil.copy(ROOT / "examples/openai-evals/openai-evals.jsonl", folder)
+
+
+JUDGES = "sharper:\n  model: openai:chat:gpt-5-mini\n"
+PROJECT = '[tool.evenhand.gate]\nbaseline = "my-evals/baseline.evn"\nmargin = 0.05\n'
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """What is there before the first command of a page.
+
+    Attributes:
+        files: Write the files.
+        before: Commands that are typed first.
+        meanwhile: Commands that are typed before the first line that begins so: what another section tells to do.
+    """
+
+    files: Sequence[Callable[[Path], None]] = (recorded_shop,)
+    before: Sequence[str] = ()
+    meanwhile: Mapping[str, Sequence[str]] = field(default_factory=dict[str, "Sequence[str]"])
+
+
+LABELLED = (
+    "rm -f drawn.csv draw.csv",
+    "evenhand run examples/judge --offline",
+    "evenhand label latest --draw 60 --seed 1 --to drawn.csv",
+    "evenhand label latest --from examples/judge/labels.csv --by ann",
+    "evenhand calibrate latest",
+)
+RUN = ("evenhand run my-evals --first 12", "evenhand run my-evals")
+WORLDS: Mapping[str, World] = {
+    "README.md": World((examples,), ("evenhand run examples/summaries --offline",)),
+    "docs/agents.md": World((examples,)),
+    "docs/batches.md": World((recorded_shop, examples)),
+    "docs/ci.md": World((recorded_shop,), ("git init -q .",)),
+    "docs/coding-agents.md": World((own_skill,)),
+    "docs/coming-from-inspect.md": World((inspect_log,)),
+    "docs/coming-from-promptfoo.md": World(
+        (promptfoo,),
+    ),
+    "docs/command-line.md": World(
+        (recorded_shop, own_skill, examples),
+        ("evenhand prompt new refunds", *RUN),
+        {
+            "evenhand show   ": RUN[1:],
+            "evenhand baseline": ("evenhand run evals",),
+            "evenhand gate --baseline": (
+                "evenhand run my-evals",
+                "evenhand baseline latest --to my-evals/baseline.evn",
+            ),
+            "evenhand label latest --draw 60 --seed 1": LABELLED,
+            "evenhand calibrate --try": LABELLED,
+            "evenhand new eval": ("rm evals/refunds_evals.py",),
+        },
+    ),
+    "docs/comparing.md": World((eval_sets,)),
+    "docs/conversations.md": World((examples,)),
+    "docs/datasets.md": World((datasets,)),
+    "docs/editors.md": World(()),
+    "docs/errors.md": World((recorded_shop,), RUN),
+    "docs/eval-sets.md": World((eval_sets,)),
+    "docs/formats/run-file.md": World((recorded_shop,), RUN[:1]),
+    "docs/judge-trust.md": World(
+        (examples, recorded_shop),
+        (),
+        {
+            "evenhand label latest --draw 60 --seed 1 --to draw.csv   #": LABELLED,
+            "evenhand calibrate --try": LABELLED,
+            "evenhand canaries": LABELLED,
+        },
+    ),
+    "docs/prompt-directories.md": World(
+        (examples,),
+        (),
+        {
+            "evenhand prompt new refunds  ": ("cd .",),
+            "evenhand prompt new refunds": ("rm -r prompts/refunds",),
+        },
+    ),
+    "docs/promptfoo.md": World((promptfoo,)),
+    "docs/rag.md": World((datasets,)),
+    "docs/replay.md": World((recorded_shop, examples)),
+    "docs/scale.md": World((eval_sets,)),
+    "docs/traces.md": World((spans, eval_sets)),
+    "docs/tutorial.md": World((), ("evenhand init support", "evenhand run support --offline")),
+    "docs/viewer.md": World(
+        (recorded_shop,), RUN, {"evenhand export --to report.html --baseline": RUN}
+    ),
+}
