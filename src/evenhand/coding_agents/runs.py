@@ -159,7 +159,7 @@ class Runs:
             }
             following = [*advice_on(lines), Next("", "mend the problems, then run again")]
             return answer(content, following)
-        self._count(started, document["totals"]["cost_usd"] or 0.0)
+        self._count(started, document["totals"]["cost_usd"])
         whole = summary(self.root, document["run"]["id"])
         following = whole.pop("next")
         return {"job": started.job, "left_usd": round(self.left_usd, 6), **whole, "next": following}

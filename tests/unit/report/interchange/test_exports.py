@@ -47,6 +47,7 @@ def test_two_runs_come_out_with_what_was_answered_and_decided(tool: str, tmp_pat
             if broken and tool in (*WITHOUT_ERRORS, "ragas"):
                 expected = "fail"
             assert trial.outcome == expected, (tool, run, case)
+            assert trial.repeat == 0, (tool, run, case)
             assert (trial.score is None) is (trial.outcome == "error")
             assert (trial.output or "") == ANSWERS[run][case]
             assert trial.expected == QUESTIONS[case][1]

@@ -216,9 +216,12 @@ def test_what_is_missing_or_contradicts_itself_is_said_with_its_place(tmp_path: 
     assert len(recordings.runs) == 2
 
 
-def test_a_status_that_its_results_contradict_counts_and_is_noted(tmp_path: Path):
-    """What OpenAI counted is what is imported."""
-    item = an_item(results=[a_result(passed=False)], status="pass")
+@pytest.mark.parametrize("passed", [[False], [True, False]])
+def test_a_status_that_its_results_contradict_counts_and_is_noted(
+    passed: list[bool], tmp_path: Path
+):
+    """What OpenAI counted is what is imported; one failed result among passed ones contradicts a pass."""
+    item = an_item(results=[a_result(passed=one) for one in passed], status="pass")
     recordings = read(tmp_path, an_eval(), a_run(), item)
     assert trials(recordings)[0].outcome == "pass"
     (note,) = texts(recordings, "changed")

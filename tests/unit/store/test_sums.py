@@ -1,0 +1,23 @@
+"""Sums of cases over their trials."""
+
+from __future__ import annotations
+
+from evenhand.store.sums import CaseSums, Row
+
+
+def test_every_repeat_of_a_case_is_counted():
+    """Three trials of one case, two passed and one failed; a trial to which nothing applied is in no count."""
+    rows: list[Row] = [
+        (0, "a", 0, "pass", 1.0, None),
+        (1, "a", 0, "pass", 1.0, None),
+        (2, "a", 0, "fail", 0.0, None),
+        (3, "a", 0, "not_applicable", None, None),
+        (4, "b", 0, "error", None, None),
+        (5, "b", 0, "error", None, None),
+    ]
+    sums = CaseSums(rows)
+    tallies = [
+        (one.case, one.tally.passed, one.tally.failed, one.tally.errors) for one in sums.tallies()
+    ]
+    assert tallies == [("a", 2, 1, 0), ("b", 0, 0, 2)]
+    assert list(sums.scores(0)) == [(2.0, 3, 0), (0.0, 0, 2)]
