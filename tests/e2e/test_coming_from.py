@@ -48,7 +48,9 @@ def test_the_commands_of_a_page_run(page: str, tmp_path: Path):
             ["/bin/sh", "-ec", script], cwd=tmp_path, env=env, capture_output=True, text=True,
             timeout=120, check=False,
         )  # fmt: skip
-        assert ran.returncode == 0, (script, ran.stdout, ran.stderr)
+        # A replayed answer that was wrong there is wrong here.
+        ends_in_a_run = "evenhand run" in script.strip().splitlines()[-1]
+        assert ran.returncode in {0, int(ends_in_a_run)}, (script, ran.stdout, ran.stderr)
         assert "Traceback" not in ran.stderr
     if page == "pydantic-evals":
         assert "EqualsExpected" in (tmp_path / "back.yaml").read_text("utf-8")

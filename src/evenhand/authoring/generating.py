@@ -151,6 +151,7 @@ def generate(
             dropped,
             totals.cost_usd,
             totals.calls,
+            len(run.in_doubt()),
         )
 
 

@@ -49,6 +49,7 @@ class Prepared:
         dropped: How many results were left out as doubles, or because they could not be shown to be true.
         cost_usd: Dollars; None where a price is not known.
         calls: Model calls, replayed ones included.
+        in_doubt: Calls that were in flight when an earlier attempt was killed: they may have been charged for too.
     """
 
     data: Dataset
@@ -57,6 +58,7 @@ class Prepared:
     dropped: int
     cost_usd: float | None
     calls: int
+    in_doubt: int = 0
 
 
 def enrich(
@@ -120,7 +122,9 @@ def enrich(
             cases.append(replace(case, metadata={**case.metadata, **more}) if more else case)
         totals = run.totals()
         asked = sum(trial.calls > 0 for trial in results.values())
-        return Prepared(Dataset(cases, data.name), errors, asked, 0, totals.cost_usd, totals.calls)
+        doubts = len(run.in_doubt())
+        found = Dataset(cases, data.name)
+        return Prepared(found, errors, asked, 0, totals.cost_usd, totals.calls, doubts)
 
 
 @dataclass(frozen=True, slots=True)

@@ -406,8 +406,11 @@ def _report(prepared: Prepared, to: Path, what: str) -> int:
 
 
 def _complain(prepared: Prepared) -> None:
-    from evenhand.report.words import safe
+    from evenhand.report.words import count, safe
 
+    if prepared.in_doubt:
+        calls = count(prepared.in_doubt, "call")
+        tell(f"in doubt: {calls} in flight when this was killed; they may have been charged for")
     for case, why in [*prepared.errors.items()][:_SHOWN]:
         tell(safe(f"{case}: {why}"))
     if len(prepared.errors) > _SHOWN:

@@ -17,7 +17,6 @@ from evenhand.providers.answer_text import answer_text
 from evenhand.providers.chat import (
     ChatProvider,
     Dialect,
-    count,
     finish,
     passed_on,
     read_as,
@@ -26,7 +25,7 @@ from evenhand.providers.chat import (
 from evenhand.providers.prices import cost, price_of
 from evenhand.providers.retry_after import duration, until
 from evenhand.providers.structured import RARE, fitted
-from evenhand.providers.usage import mapping
+from evenhand.providers.usage import mapping, number
 from evenhand.providers.wanted import Wanted
 
 HOME = "https://api.anthropic.com"
@@ -136,18 +135,6 @@ def _structured(
     return "output_config", {**cast("Mapping[str, Any]", configured), "format": form}
 
 
-class _Written(msgspec.Struct):
-    ephemeral_1h_input_tokens: float | None = None
-
-
-class _AnthropicUsage(msgspec.Struct):
-    input_tokens: float | None = None
-    output_tokens: float | None = None
-    cache_read_input_tokens: float | None = None
-    cache_creation_input_tokens: float | None = None
-    cache_creation: _Written | None = None
-
-
 class _Block(msgspec.Struct):
     type: str = ""
     text: str | None = None
@@ -158,7 +145,7 @@ class _Block(msgspec.Struct):
 
 class _Answer(msgspec.Struct):
     content: list[_Block] | None = None
-    usage: _AnthropicUsage | None = None
+    usage: Any = None  # counts that are none leave the answer as it is
     model: str | None = None
     stop_reason: str | None = None
     error: Any = None
@@ -197,11 +184,11 @@ def _read(body: bytes, parsed: bool, price: Price | None) -> Reply:
             output = decode(text)
         except ValueError:
             output = text
-    usage = answer.usage or _AnthropicUsage()
-    fresh, cached = count(usage.input_tokens), count(usage.cache_read_input_tokens)
-    created = count(usage.cache_creation_input_tokens)
+    usage = mapping(answer.usage)
+    fresh, cached = number(usage.get("input_tokens")), number(usage.get("cache_read_input_tokens"))
+    created = number(usage.get("cache_creation_input_tokens"))
     total = None if fresh is None else fresh + (cached or 0) + (created or 0)
-    tokens = Usage(total, count(usage.output_tokens), cached)
+    tokens = Usage(total, number(usage.get("output_tokens")), cached)
     return Reply(
         text=text,
         output=output,
@@ -214,13 +201,13 @@ def _read(body: bytes, parsed: bool, price: Price | None) -> Reply:
     )
 
 
-def _cost(price: Price | None, tokens: Usage, usage: _AnthropicUsage) -> float | None:
+def _cost(price: Price | None, tokens: Usage, usage: Mapping[str, Any]) -> float | None:
     """What an answer costs. What is written to the vendor's cache costs a quarter more; for an hour, twice."""
     total = cost(price, tokens)
-    written = count(usage.cache_creation_input_tokens)
+    written = number(usage.get("cache_creation_input_tokens"))
     if price is None or total is None or not written:
         return total
-    hour = count(usage.cache_creation.ephemeral_1h_input_tokens) if usage.cache_creation else 0
+    hour = number(mapping(usage.get("cache_creation")).get("ephemeral_1h_input_tokens"))
     return total + (0.25 * written + 0.75 * (hour or 0)) * price.usd_in / 1e6
 
 

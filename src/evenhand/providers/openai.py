@@ -10,14 +10,14 @@ import msgspec
 
 from evenhand.core.encoding import decode, encode
 from evenhand.core.errors import BadReply
-from evenhand.core.message import Message, Reply, ToolCall, Usage
+from evenhand.core.message import Message, Reply, ToolCall
 from evenhand.core.provider import Price, RateLimits
 from evenhand.providers.answer_text import NoAnswer, answer_text
-from evenhand.providers.chat import Dialect, count, finish, passed_on, read_as
+from evenhand.providers.chat import Dialect, finish, passed_on, read_as
 from evenhand.providers.prices import cost
 from evenhand.providers.retry_after import duration
 from evenhand.providers.structured import RARE, fitted, is_strict
-from evenhand.providers.usage import mapping
+from evenhand.providers.usage import counted, mapping
 
 _REASONING = re.compile(r"^(o\d|gpt-5)")
 
@@ -85,16 +85,6 @@ def _structured(
     return "response_format", {"type": "json_schema", "json_schema": form}
 
 
-class _Details(msgspec.Struct):
-    cached_tokens: float | None = None
-
-
-class _Usage(msgspec.Struct):
-    prompt_tokens: float | None = None
-    completion_tokens: float | None = None
-    prompt_tokens_details: _Details | None = None
-
-
 class _Function(msgspec.Struct):
     name: str | None = None
     arguments: Any = None
@@ -137,7 +127,7 @@ class _Choice(msgspec.Struct):
 
 class _Completion(msgspec.Struct):
     choices: list[_Choice] | None = None
-    usage: _Usage | None = None
+    usage: Any = None  # counts that are none leave the answer as it is
     model: str | None = None
     error: Any = None
 
@@ -167,12 +157,12 @@ def _read(body: bytes, parsed: bool, price: Price | None) -> Reply:
                 output = decode(text)
             except ValueError:
                 output = text  # cut off or not what was promised: the scorers see the text
-    usage = completion.usage or _Usage()
-    details = usage.prompt_tokens_details
-    tokens = Usage(
-        count(usage.prompt_tokens),
-        count(usage.completion_tokens),
-        count(details.cached_tokens if details else None),
+    tokens = counted(
+        completion.usage,
+        "prompt_tokens",
+        "completion_tokens",
+        "prompt_tokens_details.cached_tokens",
+        at="",
     )
     logprobs = choice.logprobs.content if choice.logprobs else None
     return Reply(

@@ -168,6 +168,23 @@ def test_servers_that_leave_out_or_null_what_openai_sends_are_read():
     assert [(c.name, c.arguments) for c in old.tool_calls] == [("g", {})]
 
 
+@pytest.mark.parametrize("usage", ["lots", [1], 7, True, "strings", "lists", "booleans"])
+def test_counts_that_are_no_numbers_cost_neither_the_answer_nor_its_honesty(usage: object) -> None:
+    """The answer was paid for and is kept. Its tokens and cost are unknown, and never 0."""
+    values = {"strings": "10", "lists": [10], "booleans": True}
+    odd = values.get(usage) if isinstance(usage, str) else None
+    names = ("prompt_tokens", "completion_tokens", "input_tokens", "output_tokens")
+    sent = usage if odd is None else dict.fromkeys((*names, "cache_creation"), odd)
+    content = [{"type": "text", "text": "a"}]
+    theirs = json.dumps({"content": content, "usage": sent}).encode()
+    for reply in (
+        made(OPENAI).reply(chat({"content": "a"}, usage=sent)),
+        made(ANTHROPIC).reply(theirs),
+    ):
+        found = (reply.text, reply.usage.tokens_in, reply.usage.tokens_out, reply.cost_usd)
+        assert found == ("a", None, None, None)
+
+
 def test_a_structured_answer_is_its_value_and_one_cut_off_is_its_text():
     """The scorers see what there is."""
     wanted = {"response_format": {"type": "json_schema", "json_schema": {}}}
