@@ -233,6 +233,7 @@ def test_a_thousand_trials_of_an_application_are_replayed_without_a_network(
 def test_a_run_that_recorded_no_call_says_that_an_unrecorded_client_still_sends(
     run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ):
+    """Nobody should take "nothing is sent" for a promise that such a client is held to."""
     (tmp_path / "own_evals.py").write_text(
         "from evenhand import EvalSet\n"
         "evals = EvalSet('own', data=[{'id': 'a', 'input': 'x'}])\n\n\n"
