@@ -36,13 +36,8 @@ CLUSTER = "it needs a Ray cluster: tests/faults starts one"
 RELEASE = "it publishes a release"
 SIGNED_IN = "it needs an account"
 WHOLE = "it is what runs this test"
-IMPORTED = (
-    "it needs results of promptfoo itself: tests/unit/report/interchange/promptfoo_results has some"
-)
 SENDS = "it needs an application that sends traces: tests/e2e/test_traces_command.py has one"
 NOT_RUN: Mapping[tuple[str, str], str] = {
-    ("docs/coming-from-promptfoo.md", "evenhand import results.json"): IMPORTED,
-    ("docs/command-line.md", "evenhand import results.json"): IMPORTED,
     (
         "docs/traces.md",
         "evenhand regrade",
@@ -51,19 +46,9 @@ NOT_RUN: Mapping[tuple[str, str], str] = {
         "docs/command-line.md",
         "evenhand probe my-evals",
     ): "its run needs answers that differ: tests/e2e/test_probe_command.py has them",
-    (
-        "docs/viewer.md",
-        "evenhand export --to report.html --baseline",
-    ): "it needs two runs and a tag: tests/e2e/viewer compares runs",
     ("README.md", "python3 -m venv"): INSTALLS,
     ("README.md", "export ANTHROPIC_API_KEY=…"): SIGNED_IN,
     ("CONTRIBUTING.md", "python3 -m venv"): INSTALLS,
-    ("docs/ci.md", "git fetch"): "it needs the server that has the repository",
-    ("docs/ci.md", "git show"): "the line before it fetches what it shows",
-    (
-        "docs/ci.md",
-        "evenhand gate my-evals --baseline accepted.evn",
-    ): "the lines before it fetch the file",
     ("docs/comparing.md", "evenhand label latest --draw 60     "): PERSON,
     ("docs/command-line.md", "evenhand label latest --draw 60     "): PERSON,
     ("docs/judge-trust.md", "evenhand label latest --draw 60 --rule"): PERSON,
@@ -104,8 +89,8 @@ NOT_RUN: Mapping[tuple[str, str], str] = {
         "docs/command-line.md",
         "evenhand comment gate.json",
     ): "it needs GitHub or GitLab: tests/e2e/test_comment.py has fakes",
-    ("docs/command-line.md", "evenhand listen --"): SENDS,
-    ("docs/traces.md", "evenhand listen --"): SENDS,
+    ("docs/command-line.md", "evenhand listen -- "): SENDS,
+    ("docs/traces.md", "evenhand listen -- "): SENDS,
     (
         "docs/datasets.md",
         "evenhand dataset generate",
@@ -113,8 +98,7 @@ NOT_RUN: Mapping[tuple[str, str], str] = {
     (
         "docs/prompt-directories.md",
         "evenhand prompt export-skill",
-    ): "it needs a prompt that is ready, which takes evidence: tests/e2e/test_prompt_directories.py has one",
-    ("docs/errors.md", "df -h"): "it is a program of the system",
+    ): "it needs a prompt that is ready, which takes evidence: tests/unit/registry/test_index_and_skill.py has one",
 }
 """By page and how the line begins: why it isn't run."""
 
@@ -305,15 +289,30 @@ LABELLED = (
     "evenhand calibrate latest",
 )
 RUN = ("evenhand run my-evals --first 12", "evenhand run my-evals")
+ACCEPTED = (
+    "evenhand run my-evals",
+    "rm -f my-evals/baseline.evn",
+    "evenhand baseline latest --to my-evals/baseline.evn",
+    "git add my-evals",
+    "git -c user.name=ann -c user.email=ann@shop.example commit -q -m accepted",
+    "git branch -M main",
+    "git clone -q --bare . origin.git",
+    "git remote add origin ./origin.git",
+    "export GITHUB_BASE_REF=main",
+)
+"""A repository whose main branch has a baseline, and the server that has it."""
+TAGGED = ("rm -rf .evenhand my-evals/.evenhand report.html", *["evenhand run evals"] * 2)
 WORLDS: Mapping[str, World] = {
     "README.md": World((examples,), ("evenhand run examples/summaries --offline",)),
     "docs/agents.md": World((examples,)),
     "docs/batches.md": World((recorded_shop, examples)),
-    "docs/ci.md": World((recorded_shop,), ("git init -q .",)),
+    "docs/ci.md": World((recorded_shop,), ("git init -q .",), {"git fetch": ACCEPTED}),
     "docs/coding-agents.md": World((own_skill,)),
     "docs/coming-from-inspect.md": World((inspect_log,)),
     "docs/coming-from-promptfoo.md": World(
         (promptfoo,),
+        (),
+        {"evenhand import results.json": ("rm -f results.json", "evenhand run -o results.json")},
     ),
     "docs/command-line.md": World(
         (recorded_shop, own_skill, examples),
@@ -327,6 +326,7 @@ WORLDS: Mapping[str, World] = {
             ),
             "evenhand label latest --draw 60 --seed 1": LABELLED,
             "evenhand calibrate --try": LABELLED,
+            "evenhand import results.json": ("evenhand run my-evals -o results.json",),
             "evenhand new eval": ("rm evals/refunds_evals.py",),
         },
     ),
@@ -361,6 +361,6 @@ WORLDS: Mapping[str, World] = {
     "docs/traces.md": World((spans, eval_sets)),
     "docs/tutorial.md": World((), ("evenhand init support", "evenhand run support --offline")),
     "docs/viewer.md": World(
-        (recorded_shop,), RUN, {"evenhand export --to report.html --baseline": RUN}
+        (recorded_shop,), RUN, {"evenhand export --to report.html --baseline": TAGGED}
     ),
 }

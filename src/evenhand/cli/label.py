@@ -102,6 +102,7 @@ def label(
     from evenhand.report.labels.label_sheets import write_items
     from evenhand.report.labels.labelling import drawn_items, items_for
     from evenhand.report.labels.pair_drawing import ranking_to_label
+    from evenhand.report.labels.pair_sheets import ranking_in
     from evenhand.report.trust.selective import items_for_people
     from evenhand.report.words import count
     from evenhand.store.catalogue import find
@@ -124,7 +125,8 @@ def label(
         return _codes(find(Path.cwd(), run), rename)
     with RunFile.open(find(Path.cwd(), run)) as run_file:
         refuse_judge_check(run_file.meta)
-        ranking = ranking_to_label(run_file, metrics)
+        named = ranking_in(run_file, metrics, source) if source is not None else None
+        ranking = ranking_to_label(run_file, (named,) if named is not None else metrics)
         if ranking is not None:
             design.refuse_for(ranking.name, unsure)
             return _label_pairs(run_file, ranking, rule, _Files(size, seed, to, source, by, run))

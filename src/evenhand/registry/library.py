@@ -85,13 +85,17 @@ def is_id(text: str) -> bool:
 def library_of(start: Path) -> Library:
     """The repository that this path is in: the nearest folder, it or above it, with a folder `prompts`.
 
+    Folders above a Git repository are not looked at, unless that is the folder `prompts` itself.
+
     Raises:
         UsageError: There is none.
     """
     start = Path(os.path.abspath(start))
     for folder in (start, *start.parents):
-        if folder.name != PROMPTS and (folder / PROMPTS).is_dir():
+        if _is_root(folder):
             return Library(folder)
+        if (folder / ".git").exists() and not (folder.name == PROMPTS and _has_prompts(folder)):
+            break
     raise UsageError(
         f"there is no folder {PROMPTS}/ in {start} or above it",
         hint="Stand in a repository of prompts; `evenhand prompt new ID` begins one here.",
@@ -110,8 +114,8 @@ def prompts_at(path: Path) -> tuple[Library, list[str]] | None:
         return Library(folder.parent.parent), [folder.name]
     if folder != path:
         return None
-    library = Library(path.parent if path.name == PROMPTS else path)
-    if library.prompts.is_dir() and any(library.prompts.glob(f"*/{META}")):
+    library = Library(path.parent if path.name == PROMPTS and not _is_root(path) else path)
+    if library.prompts.is_dir() and _has_prompts(library.prompts):
         return library, library.ids()
     return None
 
@@ -138,6 +142,16 @@ def links_out(folder: Path) -> Iterator[Path]:
                         yield Path(entry.path)
         except OSError:
             continue
+
+
+def _is_root(folder: Path) -> bool:
+    """Whether it has a folder `prompts`, which is not the prompt of that name in another folder `prompts`."""
+    inner = folder / PROMPTS
+    return inner.is_dir() and (folder.name != PROMPTS or not _is_prompt(str(inner)))
+
+
+def _has_prompts(folder: Path) -> bool:
+    return any(folder.glob(f"*/{META}"))
 
 
 def _is_prompt(folder: str) -> bool:

@@ -178,3 +178,41 @@ def test_hooks_verbs_and_examples_are_the_folders_own(shelf, name, tmp_path_fact
     assert "leads out of its folder" in str(findings.problems)
     assert found == ({} if name.startswith("examples") else {"who": "Ada"})
     assert prompt.aliases(findings) == ([] if name == "aliases" else [("hello", 1)])
+
+
+def test_a_repository_that_is_called_prompts_has_a_folder_prompts_of_its_own(tmp_path: Path):
+    """Inside the folder of the prompts, or of one of them, it is that folder, with Git or without."""
+    root = tmp_path / "prompts"
+    (root / ".git").mkdir(parents=True)
+    (root / "src").mkdir()
+    for start in (root, root / "src"):
+        with pytest.raises(UsageError, match="no folder prompts/"):
+            library_of(start)
+    (root / "prompts/refunds").mkdir(parents=True)
+    (root / "prompts/refunds/meta.yml").write_text("id: refunds", "utf-8")
+    for start in (root, root / "src", root / "prompts", root / "prompts/refunds"):
+        assert library_of(start) == Library(root), start
+    assert prompts_at(root) == (Library(root), ["refunds"])
+    assert prompts_at(root / "prompts") == (Library(root), ["refunds"])
+
+
+@pytest.mark.parametrize("git", [False, True])
+def test_the_folder_of_the_prompts_may_be_a_repository_and_hold_a_prompt_of_its_own_name(
+    tmp_path: Path, git: bool
+):
+    """`prompts/prompts` is a prompt, as it has a meta.yml."""
+    shelf = tmp_path / "prompts"
+    (shelf / "prompts").mkdir(parents=True)
+    (shelf / "prompts/meta.yml").write_text("id: prompts", "utf-8")
+    if git:
+        (shelf / ".git").mkdir()
+    assert library_of(shelf) == library_of(shelf / "prompts") == Library(tmp_path)
+    assert prompts_at(shelf) == (Library(tmp_path), ["prompts"])
+
+
+def test_a_folder_prompts_above_a_git_repository_is_not_its_own(tmp_path: Path):
+    """A project below ~/prompts begins its own."""
+    project = tmp_path / "prompts/project"
+    (project / ".git").mkdir(parents=True)
+    with pytest.raises(UsageError, match="no folder prompts/"):
+        library_of(project)

@@ -6,13 +6,14 @@ end the import with a traceback.
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, cast
 
-from evenhand.core.encoding import decode
+from evenhand.core.encoding import decode, encode
 from evenhand.core.errors import UsageError
 from evenhand.documents.files import unreadable
 
@@ -96,6 +97,13 @@ class Part:
         if value is None or isinstance(value, str):
             return value or ""
         return self._wrong(key, value, "text") or ""
+
+    def said(self, key: str) -> str:
+        """What went wrong, on one line: a text, or anything else as JSON; empty where there is nothing."""
+        value = self.value.get(key)
+        if value is None or value is False:
+            return ""
+        return " ".join((value if isinstance(value, str) else encode(value).decode()).split())
 
     def number(self, key: str) -> float | None:
         """A finite number; None where there is none."""
@@ -194,6 +202,8 @@ def shown(value: object) -> str:
 def read_values(path: Path) -> list[tuple[str, object]]:
     """The JSON values of a file, each with where it stands: one of a JSON file, one for each line of a JSONL file.
 
+    NaN and the infinities, which Python writes and JSON does not have, are the texts of their names.
+
     Raises:
         UsageError: The file cannot be read, or is not JSON.
     """
@@ -202,7 +212,7 @@ def read_values(path: Path) -> list[tuple[str, object]]:
     if not text:
         raise UsageError(f"{path} is empty")
     try:
-        return [(path.name, checked_value(decode(text)))]
+        return [(path.name, checked_value(_decoded(text)))]
     except ValueError as error:
         whole = error
     lines = [(i, line) for i, line in enumerate(data.splitlines(), 1) if line.strip()]
@@ -211,7 +221,7 @@ def read_values(path: Path) -> list[tuple[str, object]]:
     values: list[tuple[str, object]] = []
     for number, line in lines:
         try:
-            values.append((f"{path.name}:{number}", checked_value(decode(line))))
+            values.append((f"{path.name}:{number}", checked_value(_decoded(line))))
         except ValueError as error:
             raise UsageError(f"{path}:{number} is not JSON: {_why(error)}") from None
     return values
@@ -256,9 +266,22 @@ def checked_value(value: object) -> object:
     raise ValueError(msg)
 
 
+def _decoded(data: bytes) -> object:
+    try:
+        return decode(data)
+    except ValueError:
+        if not any(name in data for name in (b"NaN", b"Infinity")):
+            raise
+    try:
+        return cast("object", json.loads(data, parse_constant=str))
+    except RecursionError:
+        msg = "it is nested too deeply"
+        raise ValueError(msg) from None
+
+
 def _is_object(line: bytes) -> bool:
     try:
-        return isinstance(decode(line), dict)
+        return isinstance(_decoded(line), dict)
     except ValueError:
         return False
 

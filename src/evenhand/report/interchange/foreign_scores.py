@@ -6,6 +6,7 @@ are 0 or 1: then they are verdicts. Truth values are verdicts, and so is what th
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
@@ -92,7 +93,8 @@ def _no_number(one: ForeignScore, metadata: dict[str, object], notes: Notes) -> 
             f"{shown(one.name)} is {shown(one.value)}, no number: it is kept, and decides nothing"
         )
         notes.changed(one.where, text)
-        metadata["value"] = one.value
+        too_large = isinstance(one.value, float) and not math.isfinite(one.value)
+        metadata["value"] = str(one.value) if too_large else one.value
         reason = f"{one.value}: {one.reason}" if one.reason else str(one.value)
     return Outcome(one.name, "not_applicable", None, reason, metric=one.name, metadata=metadata)
 

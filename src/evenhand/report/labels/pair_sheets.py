@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from evenhand.core.drawn_pairs import Pair, PairAnswer, unordered
-from evenhand.core.errors import ConfigError, Problem
-from evenhand.report.judgements.compared_pairs import ComparedPairs
+from evenhand.core.errors import ConfigError, Problem, UsageError
+from evenhand.report.judgements.compared_pairs import ComparedPairs, compared_pairs
 from evenhand.report.labels.pair_drawing import DrawnPair
 from evenhand.report.labels.ranking_labels import pair_keys
 from evenhand.report.labels.sheet_rows import (
@@ -62,6 +62,36 @@ def write_pairs(pairs: Sequence[DrawnPair], path: Path) -> None:
         for one in pairs
     ]
     write_rows(path, COLUMNS, rows)
+
+
+def ranking_in(run: RunFile, metrics: Sequence[str], path: Path) -> str | None:
+    """The ranking of whose pairs a file has labels; None for a file of anything else.
+
+    Args:
+        run: The run.
+        metrics: What is named; empty for nothing.
+        path: The file. One that cannot be read is left to who reads it.
+
+    Raises:
+        UsageError: It has pairs of a ranking that the run has not, or that is not the one that is named.
+    """
+    try:
+        rows = read_rows(path, COLUMNS, NEEDED[-1:])
+        first = next((row.texts for row in rows if "other" in row.texts), {})
+    except UsageError:
+        return None
+    metric = first.get("metric")
+    if not metric:
+        return None
+    names = [pairs.name for pairs in compared_pairs(run)]
+    found = next((name for name in names if metric in (name, cell(name))), None)
+    if found is None:
+        what = f"{path} has pairs of the ranking {metric[:80]!r}, and this run has no such ranking"
+        raise UsageError(what, hint="Is it a draw of another run?")
+    if metrics and set(metrics) != {found}:
+        what = f"{path} has pairs of the ranking {found!r}, not of {metrics[0]!r}"
+        raise UsageError(what, hint="Leave --metric out: the file names it.")
+    return found
 
 
 def read_pair_labels(

@@ -9,11 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from tests.unit.report.conftest import Make
 from tests.unit.report.trust.test_standings import NAME, VARIANTS, broken, drawn, lines
 
+from evenhand.cli.label import label as label_command
 from evenhand.core.drawn_pairs import PairAnswer, unordered
 from evenhand.core.errors import ConfigError, UsageError
+from evenhand.core.score import Outcome
 from evenhand.report.document import document
 from evenhand.report.labels.pair_drawing import (
     DrawnPair,
@@ -22,7 +25,7 @@ from evenhand.report.labels.pair_drawing import (
     pairs_for,
     ranking_to_label,
 )
-from evenhand.report.labels.pair_sheets import read_pair_labels, write_pairs
+from evenhand.report.labels.pair_sheets import ranking_in, read_pair_labels, write_pairs
 from evenhand.report.trust.calibrated import write_calibration
 from evenhand.report.trust.calibration import calibrate
 from evenhand.report.trust.requirements import verdict_of
@@ -125,6 +128,40 @@ async def test_labels_go_through_files(make_run: Make, tmp_path: Path, name: str
     with pytest.raises(ConfigError) as caught:
         read_pair_labels(run, pairs, path)
     assert len(caught.value.problems) == 5
+
+
+@pytest.mark.parametrize("name", ["draw.csv", "draw.jsonl"])
+async def test_a_file_of_pairs_is_read_as_one_in_a_run_that_also_judges_outputs(
+    make_run: Make, tmp_path: Path, name: str
+):
+    """Without --metric, filled in or not; a file of another ranking is refused in its own words."""
+    polite = Outcome("polite", "pass", 1.0, metadata={"judge": "judge-1"})
+    trials = [replace(one, outcomes=(*one.outcomes, polite)) for one in drawn(10, STRENGTHS)]
+    run, path = await make_run(trials, VARIANTS[:3]), tmp_path / name
+    assert ranking_to_label(run, []) is None
+    pairs = ranking_to_label(run, [NAME])
+    assert pairs is not None
+    draw = draw_pairs(run, pairs, 4, 1)
+    write_pairs(list(drawn_pairs(reopened(run), NAME, [draw])), path)
+    with pytest.raises(UsageError) as unfilled:
+        labelled(run, path)
+    assert "first, second or tie" in unfilled.value.hint
+    with pytest.raises(UsageError, match=r"pairs of the ranking .* not of 'polite'"):
+        ranking_in(run, ["polite"], path)
+    rows = rows_of(path)
+    save([row | {"verdict": "tie"} for row in rows], path)
+    assert labelled(run, path) == 0
+    assert len(list(reopened(run).pair_labels())) == 4
+    save([row | {"metric": "another"} for row in rows], path)
+    with pytest.raises(UsageError, match="has no such ranking"):
+        labelled(run, path)
+
+
+def labelled(run: RunFile, path: Path) -> int | None:
+    """`evenhand label RUN --from FILE`."""
+    return label_command.main(
+        [str(run.path), "--from", str(path), "--by", "ann"], standalone_mode=False
+    )
 
 
 def rows_of(path: Path) -> list[dict[str, object]]:

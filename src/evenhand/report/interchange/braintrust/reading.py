@@ -44,7 +44,14 @@ def read(paths: Sequence[Path]) -> Recordings:
         if id_ not in experiments:
             tell_unread(part, "project_id", "created", "user_id", "url_slug")
     events: dict[str, list[Found]] = {}
+    read_already: set[tuple[str, str]] = set()
     for one in found:
+        event = one.part.text("experiment_id"), one.part.text("id")
+        if one.kind == "event" and event[1]:
+            if event in read_already:
+                notes.left_out(one.part.where, "events that are there again: the first one counts")
+                continue
+            read_already.add(event)
         if one.kind == "row":
             rows.setdefault(one.part.text("dataset_id"), []).append(one.part)
         elif one.kind == "event":
@@ -111,6 +118,8 @@ def _run(id_: str, events: Sequence[Part], about: Part | None) -> ImportedRun | 
     if created is None:
         times = [t for one in roots if (t := moment_of(one.text("created"))) is not None]
         created = min(times, default=0.0)
+        if not times:
+            notes.changed(roots[0].where, "says no time: the run is dated 1970")
     models = Counter(one.model for one in trials if one.model)
     model = models.most_common(1)[0][0] if models else ""
     return ImportedRun(
@@ -165,8 +174,7 @@ def _trial(
     asked = [one for one in spans if _type(one) == "llm"]
     metadata = root.value.get("metadata")
     known = dict(fields_of(metadata))
-    written = root.value.get("error")
-    error = " ".join((written if isinstance(written, str) else str(written or "")).split())
+    error = root.said("error")
     model = next((m for one in (root, *asked) if (m := _model(one))), "")
     began, ended = _metric(root, "start"), _metric(root, "end")
     return ImportedTrial(

@@ -124,7 +124,9 @@ def _outcome(metric: Part) -> Outcome:
     fields = plain(metric.value)
     score, threshold = metric.number("score"), metric.number("threshold")
     passed = metric.truth("success")
-    error = metric.text("error")
+    error = metric.said("error")
+    if passed is None and metric.value.get("success") is not None and not error:
+        error = f"DeepEval recorded {shown(metric.value['success'])}, which is no verdict"
     at_least, at_most = threshold, None
     if score is not None and threshold is not None and passed is not None:
         lower = passed != (score >= threshold) and passed == (score <= threshold)

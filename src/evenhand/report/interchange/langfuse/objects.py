@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from evenhand.report.interchange.foreign import Notes, Part
+from evenhand.core.case import case_id
+from evenhand.report.interchange.foreign import Notes, Part, shown
 from evenhand.report.interchange.foreign_files import Found
 
 ITEM, RUN, LINK, TRACE, SCORE, OBSERVATION = (
@@ -61,6 +62,9 @@ def export_of(found: Sequence[Found], notes: Notes) -> Export:
     for one in found:
         id_ = one.part.text("id")
         if one.kind == ITEM:
+            asked = [one.part.value.get("input"), one.part.value.get("expectedOutput")]
+            id_ = id_ or case_id(asked)
+            _tell_again(export.items.get(id_), one.part, f"item {shown(id_)}")
             export.items[id_] = one.part
         elif one.kind == RUN:
             export.runs[id_] = one
@@ -69,6 +73,7 @@ def export_of(found: Sequence[Found], notes: Notes) -> Export:
         elif one.kind == LINK:
             _link(export, one.part)
         elif one.kind == TRACE:
+            _tell_again(export.traces.get(id_), one.part, f"trace {shown(id_)}")
             export.traces[id_] = one.part
             _of_trace(export.observations, id_, one.part, "observations")
             _of_trace(export.scores, id_, one.part, "scores")
@@ -78,7 +83,17 @@ def export_of(found: Sequence[Found], notes: Notes) -> Export:
     return export
 
 
+def _tell_again(earlier: Part | None, one: Part, what: str) -> None:
+    if earlier is not None and earlier.value != one.value:
+        one.notes.left_out(
+            earlier.where, f"{what} is there again, and differs: the last one counts"
+        )
+
+
 def _link(export: Export, link: Part) -> None:
+    if not link.text("datasetItemId"):
+        link.notes.left_out(link.where, "a row of a run that names no item")
+        return
     links = export.links.setdefault(link.text("datasetRunId"), [])
     if all(one.value.get("id") != link.value.get("id") for one in links):
         links.append(link)

@@ -67,24 +67,25 @@ def _datasets(export: Export) -> Iterator[RecordedDataset]:
             item.notes.left_out(item.where, "archived items")
         else:
             by_name.setdefault(name, []).append(item)
+    ids = {id(item): id_ for id_, item in export.items.items()}
     for name, items in by_name.items():
         where = items[0].where
-        cases = each_once(map(_case, items), where, export.notes)
+        cases = each_once([_case(item, ids[id(item)]) for item in items], where, export.notes)
         export.notes.translated(where, f"dataset {shown(name)}, {count(len(cases), 'item')}")
         yield RecordedDataset(name, cases, where)
 
 
-def _case(item: Part) -> Case:
+def _case(item: Part, id_: str) -> Case:
     metadata = item.value.get("metadata")
     known = fields_of(metadata)
     rest = item.without(*_ITEM, "createdAt", "updatedAt")
     if metadata is not None and not isinstance(metadata, dict):
         rest["metadata"] = metadata
     return Case(
-        id=item.text("id"),
+        id=id_,
         input=item.value.get("input"),
         expected=item.value.get("expectedOutput"),
-        description=line_of(item.value.get("input")) or item.text("id"),
+        description=line_of(item.value.get("input")) or id_,
         metadata={**known, **({"langfuse": rest} if rest else {})},
     )
 

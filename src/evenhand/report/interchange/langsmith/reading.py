@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from evenhand.core.case import Case, case_id
+from evenhand.core.encoding import digest, encode
 from evenhand.core.variant import Variant
 from evenhand.report.interchange.foreign import Notes, Part, shown
 from evenhand.report.interchange.foreign_cases import alone, fields_of, line_of, tell_unread
@@ -21,6 +22,7 @@ from evenhand.report.interchange.imported import ImportedRun, ImportedTrial
 from evenhand.report.interchange.recorded import RecordedDataset, Recordings, each_once, recordings
 from evenhand.report.words import count
 
+MOST_DOLLARS = 1e9
 _HINT = "Save examples, runs, feedback and projects from LangSmith's API, and name the files."
 _EXAMPLE = ("id", "dataset_id", "inputs", "outputs", "metadata", "created_at", "modified_at")
 _RUN = (
@@ -50,9 +52,14 @@ def read(paths: Sequence[Path]) -> Recordings:
     for one in by_kind.get("feedback", ()):
         feedback.setdefault(one.part.text("run_id"), []).append(one.part)
     rows: dict[str, list[Found]] = {}
+    read_already: set[str] = set()
     others = 0
     for one in by_kind.get("run", ()):
-        if one.part.value.get("reference_example_id"):
+        run_id = one.part.text("id")
+        if run_id and run_id in read_already:
+            notes.left_out(one.part.where, "runs that are there again: the first one counts")
+        elif one.part.value.get("reference_example_id"):
+            read_already.add(run_id)
             rows.setdefault(one.part.text("session_id"), []).append(one)
         else:
             others += 1
@@ -126,7 +133,10 @@ def _run(
 ) -> ImportedRun:
     notes = rows[0].notes
     name = (project.text("name") if project else "") or rows[0].text("session_name") or id_
-    if project is None:
+    name = name or "LangSmith"
+    if not id_:
+        notes.changed(rows[0].where, "runs that name no experiment are read as one")
+    elif project is None:
         text = f"the project of experiment {shown(name)} is not in the files: its settings are not known"
         notes.changed(rows[0].where, text)
     times = [t for one in rows if (t := moment_of(one.text("start_time"))) is not None]
@@ -138,7 +148,7 @@ def _run(
     trials = list(_trials(rows, examples, feedback))
     notes.translated(rows[0].where, f"experiment {shown(name)}, runs: {len(trials):,}")
     return ImportedRun(
-        id=id_ or name,
+        id=id_ or digest(*(encode(dict(one.value)) for one in rows))[:24],
         title=names.get(dataset) or name,
         created_at=started if started is not None else min(times, default=0.0),
         variants=[Variant(0, "", model or name, "", model)],
@@ -168,7 +178,7 @@ def _trials(
     for row, measured in zip(rows, scores, strict=True):
         case = row.text("reference_example_id")
         outcomes = [outcome_of(one, verdicts, row.notes) for one in measured]
-        error = " ".join(row.text("error").split())
+        error = row.said("error")
         example = examples.get(case)
         expected = example.value.get("outputs") if example else None
         if row.value.get("child_runs"):
@@ -204,10 +214,10 @@ def _dollars(row: Part) -> float | None:
     value = row.value.get("total_cost")
     if isinstance(value, str):
         try:
-            value = float(value)
+            price = float(value)
         except ValueError:
             return row.number("total_cost")
-        return value if 0 <= value < 1e9 else None
+        return price if 0 <= price < MOST_DOLLARS else row.number("total_cost")
     return row.number("total_cost")
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from evenhand.core.case import Case
+from evenhand.core.case import Case, case_id
 from evenhand.core.encoding import digest, encode
 from evenhand.core.variant import Variant
 from evenhand.report.interchange.foreign import Notes, Part, shown
@@ -100,8 +100,8 @@ def _datasets(
 
 def _case(example: Part) -> Case:
     """An example, also one of a CSV file, with columns such as `input_question` and `output_answer`."""
-    id_ = example.text("id") or example.text("example_id")
     inputs, outputs, metadata = (_fields(example, key) for key in _FIELDS)
+    id_ = example.text("id") or example.text("example_id") or case_id([inputs, outputs])
     more = {
         key: one
         for key, one in example.without("id", "example_id", "updated_at", *_FIELDS).items()
@@ -152,7 +152,9 @@ def _trials(rows: Sequence[Part]) -> Iterator[ImportedTrial]:
     verdicts = verdicts_among(one for row in scores for one in row)
     places: set[tuple[str, int]] = set()
     for row, measured in zip(rows, scores, strict=True):
-        case = row.text("example_id")
+        case = row.text("example_id") or case_id(
+            [row.value.get("input"), row.value.get("reference_output")]
+        )
         repeat = max(0, (row.whole("repetition_number") or 1) - 1)
         if (case, repeat) in places:
             text = f"example {shown(case)}, repetition {repeat + 1}, is there twice: the first one counts"
@@ -160,7 +162,7 @@ def _trials(rows: Sequence[Part]) -> Iterator[ImportedTrial]:
             continue
         places.add((case, repeat))
         inputs = row.value.get("input")
-        error = " ".join(row.text("error").split())
+        error = row.said("error")
         milliseconds = row.number("latency_ms")
         yield ImportedTrial(
             case=case,
@@ -188,6 +190,6 @@ def _score(annotation: Part) -> ForeignScore:
         label if score is None else score,
         annotation.where,
         annotation.text("explanation"),
-        error=annotation.text("error"),
+        error=annotation.said("error"),
         metadata={**more, **({"label": label} if label is not None else {})},
     )

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from evenhand.core.case import case_id
 from evenhand.core.encoding import digest, encode
 from evenhand.core.variant import Variant
 from evenhand.report.interchange.foreign import Part, shown
@@ -51,8 +52,8 @@ def _trials(cases: Sequence[Part]) -> Iterator[ImportedTrial]:
     verdicts = verdicts_among(one for row in scores for one in row)
     seen: Counter[str] = Counter()
     for one, measured in zip(cases, scores, strict=True):
-        case = one.text("source_case_name") or one.text("name")
-        error = " ".join(one.text("error_message").split())
+        case = one.text("source_case_name") or one.text("name") or _unnamed(one)
+        error = one.said("error_message")
         metrics = one.part("metrics")
         yield ImportedTrial(
             case=case,
@@ -79,6 +80,10 @@ def _trials(cases: Sequence[Part]) -> Iterator[ImportedTrial]:
         seen[case] += 1
 
 
+def _unnamed(case: Part) -> str:
+    return case_id([case.value.get("inputs"), case.value.get("expected_output")])
+
+
 def _scores(case: Part) -> Iterator[ForeignScore]:
     for key in ("assertions", "scores", "labels"):
         part = case.part(key)
@@ -89,5 +94,5 @@ def _scores(case: Part) -> Iterator[ForeignScore]:
                 value = one.value.get("value")
                 yield ForeignScore(name, value, one.where, one.text("reason"), metadata=more)
     for one in case.parts("evaluator_failures"):
-        why = " ".join(one.text("error_message").split()) or "the evaluator failed"
-        yield ForeignScore(one.text("name"), None, one.where, error=why)
+        why = one.said("error_message") or "the evaluator failed"
+        yield ForeignScore(one.text("name") or "evaluator", None, one.where, error=why)

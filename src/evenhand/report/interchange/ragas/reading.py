@@ -56,6 +56,9 @@ def read(paths: Sequence[Path]) -> Recordings:
         )
         for name in _empty(columns, rows):
             notes.left_out(rows[0].where, f"{shown(name)}: no row has a value")
+        for name in _mixed(rows, metrics):
+            text = f"{shown(name)} has numbers and other values: it is no metric, and kept as a variable"
+            notes.changed(rows[0].where, text)
         if metrics:
             runs.append((path, _run(path, rows, metrics)))
             continue
@@ -90,6 +93,19 @@ def _metrics(rows: Sequence[Part]) -> list[str]:
     ]
 
 
+def _mixed(rows: Sequence[Part], metrics: Sequence[str]) -> list[str]:
+    """The columns that may have been metrics: numbers in most rows that have a value."""
+    names = dict.fromkeys(key for row in rows for key in row.value if key not in _SAMPLE)
+    found: list[str] = []
+    for name in names:
+        values = [row.value[name] for row in rows if row.value.get(name) is not None]
+        if name not in metrics and 2 * sum(_number(one) is not None for one in values) >= len(
+            values
+        ):
+            found.append(name)
+    return found
+
+
 def _empty(columns: Iterable[str], rows: Sequence[Part]) -> list[str]:
     """The columns that are no field of a sample, and hold nothing: mostly metrics that failed everywhere."""
     return [
@@ -102,9 +118,11 @@ def _empty(columns: Iterable[str], rows: Sequence[Part]) -> list[str]:
 
 
 def _number(value: object) -> float | bool | None:
-    """A number, also one that a cell of a CSV file says; None for anything else."""
+    """A number or truth value, also one that a cell of a CSV file says; None for anything else."""
     if isinstance(value, (bool, int, float)):
         return value
+    if value in ("True", "False"):  # as pandas writes them
+        return value == "True"
     try:
         return float(value) if isinstance(value, str) else None
     except ValueError:

@@ -262,7 +262,7 @@ def test_a_part_of_the_wrong_kind_is_noted_with_its_path_and_the_rest_is_read(
         ("{", "is not JSON"),
         ('{"object": "eval"\n"a": 1}', "is not JSON"),
         ('{"object": "eval", "id": "e"}\n{"b', ":2 is not JSON"),
-        ("[NaN]", "is not JSON"),
+        ("[NaN]", "holds no evals"),
         ("[1e999]", "too large"),
         ("[" * 100 + "]" * 100, "levels deep"),
         ("[" * 100_000 + "]" * 100_000, "nested too deeply"),
