@@ -301,6 +301,8 @@ ACCEPTED = (
     "export GITHUB_BASE_REF=main",
 )
 """A repository whose main branch has a baseline, and the server that has it."""
+GONE = "evenhand delete RUN --yes"
+"""So that its results can be imported."""
 TAGGED = ("rm -rf .evenhand my-evals/.evenhand report.html", *["evenhand run evals"] * 2)
 WORLDS: Mapping[str, World] = {
     "README.md": World((examples,), ("evenhand run examples/summaries --offline",)),
@@ -312,7 +314,13 @@ WORLDS: Mapping[str, World] = {
     "docs/coming-from-promptfoo.md": World(
         (promptfoo,),
         (),
-        {"evenhand import results.json": ("rm -f results.json", "evenhand run -o results.json")},
+        {
+            "evenhand import results.json": (
+                "rm -f results.json",
+                "evenhand run -o results.json",
+                GONE,
+            )
+        },
     ),
     "docs/command-line.md": World(
         (recorded_shop, own_skill, examples),
@@ -326,7 +334,7 @@ WORLDS: Mapping[str, World] = {
             ),
             "evenhand label latest --draw 60 --seed 1": LABELLED,
             "evenhand calibrate --try": LABELLED,
-            "evenhand import results.json": ("evenhand run my-evals -o results.json",),
+            "evenhand import results.json": ("evenhand run my-evals -o results.json", GONE),
             "evenhand new eval": ("rm evals/refunds_evals.py",),
         },
     ),
@@ -361,6 +369,8 @@ WORLDS: Mapping[str, World] = {
     "docs/traces.md": World((spans, eval_sets)),
     "docs/tutorial.md": World((), ("evenhand init support", "evenhand run support --offline")),
     "docs/viewer.md": World(
-        (recorded_shop,), RUN, {"evenhand export --to report.html --baseline": TAGGED}
+        (recorded_shop,),
+        RUN,
+        {"evenhand export --to report.html --baseline": TAGGED, "evenhand show --where": RUN},
     ),
 }

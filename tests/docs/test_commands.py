@@ -30,6 +30,8 @@ PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").r
 BLOCK = re.compile(r"^```sh\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 COMMAND = [sys.executable, "-c", "from evenhand.cli import main; main()"]
 LONGEST_S = 120
+MOST_NOT_RUN = 45 / 261
+"""The share of the lines that may be left out: as many as there were when the last one was added."""
 VERDICTS = (0, 1, 3, 6)
 """Exit codes of a command that did what it was asked to: passed, failed, undecided, waiting for a batch."""
 SERVING = re.compile(r"evenhand (view|watch|listen$|listen --idle|dataset .*--review$)")
@@ -213,4 +215,6 @@ def test_what_is_not_run_is_there_and_has_a_reason():
         ).replace("_", "-")
     every = [(named(page), line) for page in PAGES for line in lines_of(page)]
     skipped = [one for one in every if why_not(*one) is not None]
-    assert len(skipped) <= 0.21 * len(every), f"{len(skipped)} of {len(every)} lines are not run"
+    assert len(skipped) <= MOST_NOT_RUN * len(every), (
+        f"{len(skipped)} of {len(every)} lines are not run"
+    )
