@@ -222,3 +222,25 @@ def test_a_file_that_is_no_database_is_refused(tmp_path: Path):
     (tmp_path / "text.db").write_text("no database at all, but long enough to look" * 50)
     with pytest.raises(UsageError, match="cannot be copied"):
         World.copy(of=tmp_path / "text.db")
+
+
+def test_a_recorded_call_that_failed_is_no_row_of_the_table(tmp_path: Path):
+    """What a tool returned is replayed, and never that it broke."""
+    evals = EvalSet("recorded", data=[{"id": "a"}])
+
+    @recording.tool
+    def find(order: str) -> str:
+        if order == "7":
+            msg = "the database is down"
+            raise ValueError(msg)
+        return "late"
+
+    @evals.eval
+    def looks(expect: Expect) -> None:
+        with pytest.raises(ValueError, match="down"):
+            find("7")
+        expect(find("8") == "late", "late")
+
+    with run(evals, home=tmp_path) as found:
+        table = ToolTable.recorded(found.path, "a", otherwise="nothing")
+    assert [table.tools["find"](order=order) for order in ("7", "8")] == ["nothing", "late"]

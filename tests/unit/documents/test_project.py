@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from evenhand.core.errors import ConfigError
-from evenhand.documents.project import Project, project_for
+from evenhand.documents.project import Project, project_folder, project_for
 
 WHOLE = """\
 [project]
@@ -97,3 +97,12 @@ def test_all_that_is_wrong_with_the_settings_is_told_at_once(tmp_path: Path):
     with pytest.raises(ConfigError) as raised:
         project_for(tmp_path)
     assert [problem.line for problem in raised.value.problems] == [2, 3, 4]
+
+
+@pytest.mark.parametrize(
+    ("folder", "wanted"),
+    [("shop/evals/returns", "shop"), ("shop/evals", "shop"), ("shop/tests", "shop/tests")],
+)
+def test_a_folder_belongs_to_the_one_above_evals_or_to_itself(folder: str, wanted: str) -> None:
+    """There its calibrations are looked for."""
+    assert project_folder(Path(folder)) == Path(wanted)

@@ -169,6 +169,8 @@ def test_spending_knows_what_it_does_not_know():
     spent.add(Reply("b"), "judge")
     spent.add(Reply("c", cost_usd=1.0), "judge")
     assert (spent.cost_usd, spent.calls, spent.latency_s) == (None, 3, None)
+    assert spent.judged is not None
+    assert (spent.judged.calls, spent.judged.cost_usd) == (2, None)
 
 
 @pytest.mark.parametrize(

@@ -16,10 +16,13 @@ from tests.unit.report.interchange.inspect_logs.conftest import (
     members,
 )
 
+from tests.unit.report.interchange.openai_evals.conftest import a_result, a_run, an_eval, an_item
+
 from evenhand.core.errors import UsageError
 from evenhand.moving.inspect_logs.folder import move_in as move_logs_in
 from evenhand.moving.lm_eval.folder import move_in as move_samples_in
 from evenhand.moving.moved_in import MovedIn
+from evenhand.moving.openai_evals.folder import move_in as move_evals_in
 
 
 def a_log(path: Path, *scorers: dict[str, Any], solver: str = "generate", **more: Any) -> Path:
@@ -199,3 +202,66 @@ def test_choices_by_likelihood_are_written_for_an_application(tmp_path: Path):
     compile(made.sets[0].read_text("utf-8"), "set", "exec")
     with pytest.raises(UsageError, match="there already"):
         move_samples_in([path], tmp_path / "mine")
+
+
+@pytest.mark.parametrize(
+    ("content", "asks"),
+    [
+        ([{"type": "text", "text": "2+2?"}, {"type": "text", "text": "Quick."}], True),
+        ([{"type": "text", "text": "What is this?"}, {"type": "image", "image": "x.png"}], False),
+        ([{"type": "image", "image": "x.png"}], False),
+        (7, False),
+    ],
+)
+def test_a_conversation_that_holds_more_than_text_is_not_asked_without_it(
+    content: object, asks: bool, tmp_path: Path
+):
+    """A model that is not shown the image would be graded for another question."""
+    asked = {"role": "user", "content": content, "source": "input"}
+    said = {"role": "assistant", "content": "4", "source": "generate"}
+    made = move_logs_in(
+        [a_log(tmp_path / "a.eval", {"name": "exact"}, messages=[asked, said])], tmp_path / "mine"
+    )
+    rows = rows_of(tmp_path / "mine/evals/sums.jsonl")
+    assert made.offline is asks
+    assert ["messages" in row.get("vars", row) for row in rows] == [asks, asks]
+
+
+@pytest.mark.parametrize("stops", [3, 4, 5])
+def test_at_most_four_texts_end_an_answer_and_the_others_are_said(stops: int, tmp_path: Path):
+    """Vendors refuse more; nothing is said of those that all fit."""
+    until = [f"<{i}>" for i in range(stops)]
+    asked = {"arg_0": "Q", "arg_1": {"until": until}}
+    path = saved(
+        tmp_path / "samples_quiz_2026-10-01T09-00-00.1.jsonl",
+        {
+            "doc_id": 0, "doc": {"question": "Q"}, "target": "A", "filter": "none",
+            "arguments": {"gen_args_0": asked}, "resps": [["A"]], "filtered_resps": ["A"],
+            "metrics": ["exact_match"], "exact_match": 1.0,
+        },
+    )  # fmt: skip
+    made = move_samples_in([path], tmp_path / "mine")
+    text = made.sets[0].read_text("utf-8")
+    assert [one in text for one in until] == [i < 4 for i in range(stops)]
+    said = [one for one in texts_of(made) if "the first 4 of" in one]
+    assert len(said) == (stops > 4)
+
+
+@pytest.mark.parametrize("passed", [True, False])
+def test_a_recorded_label_is_one_with_the_recorded_verdict(passed: bool, tmp_path: Path):
+    """What the judge is replayed to say passes where it passed, and fails where it failed."""
+    tone = {
+        "type": "label_model", "name": "tone", "model": "gpt-4o",
+        "input": [{"role": "user", "content": "How does this sound: {{ sample.output_text }}"}],
+        "labels": ["warm", "kind", "cold", "rude"], "passing_labels": ["warm", "kind"],
+    }  # fmt: skip
+    result = a_result(passed=passed, name="tone", type="label_model")
+    result["sample"] = {"output": [{"role": "assistant", "content": "none that is named"}]}
+    path = saved(
+        tmp_path / "export.jsonl", an_eval(tone), a_run(), an_item(results=[result], answer="Four.")
+    )
+    made = move_evals_in([path], tmp_path / "mine")
+    assert made.offline
+    rules = rows_of(tmp_path / "mine/offline.jsonl")
+    labels = [json.loads(rule["reply"])["label"] for rule in rules if "label" in rule["reply"]]
+    assert labels == ["warm" if passed else "cold"]

@@ -219,6 +219,8 @@ async def test_promptfoos_results_have_what_its_readers_look_for(
     results = read["results"]
     assert results["version"] == 3
     assert read["config"] == {"description": "D"}
+    columns = [each["metrics"] for each in results["prompts"]]
+    assert [column["totalLatencyMs"] for column in columns] == [250, 0]
     assert read["evalId"].startswith("eval-")
     assert {k: results["stats"][k] for k in ("successes", "failures", "errors")} == {
         "successes": 1,

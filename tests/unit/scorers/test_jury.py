@@ -73,6 +73,8 @@ async def test_more_than_half_must_pass_it(judged, passes, state, score, agreeme
         ((False, "no JSON", False), "fail"),
         ((True, False, "no JSON"), "error"),
         ((BadRequest("no"), "no JSON"), "error"),
+        ((True, BadRequest("no")), "error"),
+        ((True, True, False, BadRequest("no"), "no JSON"), "error"),
     ],
 )
 async def test_a_judge_without_a_verdict_counts_only_where_it_could_matter(judged, passes, state):

@@ -408,3 +408,25 @@ def test_a_run_that_could_not_be_made_leaves_no_file_behind(tmp_path: Path, monk
 
 def _full(items: object) -> None:
     raise sqlite3.OperationalError("database or disk is full")
+
+
+async def test_one_unknown_cost_makes_the_total_unknown_and_no_trials_cost_nothing(tmp_path: Path):
+    """A total without it would be too small."""
+    journal = Journal.create(tmp_path / "runs", meta())
+    with RunFile.open(journal.path) as run:
+        assert run.totals().cost_usd == 0.0
+    await journal.settle(result(0, cost_usd=None))
+    await journal.settle(result(1, cost_usd=0.5))
+    await journal.finish("finished")
+    with RunFile.open(journal.path) as run:
+        assert run.totals().cost_usd is None
+
+
+async def test_a_case_that_is_only_in_error_is_among_the_cases_of_a_run(tmp_path: Path):
+    """The rate over all columns would leave it out otherwise; one to which nothing applied is left out."""
+    journal = Journal.create(tmp_path / "runs", meta())
+    for i, outcome in enumerate(("pass", "error", "not_applicable")):
+        await journal.settle(result(i, outcome))
+    await journal.finish("finished")
+    with RunFile.open(journal.path) as run:
+        assert run.over_columns() == [(1, 0, 0), (0, 0, 1)]

@@ -237,6 +237,8 @@ def test_a_dialect_that_is_not_read_is_named_by_what_was_seen(tmp_path: Path):
         (b'{"hello": 1}', "an object with 'hello'"),
         (b"[]", "list values"),
         (b'[{"a": 1}]', "an object with 'a'"),
+        (b'{\n "hello": 1\n}', "an object with 'hello'"),
+        (b'{\n "resourceSpans": []\n}{\n "hello": 1\n}', "an object with 'hello'"),
         (b'{"resourceSpans": [', "is not JSON"),
         (b"\x0a\x80", "neither JSON nor a whole OTLP protobuf"),
         (b"\x00\x00\x01\x00abc", "in the middle of a request"),

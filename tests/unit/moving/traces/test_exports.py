@@ -209,3 +209,27 @@ def test_a_trajectory_of_harbors_tells_turns_calls_and_metrics(tmp_path: Path):
     assert last.arguments["earlier"] == 2
     assert last.arguments["messages"] == [{"role": "tool", "content": "lost", "tool_call_id": "c1"}]
     assert (found.case, found.output, found.tokens_in) == ("s1", "It is lost.", 50)
+
+
+@pytest.mark.parametrize(
+    ("told_cost", "wanted"),
+    [
+        (0.002, 0.002),
+        ("0.5", 0.5),
+        (0, 0.0),
+        (-0.002, None),
+        ("-1", None),
+        ("inf", None),
+        (True, None),
+        ("x", None),
+    ],
+)
+def test_a_cost_that_is_no_amount_is_not_known(
+    told_cost: object, wanted: float | None, tmp_path: Path
+) -> None:
+    """A negative one would make the whole run cheaper."""
+    call = observation(
+        "ask", "GENERATION", 1, model="m", input="Hi", output="Ho", costDetails={"total": told_cost}
+    )
+    (step,) = trial(tmp_path, {"data": [call]}).steps
+    assert step.cost_usd == wanted
