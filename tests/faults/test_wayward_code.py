@@ -1,4 +1,4 @@
-"""Eval code that changes the process it runs in: results are printed, the exit code holds, and one line says what it did."""
+"""Eval code that changes the process that it runs in: results are printed, and the exit code holds."""
 
 from __future__ import annotations
 
