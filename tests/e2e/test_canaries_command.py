@@ -168,6 +168,23 @@ def test_a_check_of_canaries_out_of_budget_is_resumed(start: Start, tmp_path: Pa
     assert "the latest" not in evenhand("canaries", "--no-progress")
 
 
+def test_a_resumed_check_of_canaries_ends_as_the_check_would_have(start: Start, tmp_path: Path):
+    """With its report and its exit code, though half of its trials fail; `retry` does, too."""
+    _, evenhand = start(SOUND)
+    labelled(evenhand, tmp_path)
+    evenhand("canaries", "--keep", "20")
+    evenhand("canaries", "--no-progress", "--max-cost", "0.000001", code=4)
+    check = max(path.stem for path in (tmp_path / ".evenhand" / "runs").glob("*.db"))
+    for verb in ("resume", "resume", "retry"):
+        shown = evenhand(verb, check, "--no-progress", "--max-cost", "100")
+        assert "right on 20 of 20 canaries" in shown
+    evenhand("canaries", "--no-progress")
+    _, evenhand = start(LENIENT)
+    evenhand("canaries", "--no-progress", "--max-cost", "0.000001", code=4)
+    check = max(path.stem for path in (tmp_path / ".evenhand" / "runs").glob("*.db"))
+    assert "drift" in evenhand("resume", check, "--no-progress", "--max-cost", "100", code=1)
+
+
 RUN = ("run", ".", "--no-progress", "--no-cache")
 
 

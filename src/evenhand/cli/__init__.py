@@ -10,6 +10,9 @@ from collections.abc import Sequence
 from evenhand import __version__
 from evenhand.cli.streams import leave, present, printing, tell
 
+PATIENCE = 2.0
+"""Seconds for a thread that user code left running, before it is said that somebody waits for it."""
+
 
 def main(args: Sequence[str] | None = None) -> None:
     """Runs a command line, and exits with its code."""
@@ -45,7 +48,12 @@ def _outlived(code: int) -> int:
                 and not thread.daemon
                 and thread not in pools
             ):
-                thread.join()
+                thread.join(PATIENCE)
+                if thread.is_alive():
+                    tell(
+                        f"evenhand: waiting for a thread that your code left running: {thread.name}"
+                    )
+                    thread.join()
     except KeyboardInterrupt:
         return code
     for line in runner.after_the_run:

@@ -88,7 +88,7 @@ def canaries(
         if keep is not None:
             raise UsageError(f"run {meta.id} has no labels: it asked judges about canaries")
         if meta.status == "finished":
-            return _report(path, as_json=as_json)
+            return report_check(path, as_json=as_json)
         request = CanaryRequest.again(meta, path)
         settings = replace(settings_of(request, path, session), record=meta.settings)
         return _checked(request, settings, path, session)
@@ -131,10 +131,10 @@ def _checked(
     """
     with as_asked(request):
         finished = judges_asked(request, request.plan(), settings, file, session)
-    return ended(finished, _report(finished.path, as_json=session.as_json), "check")
+    return ended(finished, report_check(finished.path, as_json=session.as_json), "check")
 
 
-def _report(file: Path, *, as_json: bool) -> int:
+def report_check(file: Path, *, as_json: bool) -> int:
     """Prints what judges said of canaries, and returns the exit code."""
     from evenhand.cli.exits import FAILED, NO_VERDICT, PASSED
     from evenhand.report.document import json_text, writer

@@ -128,7 +128,7 @@ def probe(
                 hint="Name the run that it probes to start another probe.",
             )
         if meta.status == "finished":
-            return _report(file, at_most, as_json=as_json)
+            return report_probe(file, at_most, as_json=as_json)
         request = replace(ProbeRequest.again(meta, file), at_most=at_most)
         return _probed(request, replace(settings, record=meta.settings), file, session)
     probing = Probing(int(items), int(seed), tuple(dict.fromkeys(kinds)), metrics)
@@ -181,7 +181,7 @@ def _probed(
             tell(_estimate(request, plan, cached=cached))
         finished = judges_asked(request, plan, settings, file, session)
     return ended(
-        finished, _report(finished.path, request.at_most, as_json=session.as_json), "probe"
+        finished, report_probe(finished.path, request.at_most, as_json=session.as_json), "probe"
     )
 
 
@@ -217,7 +217,7 @@ def _estimate(request: ProbeRequest, plan: Plan, *, cached: bool) -> str:
     return ", ".join(parts)
 
 
-def _report(file: Path, at_most: float, *, as_json: bool) -> int:
+def report_probe(file: Path, at_most: float, *, as_json: bool) -> int:
     """Prints what a probe came to, and returns the exit code."""
     from evenhand.cli.exits import FAILED, NO_VERDICT, PASSED
     from evenhand.report.document import json_text, writer

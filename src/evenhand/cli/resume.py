@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -16,12 +16,10 @@ from evenhand.cli.grouped import GroupedCommand
 from evenhand.cli.replaying import ReplayRequest
 from evenhand.cli.run_and_report import run_asked
 from evenhand.cli.session import Session, exit_code, session_options
-from evenhand.cli.settling import Request, safe_text
+from evenhand.cli.settling import safe_text
+from evenhand.cli.special_runs import special_run
 from evenhand.cli.streams import tell
 from evenhand.core.errors import UsageError
-
-if TYPE_CHECKING:
-    from evenhand.core.run import RunMeta
 
 
 @click.command(
@@ -69,6 +67,9 @@ def redone(run: str | None, session: Session, *, batching: Mapping[str, Any] | N
         meta, totals = earlier.meta, earlier.totals()
         if not totals.errors and meta.status == "finished":
             tell(f"no trial of run {meta.id} is in error: there is nothing to redo")
+            special = special_run(meta, file)
+            if special is not None:
+                return special.came_to(file, session)
             print_run(
                 earlier,
                 as_json=session.as_json,
@@ -88,6 +89,7 @@ def gone_on(
     batching: Mapping[str, Any] | None = None,
 ) -> int:
     """Goes on with an earlier run, as it was started but for what is said now."""
+    from evenhand.cli.probe_request import asked_of
     from evenhand.core.shard import Sharded
     from evenhand.engine.door import Settings
     from evenhand.store.catalogue import find
@@ -104,7 +106,8 @@ def gone_on(
             hint="To run all of its cases, run it again without --stop-when-decided: answers that the cache has are not"
             " paid for twice.",
         )
-    if "asked" not in record:
+    special = special_run(meta, file)
+    if special is None and "asked" not in record:
         raise UsageError(
             f"run {meta.id} cannot be resumed: what it was made from is not known",
             hint="Run what made it again: `evenhand dataset` and score_batch(…, resume=True) continue from there;"
@@ -122,15 +125,18 @@ def gone_on(
         max_cost_usd=record.get("max_cost_usd") if session.max_cost is None else session.max_cost,
         time_limit_s=session.time_limit or record.get("time_limit_s"),
         retries=record.get("retries") if session.retries is None else session.retries,
-        at_least=record["asked"].get("at_least"),
+        at_least=record["asked"].get("at_least") if "asked" in record else None,
         anew=anew,
         record=record,
         batch=policy_again(batching or {}, record.get("batch")),
         shard=sharded.shard if sharded is not None else None,
     )
+    if special is not None:
+        return run_asked(special.request, settings, file, session, report=special.report)
+    request = asked_of(meta)
     replayed = record.get("replay")
     if not replayed:
-        return run_asked(_request(meta, file), settings, file, session)
+        return run_asked(request, settings, file, session)
     with ReplayRequest(str(replayed["file"]), asks=bool(replayed["asks"])).opened() as replay:
         settings = replace(
             settings,
@@ -138,24 +144,4 @@ def gone_on(
             replay_asks=bool(replayed["asks"]),
             regrades=bool(replayed.get("regrades")),
         )
-        return run_asked(_request(meta, file), settings, file, session)
-
-
-def _request(meta: RunMeta, file: Path) -> Request:
-    """What the earlier session of a run was asked, whichever sort of run it is.
-
-    Raises:
-        UsageError: The record is damaged, or of another version.
-    """
-    from evenhand.cli.canary_request import CanaryRequest
-    from evenhand.cli.probe_request import ProbeRequest, asked_of
-    from evenhand.cli.tryout_request import TryoutRequest
-    from evenhand.report.judgements.judge_checks import is_canary_check, is_probe, is_tryout
-
-    if is_probe(meta):
-        return ProbeRequest.again(meta, file)
-    if is_canary_check(meta):
-        return CanaryRequest.again(meta, file)
-    if is_tryout(meta):
-        return TryoutRequest.again(meta, file)
-    return asked_of(meta)
+        return run_asked(request, settings, file, session)

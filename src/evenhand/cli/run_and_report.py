@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from evenhand.cli.batching import foresee
 from evenhand.cli.canaries_of_run import ask_canaries, code_with_canaries, look_for_canaries
-from evenhand.cli.exits import INTERRUPTED, USAGE
+from evenhand.cli.exits import FAILED, INTERRUPTED, PASSED, USAGE
 from evenhand.cli.session import Session, exit_code
 from evenhand.cli.settling import Request, safe_text, settled
 from evenhand.cli.streams import tell
@@ -28,12 +28,14 @@ def run_asked(
     session: Session,
     *,
     step: Callable[[Plan, Settings], Settings] | None = None,
+    report: Callable[[Finished, Session], int] | None = None,
 ) -> int:
     """Runs what is asked for, prints it, and says with what to exit.
 
     Args:
         file: The run to go on with; None for a new one.
         step: What else has to be looked at once the plan is there; None for nothing.
+        report: Prints what the run came to, and returns its exit code; None for the report of a run of evals.
     """
     from evenhand.report.judgements.judge_checks import WITH_CANARIES
 
@@ -49,7 +51,10 @@ def run_asked(
     finished, plan = settled(asked, settings, file, session, prepared=_one_by_one(steps))
     if settings.sends:
         ask_canaries(finished.path, session)
-    code = _report(finished, plan, session)
+    if report is None:
+        code = _report(finished, plan, session)
+    else:
+        code = _notified_of(finished, report(finished, session), session)
     for line in plan.notes:
         tell(safe_text(line))
     return code
@@ -112,6 +117,14 @@ def _report(finished: Finished, plan: Plan, session: Session) -> int:
         code = exit_code(word, ending.status, ending.signal, session)
         code = code_with_canaries(code, run_file)
         return notified(run_file, word, code or (USAGE if plan.broken else code), session)
+
+
+def _notified_of(finished: Finished, code: int, session: Session) -> int:
+    from evenhand.store.runfile import RunFile
+
+    word = {PASSED: "passed", FAILED: "failed"}.get(code, "undecided")
+    with RunFile.open(finished.path) as run_file:
+        return notified(run_file, word, code, session)
 
 
 def notified(run_file: RunFile, word: str, code: int, session: Session) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TextIO
@@ -156,11 +156,13 @@ def settle(
 
     for line in problem_lines(plan.hints):
         tell(line)
+    if file is None:
+        _point_to_killed(plan, settings)
     progress = _progress(not session.no_progress)
     if progress is not None:
         progress.start(heading(plan) + source)
     try:
-        with set_apart() as stdout:
+        with _as_before(), set_apart() as stdout:
             out = sys.stderr if session.as_json else stdout
             return door.run(
                 plan,
@@ -174,6 +176,35 @@ def settle(
     finally:
         if progress is not None:
             progress.stop()
+
+
+@contextlib.contextmanager
+def _as_before() -> Iterator[None]:
+    """Afterwards, the current folder is what it was, and so is the recursion limit, whatever user code made of them.
+
+    The command still has to find the files that were named relative to that folder, and to print.
+    """
+    here, limit = Path.cwd(), sys.getrecursionlimit()
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(limit)
+        with contextlib.suppress(OSError):
+            os.chdir(here)
+
+
+def _point_to_killed(plan: Plan, settings: Settings) -> None:
+    """Says how to go on with the same run where it was killed just before."""
+    from evenhand.engine.door import home_of
+    from evenhand.store.catalogue import called, killed_run
+
+    killed = killed_run(home_of(plan, settings), plan.fingerprint, settings.shard)
+    if killed is not None:
+        name = called(Path.cwd(), killed)
+        tell(
+            f"run {name} of this plan was killed before its end; this is a new run. To go on with that one, and pay for"
+            f" no reply that it has: evenhand resume {name}"
+        )
 
 
 def _progress(wanted: bool) -> Progress | None:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,38 +17,7 @@ from evenhand.core.ranges import REPEATS
 
 if TYPE_CHECKING:
     from evenhand.coding_agents.skills.effect import SkillEffect
-    from evenhand.coding_agents.skills.reading import Skill
-    from evenhand.core.plan import Plan
     from evenhand.core.run import Totals
-
-
-@dataclass(frozen=True, slots=True)
-class _Request:
-    """What is run. Implements `evenhand.cli.settling.Request`."""
-
-    skill: Skill
-    model: str
-    agent: str
-    judge: str
-    repeats: int
-    offline: bool
-    definitions: str = ""
-
-    @property
-    def folder(self) -> Path:
-        return self.skill.folder
-
-    def plan(self) -> Plan:
-        from evenhand.coding_agents.skills.plan import skill_plan
-
-        return skill_plan(
-            self.skill,
-            model=self.model,
-            agent=self.agent,
-            judge=self.judge,
-            repeats=self.repeats,
-            env=os.environ,
-        )
 
 
 @click.command(short_help="Say whether a skill helps: its evals with and without it.")
@@ -93,14 +60,13 @@ def skill(
 
     Exits with 0 if the skill helps or makes no detectable difference, 1 if it hurts, and 3 if that is undecided.
     """
-    from evenhand.coding_agents.skills.effect import effect_of
-    from evenhand.coding_agents.skills.reading import read_skill
+    from evenhand.cli.judge_asking import ended
+    from evenhand.cli.skill_request import SkillRequest
     from evenhand.engine.door import Settings
-    from evenhand.report.run import Run
     from evenhand.store.catalogue import home_for
 
     session = Session.of(options)
-    request = _Request(read_skill(folder), model, agent, judge, int(repeat), offline)
+    request = SkillRequest.of(folder, model, agent, judge, int(repeat), offline=offline)
     settings = Settings(
         home=home_for(Path.cwd() / "skill"),  # not in the skill's folder, which is shipped
         concurrency=session.concurrency,
@@ -108,14 +74,28 @@ def skill(
         max_cost_usd=session.max_cost,
         time_limit_s=session.time_limit,
         retries=session.retries,
-        record={"skill": request.skill.digest, "agent": agent},
+        record={
+            **request.record(),
+            "concurrency": session.concurrency,
+            "max_cost_usd": session.max_cost,
+            "cache": not session.no_cache,
+            "time_limit_s": session.time_limit,
+            "retries": session.retries,
+        },
     )
     finished, _ = settled(request, settings, None, session)
-    with Run.open(finished.path) as run:
+    code = report_skill(finished.path, as_json=session.as_json)
+    return ended(finished, code, "run of the skill")
+
+
+def report_skill(file: Path, *, as_json: bool) -> int:
+    """Prints what difference a skill makes, and returns the exit code."""
+    from evenhand.coding_agents.skills.effect import effect_of
+    from evenhand.report.run import Run
+
+    with Run.open(file) as run:
         effect = effect_of(run)
-        _print(effect, run.meta.id, run.totals(), as_json=session.as_json)
-    if finished.ending.signal:
-        return 128 + finished.ending.signal
+        _print(effect, run.meta.id, run.totals(), as_json=as_json)
     return {"hurts": FAILED, "undecided": NO_VERDICT}.get(effect.word, PASSED)
 
 

@@ -47,7 +47,7 @@ def continue_tryout(meta: RunMeta, file: Path, session: Session) -> int:
     from evenhand.cli.tryout_request import TryoutRequest
 
     if meta.status == "finished":
-        return _report(file, as_json=session.as_json)
+        return report_tryout(file, as_json=session.as_json)
     settings = replace(_settings(file, session), record=meta.settings)
     return _tried(TryoutRequest.again(meta, file), settings, file, session)
 
@@ -81,7 +81,7 @@ def _tried(
             return 0
         _refuse_keyless(request)
         finished = judges_asked(request, plan, settings, file, session)
-    return ended(finished, _report(finished.path, as_json=session.as_json), "tryout")
+    return ended(finished, report_tryout(finished.path, as_json=session.as_json), "tryout")
 
 
 def _refuse_keyless(request: TryoutRequest) -> None:
@@ -131,7 +131,7 @@ def _estimate(request: TryoutRequest, *, quiet: bool) -> None:
         click.echo("\n".join([*lines, line]))
 
 
-def _report(file: Path, *, as_json: bool) -> int:
+def report_tryout(file: Path, *, as_json: bool) -> int:
     """Prints what a tryout came to. It is no gate: whatever that is, the exit code is 0."""
     from evenhand.report.document import json_text, writer
     from evenhand.report.judge_tests.tryout import tryout_of

@@ -73,7 +73,7 @@ def advice_on_run(run: RunFile, *, compared: bool = False) -> list[Next]:
     texts: list[str] = []
     name = short_id(run.meta.id)
     unfinished = run.meta.status != "decided" and run.totals().trials < run.meta.planned
-    if unfinished and "asked" in run.meta.settings:
+    if unfinished and run.meta.can_resume:
         texts.append(f"{name} did not finish; this continues it: evenhand resume {name}")
     if not compared:
         _, cut_off = run.empty_answers()

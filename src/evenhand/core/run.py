@@ -81,6 +81,12 @@ class RunMeta(Record, frozen=True):
         return not JUDGE_CHECKS.isdisjoint(self.settings)
 
     @property
+    def can_resume(self) -> bool:
+        """Whether its file says what it was made from, and it isn't a gate's."""
+        kept = self.settings
+        return ("asked" in kept or isinstance(kept.get("skill"), Mapping)) and not kept.get("gate")
+
+    @property
     def plan_size(self) -> int:
         """How many trials the plan has; of a shard, the whole one."""
         sharded = Sharded.of(self.settings)

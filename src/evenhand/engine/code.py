@@ -189,14 +189,14 @@ class CodeHost:
 
     async def _await(self, awaitable: Awaitable[T], name: str, limit_s: float) -> T:
         # Awaited in this very task: in one of its own, sys.exit() would stop the loop.
-        slot = self._noted(name)
+        slot, task = self._noted(name), asyncio.current_task()
         limit = TimeLimit(limit_s, functools.partial(self._leave_behind, name, limit_s))
         try:
             with user_code():
                 result = await awaitable
-        except GeneratorExit:
-            raise
         except BaseException as error:
+            if isinstance(error, GeneratorExit) and asyncio.current_task() is not task:
+                raise  # the coroutine is closed; inside of its task, it is the function that raised it
             limit.end()
             by_run = isinstance(error, asyncio.CancelledError) and cancelled_by_run()
             await undo_own_cancel()

@@ -234,7 +234,7 @@ async def _kept(
     tell: Tell | None,
 ) -> Finished:
     """Runs a plan, and keeps it; see `run`."""
-    home = resume.parent.parent if resume else settings.home or home_for(_source(plan))
+    home = resume.parent.parent if resume else home_of(plan, settings)
     words: list[Word] = []
     aside: Mapping[int, CodeError] = {}
     if resume is None:
@@ -264,6 +264,11 @@ async def _kept(
     if plan.options.closing is not None and whole:
         await asyncio.to_thread(plan.options.closing, journal.path)
     return Finished(journal.path, ending, tuple(journal.in_doubt()), _told(words))
+
+
+def home_of(plan: Plan, settings: Settings) -> Path:
+    """The folder that keeps a new run."""
+    return settings.home or home_for(_source(plan))
 
 
 def _told(words: Sequence[Word]) -> tuple[str, ...]:

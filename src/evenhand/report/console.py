@@ -378,7 +378,7 @@ def _next(run: RunFile, totals: Totals, grid: Grid | None, missing: int, name: s
     unfinished = missing > 0 and run.meta.status != "decided"
     if totals.errors and not unfinished and "replay" in run.meta.settings:
         return f"evenhand show {name} --where status:error"
-    if "asked" in run.meta.settings and (unfinished or totals.errors) and not run.alive:
+    if run.meta.can_resume and (unfinished or totals.errors) and not run.alive:
         return f"evenhand resume {name}"
     if not totals.failed:
         return f"evenhand view, or evenhand export {name} --to report.html"

@@ -15,6 +15,7 @@ from pathlib import Path
 from evenhand.core.errors import StoreError, UsageError
 from evenhand.core.names import did_you_mean
 from evenhand.core.run import SHORT_ID, RunMeta
+from evenhand.core.shard import Shard, Sharded
 from evenhand.store.runfile import RunFile
 
 HOME = ".evenhand"
@@ -103,6 +104,21 @@ def runs(home: Path) -> list[ListedRun]:
         except StoreError as error:
             found.append(ListedRun(path, None, problem=error.message))
     return found
+
+
+def killed_run(home: Path, fingerprint: str, shard: Shard | None) -> Path | None:
+    """The newest run, if it is of this plan, its process died before its end, and it can be resumed."""
+    for path in paths(home)[:1]:
+        try:
+            with RunFile.open(path) as run:
+                meta = run.meta
+                sharded = Sharded.of(meta.settings)
+                same = meta.fingerprint == fingerprint and shard == (sharded and sharded.shard)
+                if same and meta.status == "running" and meta.can_resume and not run.alive:
+                    return path
+        except StoreError:
+            return None
+    return None
 
 
 def _by_id(path: Path) -> str:

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import sys
 import textwrap
 import threading
@@ -134,10 +135,15 @@ async def test_a_run_that_stops_cancels_an_async_function():
 
 
 async def test_an_async_function_that_is_dropped_says_nothing():
-    """When a loop is closed over it, it is closed with it."""
+    """When a loop is closed over it, it is closed with it, outside of its task."""
     waiting = CodeHost().call(asyncio.Event().wait, name="waits")
-    waiting.send(None)
-    waiting.close()
+
+    async def begin():
+        waiting.send(None)
+
+    context = contextvars.copy_context()
+    await asyncio.create_task(begin(), context=context)
+    context.run(waiting.close)
 
 
 async def test_an_async_function_that_does_not_take_its_arguments_is_named():

@@ -1,0 +1,105 @@
+"""What `evenhand skill` is asked to do: kept in its run's file, so that `resume` continues the same run."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from evenhand.core.errors import UsageError
+from evenhand.core.record import Record
+
+if TYPE_CHECKING:
+    from evenhand.core.plan import Plan
+    from evenhand.core.run import RunMeta
+
+
+class SkillRequest(Record, frozen=True):
+    """A skill's evals. Implements `evenhand.cli.settling.Request`.
+
+    Attributes:
+        skill: The skill's folder, absolute.
+        model: The model that does the tasks; empty for an agent.
+        agent: The agent's command, whose paths are absolute; empty for a model.
+        judge: Who judges; empty for the default.
+        repeats: How often each task is done.
+        offline: Replies come from the folder's offline.jsonl.
+    """
+
+    skill: str
+    model: str
+    agent: str
+    judge: str
+    repeats: int
+    offline: bool
+
+    @staticmethod
+    def of(
+        folder: Path, model: str, agent: str, judge: str, repeats: int, *, offline: bool
+    ) -> SkillRequest:
+        """What the command says.
+
+        Raises:
+            UsageError: There is no such agent.
+        """
+        from evenhand.coding_agents.skills.plan import agent_command
+
+        command = shlex.join(agent_command(agent)) if agent else ""
+        return SkillRequest(str(folder.absolute()), model, command, judge, repeats, offline)
+
+    @staticmethod
+    def again(meta: RunMeta) -> SkillRequest:
+        """What an earlier session was asked.
+
+        Raises:
+            UsageError: The record is damaged.
+        """
+        try:
+            return msgspec.convert(meta.settings["skill"], SkillRequest)
+        except msgspec.ValidationError as error:
+            raise UsageError(
+                f"run {meta.id} cannot be resumed: what it was asked is damaged: {error}",
+                hint="Run `evenhand skill` again: answers that the cache has are not paid for twice.",
+            ) from error
+
+    @property
+    def folder(self) -> Path:
+        """The skill's."""
+        return Path(self.skill)
+
+    @property
+    def definitions(self) -> str:
+        """Whose definitions of RAG metrics: ours."""
+        return ""
+
+    def record(self) -> Mapping[str, Any]:
+        """For the run's file."""
+        return {"skill": msgspec.to_builtins(self)}
+
+    def plan(self) -> Plan:
+        """The plan.
+
+        Raises:
+            UsageError: The skill cannot be read, or nobody can answer or judge.
+            ConfigError: All that is wrong with its evals.
+        """
+        from evenhand.coding_agents.skills.plan import skill_plan
+        from evenhand.coding_agents.skills.reading import read_skill
+
+        return skill_plan(
+            read_skill(self.folder),
+            model=self.model,
+            agent=self.agent,
+            judge=self.judge,
+            repeats=self.repeats,
+            env=os.environ,
+        )
+
+
+def is_skill(meta: RunMeta) -> bool:
+    """Whether a run did a skill's tasks, and says how."""
+    return isinstance(meta.settings.get("skill"), Mapping)
