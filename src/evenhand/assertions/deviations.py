@@ -34,6 +34,8 @@ DEVIATIONS: Mapping[str, str] = {
     "names does, or else the one that judges, by a prompt of Evenhand's. Each of its messages is checked: one with a "
     "mistake is asked for again, and a second one is an error of the trial, not a failure. In initialMessages, what "
     "is no message is an error; promptfoo leaves it out.",
+    "evenhand:user": "A user who is a script, or a model with facts and things that it must not say, is written as "
+    "evenhand:user. promptfoo has no such provider.",
     "MCP servers": "The tools of a provider's mcp are not called: what the model calls is its answer, in the form of "
     "tool calls. promptfoo calls them: for OpenAI's models their results are the output, and Anthropic's models are "
     "asked again with them. Servers are asked once in a run for what they have.",

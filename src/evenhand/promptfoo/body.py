@@ -55,7 +55,7 @@ class CellBody(MutableRecord):
         config = pair.subject.config
         if pair.subject.mcp is not None and test.provider_output is None:
             if test.user is not None:
-                raise ConfigError([no_tools_in_talks(test.user.place, provider.id)])
+                raise ConfigError([no_tools_in_talks(test.user, provider.id)])
             prompt = await pair.subject.mcp.added(trial, prompt, config)
             config = {**config, "tools": prompt.config["tools"]}
         if earlier is not None:
@@ -65,7 +65,7 @@ class CellBody(MutableRecord):
             reply = Reply(output if isinstance(output, str) else "", output, NOTHING, 0.0, 0.0)
             trial.answered(prompt, reply)
         elif test.user is not None:
-            from evenhand.promptfoo.talking import talked  # noqa: PLC0415 (for simulated users only)
+            from evenhand.promptfoo.talking import talked  # noqa: PLC0415 (for conversations only)
 
             model = trial.model(provider, "subject")
             fill = partial(pair.templates.render, variables=filled)

@@ -33,7 +33,8 @@ class FolderUses(MutableRecord):
         transforms: Some tests have transformVars.
         scored: Some tests have an assertScoringFunction.
         around: Some tests have a prefix or a suffix.
-        talked: In some, a simulated user talks with the model.
+        talked: In some, promptfoo's simulated user talks with the model.
+        own_user: In some, a user of our own does.
     """
 
     folder: Folder
@@ -47,6 +48,7 @@ class FolderUses(MutableRecord):
     scored: bool = False
     around: bool = False
     talked: bool = False
+    own_user: bool = False
 
     @classmethod
     def of(cls, folder: Folder) -> FolderUses:
@@ -65,7 +67,8 @@ class FolderUses(MutableRecord):
         self.tabled = self.tabled or table
         self.scored = self.scored or bool(test.scoring)
         self.around = self.around or bool(test.prefix or test.suffix)
-        self.talked = self.talked or test.user is not None
+        self.talked = self.talked or (test.user is not None and test.user.own is None)
+        self.own_user = self.own_user or (test.user is not None and test.user.own is not None)
         self.tags = self.tags or (
             table
             and any(
@@ -133,6 +136,7 @@ APPLIES: Mapping[str, Callable[[FolderUses], bool]] = {
     "judge replies": lambda uses: uses.judged,
     "data in code": lambda uses: uses.filled,
     "simulated users": lambda uses: uses.talked,
+    "evenhand:user": lambda uses: uses.own_user,
     "MCP servers": lambda uses: any(p.subject.mcp is not None for p in uses.folder.pairs),
     "meteor": lambda uses: "meteor" in uses.types,
     "file:// in CSV": lambda uses: uses.tabled and bool(uses.types & {"python", "javascript"}),

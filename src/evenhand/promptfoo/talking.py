@@ -1,4 +1,4 @@
-"""A test whose model under evaluation is talked with by a simulated user, as promptfoo does it."""
+"""A test whose model under evaluation is talked with by a user: promptfoo's simulated one, or one of our own."""
 
 from __future__ import annotations
 
@@ -11,9 +11,11 @@ from evenhand.conversations.agents import chat_prompt
 from evenhand.conversations.conversation import Conversation
 from evenhand.conversations.simulated import SimulatedUser
 from evenhand.conversations.talk import Talk
-from evenhand.core.errors import ConfigError
+from evenhand.conversations.users import ScriptedUser
+from evenhand.core.errors import ConfigError, Problem, UsageError
 from evenhand.core.message import Message, Model, Prompt, Reply, Usage
 from evenhand.documents.findings import problem_at
+from evenhand.promptfoo.own_users import OWN_USER, OwnUser
 from evenhand.promptfoo.simulated_users import SIMULATED_USER, TestUser, initial_messages
 
 Fill = Callable[[str], str]
@@ -37,23 +39,22 @@ async def talked(
         fill: Fills in the tags of instructions and initial messages.
 
     Raises:
-        ConfigError: It cannot begin: nobody plays the user, there are no instructions, or messages are none.
+        ConfigError: It cannot begin: nobody plays the user, texts come to nothing, or messages are none.
         SimulatorError: The simulated user made a mistake twice.
         ProviderError: A model gave no answer.
     """
     if user.problem is not None:
         raise ConfigError([user.problem])
-    instructions = fill(user.instructions)
-    if not instructions.strip():
-        what = f"{SIMULATED_USER} has no instructions: {user.instructions!r} comes to nothing"
-        hint = "Say under vars: instructions, or under config: instructions, what the user wants."
-        raise ConfigError([problem_at(user.place, what, hint)])
-    given = initial_messages(variables.get("initialMessages") or user.initial, user.place)
+    if user.own is None:
+        player = _simulated(user, fill)
+        given = initial_messages(variables.get("initialMessages") or user.initial, user.place)
+    else:
+        player = _own(user, user.own, fill)
+        given = initial_messages(user.initial, user.place, "start")
     said = [Message(fill(str(m["role"])), fill(str(m["content"]))) for m in given]
     target = _Target(model, prompt, [m for m in said if m.role == "system"], user.stateful)
     start = Talk.of([m for m in said if m.role != "system"])
-    simulated = SimulatedUser(instructions, model=user.model)
-    conversation = Conversation(target, simulated, max_turns=user.max_turns, start=start)
+    conversation = Conversation(target, player, max_turns=user.max_turns, start=start)
     talk = await conversation.run()
     messages = talk.messages
     if talk.ended == "user" and len(messages) > len(start.messages) and messages[-1].role == "user":
@@ -61,6 +62,57 @@ async def talked(
             :-1
         ]  # what it says as it leaves is nobody's to answer: promptfoo drops it
     return target.summed([*target.system, *messages])
+
+
+def _simulated(user: TestUser, fill: Fill) -> SimulatedUser:
+    """The simulated user of promptfoo, in this test."""
+    instructions = fill(user.instructions)
+    if not instructions.strip():
+        what = f"{SIMULATED_USER} has no instructions: {user.instructions!r} comes to nothing"
+        hint = "Say under vars: instructions, or under config: instructions, what the user wants."
+        raise ConfigError([problem_at(user.place, what, hint)])
+    return SimulatedUser(instructions, model=user.model)
+
+
+def _own(user: TestUser, own: OwnUser, fill: Fill) -> ScriptedUser | SimulatedUser:
+    """A user of our own, in this test.
+
+    Raises:
+        ConfigError: One of its texts comes to nothing, or its language is none.
+    """
+    wrong: list[Problem] = []
+
+    def filled(text: str, name: str) -> str:
+        said = fill(text)
+        if text and not said.strip():
+            what = f"{name} of {OWN_USER} comes to nothing: {text!r:.60}"
+            hint = "Give the variable in this test, or write a provider for this test."
+            wrong.append(problem_at(user.place, what, hint))
+        return said
+
+    turns = [filled(turn, f"turn {at}") for at, turn in enumerate(own.turns, 1)]
+    goal = filled(own.goal, "goal")
+    facts = {
+        name: filled(fact, f"the fact '{name}'") if isinstance(fact, str) else fact
+        for name, fact in own.facts.items()
+    }
+    never_says = [filled(text, "never_says") for text in own.never_says]
+    persona, language = filled(own.persona, "persona"), filled(own.language, "language")
+    if wrong:
+        raise ConfigError(wrong)
+    if turns:
+        return ScriptedUser(turns)
+    try:
+        return SimulatedUser(
+            goal,
+            facts=facts,
+            never_says=never_says,
+            persona=persona,
+            language=language,
+            model=user.model,
+        )
+    except UsageError as error:
+        raise ConfigError([problem_at(user.place, f"{OWN_USER}: {error}")]) from error
 
 
 class _Target:

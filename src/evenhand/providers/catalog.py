@@ -117,6 +117,7 @@ _BRIDGED: Mapping[str, str] = {
 
 _REFUSED: Mapping[str, str] = {
     "browser": "A browser is not driven here.",
+    "evenhand": "evenhand:user belongs under `provider` of a test or of defaultTest.",
     "golang": "Write exec: and a program that prints the answer.",
     "mcp": "A server is no model. Give its tools to one: config: {mcp: {server: {command: …}}}. In Python: MCPWorld.",
     "package": "Packages of JavaScript are not loaded as providers.",

@@ -7,6 +7,8 @@ from evenhand.promptfoo.checking import OPTIONS as TEST_OPTIONS
 from evenhand.promptfoo.config import KEYS, OPTIONS
 from evenhand.promptfoo.models import KEYS as PROVIDER_KEYS
 from evenhand.promptfoo.overrides import KEYS as LINE_KEYS
+from evenhand.promptfoo.own_users import KEYS as USER_KEYS
+from evenhand.promptfoo.own_users import OWN_USER
 from evenhand.promptfoo.prompt_files import KEYS as PROMPT_KEYS
 from evenhand.schemas.assertion import assertion, assertions
 from evenhand.schemas.parts import (
@@ -100,7 +102,10 @@ def _test() -> Part:
                 "What the test's score must reach; by default all assertions must pass.",
             ),
             "metadata": (TABLE, "Names and values to filter by."),
-            "provider": (ANY, "Who answers this test."),
+            "provider": (
+                _user(),
+                "Who talks with the models: promptfoo:simulated-user or evenhand:user.",
+            ),
             "providers": (one_or_more(TEXT), "Only for these providers."),
             "prompts": (one_or_more(TEXT), "Only for these prompts."),
             "providerOutput": (ANY, "The answer, where it is known already: nobody is asked."),
@@ -152,6 +157,30 @@ def _provider() -> Part:
         },
         required=["id"],
     )
+
+
+def _user() -> Part:
+    """Anything; an `evenhand:user` with the keys that it takes."""
+    config = table(
+        USER_KEYS,
+        {
+            "turns": (TEXTS, "A script: what the user says, turn by turn."),
+            "goal": (TEXT, "What the user wants, for one that a model plays."),
+            "facts": (TABLE, "What the user knows, by name."),
+            "never_says": (TEXTS, "What the user must not say."),
+            "persona": (TEXT, "How the user is and speaks."),
+            "language": (TEXT, "The language the user speaks, as a code: de."),
+            "model": (ANY, "Who plays the user; by default the judge."),
+            "max_turns": (NUMBER, "How often the model answers at most."),
+            "start": (ANY, "What was said before: a list of {role, content}, or a file."),
+            "stateful": (
+                {"type": "boolean"},
+                "Send the latest message alone, once there is a session.",
+            ),
+        },
+    )
+    own = {"type": "object", "required": ["id"], "properties": {"id": {"const": OWN_USER}}}
+    return {"if": own, "then": {"properties": {"config": either(config, REFERENCE)}}}
 
 
 def _by_id() -> Part:
