@@ -444,7 +444,9 @@ def test_bot(expect):
             monkeypatch.setenv(name, value)
         refused = run(tests.format(said="please"), "--evenhand-judge=openai:gpt-5-mini")
         refused.assert_outcomes(errors=1)
-        refused.stdout.fnmatch_lines(["*bad-request: openai:gpt-5-mini was not asked: no answer to this question is stored*"])
+        refused.stdout.fnmatch_lines(
+            ["*bad-request: openai:gpt-5-mini was not asked: no answer to this question is stored*"]
+        )
         assert fake.ledger.total == 0
         ini.write_text(ini.read_text() + "\nevenhand_judge = openai:gpt-5-mini\n")
         live = run(tests.format(said="please"), "--evenhand-live")

@@ -43,6 +43,17 @@ def test_everything_works_from_the_file_alone(report: Path, runs: list[str], wat
     assert page.get_by_role("group", name="Your label").count() == 0
 
 
+def at_rest(place: Any) -> str:
+    """The text of a place once it has stopped changing: charts come one after another."""
+    text = ""
+    for _ in range(40):
+        before, text = text, place.evaluate("(at) => at.textContent")
+        if text and text == before:
+            break
+        place.page.wait_for_timeout(300)
+    return text
+
+
 def test_server_and_file_show_the_same(served: Any, report: Path, runs: list[str], watch: Any):
     """The same words in matrix, drawer and charts, wherever the data came from."""
     shown: list[list[str]] = []
@@ -60,8 +71,7 @@ def test_server_and_file_show_the_same(served: Any, report: Path, runs: list[str
             seen.turn(runs[0], **state)
             seen.page.locator(place).wait_for()
             seen.settled()
-            seen.page.wait_for_timeout(150)
-            texts.append(seen.page.locator(place).evaluate("(at) => at.textContent"))
+            texts.append(at_rest(seen.page.locator(place)))
         shown.append(texts)
     assert shown[0] == shown[1]
 

@@ -15,7 +15,6 @@ from tests.unit.report.interchange.inspect_logs.conftest import (
     deflated,
     members,
 )
-
 from tests.unit.report.interchange.openai_evals.conftest import a_result, a_run, an_eval, an_item
 
 from evenhand.core.errors import UsageError

@@ -246,8 +246,7 @@ async def test_promptfoos_results_have_what_its_readers_look_for(
         "cached": 15,
         "numRequests": 2,
     }
-    assert first["latencyMs"] == 250
-    assert first["cost"] == 0.5
+    assert (first["latencyMs"], first["cost"]) == (250, 0.5)
     assert first["error"] == "long"
     assert first["score"] == 0.5
     assert first["namedScores"] == {"content": 1.0}
