@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -56,3 +57,8 @@ def written(texts: Mapping[Path, str], folder: Path, tool: str) -> list[Path]:
         except OSError as error:
             raise UsageError(f"{path} cannot be written: {error.strerror or error}") from error
     return list(texts)
+
+
+def lines(rows: Sequence[Mapping[str, object]]) -> str:
+    """Rows as JSON Lines."""
+    return "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)

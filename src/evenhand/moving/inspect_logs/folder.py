@@ -2,30 +2,23 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import cast
 
-from evenhand.authoring.rowcase import row_of
 from evenhand.core.case import Case
 from evenhand.core.errors import UsageError
 from evenhand.moving.inspect_logs.checks import GRADERS, checks_of
-from evenhand.moving.moved_in import MovedIn, written
-from evenhand.moving.openai_evals.naming import slug
+from evenhand.moving.moved_in import MovedIn
 from evenhand.moving.recorded_eval import (
     RecordedEval,
     asked_model,
-    eval_file,
-    script,
-    support,
-    todo,
 )
+from evenhand.moving.recorded_folder import write_evals
 from evenhand.report.interchange.foreign import Notes, Part, shown
 from evenhand.report.interchange.foreign_files import moment_of
 from evenhand.report.interchange.inspect_logs.log import InspectLog, read_log
 from evenhand.report.interchange.inspect_logs.steps import resolved
-from evenhand.report.interchange.openai_evals.definition import unlike
 
 _PROMPTING = frozenset(
     "generate system_message user_message assistant_message prompt_template chain_of_thought multiple_choice".split()
@@ -65,28 +58,10 @@ def move_in(paths: Sequence[Path], folder: Path) -> MovedIn:
         raise UsageError(
             f"{paths[0]} holds no samples", hint="Name logs of evals that have run: logs/*.eval."
         )
-    texts: dict[str, str] = {}
-    evals: list[RecordedEval] = []
-    names: set[str] = set()
-    for task, log in newest.items():
-        name = unlike(names, slug(task, "task")).replace(" ", "_")
-        one = _eval(task, log)
-        evals.append(one)
-        texts[f"evals/{name}_evals.py"] = eval_file(one, name)
-        texts[f"evals/{name}.jsonl"] = _lines([row_of(case) for case in one.cases])
-    sets = [folder / name for name in texts if name.endswith(".py")]
-    texts |= support(evals)
-    if any(GRADERS in check.imports for one in evals for check in one.checks):
-        path = Path(__file__).parent / f"{GRADERS}.py.txt"
-        texts[f"{GRADERS}.py"] = path.read_text("utf-8")
-    rules = script(evals)
-    if rules:
-        texts["offline.jsonl"] = _lines(rules)
-    files = written({folder / name: text for name, text in texts.items()}, folder, "inspect")
-    told = tuple(
-        one for one in notes if not one.where.endswith(".events")
-    )  # of use to imports alone
-    return MovedIn(files, sets, bool(rules), told, todo(evals, folder))
+    evals = {task: _eval(task, log) for task, log in newest.items()}
+    told = [one for one in notes if not one.where.endswith(".events")]  # of use to imports alone
+    scorers = Path(__file__).with_name(f"{GRADERS}.py.txt")
+    return write_evals(evals, folder, "inspect", scorers=scorers, notes=told)
 
 
 def _eval(task: str, log: InspectLog) -> RecordedEval:
@@ -209,7 +184,3 @@ def _about(log: InspectLog) -> Part:
 
 def _age(log: InspectLog) -> float:
     return moment_of(_about(log).text("created")) or 0.0
-
-
-def _lines(rows: Sequence[Mapping[str, object]]) -> str:
-    return "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)

@@ -7,23 +7,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import cast
 
-from evenhand.authoring.rowcase import row_of
 from evenhand.core.case import Case
-from evenhand.moving.moved_in import MovedIn, written
-from evenhand.moving.openai_evals.naming import slug
+from evenhand.moving.moved_in import MovedIn
 from evenhand.moving.recorded_eval import (
     Check,
     RecordedEval,
     asked_model,
-    eval_file,
-    script,
-    support,
-    todo,
 )
+from evenhand.moving.recorded_folder import write_evals
 from evenhand.promptfoo.porting.literal import flat, laid, led, literal
 from evenhand.report.interchange.foreign import Notes, Part, shown
 from evenhand.report.interchange.lm_eval.reading import LoggedTask, logged_tasks
-from evenhand.report.interchange.openai_evals.definition import unlike
 
 METRICS = "lm_eval_metrics"
 _FILTERS = frozenset({"regex", "take_first", "remove_whitespace", "lowercase", "uppercase"})
@@ -54,25 +48,9 @@ def move_in(paths: Sequence[Path], folder: Path) -> MovedIn:
             newest[one.task] = kept
         else:
             newest[one.task] = one
-    texts: dict[str, str] = {}
-    evals: list[RecordedEval] = []
-    names: set[str] = set()
-    for task, logged in newest.items():
-        name = unlike(names, slug(task, "task")).replace(" ", "_")
-        one = _eval(logged, notes)
-        evals.append(one)
-        texts[f"evals/{name}_evals.py"] = eval_file(one, name)
-        texts[f"evals/{name}.jsonl"] = _lines([row_of(case) for case in one.cases])
-    sets = [folder / name for name in texts if name.endswith(".py")]
-    texts |= support(evals)
-    if any(METRICS in check.imports for one in evals for check in one.checks):
-        path = Path(__file__).parent / f"{METRICS}.py.txt"
-        texts[f"{METRICS}.py"] = path.read_text("utf-8")
-    rules = script(evals)
-    if rules:
-        texts["offline.jsonl"] = _lines(rules)
-    files = written({folder / name: text for name, text in texts.items()}, folder, "lm-eval")
-    return MovedIn(files, sets, bool(rules), tuple(notes), todo(evals, folder))
+    evals = {task: _eval(logged, notes) for task, logged in newest.items()}
+    scorers = Path(__file__).with_name(f"{METRICS}.py.txt")
+    return write_evals(evals, folder, "lm-eval", scorers=scorers, notes=tuple(notes))
 
 
 def _eval(logged: LoggedTask, notes: Notes) -> RecordedEval:
@@ -283,7 +261,3 @@ def _first_text(value: object) -> str | None:
     while isinstance(value, list) and value:
         value = cast("list[object]", value)[0]
     return value if isinstance(value, str) else None
-
-
-def _lines(rows: Sequence[Mapping[str, object]]) -> str:
-    return "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from evenhand.authoring.rowcase import row_of
 from evenhand.core.errors import UsageError
-from evenhand.moving.moved_in import MovedIn, written
+from evenhand.moving.moved_in import MovedIn, lines, written
 from evenhand.moving.openai_evals.criteria import Check, check_of
 from evenhand.moving.openai_evals.eval_file import TEMPLATES, eval_file
 from evenhand.moving.openai_evals.naming import slug
@@ -50,7 +49,7 @@ def move_in(paths: Sequence[Path], folder: Path) -> MovedIn:
         raise UsageError("\n".join(["no eval could be written as an eval set", *why[:10]]))
     texts[f"{TEMPLATES}.py"] = (Path(__file__).parent / f"{TEMPLATES}.py.txt").read_text("utf-8")
     if rules:
-        texts["offline.jsonl"] = _lines(rules)
+        texts["offline.jsonl"] = lines(rules)
     files = written({folder / name: text for name, text in texts.items()}, folder, "openai-evals")
     return MovedIn(files, [folder / one for one in sets], bool(rules), tuple(export.notes))
 
@@ -73,12 +72,8 @@ def _one(
     rules += script_of(definition, source, export)
     texts = {
         f"evals/{name}_evals.py": eval_file(definition, source, checks, name),
-        f"evals/{name}.jsonl": _lines([row_of(case) for case in source.cases]),
+        f"evals/{name}.jsonl": lines([row_of(case) for case in source.cases]),
     }
     for check in checks:
         texts |= check.files
     return texts
-
-
-def _lines(rows: Sequence[Mapping[str, object]]) -> str:
-    return "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)
