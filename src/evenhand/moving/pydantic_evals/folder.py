@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 
 from evenhand.authoring.rowcase import row_of
 from evenhand.core.errors import UsageError
-from evenhand.moving.moved_in import MovedIn, written
+from evenhand.moving.moved_in import MovedIn, lines, written
 from evenhand.moving.openai_evals.naming import slug
 from evenhand.moving.pydantic_evals.checks import Check, check_of
 from evenhand.promptfoo.porting.literal import flat, laid, literal
@@ -62,7 +61,7 @@ def move_in(paths: Sequence[Path], folder: Path) -> MovedIn:
         sets.append(f"evals/{name}_evals.py")
         texts[sets[-1]] = _eval_file(one.part, title, name, [case.id for case in cases], notes)
         rows = [json.dumps(row_of(case), ensure_ascii=False) for case in cases]
-        texts[f"evals/{name}.jsonl"] = "".join(f"{row}\n" for row in rows)
+        texts[f"evals/{name}.jsonl"] = lines([row_of(case) for case in cases])
         notes.translated(one.part.where, f"dataset {shown(title)}, cases: {len(cases):,}")
     texts[f"{TASK}.py"] = _TASK
     files = written({folder / name: text for name, text in texts.items()}, folder, "pydantic-evals")
