@@ -60,7 +60,6 @@ def move_in(paths: Sequence[Path], folder: Path) -> MovedIn:
         cases = each_once(cases_of(one.part), one.part.where, notes)
         sets.append(f"evals/{name}_evals.py")
         texts[sets[-1]] = _eval_file(one.part, title, name, [case.id for case in cases], notes)
-        rows = [json.dumps(row_of(case), ensure_ascii=False) for case in cases]
         texts[f"evals/{name}.jsonl"] = lines([row_of(case) for case in cases])
         notes.translated(one.part.where, f"dataset {shown(title)}, cases: {len(cases):,}")
     texts[f"{TASK}.py"] = _TASK
