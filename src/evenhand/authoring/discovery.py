@@ -9,10 +9,8 @@ import traceback
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from types import ModuleType
-from typing import NoReturn
 
 from evenhand.authoring.eval_paths import ENDINGS, PATTERN, split_line
 from evenhand.authoring.evalset import EvalSet
@@ -21,7 +19,7 @@ from evenhand.authoring.project_code import project_of
 from evenhand.core.errors import ConfigError, EvenhandError, Problem, UsageError
 from evenhand.core.named_models import NamedModel, reading
 from evenhand.documents.files import unreadable
-from evenhand.engine.importing import within_limit
+from evenhand.engine.importing import FreshLoader, within_limit
 from evenhand.engine.local_imports import look_first_in
 from evenhand.providers.catalog import create
 
@@ -114,14 +112,6 @@ def _name(file: Path) -> str:
     return f"evenhand_evals_{blake2b(str(file).encode(), digest_size=6).hexdigest()}_{file.stem}"
 
 
-class _Fresh(SourceFileLoader):
-    """Compiles a file anew: Python would run what it has cached of a file that was saved twice within a second."""
-
-    def path_stats(self, path: str) -> NoReturn:
-        """Says that there is nothing to go by, so that no bytecode is read or written."""
-        raise OSError(path)
-
-
 def _imported(file: Path, problems: list[Problem]) -> ModuleType | None:
     refusal = unreadable(file)
     if refusal is not None:
@@ -130,7 +120,7 @@ def _imported(file: Path, problems: list[Problem]) -> ModuleType | None:
     name = _name(file)
     if name in sys.modules:
         return sys.modules[name]
-    spec = importlib.util.spec_from_file_location(name, file, loader=_Fresh(name, str(file)))
+    spec = importlib.util.spec_from_file_location(name, file, loader=FreshLoader(name, str(file)))
     if spec is None or spec.loader is None:
         problems.append(Problem(str(file), 0, 0, "cannot be imported"))
         return None

@@ -1,4 +1,4 @@
-"""A time limit for code that runs while it is imported, where nothing else can end it."""
+"""How users' files are imported: compiled anew, and within a time limit where nothing else can end them."""
 
 from __future__ import annotations
 
@@ -6,12 +6,22 @@ import contextlib
 import signal
 import threading
 from collections.abc import Iterator
+from importlib.machinery import SourceFileLoader
 from types import FrameType
+from typing import NoReturn
 
 from evenhand.core.errors import CodeError
 
 LIMIT_S = 300.0
 """For one file: libraries that load models take their time."""
+
+
+class FreshLoader(SourceFileLoader):
+    """Compiles a file anew: Python would run what it has cached of a file that was saved twice within a second."""
+
+    def path_stats(self, path: str) -> NoReturn:
+        """Says that there is nothing to go by, so that no bytecode is read or written."""
+        raise OSError(path)
 
 
 @contextlib.contextmanager

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import importlib.machinery
 import importlib.util
 import inspect
 import io
@@ -18,12 +19,20 @@ import traceback
 import warnings
 from collections.abc import Iterator
 from types import ModuleType
-from typing import Any
+from typing import Any, NoReturn
+
+
+class _Fresh(importlib.machinery.SourceFileLoader):
+    """Compiles a file anew, as `engine.importing.FreshLoader` does: this program knows nothing of Evenhand."""
+
+    def path_stats(self, path: str) -> NoReturn:
+        raise OSError(path)
 
 
 def _module(path: str) -> ModuleType:
     sys.path.insert(0, os.path.dirname(path))  # noqa: PTH120
-    spec = importlib.util.spec_from_file_location(os.path.basename(path)[:-3], path)  # noqa: PTH119
+    name = os.path.basename(path)[:-3]  # noqa: PTH119
+    spec = importlib.util.spec_from_file_location(name, path, loader=_Fresh(name, path))
     if spec is None or spec.loader is None:
         raise ImportError(path)
     module = importlib.util.module_from_spec(spec)

@@ -94,6 +94,27 @@ async def test_another_python_imports_the_users_modules_and_none_of_ours(tmp_pat
     assert provider.reply(answer.body).text == "[false, false, []]"
 
 
+@pytest.mark.parametrize("elsewhere", [False, True])
+async def test_a_provider_saved_twice_within_a_second_answers_as_it_is_now(
+    tmp_path, other, elsewhere, monkeypatch
+):
+    """Same length, same second: Python's own cache would hold the first."""
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    monkeypatch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
+    config = {"pythonExecutable": other} if elsewhere else {}
+    file = tmp_path / "own.py"
+    texts: list[str] = []
+    for text in ("warm", "cold"):
+        file.write_text(f"def call_api(prompt, options, context):\n    return {text!r}\n")
+        os.utime(file, (1_700_000_000, 1_700_000_000))
+        provider = create("python:own.py", config=config, env={}, base=tmp_path)
+        host = CodeHost()
+        with host.open():
+            answer = await provider.send(provider.request(Prompt.of("hi")), host)
+        texts.append(provider.reply(answer.body).text)
+    assert texts == ["warm", "cold"]
+
+
 async def test_this_python_by_another_of_its_names_answers_in_this_process(tmp_path):
     """`bin/python` and `bin/python3` of one environment are one interpreter."""
     folder = Path(sys.executable).parent
