@@ -7,10 +7,11 @@ import os
 import sys
 import traceback
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from hashlib import blake2b
 from pathlib import Path
 from types import ModuleType
+
+from msgspec import field
 
 from evenhand.authoring.eval_paths import ENDINGS, PATTERN, split_line
 from evenhand.authoring.evalset import EvalSet
@@ -18,16 +19,16 @@ from evenhand.authoring.failed_imports import problems_beside
 from evenhand.authoring.project_code import project_of
 from evenhand.core.errors import ConfigError, EvenhandError, Problem, UsageError
 from evenhand.core.named_models import NamedModel, reading
+from evenhand.core.record import MutableRecord
 from evenhand.documents.files import unreadable
-from evenhand.engine.importing import FreshLoader, within_limit
+from evenhand.engine.importing import fresh_spec, within_limit
 from evenhand.engine.local_imports import look_first_in
 from evenhand.providers.catalog import create
 
 SETUP = "setup.py"
 
 
-@dataclass(slots=True)
-class Discovered:
+class Discovered(MutableRecord):
     """The sets that were found, the lines that were named, and the files that could not be read."""
 
     sets: list[EvalSet] = field(default_factory=list[EvalSet])
@@ -120,7 +121,7 @@ def _imported(file: Path, problems: list[Problem]) -> ModuleType | None:
     name = _name(file)
     if name in sys.modules:
         return sys.modules[name]
-    spec = importlib.util.spec_from_file_location(name, file, loader=FreshLoader(name, str(file)))
+    spec = fresh_spec(name, file)
     if spec is None or spec.loader is None:
         problems.append(Problem(str(file), 0, 0, "cannot be imported"))
         return None

@@ -41,7 +41,7 @@ from evenhand.core.record import MutableRecord
 from evenhand.engine.breadcrumbs import Breadcrumbs
 from evenhand.engine.cancelling import cancelled_by_run, undo_own_cancel
 from evenhand.engine.capture import captured, current, user_code
-from evenhand.engine.importing import FreshLoader
+from evenhand.engine.importing import fresh_spec
 from evenhand.engine.local_imports import look_first_in
 from evenhand.engine.place import is_users
 from evenhand.engine.process import end_if_forked
@@ -477,9 +477,7 @@ def _import(path: Path) -> ModuleType:
     resolved = path.resolve()
     name = f"evenhand_user_{hashlib.sha256(str(resolved).encode()).hexdigest()[:16]}_{path.stem}"
     with _import_lock:
-        spec = importlib.util.spec_from_file_location(
-            name, resolved, loader=FreshLoader(name, str(resolved))
-        )
+        spec = fresh_spec(name, resolved)
         if spec is None or spec.loader is None:
             raise CodeError(
                 f"{path} cannot be imported", hint="It has to be a Python file that exists."

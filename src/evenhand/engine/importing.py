@@ -6,7 +6,9 @@ import contextlib
 import signal
 import threading
 from collections.abc import Iterator
-from importlib.machinery import SourceFileLoader
+from importlib.machinery import ModuleSpec, SourceFileLoader
+from importlib.util import spec_from_file_location
+from pathlib import Path
 from types import FrameType
 from typing import NoReturn
 
@@ -16,12 +18,20 @@ LIMIT_S = 300.0
 """For one file: libraries that load models take their time."""
 
 
-class FreshLoader(SourceFileLoader):
+class _FreshLoader(SourceFileLoader):
     """Compiles a file anew: Python would run what it has cached of a file that was saved twice within a second."""
 
     def path_stats(self, path: str) -> NoReturn:
         """Says that there is nothing to go by, so that no bytecode is read or written."""
         raise OSError(path)
+
+
+def fresh_spec(name: str, path: Path) -> ModuleSpec | None:
+    """How to import a file under this name, compiled anew; None where its ending is of nothing that Python imports."""
+    spec = spec_from_file_location(name, path)
+    if spec is not None and type(spec.loader) is SourceFileLoader:
+        spec.loader = _FreshLoader(name, str(path))
+    return spec
 
 
 @contextlib.contextmanager

@@ -23,7 +23,7 @@ from typing import Any, NoReturn
 
 
 class _Fresh(importlib.machinery.SourceFileLoader):
-    """Compiles a file anew, as `engine.importing.FreshLoader` does: this program knows nothing of Evenhand."""
+    """Compiles a file anew, as `engine.importing` does: this program knows nothing of Evenhand."""
 
     def path_stats(self, path: str) -> NoReturn:
         raise OSError(path)
@@ -32,9 +32,11 @@ class _Fresh(importlib.machinery.SourceFileLoader):
 def _module(path: str) -> ModuleType:
     sys.path.insert(0, os.path.dirname(path))  # noqa: PTH120
     name = os.path.basename(path)[:-3]  # noqa: PTH119
-    spec = importlib.util.spec_from_file_location(name, path, loader=_Fresh(name, path))
+    spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
         raise ImportError(path)
+    if type(spec.loader) is importlib.machinery.SourceFileLoader:
+        spec.loader = _Fresh(name, path)
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
     spec.loader.exec_module(module)
