@@ -45,8 +45,8 @@ from evenhand.remotes.pushing import push, push_document
 from evenhand.report import console
 from evenhand.report.batch_status import status_document
 from evenhand.report.comparison.comparing import compare
-from evenhand.report.console import estimate_row
 from evenhand.report.document import trial_row, write_document
+from evenhand.report.estimates import estimate_row
 from evenhand.report.gates.baseline_file import read_baseline, write_baseline
 from evenhand.report.gates.baseline_making import baseline_of
 from evenhand.report.gates.gate_results import Stopping, nothing

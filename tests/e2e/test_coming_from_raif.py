@@ -18,9 +18,9 @@ from evenhand.cli.verbs import evenhand
 from evenhand.core.run import TrialResult
 from evenhand.core.traits import traits_of
 from evenhand.report.document import document
-from evenhand.report.findings import warnings
 from evenhand.report.rates import rates
 from evenhand.report.run import Run
+from evenhand.report.run_warnings import warnings
 from evenhand.scorers import (
     ACCURACY,
     CLARITY,

@@ -133,10 +133,11 @@ def report_of(check: Path) -> CanaryReport:
 def code_with_canaries(code: int, run: RunFile) -> int:
     """With what a run exits: while calibration is required, a pass is none once its judge is shown to have drifted."""
     from evenhand.cli.exits import NO_VERDICT, PASSED
-    from evenhand.report.trust.canaries import canaries_of
 
     if code != PASSED or run.meta.settings.get("calibrated") != "required":
         return code
+    from evenhand.report.trust.canaries import canaries_of
+
     canaries = canaries_of(run)
     if canaries is None or not canaries.drifted:
         return code

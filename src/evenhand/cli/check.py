@@ -28,7 +28,7 @@ def check(paths: tuple[str, ...], as_json: bool, **options: Any) -> int:
     PATH is what `evenhand run` takes. Default: the current folder. All problems are shown at once, each with its file,
     line and column. For a promptfoo config, known differences from promptfoo are listed, too.
     """
-    from evenhand.report.console import estimate_lines, estimate_row
+    from evenhand.report.estimates import estimate_lines, estimate_row
     from evenhand.report.heading import problem_lines
     from evenhand.report.precedent import precedent_of
     from evenhand.store.catalogue import home_for

@@ -8,7 +8,6 @@ import sqlite3
 import sys
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 from typing import Literal
@@ -17,6 +16,7 @@ from urllib.parse import urlsplit
 from evenhand.cli.plugin_listing import checked
 from evenhand.core.built_parts import is_built, missing
 from evenhand.core.errors import ConfigError
+from evenhand.core.record import Record
 from evenhand.documents.findings import shown_path
 from evenhand.documents.project import project_for
 from evenhand.store.catalogue import cache_folder, run_folder
@@ -54,8 +54,7 @@ ADDRESSES = ("ANTHROPIC_BASE_URL", "OPENAI_API_BASE_URL", "OPENAI_BASE_URL")
 PROXIES = ("HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy")
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(Record, frozen=True):
     """One thing that was looked at.
 
     Attributes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +23,7 @@ from evenhand.cli.settling import safe_text, settled
 from evenhand.cli.streams import printing, tell
 from evenhand.core.gate_terms import GateTerms
 from evenhand.core.ranges import MARGIN
+from evenhand.core.record import MutableRecord, Record
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -166,8 +167,7 @@ def gate(
     return code
 
 
-@dataclass(frozen=True, slots=True)
-class _Ended:
+class _Ended(Record, frozen=True):
     """A gate that came to its end.
 
     Attributes:
@@ -288,8 +288,7 @@ def _terms_of(plan: Plan, said: GateTerms) -> GateTerms:
     return terms[0] if terms else GateTerms()
 
 
-@dataclass(slots=True)
-class _Gating:
+class _Gating(MutableRecord):
     """A gate before and after its run.
 
     Attributes:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +12,7 @@ from evenhand.cli.completing import complete_runs
 from evenhand.cli.numbers import Number
 from evenhand.cli.streams import printing, tell
 from evenhand.core.ranges import Range
+from evenhand.core.record import Record
 
 if TYPE_CHECKING:
     from evenhand.core.draw import Draw
@@ -162,8 +162,7 @@ def label(
     return label_in_terminal(find(Path.cwd(), run), metrics, _name(by), size, picked)
 
 
-@dataclass(frozen=True, slots=True)
-class _Design:
+class _Design(Record, frozen=True):
     """How likely each trial is to be drawn, as the options say."""
 
     active: bool
@@ -242,8 +241,7 @@ def _read_sheet(run: RunFile, source: Path, author: str, name: str) -> int:
     return 0
 
 
-@dataclass(frozen=True, slots=True)
-class _Files:
+class _Files(Record, frozen=True):
     """What is drawn, written or read, as the options say, and by whom."""
 
     size: int | None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import click
@@ -13,6 +12,7 @@ from evenhand.cli.labelling import session_line
 from evenhand.cli.streams import tell
 from evenhand.core.drawn_pairs import Pair, PairAnswer, unordered
 from evenhand.core.errors import UsageError
+from evenhand.core.record import Record
 from evenhand.report.judgements.compared_pairs import ComparedPairs
 from evenhand.report.labels.pair_drawing import DrawnPair, draw_pairs, drawn_pairs, pairs_for
 from evenhand.report.labels.pair_sheets import read_pair_labels, write_pairs
@@ -36,8 +36,7 @@ _HELP = "1 or ← first · 2 or → second · t tie · s skip · u undo · q qui
 _QUIT = ("q", "\x03", "\x04")
 
 
-@dataclass(frozen=True, slots=True)
-class PairLabelling:
+class PairLabelling(Record, frozen=True):
     """What is to be done with the pairs of a ranking.
 
     Attributes:

@@ -30,7 +30,7 @@ def merge(runs: tuple[str, ...], to: Path, as_json: bool) -> int:
     """
     from evenhand.report.document import json_text, writer
     from evenhand.report.merge_report import merge_document, merge_lines
-    from evenhand.report.trust.requirements import verdict_of
+    from evenhand.report.trust.run_verdict import verdict_of
     from evenhand.report.words import put, safe, short_id
     from evenhand.store import merging
     from evenhand.store.catalogue import find

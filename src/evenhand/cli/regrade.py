@@ -48,7 +48,7 @@ def regrade(run: str, path: str, *, offline: bool, **options: Any) -> int:
     """
     from evenhand.cli.show import print_run
     from evenhand.providers.leading import lent_keys
-    from evenhand.report.trust.requirements import verdict_of
+    from evenhand.report.trust.run_verdict import verdict_of
     from evenhand.store.runfile import RunFile
 
     session = Session.of(options)

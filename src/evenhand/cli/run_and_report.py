@@ -99,7 +99,7 @@ def _write(run_file: RunFile, outputs: Sequence[str], *, calls: bool) -> None:
 
 def _report(finished: Finished, plan: Plan, session: Session) -> int:
     from evenhand.cli.show import print_run
-    from evenhand.report.trust.requirements import verdict_of
+    from evenhand.report.trust.run_verdict import verdict_of
     from evenhand.store.runfile import RunFile
 
     # On a terminal the progress line has said it already.

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evenhand.cli.judge_asking import ended
 from evenhand.cli.session import Session
 from evenhand.cli.settling import Request
+from evenhand.core.record import Record
 
 if TYPE_CHECKING:
     from evenhand.cli.probe_request import ProbeRequest
@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     from evenhand.engine.door import Finished
 
 
-@dataclass(frozen=True, slots=True)
-class SpecialRun:
+class SpecialRun(Record, frozen=True):
     """A probe, a check of canaries, a tryout, or a skill's evals.
 
     Attributes:

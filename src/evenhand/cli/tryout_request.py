@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evenhand.cli.probe_request import asked_of, run_beside
 from evenhand.cli.run_request import Asked
+from evenhand.core.record import Record
 
 if TYPE_CHECKING:
     from evenhand.core.plan import Plan
@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from evenhand.probing.tryout_plan import Lineup
 
 
-@dataclass(frozen=True, slots=True)
-class TryoutRequest:
+class TryoutRequest(Record, frozen=True):
     """A tryout of variants of a run's judges.
 
     Attributes:

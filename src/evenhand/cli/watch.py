@@ -16,17 +16,18 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, cast
 
 import click
+from msgspec import field
 
 from evenhand.cli.completing import complete_paths
 from evenhand.cli.grouped import GroupedCommand
 from evenhand.cli.run import run
 from evenhand.cli.streams import tell
 from evenhand.cli.watched import Target, Watched
+from evenhand.core.record import MutableRecord
 from evenhand.documents.watching import Looked, changed
 from evenhand.report.ink import Ink
 
@@ -126,8 +127,7 @@ def _signals() -> Iterator[None]:
             signal.signal(number, handler)
 
 
-@dataclass(slots=True)
-class _Budget:
+class _Budget(MutableRecord):
     """What all runs together may cost; None for no limit."""
 
     limit: float | None
@@ -138,8 +138,7 @@ class _Budget:
         return [] if self.limit is None else ["--max-cost", repr(max(0.0, self.limit - self.spent))]
 
 
-@dataclass(slots=True)
-class _Watcher:
+class _Watcher(MutableRecord):
     watched: Watched
     options: Sequence[str]
     budget: _Budget

@@ -7,7 +7,6 @@ a file is found on the first walk.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, cast
@@ -21,7 +20,6 @@ from evenhand.documents.tree import Document, read_document
 from evenhand.promptfoo.config import Config
 from evenhand.promptfoo.environment import env_filled, not_secret
 from evenhand.promptfoo.generated_tests import generated, is_program
-from evenhand.promptfoo.tables import Csv, Xlsx, table_row
 from evenhand.promptfoo.tests import Line, TestSource, WrittenTest
 
 TABLES = frozenset({".csv", ".tsv", ".xlsx", ".xls"})
@@ -48,8 +46,7 @@ class ListedTests(MutableRecord):
                 findings.problem(at(), f"a test is {item!r}, not an object")
 
 
-@dataclass(slots=True)
-class Jsonl:
+class Jsonl(MutableRecord):
     """A file with one JSON object a line."""
 
     path: Path
@@ -80,8 +77,7 @@ class Jsonl:
                     findings.problem(Place(path, number), f"a test is {value!r}, not an object")
 
 
-@dataclass(slots=True)
-class RowsOfTable:
+class RowsOfTable(MutableRecord):
     """A document whose objects are rows of a table: columns that begin with `__` say something of the test."""
 
     document: Document
@@ -89,6 +85,8 @@ class RowsOfTable:
     path: Path | None = None
 
     def rows(self, findings: Findings) -> Iterator[WrittenTest]:
+        from evenhand.promptfoo.tables import table_row  # noqa: PLC0415 (imported on use)
+
         for i, item in enumerate(self.items):
             place = self.document.at(i)
             if not isinstance(item, Mapping):
@@ -193,8 +191,7 @@ class _OutputPlaces(Record, frozen=True):
         return self.outputs.at(self.number)
 
 
-@dataclass(slots=True)
-class _Rows:
+class _Rows(MutableRecord):
     """Tests that are here already."""
 
     tests: list[WrittenTest]
@@ -356,8 +353,12 @@ class _Sources:
                 "true",
                 "yes",
             )
+            from evenhand.promptfoo.tables import Csv  # noqa: PLC0415 (imported on use)
+
             return [Csv(path, "\t" if suffix == ".tsv" else delimiter, strict)]
         if suffix in (".xlsx", ".xls"):
+            from evenhand.promptfoo.tables import Xlsx  # noqa: PLC0415 (imported on use)
+
             return [Xlsx(path, sheet)]
         if suffix == ".jsonl":
             return [Jsonl(path, not_secret(self._config.env), alone)]
@@ -385,8 +386,7 @@ class _Sources:
         return [ListedTests(document, items, (), path, suffix == ".json", alone)]
 
 
-@dataclass(slots=True)
-class _Inline:
+class _Inline(MutableRecord):
     """One test of a config whose tests are partly in files."""
 
     document: Document

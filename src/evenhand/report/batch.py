@@ -5,11 +5,11 @@ from __future__ import annotations
 import heapq
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from evenhand.core.errors import UsageError
+from evenhand.core.record import Record
 from evenhand.core.run import TrialResult
 from evenhand.report.run import Run
 from evenhand.report.summaries import (
@@ -24,8 +24,7 @@ from evenhand.report.words import clip, count, money, number, safe, seconds
 _HEADS = ("metric", "n", "mean", "95 %", "sd", "min", "max", "n/a", "errors", "failed")
 
 
-@dataclass(frozen=True, slots=True)
-class ReportedCase:
+class ReportedCase(Record, frozen=True):
     """One case of a report.
 
     Attributes:

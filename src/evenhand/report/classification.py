@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
+from msgspec import field
+
+from evenhand.core.record import MutableRecord
 from evenhand.report.decisions import Decisions
 from evenhand.report.words import clip, columns, count, interval, padded, percents, safe
 from evenhand.scorers.label import ANSWERED, EXPECTED, plain
@@ -27,8 +29,7 @@ COUNTED = 8
 """With more labels than this, the counts are told in words."""
 
 
-@dataclass(slots=True)
-class LabelMatrix:
+class LabelMatrix(MutableRecord):
     """What one column made of the labels.
 
     Attributes:

@@ -10,17 +10,13 @@ from typing import Any, TextIO
 
 from evenhand.core.errors import StoreError
 from evenhand.core.label import standing
-from evenhand.core.plan import CallEstimate, Plan
 from evenhand.core.run import SHORT_ID, Totals
-from evenhand.report.batch_estimate import batch_cost, batch_line, batch_shares, foreseen_waves
 from evenhand.report.column_names import column_names
 from evenhand.report.grid import Grid
-from evenhand.report.heading import heading, heading_of
+from evenhand.report.heading import heading_of
 from evenhand.report.ink import Ink
-from evenhand.report.precedent import Precedent
 from evenhand.report.rates import share_in
-from evenhand.report.trust.requirement_lines import requirement_lines
-from evenhand.report.trust.requirements import verdict_of
+from evenhand.report.trust.run_verdict import verdict_of
 from evenhand.report.words import (
     clip,
     count,
@@ -169,56 +165,6 @@ def list_lines(runs: Iterable[ListedRun]) -> list[str]:
     return lines or ["there are no runs yet: `evenhand run` makes one"]
 
 
-def estimate_lines(
-    plan: Plan,
-    estimates: Sequence[CallEstimate],
-    path: str = "",
-    precedent: Precedent | None = None,
-) -> list[str]:
-    """What a run of a plan would ask, and what it may cost.
-
-    Args:
-        path: How the user named it.
-        precedent: An earlier run, where the calls are not known before they are made.
-    """
-    lines = [heading(plan), ""]
-    bound = "at most"
-    if not estimates and precedent is not None:
-        estimates, bound = precedent.estimates, "about"
-        settled = count(precedent.trials, "trial")
-        lines.append(
-            f"  going by run {short_id(precedent.run)} ({settled}):"
-            if estimates
-            else f"  run {short_id(precedent.run)} made no calls"
-        )
-    for estimate in estimates:
-        tokens = (
-            f"about {estimate.tokens_in:,} tokens in"
-            if estimate.tokens_in
-            else "tokens not known beforehand"
-        )
-        cost = (
-            "price not known"
-            if estimate.cost_usd is None
-            else f"{bound} {money(estimate.cost_usd)}"
-        )
-        lines.append(
-            f"  {estimate.role:<9} {safe(estimate.provider)}   {count(estimate.calls, 'call')} · {tokens} · {cost}"
-        )
-    if not estimates and precedent is None:
-        lines.append(
-            "  an eval's calls are known once it has run: after the first run, check goes by it"
-        )
-    state = f"no problems, {count(len(plan.hints), 'hint')}" if plan.hints else "nothing is wrong"
-    lanes = batch_line(plan, estimates, bound, precedent if bound == "about" else None)
-    lines += [
-        *([lanes] if lanes else []),
-        "",
-        f"{state}, and nothing was sent · next: evenhand run {path}".rstrip(),
-    ]
-    return lines
-
-
 def cells_json(run: RunFile, ref: str, *, calls: bool = False) -> Iterator[str]:
     """The cells that a reference means, each a line of JSON in the keys of the document; see `show_trial`."""
     from evenhand.report.call_rows import call_rows  # noqa: PLC0415 (only when one is asked for)
@@ -248,46 +194,9 @@ def listed_json(runs: Iterable[ListedRun]) -> Iterator[str]:
         yield json_text(row)
 
 
-def estimate_row(
-    plan: Plan, estimates: Sequence[CallEstimate], precedent: Precedent | None = None
-) -> dict[str, Any]:
-    """The same for programs. Costs that go by an earlier run are expected, and no bounds."""
-    by_run = precedent is not None and not estimates
-    if precedent is not None and not estimates:
-        estimates = precedent.estimates
-    shares = batch_shares(plan, estimates if by_run else ())
-    return {
-        "schema": "evenhand.check/1",
-        "title": plan.title,
-        "source": plan.source,
-        "fingerprint": plan.fingerprint,
-        "trials": plan.size,
-        "cases": plan.case_count,
-        "repeats": plan.repeats,
-        "variants": [{"prompt": v.prompt, "model": v.model} for v in plan.variants],
-        "calls": [
-            {
-                "provider": e.provider,
-                "role": e.role,
-                "calls": e.calls,
-                "tokens_in": e.tokens_in or None,
-                "cost_bound_usd": None if by_run else e.cost_usd,
-                "cost_expected_usd": e.cost_usd if by_run else None,
-                "batch_cost_usd": batch_cost(e, shares),
-            }
-            for e in estimates
-        ],
-        "batch_waves": foreseen_waves(plan, () if by_run else estimates, precedent, shares) or None,
-        "going_by": precedent.run if by_run and precedent is not None else None,
-        "hints": [
-            {"file": h.file, "line": h.line, "column": h.column, "what": h.what, "hint": h.hint}
-            for h in plan.hints
-        ],
-    }
-
-
 def _summary(run: RunFile, totals: Totals, grid: Grid | None, width: int, ink: Ink) -> list[str]:
-    from evenhand.report.findings import usage_line, warnings  # noqa: PLC0415 (not for a heading)
+    from evenhand.report.run_warnings import warnings  # noqa: PLC0415 (not for a heading)
+    from evenhand.report.usage import usage_line  # noqa: PLC0415 (not for a heading)
 
     meta = run.meta
     word = verdict_of(run, totals)
@@ -313,6 +222,8 @@ def _summary(run: RunFile, totals: Totals, grid: Grid | None, width: int, ink: I
     lines = _wrapped(" · ".join(parts), width, first=f"  {word} · ")
     lines[0] = lines[0].replace(word, ink(word, color), 1)
     if meta.requirements and not run.by_outcome:
+        from evenhand.report.trust.requirement_lines import requirement_lines  # noqa: PLC0415 (imported on use)
+
         columns = grid.names if grid else column_names(meta.variants)
         for text in requirement_lines(run, columns):
             lines += _wrapped(text, width, first="  ")

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from msgspec import field
 
+from evenhand.core.record import MutableRecord
 from evenhand.report.rates import allowing_for_looks, share_row
 from evenhand.report.words import interval, percents
 from evenhand.stats.tallies import Share, Tally, counted, rate_of
 
 
-@dataclass(slots=True)
-class Decisions:
+class Decisions(MutableRecord):
     """Which of a judge's decisions were right, query by query: repeats of a query are not taken for more queries.
 
     Attributes:

@@ -20,7 +20,7 @@ from evenhand.core.score import Outcome
 from evenhand.core.variant import Variant
 from evenhand.report.call_rows import call_rows
 from evenhand.report.classification import classification_rows
-from evenhand.report.findings import low_confidence, warnings
+from evenhand.report.findings import low_confidence
 from evenhand.report.marks import marked
 from evenhand.report.means import Mean
 from evenhand.report.preferences import Preferences, preferences
@@ -34,13 +34,15 @@ from evenhand.report.rates import (
     share_row,
 )
 from evenhand.report.replayed import replay_row
+from evenhand.report.run_warnings import warnings
 from evenhand.report.slices import slice_rows
 from evenhand.report.step_rows import bounded_steps
 from evenhand.report.summaries import described, summary_rows
 from evenhand.report.triggers import TriggerRates, trigger_rates
 from evenhand.report.trust.calibrated import judged_rows
 from evenhand.report.trust.canaries import canaries_of
-from evenhand.report.trust.requirements import requirement_rows, verdict_of
+from evenhand.report.trust.requirements import requirement_rows
+from evenhand.report.trust.run_verdict import verdict_of
 from evenhand.report.trust.standing_lines import standing_rows
 from evenhand.store.runfile import RunFile
 

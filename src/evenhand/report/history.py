@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from evenhand.core.errors import StoreError
+from evenhand.core.record import Record
 from evenhand.core.run import RunMeta, RunStatus
 from evenhand.report.column_names import column_names
 from evenhand.report.gates.baseline_making import is_offline
@@ -30,8 +31,7 @@ from evenhand.stats.tallies import Share
 from evenhand.store.runfile import RunFile
 
 
-@dataclass(frozen=True, slots=True)
-class HistoryColumn:
+class HistoryColumn(Record, frozen=True):
     """One column of a run.
 
     Attributes:
@@ -49,8 +49,7 @@ class HistoryColumn:
     cost_usd: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class HistoryRun:
+class HistoryRun(Record, frozen=True):
     """One run.
 
     Attributes:
@@ -86,8 +85,7 @@ class HistoryRun:
     canaries: CanaryReport | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class RunLine:
+class RunLine(Record, frozen=True):
     """The runs of one config or set.
 
     Attributes:
@@ -103,8 +101,7 @@ class RunLine:
     earlier: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class History:
+class History(Record, frozen=True):
     """The runs of a folder.
 
     Attributes:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from evenhand.core.record import Record
 
 _COLORS = {"green": "32", "red": "31", "yellow": "33", "dim": "2", "bold": "1"}
 MARKS = {
@@ -15,8 +15,7 @@ MARKS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Ink:
+class Ink(Record, frozen=True):
     """Colours, where the reader wants any."""
 
     on: bool

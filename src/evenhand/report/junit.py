@@ -18,7 +18,7 @@ from evenhand.core.score import Outcome
 from evenhand.report.column_names import column_names
 from evenhand.report.document import writer
 from evenhand.report.trust.calibrated import judged_rates
-from evenhand.report.trust.requirements import verdict_of
+from evenhand.report.trust.run_verdict import verdict_of
 from evenhand.report.trust.trust_lines import standing
 from evenhand.report.words import count, number, safe
 from evenhand.store.runfile import RunFile

@@ -13,13 +13,15 @@ from typing import TextIO
 from evenhand.core.label import standing
 from evenhand.core.run import Totals
 from evenhand.report.failures import failure_lines
-from evenhand.report.findings import findings, usage_line, warnings
+from evenhand.report.findings import findings
 from evenhand.report.grid import Grid
 from evenhand.report.ink import Ink
 from evenhand.report.rates import HEADS, rate_cells
+from evenhand.report.run_warnings import warnings
 from evenhand.report.trust.requirement_lines import requirement_lines
-from evenhand.report.trust.requirements import verdict_of
+from evenhand.report.trust.run_verdict import verdict_of
 from evenhand.report.trust.trust_lines import judged_lines
+from evenhand.report.usage import usage_line
 from evenhand.report.verbose import Verbose
 from evenhand.report.words import count, money, passed_of, put, safe, seconds, short_id, tokens
 from evenhand.store.runfile import RunFile

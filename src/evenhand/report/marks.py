@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from evenhand.core.record import Record
 from evenhand.report.outcome import UNSURE
 from evenhand.report.preferences import SIGN
 from evenhand.report.triggers import TRIGGERING
@@ -13,8 +13,7 @@ from evenhand.store.runfile import RunFile
 from evenhand.store.settled import metric_sign, warning_sign
 
 
-@dataclass(frozen=True, slots=True)
-class Marked:
+class Marked(Record, frozen=True):
     """The places in the plan of trials that some findings are about, each in ascending order.
 
     Attributes:

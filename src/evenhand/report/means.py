@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from array import array
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from functools import partial
 
+from evenhand.core.record import Record
 from evenhand.core.score import SHARES, Scale
 from evenhand.stats.bounded import mean_on_scale
 from evenhand.stats.interval import mean_of_sums
@@ -15,8 +15,7 @@ from evenhand.stats.paired import FEWEST
 from evenhand.store.sums import CaseSum
 
 
-@dataclass(frozen=True, slots=True)
-class Mean:
+class Mean(Record, frozen=True):
     """A mean over cases, each of which counts once, in its own unit.
 
     Attributes:

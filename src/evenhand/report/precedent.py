@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from evenhand.core.errors import StoreError
 from evenhand.core.plan import CallEstimate, Plan
+from evenhand.core.record import Record
 from evenhand.report.waves import waves_of_run
 from evenhand.store.catalogue import paths
 from evenhand.store.counted import ModelUsage
@@ -17,8 +17,7 @@ LOOKED_AT = 100
 """Runs, newest first, among which an earlier one is looked for."""
 
 
-@dataclass(frozen=True, slots=True)
-class Precedent:
+class Precedent(Record, frozen=True):
     """An earlier run, and what a plan would ask and cost if its trials were like those.
 
     Attributes:

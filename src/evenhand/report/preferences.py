@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
+from msgspec import field
+
+from evenhand.core.record import Record
 from evenhand.core.run import Outcome, TrialResult
 from evenhand.report.decisions import Decisions
 from evenhand.report.words import count, safe
@@ -15,8 +17,7 @@ SIGN = "consistent"
 _WINNERS = {"output": "won", "other": "lost", "tie": "tied"}
 
 
-@dataclass(frozen=True, slots=True)
-class Preferences:
+class Preferences(Record, frozen=True):
     """What one preference of a column comes to. One that is in error may have been a win, a loss or a tie.
 
     Attributes:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from evenhand.core.record import Record
 from evenhand.core.run import RunMeta
 from evenhand.report.means import Mean, known_scale, mean_cell, mean_of
 from evenhand.report.words import counting, interval, money, percents, seconds
@@ -17,8 +18,7 @@ from evenhand.store.runfile import RunFile
 HEADS = ("", "passed", "rate", "95 %", "score", "latency", "cost", "errors")
 
 
-@dataclass(frozen=True, slots=True)
-class Rate:
+class Rate(Record, frozen=True):
     """A column's pass rate. Every case counts once: repeats widen what is known of that case only.
 
     Attributes:
@@ -47,8 +47,7 @@ class Rate:
         return "–" if self.share is None else interval(self.share.low, self.share.high)
 
 
-@dataclass(frozen=True, slots=True)
-class Repeats:
+class Repeats(Record, frozen=True):
     """What repeats of a column's cases say.
 
     Attributes:

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, cast
 
+from evenhand.core.record import Record
 from evenhand.core.run import RunMeta
 from evenhand.report.words import count, money, near, safe, short_id
 from evenhand.store.runfile import RunFile
 
 
-@dataclass(frozen=True, slots=True)
-class Replayed:
+class Replayed(Record, frozen=True):
     """What a run's file says of the recordings that answer its calls.
 
     Attributes:

@@ -117,7 +117,7 @@ class Run:
     @property
     def verdict(self) -> VerdictWord:
         """What its trials come to: passed, failed, or undecided where errors leave it open."""
-        from evenhand.report.trust.requirements import verdict_of  # noqa: PLC0415 (when it is asked for)
+        from evenhand.report.trust.run_verdict import verdict_of  # noqa: PLC0415 (when it is asked for)
 
         return verdict_of(self.file)
 

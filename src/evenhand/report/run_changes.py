@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Literal
 
+from msgspec import field
+
 from evenhand.core.encoding import digest, encode
 from evenhand.core.message import CallRole
+from evenhand.core.record import Record
 from evenhand.core.run import TrialResult
 from evenhand.report.gates.baseline_making import is_offline
 from evenhand.report.judgements.judged import instrument_of, judge_of, metric_of
@@ -29,8 +31,7 @@ NAMED = 3
 ChangeKind = Literal["judge", "data", "prompt", "model"]
 
 
-@dataclass(frozen=True, slots=True)
-class RunChange:
+class RunChange(Record, frozen=True):
     """Something that is otherwise.
 
     Attributes:
@@ -42,8 +43,7 @@ class RunChange:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Evidence:
+class Evidence(Record, frozen=True):
     """What a run says of its models, prompts, cases and judges.
 
     Attributes:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any, cast
 
+from msgspec import field
+
+from evenhand.core.record import MutableRecord, Record
 from evenhand.core.run import TrialResult
 from evenhand.core.score import SHARES
 from evenhand.report.means import known_scale, mean_of
@@ -15,8 +17,7 @@ from evenhand.store.runfile import RunFile
 OVERALL = "overall"
 
 
-@dataclass(frozen=True, slots=True)
-class Summary:
+class Summary(Record, frozen=True):
     """One metric over all cases that it has a number for.
 
     Attributes:
@@ -47,8 +48,7 @@ class Summary:
     failed: int
 
 
-@dataclass(slots=True)
-class _MetricValues:
+class _MetricValues(MutableRecord):
     """One metric's numbers as they come."""
 
     counted: bool
@@ -85,8 +85,7 @@ class _MetricValues:
         )
 
 
-@dataclass(slots=True)
-class _Together:
+class _Together(MutableRecord):
     """All metrics over the cases that are added, and `overall`."""
 
     seen: dict[str, _MetricValues]
@@ -146,7 +145,7 @@ def summary_rows(run: RunFile) -> list[dict[str, Any]]:
     """A flat dict for each metric, and for each of each tag; `tag` is None over all cases."""
     slices: dict[str | None, list[Summary]] = {None: summaries_of(run), **summaries_by_tag(run)}
     return [
-        {"tag": tag, **{name: getattr(one, name) for name in Summary.__slots__}}
+        {"tag": tag, **{name: getattr(one, name) for name in Summary.__struct_fields__}}
         for tag, summaries in slices.items()
         for one in summaries
     ]

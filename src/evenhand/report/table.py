@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
+from evenhand.core.record import Record
 from evenhand.report.column_names import column_head, fitted, full_names, legend
 from evenhand.report.grid import Grid
 from evenhand.report.ink import Ink
@@ -23,8 +23,7 @@ NUMBERS = 64
 _GAP = "   "
 
 
-@dataclass(frozen=True, slots=True)
-class _TableColumn:
+class _TableColumn(Record, frozen=True):
     """A column of the table: its heading, its texts from top to bottom, and which side they stand on."""
 
     head: str

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 
+from msgspec import field
+
+from evenhand.core.record import Record
 from evenhand.core.run import TrialResult
 from evenhand.report.decisions import Decisions
 from evenhand.report.words import count
@@ -15,8 +17,7 @@ TRIGGERING, SHOULD = "triggering", "should_match"
 """The keys of a case's metadata that say that it is a trigger test, and whether its query should lead to the skill."""
 
 
-@dataclass(frozen=True, slots=True)
-class TriggerRates:
+class TriggerRates(Record, frozen=True):
     """What a column's queries come to. A query whose judge gave no decision may have led to the skill or not.
 
     Attributes:

@@ -9,11 +9,12 @@ from typing import Any
 from evenhand.core.errors import UsageError
 from evenhand.core.run import Totals
 from evenhand.core.score import Scale
-from evenhand.report.findings import findings, warnings
+from evenhand.report.findings import findings
 from evenhand.report.grid import Grid, column_names
 from evenhand.report.marks import Marked
 from evenhand.report.means import Mean, known_scale
 from evenhand.report.rates import latencies, rates, scores
+from evenhand.report.run_warnings import warnings
 from evenhand.report.trust.calibrated import judged_rates
 from evenhand.report.trust.trust_lines import standing
 from evenhand.store.runfile import RunFile

@@ -6,14 +6,15 @@ import os
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import cast
 
 from evenhand.core.errors import EvenhandError, UsageError
+from evenhand.core.record import Record
 from evenhand.core.run import RunMeta, Totals
 from evenhand.report.rates import share_in
-from evenhand.report.trust.requirements import verdict_of
+from evenhand.report.trust.run_verdict import verdict_of
 from evenhand.stats.tallies import Share
 from evenhand.store.catalogue import homes, matching, paths
 from evenhand.store.locks import held, lock_of
@@ -29,8 +30,7 @@ class NoSuchRun(UsageError):
     """There is no run with this id."""
 
 
-@dataclass(frozen=True, slots=True)
-class State:
+class State(Record, frozen=True):
     """What tells whether a run file has changed: its and its log's time and size."""
 
     file: tuple[int, int]
@@ -50,8 +50,7 @@ def _stat(path: Path) -> tuple[int, int]:
     return status.st_mtime_ns, status.st_size
 
 
-@dataclass(frozen=True, slots=True)
-class ReadRun:
+class ReadRun(Record, frozen=True):
     """What was read of a run file in one state: the line on it, and each column's totals."""
 
     state: State

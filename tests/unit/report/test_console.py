@@ -15,12 +15,8 @@ from evenhand.core.plan import CallEstimate
 from evenhand.core.run import CallEnd, CallRecord, CallStart, TrialError
 from evenhand.core.score import Outcome
 from evenhand.core.variant import Variant
-from evenhand.report.console import (
-    estimate_lines,
-    estimate_row,
-    list_lines,
-    show,
-)
+from evenhand.report.console import list_lines, show
+from evenhand.report.estimates import estimate_lines, estimate_row
 from evenhand.report.heading import doubt_lines, problem_lines
 from evenhand.report.words import columns
 from evenhand.store.catalogue import ListedRun, find

@@ -13,11 +13,13 @@ from evenhand.core.score import Outcome
 from evenhand.core.variant import Variant
 from evenhand.report.console import show
 from evenhand.report.document import document
-from evenhand.report.findings import findings, low_confidence, usage_line, warnings
+from evenhand.report.findings import findings, low_confidence
 from evenhand.report.grid import Grid
 from evenhand.report.markdown import write_markdown
 from evenhand.report.preferences import preferences
+from evenhand.report.run_warnings import warnings
 from evenhand.report.triggers import trigger_rates
+from evenhand.report.usage import usage_line
 from evenhand.report.words import interval
 from evenhand.stats.interval import wilson
 

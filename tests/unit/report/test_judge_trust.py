@@ -40,7 +40,7 @@ from evenhand.report.trust.calibrated import (
     write_calibration,
 )
 from evenhand.report.trust.calibration import calibrate
-from evenhand.report.trust.requirements import verdict_of
+from evenhand.report.trust.run_verdict import verdict_of
 from evenhand.report.trust.trust_lines import calibration_lines, judged_lines
 from evenhand.store.draws import add_metric_labels, set_rule, standing_labels
 from evenhand.store.labels import append_labels

@@ -8,7 +8,7 @@ from evenhand.core.expect import Trial
 from evenhand.core.plan import Plan
 from evenhand.engine import door
 from evenhand.engine.door import Settings
-from evenhand.report.console import estimate_lines, estimate_row
+from evenhand.report.estimates import estimate_lines, estimate_row
 from evenhand.report.precedent import precedent_of
 from evenhand.report.words import short_id
 from evenhand.testing import Scripted, example

@@ -52,11 +52,6 @@ _FULL_WHEN_CACHED = frozenset({"google"})
 """Whose cached tokens cost in a batch what they cost outside of it."""
 
 
-def asks_for_batches(provider: Provider) -> bool:
-    """Whether a model's config says `batch: true`: it is asked in batches, also in a run without `--batch`."""
-    return isinstance(provider, ChatProvider) and provider.config.get("batch") is True
-
-
 def batch_cost_of(provider: Provider, reply: Reply, vendor: str) -> float | None:
     """What an answer costs that came in a batch, in US dollars; None where its price is not known."""
     if reply.cost_usd is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from evenhand.core.record import Record
 from evenhand.report.comparison.judged_differences import JudgedDifference
 from evenhand.stats.extremes import Extremes
 from evenhand.stats.paired import Word
@@ -25,8 +26,7 @@ def ends(name: str, number: OpenNumber | None) -> dict[str, float | None]:
     return {name: number and number.value, f"{name}_least": least, f"{name}_most": most}
 
 
-@dataclass(frozen=True, slots=True)
-class CaseChange:
+class CaseChange(Record, frozen=True):
     """One case under both: its mean over repeats, in the metric's own unit, as far as errors leave it known."""
 
     case: str

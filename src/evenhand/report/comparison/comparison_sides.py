@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 from evenhand.core.errors import UsageError
 from evenhand.core.names import did_you_mean
+from evenhand.core.record import Record
 from evenhand.core.variant import Variant
 from evenhand.report.column_names import column_names
 from evenhand.report.words import safe, short_id
@@ -20,8 +20,7 @@ from evenhand.store.runfile import RunFile
 LISTED = 12
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+class Column(Record, frozen=True):
     """One column of a run: a prompt, a model or an eval, as its table names it."""
 
     run: RunFile
@@ -39,8 +38,7 @@ RunSource = RunFile | HoldsRunFile | Column | str | Path
 """A run, its file, a column of one, a file, or a text: `RUN`, `RUN:COLUMN`, and `:COLUMN` of the latest run."""
 
 
-@dataclass(frozen=True, slots=True)
-class Side:
+class Side(Record, frozen=True):
     """One of the two. `column` is None for a whole run."""
 
     run: RunFile

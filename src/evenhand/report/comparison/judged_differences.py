@@ -7,10 +7,10 @@ cases are labelled in both, these say how far the two rates are off together: ea
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from evenhand.core.record import Record
 from evenhand.report.judgements.judged import Item, JudgedMetric, judgements
 from evenhand.report.trust.calibrated import JudgedRate, Status, judged_rates
 from evenhand.report.trust.calibration import estimate_row, peoples_verdicts
@@ -30,8 +30,7 @@ FEWEST_PAIRED = 50
 """Cases that must be labelled in both columns for their differences to be used."""
 
 
-@dataclass(frozen=True, slots=True)
-class JudgedDifference:
+class JudgedDifference(Record, frozen=True):
     """A judged metric of two columns: second minus first.
 
     Attributes:

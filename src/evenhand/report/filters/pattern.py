@@ -16,8 +16,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Literal
+
+from msgspec import field
+
+from evenhand.core.record import MutableRecord, Record
 
 LARGEST = 2_000
 """Steps of a program."""
@@ -45,8 +48,7 @@ class PatternError(ValueError):
         self.what, self.hint = what, hint
 
 
-@dataclass(frozen=True, slots=True)
-class _Set:
+class _Set(Record, frozen=True):
     """One character of these, or with `negated` any other."""
 
     ranges: Ranges
@@ -56,36 +58,30 @@ class _Set:
         return any(low <= code <= high for low, high in self.ranges) != self.negated
 
 
-@dataclass(frozen=True, slots=True)
-class _At:
+class _At(Record, frozen=True):
     """A place between two characters."""
 
     kind: Literal["^", "$", "b", "B"]
 
 
-@dataclass(frozen=True, slots=True)
-class _Split:
+class _Split(Record, frozen=True):
     first: int
     second: int
 
 
-@dataclass(frozen=True, slots=True)
-class _Jump:
+class _Jump(Record, frozen=True):
     to: int
 
 
-@dataclass(frozen=True, slots=True)
-class _Sequence:
+class _Sequence(Record, frozen=True):
     parts: tuple[_Node, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _Either:
+class _Either(Record, frozen=True):
     parts: tuple[_Node, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _Repeated:
+class _Repeated(Record, frozen=True):
     part: _Node
     least: int
     most: int | None
@@ -96,8 +92,7 @@ _Step = _Set | _At | _Split | _Jump | None
 """None is the end: found."""
 
 
-@dataclass(slots=True)
-class _State:
+class _State(MutableRecord):
     """The steps that may come next, and the character before: `next` is where each character leads; None is found."""
 
     steps: frozenset[int]

@@ -11,10 +11,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal, cast
 
 from evenhand.core.names import nearest
+from evenhand.core.record import Record
 from evenhand.core.variant import Variant
 from evenhand.report.column_names import column_names
 from evenhand.report.filters.pattern import Pattern, PatternError
@@ -53,8 +54,7 @@ _EXAMPLES = {"latency": "10s (ms, s, m)", "cost": "$0.01"}
 LISTED = 12
 
 
-@dataclass(frozen=True, slots=True)
-class Names:
+class Names(Record, frozen=True):
     """What a query can name.
 
     Attributes:
@@ -77,8 +77,7 @@ class Names:
         return cls(metrics, columns, baseline)
 
 
-@dataclass(frozen=True, slots=True)
-class QueryProblem:
+class QueryProblem(Record, frozen=True):
     """Something that is wrong with a query, from `at` to before `end`, counted from 0."""
 
     at: int
@@ -91,8 +90,7 @@ class QueryProblem:
         return f"{text}\n  {self.hint}" if self.hint else text
 
 
-@dataclass(frozen=True, slots=True)
-class Measure:
+class Measure(Record, frozen=True):
     """A number of a trial; with a column, the mean of the trial's case there; `key` is that of `metadata.KEY`."""
 
     name: str
@@ -101,8 +99,7 @@ class Measure:
     key: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class TermPlace:
+class TermPlace(Record, frozen=True):
     """Where a term stands, from `at` to before `end`; `group` counts the alternatives of "OR" from 0."""
 
     at: int
@@ -110,8 +107,7 @@ class TermPlace:
     group: int
 
 
-@dataclass(frozen=True, slots=True)
-class TextTerm:
+class TextTerm(Record, frozen=True):
     """A text that is searched for, or with a `pattern` a regular expression."""
 
     negated: bool
@@ -120,8 +116,7 @@ class TextTerm:
     pattern: Pattern | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class WordTerm:
+class WordTerm(Record, frozen=True):
     """A field that says one of these words, in small letters; `key` is that of `metadata.KEY:`."""
 
     negated: bool
@@ -133,8 +128,7 @@ class WordTerm:
     """Where each value stands."""
 
 
-@dataclass(frozen=True, slots=True)
-class NumberTerm:
+class NumberTerm(Record, frozen=True):
     """A number held against another."""
 
     negated: bool
@@ -147,8 +141,7 @@ class NumberTerm:
 Term = TextTerm | WordTerm | NumberTerm
 
 
-@dataclass(frozen=True, slots=True)
-class _Word:
+class _Word(Record, frozen=True):
     """`mark` is where in the text the last "@" out of quotes is; -1 for none."""
 
     text: str

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from statistics import fmean
+
+from msgspec import field
 
 from evenhand.core.encoding import digest, encode
 from evenhand.core.errors import UsageError
 from evenhand.core.label import Label, standing
+from evenhand.core.record import MutableRecord
 from evenhand.core.run import TrialResult
 from evenhand.core.score import State
 from evenhand.core.variant import Variant
@@ -267,8 +269,7 @@ def number_in(value: object) -> float | None:
     return float(text) if _WRITTEN.fullmatch(text) else None
 
 
-@dataclass(slots=True)
-class _OtherTrials:
+class _OtherTrials(MutableRecord):
     """What has to be known of other trials to judge one."""
 
     names: Sequence[str]

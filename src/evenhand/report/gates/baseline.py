@@ -8,11 +8,11 @@ was cut off, merged badly or edited by hand is refused, and never taken for a ba
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from msgspec import UNSET, Struct, UnsetType
 
+from evenhand.core.record import Record
 from evenhand.core.run import TrialResult
 from evenhand.core.score import Outcome, Scale, State
 from evenhand.core.variant import Variant
@@ -95,8 +95,7 @@ class BaselineTrial(Struct, omit_defaults=True, frozen=True):
         return self.case, self.variant, self.repeat
 
 
-@dataclass(frozen=True, slots=True)
-class Baseline:
+class Baseline(Record, frozen=True):
     """A baseline as read.
 
     Attributes:

@@ -8,10 +8,11 @@ beforehand, at a level of 1.25 %; where nothing is decided before the last case,
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Literal
 
 from evenhand.core.plan import Plan, PlannedTrial
+from evenhand.core.record import MutableRecord
 from evenhand.core.run import TrialResult
 from evenhand.report.comparison.case_ids import CaseIds
 from evenhand.report.comparison.case_values import LOWER, PASSED, Seen, Values, read_trials
@@ -32,8 +33,7 @@ FEW = 200
 """With fewer cases, little is saved."""
 
 
-@dataclass(slots=True)
-class _Watched:
+class _Watched(MutableRecord):
     """A metric of a pair of variants.
 
     Attributes:

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from html import escape
 from urllib.parse import quote
 
+from evenhand.core.record import Record
 from evenhand.report.gates.gate_document import GateChange, GateDocument, GateRow
 from evenhand.report.gates.gate_results import GateVerdict
 from evenhand.report.gates.gate_text import MARKS
@@ -35,8 +35,7 @@ _PLAIN = re.compile(r"(?!.*(?:www\.|gh-\d))(?:[a-z0-9' ,.;()\[\]%+$±∞–≥�
 _ADDRESS = re.compile(r"https?://[^\s<>\"'`\\]+")
 
 
-@dataclass(frozen=True, slots=True)
-class CommentLinks:
+class CommentLinks(Record, frozen=True):
     """Where a comment leads; empty for nowhere.
 
     Attributes:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Literal
 
+from msgspec import field
+
+from evenhand.core.record import Record
 from evenhand.core.run import RunStatus
 from evenhand.report.comparison.comparison_results import Compared
 
@@ -15,8 +17,7 @@ GRAVEST: tuple[GateVerdict, ...] = ("worse", "nothing", "undecided", "not worse"
 """From the gravest on."""
 
 
-@dataclass(frozen=True, slots=True)
-class GateResult:
+class GateResult(Record, frozen=True):
     """One metric of one variant.
 
     Attributes:
@@ -43,8 +44,7 @@ class GateResult:
     places: Mapping[str, int] = field(default_factory=dict[str, int])
 
 
-@dataclass(frozen=True, slots=True)
-class Stopping:
+class Stopping(Record, frozen=True):
     """What became of a gate that was to stop as soon as it is decided.
 
     Attributes:
@@ -62,8 +62,7 @@ class Stopping:
     open: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Gate:
+class Gate(Record, frozen=True):
     """What a gate came to.
 
     Attributes:

@@ -15,6 +15,7 @@ from typing import Literal, cast
 
 from evenhand.core.encoding import decode, encode
 from evenhand.core.errors import UsageError
+from evenhand.core.record import Record
 from evenhand.documents.files import unreadable
 
 NoteKind = Literal["translated", "changed", "left_out"]
@@ -27,8 +28,7 @@ DEEPEST = 60
 """Levels of lists and objects that are looked into."""
 
 
-@dataclass(frozen=True, slots=True)
-class Note:
+class Note(Record, frozen=True):
     """What became of a part of a file.
 
     Attributes:

@@ -7,13 +7,13 @@ import csv
 import io
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import cast
 
 from evenhand.core.encoding import decode
 from evenhand.core.errors import UsageError
+from evenhand.core.record import Record
 from evenhand.documents.findings import Findings
 from evenhand.documents.tree import read_document
 from evenhand.report.interchange.foreign import (
@@ -31,8 +31,7 @@ _PAGING = frozenset({"meta", "cursor", "next_cursor", "has_more", "next", "objec
 """Keys of what an API puts around a page of a list."""
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(Record, frozen=True):
     """An object that a tool wrote.
 
     Attributes:

@@ -9,14 +9,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
 
+from msgspec import field
+
+from evenhand.core.record import Record
 from evenhand.core.score import Outcome, usable
 from evenhand.report.interchange.foreign import Notes, shown
 
 
-@dataclass(frozen=True, slots=True)
-class ForeignScore:
+class ForeignScore(Record, frozen=True):
     """A score as its tool recorded it.
 
     Attributes:

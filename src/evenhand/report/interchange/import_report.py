@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from evenhand.core.record import Record
 from evenhand.core.run import RunMeta, Totals
 from evenhand.report.ink import Ink
 from evenhand.report.interchange.foreign import Note
@@ -21,8 +21,7 @@ READ: Mapping[str, str] = {
 """What the kinds of notes are called where runs are imported."""
 
 
-@dataclass(frozen=True, slots=True)
-class ImportedFile:
+class ImportedFile(Record, frozen=True):
     """A run that was imported, or was there already.
 
     Attributes:
@@ -44,8 +43,7 @@ class ImportedFile:
         return name if isinstance(name, str) else ""
 
 
-@dataclass(frozen=True, slots=True)
-class ImportedDataset:
+class ImportedDataset(Record, frozen=True):
     """A dataset that was written, or was there already.
 
     Attributes:

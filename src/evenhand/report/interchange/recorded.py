@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from evenhand.core.case import Case
+from evenhand.core.record import Record
 from evenhand.report.interchange.foreign import Note, Notes
 from evenhand.report.interchange.imported import Imported, ImportedRun, RecordedRun
 
 
-@dataclass(frozen=True, slots=True)
-class RecordedDataset:
+class RecordedDataset(Record, frozen=True):
     """A dataset of another tool.
 
     Attributes:

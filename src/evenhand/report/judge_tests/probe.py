@@ -7,9 +7,11 @@ pass nor a fail: it could have been either, and the interval of each rate holds 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any, Literal, cast
 
+from msgspec import field
+
+from evenhand.core.record import MutableRecord, Record
 from evenhand.core.run import RunMeta, TrialResult
 from evenhand.core.score import State
 from evenhand.report.judge_tests.probe_kinds import NONE, WORDS
@@ -28,8 +30,7 @@ AT_MOST = 0.05
 ProbeVerdict = Literal["fooled", "held", "undecided"]
 
 
-@dataclass(slots=True)
-class ProbedKind:
+class ProbedKind(MutableRecord):
     """What one kind of attack, or one control, came to.
 
     Attributes:
@@ -121,8 +122,7 @@ class ProbedKind:
         return {**row, "false_pass": estimate_row(self.rate), "verdict": verdict}
 
 
-@dataclass(slots=True)
-class ProbedJudge:
+class ProbedJudge(MutableRecord):
     """What the probe of one judge under one metric came to.
 
     Attributes:
@@ -146,8 +146,7 @@ class ProbedJudge:
         return [kind for kind in self.attacks() if kind.verdict(at_most) == verdict]
 
 
-@dataclass(frozen=True, slots=True)
-class Probe:
+class Probe(Record, frozen=True):
     """What a probe came to.
 
     Attributes:

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from msgspec import field
+
+from evenhand.core.record import MutableRecord, Record
 from evenhand.report.judge_tests.tryout_record import CHOOSING, CONFIRMING, TriedItem, TriedJudge
 from evenhand.report.trust.calibration import estimate_row
 from evenhand.stats.choosing import Half, confirmed, corrected, winner
@@ -29,8 +31,7 @@ Verdicts = Mapping[int, bool | None]
 """Of each labelled output, by its place in the run, whether the judge passes it; None for an error."""
 
 
-@dataclass(frozen=True, slots=True)
-class Tried:
+class Tried(Record, frozen=True):
     """One variant of a judge beside people, or today's judge.
 
     Attributes:
@@ -93,8 +94,7 @@ class Tried:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
+class Comparison(Record, frozen=True):
     """A variant compared with today's judge on one half.
 
     Attributes:
@@ -119,8 +119,7 @@ class Comparison:
         }
 
 
-@dataclass(slots=True)
-class JudgeTryout:
+class JudgeTryout(MutableRecord):
     """What the variants of one judge under one metric came to.
 
     Attributes:
@@ -193,8 +192,7 @@ class JudgeTryout:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class Tryout:
+class Tryout(Record, frozen=True):
     """What a tryout came to.
 
     Attributes:

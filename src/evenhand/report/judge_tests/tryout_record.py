@@ -6,11 +6,12 @@ It is kept in the tryout's own file, so that labels which come later change noth
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any, cast
 
 import msgspec
 
+from evenhand.core.record import Record
 from evenhand.core.run import RunMeta
 
 CHOOSING, CONFIRMING = "choosing", "confirming"
@@ -21,8 +22,7 @@ WEIGHTED = ", weighted by labels"
 """What the name of a panel whose votes are weighted ends with: no variant's own name does."""
 
 
-@dataclass(frozen=True, slots=True)
-class TriedItem:
+class TriedItem(Record, frozen=True):
     """A labelled output.
 
     Attributes:
@@ -47,8 +47,7 @@ class TriedItem:
         return f"{self.case}@{self.index}"
 
 
-@dataclass(frozen=True, slots=True)
-class TriedJudge:
+class TriedJudge(Record, frozen=True):
     """A judge under a metric, whose variants are tried.
 
     Attributes:
@@ -64,8 +63,7 @@ class TriedJudge:
     items: tuple[TriedItem, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class TryoutRecord:
+class TryoutRecord(Record, frozen=True):
     """What a tryout is of.
 
     Attributes:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
 from statistics import fmean
 from typing import cast
 
+from msgspec import field
+
 from evenhand.core.encoding import digest, encode
+from evenhand.core.record import MutableRecord, Record
 from evenhand.core.score import Outcome, Scale
 from evenhand.report.judgements.case_sample import CaseSample
 from evenhand.report.judgements.judged_basis import Parts
@@ -16,8 +18,7 @@ from evenhand.stats.correction import Verdicts
 from evenhand.store.runfile import RunFile
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
+class Item(Record, frozen=True):
     """A judge's verdict on one output.
 
     Attributes:
@@ -37,8 +38,7 @@ class Item:
     score: float | None = None
 
 
-@dataclass(slots=True)
-class JudgedMetric:
+class JudgedMetric(MutableRecord):
     """All that one judge said under one metric.
 
     Attributes:
@@ -92,8 +92,7 @@ class JudgedMetric:
         return sum(item.passed for item in self.items)
 
 
-@dataclass(frozen=True, slots=True)
-class Judgements:
+class Judgements(Record, frozen=True):
     """What judges said in a run.
 
     Attributes:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, cast
 
 from evenhand.core.encoding import decode, digest, encode
+from evenhand.core.record import Record
 from evenhand.core.run import TrialResult
 from evenhand.core.variant import Variant
 from evenhand.report.judgements.case_sample import CaseSample
@@ -23,8 +23,7 @@ ASKED = frozenset(
 """Keys of a request that hold what is asked; the others are settings."""
 
 
-@dataclass(frozen=True, slots=True)
-class Basis:
+class Basis(Record, frozen=True):
     """What the judged numbers of a run, or of some of its evals, depend on.
 
     Attributes:

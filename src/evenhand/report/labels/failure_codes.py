@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from evenhand.core.errors import UsageError
 from evenhand.core.label import NewLabel, standing
 from evenhand.core.names import did_you_mean
+from evenhand.core.record import Record
 from evenhand.report.judgements.strata import weight_of
 from evenhand.report.words import count, interval, percent, safe
 from evenhand.stats.correction import Estimate
@@ -19,8 +19,7 @@ from evenhand.store.runfile import RunFile
 EXAMPLES = 3
 
 
-@dataclass(frozen=True, slots=True)
-class FailureCode:
+class FailureCode(Record, frozen=True):
     """How often people gave a code.
 
     Attributes:

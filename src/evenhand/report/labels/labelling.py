@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from evenhand.core.draw import Draw, MetricLabel
 from evenhand.core.errors import UsageError
 from evenhand.core.names import did_you_mean
+from evenhand.core.record import Record
 from evenhand.core.run import TrialResult
 from evenhand.report.judgements.judge_checks import refuse_judge_check
 from evenhand.report.judgements.judged import judge_of, metric_of
@@ -22,8 +22,7 @@ OVERLAP = 20
 """Per cent of what one person labelled that the next one labels again."""
 
 
-@dataclass(frozen=True, slots=True)
-class DrawnItem:
+class DrawnItem(Record, frozen=True):
     """One output under one metric, to be labelled.
 
     Attributes:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from evenhand.core.drawn_pairs import Pair, PairDraw, PairLabel, unordered
 from evenhand.core.errors import UsageError
 from evenhand.core.names import did_you_mean
+from evenhand.core.record import Record
 from evenhand.core.run import TrialResult
 from evenhand.report.judgements.compared_pairs import ComparedPairs, compared_pairs
 from evenhand.report.judgements.judge_checks import refuse_judge_check
@@ -19,8 +19,7 @@ from evenhand.store.pair_labels import add_pair_draw
 from evenhand.store.runfile import RunFile
 
 
-@dataclass(frozen=True, slots=True)
-class DrawnPair:
+class DrawnPair(Record, frozen=True):
     """Two outputs of a case, to be compared.
 
     Attributes:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import field
 
 from evenhand.core.drawn_pairs import Pair, PairAnswer, PairLabel, unordered
+from evenhand.core.record import MutableRecord, Record
 from evenhand.report.judgements.compared_pairs import ComparedPairs, PairKey
 from evenhand.stats.agreement import alpha
 from evenhand.stats.bradley_terry import Comparison
@@ -18,8 +20,7 @@ _OTHER: Mapping[PairAnswer, PairAnswer] = {"first": "second", "second": "first",
 _SIDE: Mapping[PairAnswer, float] = {"first": 1.0, "tie": 0.5, "second": 0.0}
 
 
-@dataclass(frozen=True, slots=True)
-class RankingLabels:
+class RankingLabels(Record, frozen=True):
     """People's answers about the pairs of a ranking.
 
     Attributes:
@@ -35,8 +36,7 @@ class RankingLabels:
     people: float | None = None
 
 
-@dataclass(slots=True)
-class _Read:
+class _Read(MutableRecord):
     pairs: list[LabelledPair] = field(default_factory=list[LabelledPair])
     unused: int = 0
     at: list[float] = field(default_factory=list[float])

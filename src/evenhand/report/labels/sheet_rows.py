@@ -6,18 +6,17 @@ import csv
 import io
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
 from evenhand.core.errors import UsageError
+from evenhand.core.record import Record
 from evenhand.report.spreadsheet import cell
 
 NO_LABEL_KEPT = "no label was kept"
 
 
-@dataclass(frozen=True, slots=True)
-class SheetRow:
+class SheetRow(Record, frozen=True):
     """A row of a file.
 
     Attributes:

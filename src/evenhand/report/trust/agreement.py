@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import field
 
 from evenhand.core.draw import Draw
+from evenhand.core.record import Record
 from evenhand.report.judgements.judged import Item, JudgedMetric, verdicts_of
 from evenhand.report.judgements.strata import Key, strata_of, uneven, weights
 from evenhand.stats.agreement import ac1, kappa
@@ -20,8 +22,7 @@ from evenhand.stats.interval import clopper_pearson
 from evenhand.stats.weighted import Weighted, corrected_by_strata
 
 
-@dataclass(frozen=True, slots=True)
-class Agreement:
+class Agreement(Record, frozen=True):
     """How far a judge and people agree. All but `verdicts` and `random_p` hold for all items, drawn or not.
 
     Attributes:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any, Literal
 
+from evenhand.core.record import Record
 from evenhand.stats.correction import Estimate
 
 AuditName = Literal["repeats", "orders", "position", "length", "family", "refusals"]
@@ -16,8 +16,7 @@ SIGNIFICANT = 0.05
 """A judge is called biased where the p-value, corrected for the number of audits, is at most this."""
 
 
-@dataclass(frozen=True, slots=True)
-class GroupCount:
+class GroupCount(Record, frozen=True):
     """How many outputs of one group a judge passes, among those of which people say the same.
 
     Attributes:
@@ -33,8 +32,7 @@ class GroupCount:
     items: int
 
 
-@dataclass(frozen=True, slots=True)
-class Audit:
+class Audit(Record, frozen=True):
     """What one audit of a judge came to.
 
     Attributes:

@@ -7,8 +7,9 @@ bias is called biased happens in at most 5 % of runs.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from evenhand.core.record import Record
 from evenhand.report.judgements.judged import Item, JudgedMetric
 from evenhand.report.trust.audit import SIGNIFICANT, Audit
 from evenhand.report.trust.consistency import Key, order_audits, questions, repeat_audits
@@ -19,8 +20,7 @@ from evenhand.store.runfile import RunFile
 Audits = Mapping[Key, Sequence[Audit]]
 
 
-@dataclass(frozen=True, slots=True)
-class JudgeBesidePeople:
+class JudgeBesidePeople(Record, frozen=True):
     """One judge under one metric, and what people say of the same outputs.
 
     Attributes:

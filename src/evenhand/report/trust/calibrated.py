@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -16,6 +16,7 @@ import msgspec
 
 from evenhand.core.encoding import decode
 from evenhand.core.errors import UsageError
+from evenhand.core.record import Record
 from evenhand.core.run import RunMeta
 from evenhand.documents.project import project_folder
 from evenhand.report.judgements.judged import Item, JudgedMetric, Judgements, judgements
@@ -130,8 +131,7 @@ class _File(msgspec.Struct):
     rankings: list[KeptRanking] = []
 
 
-@dataclass(frozen=True, slots=True)
-class JudgedRate:
+class JudgedRate(Record, frozen=True):
     """The pass rate of a judged metric in one variant.
 
     Attributes:

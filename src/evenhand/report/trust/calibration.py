@@ -13,10 +13,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
+from msgspec import field
+
 from evenhand.core.draw import Draw, MetricLabel
+from evenhand.core.record import Record
 from evenhand.core.variant import Variant
 from evenhand.report.judgements.judged import (
     Item,
@@ -66,8 +69,7 @@ NO_PEOPLE = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class JudgeCalibration:
+class JudgeCalibration(Record, frozen=True):
     """One judge under one metric, beside people.
 
     Attributes:
@@ -212,8 +214,7 @@ class JudgeCalibration:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class Calibration:
+class Calibration(Record, frozen=True):
     """The judges of a run beside people.
 
     Attributes:

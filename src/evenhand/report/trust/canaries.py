@@ -9,12 +9,14 @@ differ by more than chance, the system changed.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import Any, Literal, cast
 
+from msgspec import field
+
 from evenhand.core.errors import StoreError
+from evenhand.core.record import MutableRecord, Record
 from evenhand.report.judgements.judge_checks import WITH_CANARIES, is_canary_check
 from evenhand.report.trust.calibration import estimate_row
 from evenhand.stats.compare import mcnemar
@@ -39,8 +41,7 @@ Key = tuple[str, str]
 """A metric and a judge."""
 
 
-@dataclass(slots=True)
-class CanaryAnswers:
+class CanaryAnswers(MutableRecord):
     """What one judge said of the canaries of one metric.
 
     Attributes:
@@ -102,8 +103,7 @@ class CanaryAnswers:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class CanaryCheck:
+class CanaryCheck(Record, frozen=True):
     """One time that judges were asked about canaries.
 
     Attributes:
@@ -127,8 +127,7 @@ class CanaryCheck:
     cost_usd: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class Drift:
+class Drift(Record, frozen=True):
     """How a judge's answers differ from those of the first check of the same canaries.
 
     Attributes:
@@ -196,8 +195,7 @@ class Drift:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class CanaryReport:
+class CanaryReport(Record, frozen=True):
     """A check of canaries beside the earlier ones of the same canaries, the oldest first."""
 
     check: CanaryCheck

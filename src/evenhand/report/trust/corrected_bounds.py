@@ -8,8 +8,8 @@ most as many trials as they pass outputs under that metric.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from evenhand.core.record import Record
 from evenhand.core.requirement import PASSED, Requirement
 from evenhand.report.judgements.judged import judge_of, metric_of
 from evenhand.report.trust.calibrated import JudgedRate, judged_rates
@@ -17,8 +17,7 @@ from evenhand.stats.correction import Estimate
 from evenhand.store.runfile import RunFile
 
 
-@dataclass(frozen=True, slots=True)
-class CorrectedMiss:
+class CorrectedMiss(Record, frozen=True):
     """A bound that the corrected number misses.
 
     Attributes:

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from statistics import median
 from typing import Literal
 
+from evenhand.core.record import Record
 from evenhand.core.run import TrialResult
 from evenhand.core.variant import Variant
 from evenhand.providers.families import family_of
@@ -29,8 +29,7 @@ FEWEST_LABELS = 30
 AUDITS: tuple[AuditName, ...] = ("length", "family", "refusals")
 
 
-@dataclass(frozen=True, slots=True)
-class OutputTraits:
+class OutputTraits(Record, frozen=True):
     """What of an output should not decide a verdict.
 
     Attributes:
@@ -44,8 +43,7 @@ class OutputTraits:
     refusal: bool
 
 
-@dataclass(frozen=True, slots=True)
-class LabelledOutput:
+class LabelledOutput(Record, frozen=True):
     """A labelled output: its traits, and whether people and the judge pass it."""
 
     traits: OutputTraits
@@ -53,8 +51,7 @@ class LabelledOutput:
     judge: bool
 
 
-@dataclass(frozen=True, slots=True)
-class _Groups:
+class _Groups(Record, frozen=True):
     """Two kinds of outputs.
 
     Attributes:

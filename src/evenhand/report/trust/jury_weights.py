@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, cast
 
 from evenhand.core.encoding import digest
+from evenhand.core.record import Record
 from evenhand.core.score import Outcome
 from evenhand.report.judgements.judged import Item, JudgedMetric, judge_of, metric_of
 from evenhand.stats.correction import Estimate, Verdicts
@@ -29,8 +29,7 @@ Ballot = Mapping[str, float]
 one voted several times. One that gave no verdict is not in it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Member:
+class Member(Record, frozen=True):
     """One judge of a jury beside people.
 
     Attributes:
@@ -44,8 +43,7 @@ class Member:
     agrees: Estimate | None
 
 
-@dataclass(frozen=True, slots=True)
-class JuryWeights:
+class JuryWeights(Record, frozen=True):
     """What the votes of a jury are worth, and whether weighting them pays.
 
     Attributes:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from evenhand.core.record import Record
 from evenhand.report.judgements.judged import judgements
 from evenhand.report.trust.calibration import calibrations
 from evenhand.report.words import count, percent, safe
@@ -25,8 +25,7 @@ ALIKE = 0.5
 """How far two systems find the same cases hard where nobody has measured it. Models are between .3 and .7."""
 
 
-@dataclass(frozen=True, slots=True)
-class JudgeWorth:
+class JudgeWorth(Record, frozen=True):
     """A judge, as far as it saves labels.
 
     Attributes:
@@ -42,8 +41,7 @@ class JudgeWorth:
     judged: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class Pilot:
+class Pilot(Record, frozen=True):
     """What is known before a run is planned.
 
     Attributes:
@@ -107,8 +105,7 @@ def pilot_of(run: RunFile) -> Pilot:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Power:
+class Power(Record, frozen=True):
     """The answers.
 
     Attributes:

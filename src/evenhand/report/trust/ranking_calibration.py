@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
+from msgspec import field
+
 from evenhand.core.encoding import digest
+from evenhand.core.record import Record
 from evenhand.core.variant import Variant
 from evenhand.report.judgements.compared_pairs import ComparedPairs, compared_pairs
 from evenhand.report.judgements.judged import JudgedMetric, Judgements
@@ -44,8 +46,7 @@ FEWEST_EACH = 10
 """Labelled pairs that each variant has to be in."""
 
 
-@dataclass(frozen=True, slots=True)
-class RankingTrust:
+class RankingTrust(Record, frozen=True):
     """What labels say of the judge of a ranking, and of the ranking.
 
     Attributes:
@@ -63,8 +64,7 @@ class RankingTrust:
     random_p: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class RankingCalibration:
+class RankingCalibration(Record, frozen=True):
     """The judge of a ranking beside people.
 
     Attributes:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 
 from evenhand.core.errors import UsageError
+from evenhand.core.record import Record
 from evenhand.report.judgements.compared_pairs import ComparedPairs
 from evenhand.report.judgements.judged import Judgements, judgements
 from evenhand.report.labels.ranking_labels import ranking_labels
@@ -30,8 +31,7 @@ from evenhand.stats.bradley_terry import NotEstimable, connected
 from evenhand.store.runfile import RunFile
 
 
-@dataclass(frozen=True, slots=True)
-class RankingCorrection:
+class RankingCorrection(Record, frozen=True):
     """What is known of people's view of a ranking.
 
     Attributes:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
+from evenhand.core.record import Record
 from evenhand.report.judgements.compared_pairs import ComparedPairs, MissingAnswer
 from evenhand.stats.bradley_terry import Comparison, NotEstimable, Strengths, fit
 from evenhand.stats.corrected_strengths import JudgedPair, LabelledPair, corrected_strengths
@@ -13,8 +13,7 @@ from evenhand.stats.interval import CONFIDENCE
 from evenhand.stats.tallies import Share
 
 
-@dataclass(frozen=True, slots=True)
-class RankedChances:
+class RankedChances(Record, frozen=True):
     """What the answers about some variants say of each.
 
     Attributes:

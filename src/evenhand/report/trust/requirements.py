@@ -8,11 +8,11 @@ a bound is kept if it would have been kept whatever they came to, and missed if 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
+from evenhand.core.record import Record
 from evenhand.core.requirement import PASSED, Requirement
-from evenhand.core.run import Totals, VerdictWord, verdict
+from evenhand.core.run import Totals
 from evenhand.report.means import known_scale, mean_of
 from evenhand.report.rates import share_in
 from evenhand.stats.tallies import Tally, rate_of
@@ -22,8 +22,7 @@ from evenhand.store.runfile import RunFile
 State = Literal["kept", "missed", "open"]
 
 
-@dataclass(frozen=True, slots=True)
-class Held:
+class Held(Record, frozen=True):
     """One requirement, held against one column.
 
     Attributes:
@@ -59,39 +58,6 @@ class Held:
             return False
         ends = {self.requirement.bound.keeps(end) for end in (self.low, self.high)}
         return ends == {self.state == "kept"}
-
-
-def verdict_of(run: RunFile, totals: Totals | None = None) -> VerdictWord:
-    """Whether a run passed: the one rule that decides the word and the exit code.
-
-    Without requirements, it goes by its pass rate over all trials. With them, it failed if any is missed in any of its
-    columns, it passed if all are kept, and is undecided otherwise. Where calibrated judges are required, it has not
-    passed as long as some judged rate or ranking has no calibration that holds, or a judged rate misses a bound once it
-    is corrected: it is undecided.
-
-    Args:
-        run: It.
-        totals: Its counts, where they are known already.
-    """
-    word = _verdict_of(run, totals or run.totals())
-    if word == "passed" and run.meta.settings.get("calibrated") == "required":
-        from evenhand.report.trust.corrected_bounds import corrected_misses  # noqa: PLC0415 (most runs need none of it)
-        from evenhand.report.trust.unchecked import is_unchecked  # noqa: PLC0415
-
-        return "undecided" if is_unchecked(run) or corrected_misses(run) else word
-    return word
-
-
-def _verdict_of(run: RunFile, totals: Totals) -> VerdictWord:
-    meta = run.meta
-    if meta.status == "decided" and meta.decided.get("verdict") in ("passed", "failed"):
-        return cast("VerdictWord", meta.decided["verdict"])
-    if not meta.requirements:
-        return verdict(totals, meta.planned, meta.pass_rate)
-    states = {one.state for one in held(run, totals)}
-    if "missed" in states:
-        return "failed"
-    return "passed" if states == {"kept"} else "undecided"
 
 
 def held(run: RunFile, totals: Totals | None = None) -> list[Held]:

@@ -12,12 +12,12 @@ The rules, in one place:
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from statistics import fmean, pvariance
 from typing import Any
 
 from evenhand.core.draw import Draw
 from evenhand.core.label import Label, standing
+from evenhand.core.record import Record
 from evenhand.core.score import SHARES, Scale
 from evenhand.report.judgements.judged import Item, JudgedMetric, verdicts_of
 from evenhand.report.judgements.strata import Key, strata_of
@@ -45,8 +45,7 @@ UNLIKELY = 0.01
 """Scored outputs that a random draw would give so seldom are taken for none."""
 
 
-@dataclass(frozen=True, slots=True)
-class JudgedMean:
+class JudgedMean(Record, frozen=True):
     """The mean of a judge's scores in one variant, beside its pass rate.
 
     Attributes:
@@ -71,8 +70,7 @@ class JudgedMean:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class VariantScores:
+class VariantScores(Record, frozen=True):
     """People's scores of one variant beside the judge's.
 
     Attributes:
@@ -84,8 +82,7 @@ class VariantScores:
     corrected: Estimate | None
 
 
-@dataclass(frozen=True, slots=True)
-class ScoreCalibration:
+class ScoreCalibration(Record, frozen=True):
     """One judge's scores under one metric, beside people's.
 
     Attributes:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
+from evenhand.core.record import Record
 from evenhand.report.judgements.judged import Item, JudgedMetric, certainties, judgements
 from evenhand.report.judgements.strata import uneven
 from evenhand.report.labels.labelling import DrawnItem
@@ -21,8 +22,7 @@ from evenhand.stats.selective import (
 from evenhand.store.runfile import RunFile
 
 
-@dataclass(frozen=True, slots=True)
-class SelectiveVerdicts:
+class SelectiveVerdicts(Record, frozen=True):
     """What one judge may decide under one metric.
 
     Attributes:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from evenhand.core.record import Record
 from evenhand.report.judgements.compared_pairs import ComparedPairs, compared_pairs
 from evenhand.report.trust.ranking_corrections import (
     NO_LABELS,
@@ -17,8 +18,7 @@ from evenhand.stats.tallies import Share
 from evenhand.store.runfile import RunFile
 
 
-@dataclass(frozen=True, slots=True)
-class Standing:
+class Standing(Record, frozen=True):
     """One variant in a ranking.
 
     Attributes:
@@ -38,8 +38,7 @@ class Standing:
     corrected: Share | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Standings:
+class Standings(Record, frozen=True):
     """A ranking. Answers that are missing may have been any: every number and interval holds for all of them.
 
     Attributes:

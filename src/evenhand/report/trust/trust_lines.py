@@ -15,7 +15,7 @@ from evenhand.report.trust.corrected_bounds import corrected_misses
 from evenhand.report.trust.drift_words import canary_sentences
 from evenhand.report.trust.jury_weights import JuryWeights
 from evenhand.report.trust.ranking_lines import ranking_lines
-from evenhand.report.trust.requirements import verdict_of
+from evenhand.report.trust.run_verdict import verdict_of
 from evenhand.report.trust.selective import SelectiveVerdicts, lines_of
 from evenhand.report.trust.trust_rules import NO_VERDICT, NOT_CHECKED, age
 from evenhand.report.trust.unchecked import unchecked_rankings

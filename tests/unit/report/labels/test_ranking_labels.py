@@ -28,7 +28,7 @@ from evenhand.report.labels.pair_drawing import (
 from evenhand.report.labels.pair_sheets import ranking_in, read_pair_labels, write_pairs
 from evenhand.report.trust.calibrated import write_calibration
 from evenhand.report.trust.calibration import calibrate
-from evenhand.report.trust.requirements import verdict_of
+from evenhand.report.trust.run_verdict import verdict_of
 from evenhand.report.trust.standings import standings
 from evenhand.report.trust.trust_lines import calibration_lines, judged_lines
 from evenhand.store.pair_labels import add_pair_labels, standing_pair_labels

@@ -11,7 +11,8 @@ from evenhand.core.errors import UsageError
 from evenhand.report.console import show
 from evenhand.report.document import document
 from evenhand.report.trust.requirement_lines import requirement_lines
-from evenhand.report.trust.requirements import held, verdict_of
+from evenhand.report.trust.requirements import held
+from evenhand.report.trust.run_verdict import verdict_of
 
 
 def labelled(right: int, wrong: int, broken: int = 0, **how: object) -> Run:

@@ -11,11 +11,11 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
 from evenhand.core.errors import UsageError
+from evenhand.core.record import Record
 from evenhand.documents.files import unreadable
 
 ZSTANDARD = 93
@@ -24,8 +24,7 @@ LARGEST_MEMBER = 1 << 30
 _LOCAL_HEADER = 30
 
 
-@dataclass(frozen=True, slots=True)
-class Archive:
+class Archive(Record, frozen=True):
     """An open `.eval` file."""
 
     path: Path

@@ -6,11 +6,11 @@ import json
 import re
 import zipfile
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
 from evenhand.core.errors import UsageError
+from evenhand.core.record import Record
 from evenhand.core.step import Step
 from evenhand.report.interchange.foreign import Notes, Part, checked_value, read_bytes
 from evenhand.report.interchange.inspect_logs.archive import Archive, opened
@@ -20,8 +20,7 @@ _SAMPLE = re.compile(r"samples/.+\.json")
 _EVENTS = ("events", "events_data")
 
 
-@dataclass(frozen=True, slots=True)
-class InspectLog:
+class InspectLog(Record, frozen=True):
     """A log.
 
     Attributes:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import field
 
 from evenhand.core.case import case_id
+from evenhand.core.record import MutableRecord
 from evenhand.report.interchange.foreign import Notes, Part, shown
 from evenhand.report.interchange.foreign_files import Found
 
@@ -34,8 +36,7 @@ def kind_of(value: Mapping[str, object]) -> str:
     return ""
 
 
-@dataclass(slots=True)
-class Export:
+class Export(MutableRecord):
     """What was found, by id.
 
     Attributes:

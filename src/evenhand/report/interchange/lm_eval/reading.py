@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
 from evenhand.core.encoding import digest
 from evenhand.core.errors import UsageError
+from evenhand.core.record import Record
 from evenhand.core.variant import Variant
 from evenhand.report.interchange.foreign import Notes, Part, shown
 from evenhand.report.interchange.foreign_files import Found, dated, find, moment_of
@@ -31,8 +31,7 @@ _LOGGED = frozenset(
 _HINT = "Run the harness with --log_samples --output_path DIR, and name the files in DIR."
 
 
-@dataclass(frozen=True, slots=True)
-class LoggedTask:
+class LoggedTask(Record, frozen=True):
     """The samples of a file, and what the results beside it say of their task.
 
     Attributes:

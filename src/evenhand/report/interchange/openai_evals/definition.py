@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import cast
 
 from evenhand.core.case import case_id
+from evenhand.core.record import Record
 from evenhand.report.interchange.foreign import Part
 
 TYPES = ("string_check", "text_similarity", "label_model", "score_model", "python")
@@ -16,8 +16,7 @@ _SUFFIX = re.compile(r"-[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]
 _REFERENCE = re.compile(r"\{\{\s*item\.([A-Za-z_]\w*)\s*\}\}")
 
 
-@dataclass(frozen=True, slots=True)
-class Criterion:
+class Criterion(Record, frozen=True):
     """A grader of an eval.
 
     Attributes:
@@ -36,8 +35,7 @@ class Criterion:
         return self.part.number("pass_threshold")
 
 
-@dataclass(frozen=True, slots=True)
-class Definition:
+class Definition(Record, frozen=True):
     """An eval.
 
     Attributes:

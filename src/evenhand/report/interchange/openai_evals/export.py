@@ -7,12 +7,14 @@ object says what it is under `object`; a config that was never sent to the API i
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import cast
 
+from msgspec import field
+
 from evenhand.core.encoding import digest, encode
 from evenhand.core.errors import UsageError
+from evenhand.core.record import MutableRecord
 from evenhand.report.interchange.foreign import Notes, Part, read_values, shown
 
 EVAL, RUN, ITEM = "eval", "eval.run", "eval.run.output_item"
@@ -22,8 +24,7 @@ HINT = (
 )
 
 
-@dataclass(slots=True)
-class Export:
+class Export(MutableRecord):
     """What was found.
 
     Attributes:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import cast
 
+from evenhand.core.record import Record
 from evenhand.core.score import Outcome, State
 from evenhand.report.interchange.foreign import Part, shown
 from evenhand.report.interchange.imported import ImportedTrial
@@ -37,8 +37,7 @@ _ITEM = frozenset(
 _SAMPLE = frozenset({"input", "output", "model", "finish_reason", "usage", "error"})
 
 
-@dataclass(frozen=True, slots=True)
-class Compared:
+class Compared(Record, frozen=True):
     """What the graders of an eval compare.
 
     Attributes:

@@ -9,18 +9,19 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, cast
 
 import msgspec
+from msgspec import field
 
 from evenhand import __version__
 from evenhand.core.case import case_id
 from evenhand.core.encoding import decode, digest
 from evenhand.core.errors import UsageError
 from evenhand.core.label import LONGEST_NOTE, NewLabel
+from evenhand.core.record import MutableRecord
 from evenhand.core.run import AnswerDetails, Judged, RunMeta, TrialError, TrialResult
 from evenhand.core.score import Outcome, State
 from evenhand.core.secrets import redacted
@@ -59,8 +60,7 @@ class _Place(msgspec.Struct, rename="camel"):
     provider: dict[str, Any] = {}
 
 
-@dataclass(slots=True)
-class Recorded:
+class Recorded(MutableRecord):
     """A run that promptfoo recorded.
 
     Attributes:

@@ -12,12 +12,15 @@ import json
 import os
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any, cast
+
+from msgspec import field
 
 from evenhand.core.errors import NoOutput
 from evenhand.core.expect import named_scores, weighted_mean
 from evenhand.core.label import Label, LabelField, LabelValue, newest
+from evenhand.core.record import Record
 from evenhand.core.run import Judged, TrialResult
 from evenhand.core.score import Outcome, Verdict
 from evenhand.core.variant import Variant
@@ -32,8 +35,7 @@ _DETAILS = (
 ).split()
 
 
-@dataclass(frozen=True, slots=True)
-class GradedTrial:
+class GradedTrial(Record, frozen=True):
     """What a trial comes to there.
 
     Attributes:
@@ -53,8 +55,7 @@ class GradedTrial:
     counts: Mapping[str, int] = field(default_factory=dict[str, int])
 
 
-@dataclass(frozen=True, slots=True)
-class Stripped:
+class Stripped(Record, frozen=True):
     """What is left out of the rows because `PROMPTFOO_STRIP_…` says so."""
 
     prompt: bool = False

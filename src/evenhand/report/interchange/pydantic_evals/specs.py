@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import cast
 
+from msgspec import field
+
+from evenhand.core.record import Record
 from evenhand.report.interchange.foreign import Part, shown
 
 KEPT = "pydantic_evals"
 """Where a case's metadata keep what a dataset of ours has no place for: evaluators, and metadata that are no object."""
 
 
-@dataclass(frozen=True, slots=True)
-class EvaluatorSpec:
+class EvaluatorSpec(Record, frozen=True):
     """An evaluator.
 
     Attributes:

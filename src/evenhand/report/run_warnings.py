@@ -1,0 +1,93 @@
+"""What to know of a run before its rates are believed: how trials were chosen, answers without text, and the like."""
+
+from __future__ import annotations
+
+from evenhand.report.words import count, near, safe
+from evenhand.store.runfile import RunFile
+
+CHOSEN = "trials were chosen by what came of them: rates say nothing of the others"
+NO_SANDBOX = "no sandbox: bwrap "
+
+
+def warnings(run: RunFile) -> list[str]:
+    """How trials were chosen, answers without text, evals that expect nothing, and agents without a sandbox."""
+    return [*_chosen(run), *_empty(run), *_unasked(run), *_unprotected(run)]
+
+
+def _unprotected(run: RunFile) -> list[str]:
+    """The agents that are programs and ran without a sandbox although nobody had said so."""
+    names = {
+        variant.index: variant.provider_id
+        for variant in run.meta.variants
+        if variant.provider_id.startswith("agent:")
+    }
+    if not names:
+        return []
+    from evenhand.providers.journaled import journaled_reply  # noqa: PLC0415 (imported on use)
+
+    why: dict[str, str] = {}
+    for place, _, variant, _ in run.places():
+        trial = run.trial(place) if variant in names else None
+        for call in () if trial is None else run.calls_of(trial):
+            if call.end is not None and call.end.body and call.start.provider == names[variant]:
+                reply = journaled_reply(call.start.identity, call.end.body)
+                why[names.pop(variant)] = str(reply.metadata.get("sandbox") or "")
+                break
+        if not names:
+            break
+    return [
+        f"{safe(name)} ran without a sandbox: bwrap {safe(said.removeprefix(NO_SANDBOX))}"
+        for name, said in why.items()
+        if said.startswith(NO_SANDBOX)
+    ]
+
+
+def _empty(run: RunFile) -> list[str]:
+    empty, cut_off = run.empty_answers()
+    if not empty:
+        return []
+    text = f"{count(empty, 'answer')} {'was' if empty == 1 else 'were'} empty"
+    if not cut_off:
+        return [text]
+    which = "" if cut_off == empty == 1 else "all " if cut_off == empty else f"{cut_off:,} of them "
+    return [f"{text}, {which}cut off before the first word: allow more tokens (max_tokens)"]
+
+
+def _chosen(run: RunFile) -> list[str]:
+    if not (run.by_outcome and run.meta.planned):
+        return []
+    left_out = "comparisons" if len(run.meta.variants) > 1 else ""
+    if run.meta.repeats > 1:
+        left_out += f"{', ' if left_out else ''}pass@k and cases that waver"
+    return [CHOSEN + (f"; {left_out} are left out" if left_out else "")]
+
+
+def _unasked(run: RunFile) -> list[str]:
+    if not any(variant.where for variant in run.meta.variants):
+        return []  # and nothing is read
+    passed: dict[tuple[str, str], int] = {}
+    trials: dict[tuple[str, str], int] = {}
+    for variant, unasked, totals in zip(
+        run.meta.variants, run.unasked(), run.by_variant(), strict=True
+    ):
+        if not variant.where:
+            continue
+        eval_ = variant.where, variant.eval
+        passed[eval_] = passed.get(eval_, 0) + unasked
+        trials[eval_] = trials.get(eval_, 0) + totals.trials
+    return [
+        f"{_place(where)}: {safe(name)} expects nothing{_part(unasked, trials[where, name])}: "
+        "there is no verdict then; --strict makes that an error"
+        for (where, name), unasked in passed.items()
+        if unasked
+    ]
+
+
+def _part(part: int, whole: int) -> str:
+    return "" if part == whole else f" in {part:,} of {count(whole, 'trial')}"
+
+
+def _place(where: str) -> str:
+    """`path:line` as people would write it from where they stand."""
+    path, _, line = where.rpartition(":")
+    return safe(f"{near(path)}:{line}")
