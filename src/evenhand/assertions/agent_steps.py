@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, cast
 
 from evenhand.assertions.assertion import Assertion, Cell, Kind, Wrong
 from evenhand.core.errors import EvenhandError, ScoreError, UsageError
 from evenhand.core.expect import Scorer, Trial
 from evenhand.core.names import did_you_mean
+from evenhand.core.record import Record
 from evenhand.core.score import Score
 from evenhand.core.traits import label_of
 from evenhand.scorers.final_state import LeavesState
@@ -34,8 +35,7 @@ _CALLS = "list of names, or of {name, arguments, exact}"
 Make = Callable[[Assertion, Any], Scorer]
 
 
-@dataclass(frozen=True, slots=True)
-class AtMost:
+class AtMost(Record, frozen=True):
     """A number that is measured on steps, held to a bound: 1 where it keeps it, else 0, as the other bounds have it."""
 
     scorer: Any

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, cast
 
@@ -14,6 +13,7 @@ from evenhand.assertions.values import bound
 from evenhand.core.errors import ScoreError
 from evenhand.core.expect import Scorer, Trial
 from evenhand.core.message import Reply
+from evenhand.core.record import Record
 from evenhand.core.score import Score, check
 from evenhand.scorers.known_outcomes import Answered
 from evenhand.scorers.refusal import refuses
@@ -80,8 +80,7 @@ def _refusal(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
     return Refuses(assertion.negated)
 
 
-@dataclass(frozen=True, slots=True)
-class Refuses:
+class Refuses(Record, frozen=True):
     """The output refuses. What is blank, or no text, counts as a refusal; its score is 0 either way."""
 
     negated: bool = False

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, cast
 
 from evenhand.assertions.assertion import Assertion, Cell, Kind
@@ -12,6 +11,7 @@ from evenhand.assertions.spans import wrong_value
 from evenhand.assertions.values import bound
 from evenhand.core.errors import ScoreError
 from evenhand.core.expect import Scorer
+from evenhand.core.record import Record
 from evenhand.core.score import check
 from evenhand.scorers.declared_calls import CallsDeclaredFunction, CallsDeclaredTools
 from evenhand.scorers.known_outcomes import Answered
@@ -63,8 +63,7 @@ def _objects(value: object) -> Sequence[Mapping[str, Any]]:
     return [cast("Mapping[str, Any]", item) for item in items if isinstance(item, Mapping)]
 
 
-@dataclass(frozen=True, slots=True)
-class _Wanted:
+class _Wanted(Record, frozen=True):
     """A skill that is wanted: its name or a pattern, and how often."""
 
     name: str = ""

@@ -8,13 +8,14 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, cast
 
 from evenhand.assertions.assertion import Assertion, Cell, Kind, Negation, Wrong
 from evenhand.core.errors import EvenhandError, ScoreError, UsageError
 from evenhand.core.expect import Scorer, Trial
 from evenhand.core.plugins import Plugin
+from evenhand.core.record import Record
 from evenhand.core.score import SHARES, Score
 from evenhand.core.traits import Traits, label_of, traits_of
 from evenhand.scorers.function import FunctionScorer, as_scorer
@@ -22,8 +23,7 @@ from evenhand.scorers.function import FunctionScorer, as_scorer
 _WRITE_ONE = "Write threshold: … beside the type."
 
 
-@dataclass(frozen=True, slots=True)
-class Bounded:
+class Bounded(Record, frozen=True):
     """A scorer and the assertion's threshold, which decides where the scorer does not."""
 
     scorer: Scorer

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, cast
+
+from msgspec import field
 
 from evenhand.assertions.assertion import Assertion, Cell, Wrong
 from evenhand.core.errors import ScoreError
 from evenhand.core.expect import Scorer
+from evenhand.core.record import Record
 from evenhand.core.step import Step
 from evenhand.templates.rendering import has_tags
 
@@ -22,8 +24,7 @@ _BAD_WORDS = re.compile(r"error|failed|failure|exception|timeout|abort", re.IGNO
 _BAD_SIGNS = ("error", "exception", "failed", "failure")
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(Record, frozen=True):
     """One thing that was done. Times are in milliseconds; None where they are not known."""
 
     name: str
@@ -50,8 +51,7 @@ class Span:
         return _BAD_WORDS.search(self.message) is not None
 
 
-@dataclass(frozen=True, slots=True)
-class Trace:
+class Trace(Record, frozen=True):
     """The spans of one answer.
 
     Attributes:

@@ -14,6 +14,7 @@ from typing import Any, Literal, cast
 
 from evenhand.assertions.matching import matches
 from evenhand.assertions.spans import Span, Trace
+from evenhand.core.record import Record
 from evenhand.templates.printing import printed
 
 StepType = Literal["tool", "command", "search", "reasoning", "message", "span"]
@@ -76,8 +77,7 @@ class AgentStep:
         return f"{self.type}:{self.name}"
 
 
-@dataclass(frozen=True, slots=True)
-class WantedSteps:
+class WantedSteps(Record, frozen=True):
     """Which steps are meant: of these types, with a name that matches. An empty pattern means all of them."""
 
     pattern: str

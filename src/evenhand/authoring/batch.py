@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from math import isfinite
 from pathlib import Path
@@ -23,6 +23,7 @@ from evenhand.core.encoding import encode
 from evenhand.core.errors import UsageError
 from evenhand.core.expect import Scorer, Trial, all_pass
 from evenhand.core.provider import Provider
+from evenhand.core.record import Record
 from evenhand.core.score import Outcome, Verdict
 from evenhand.documents.project import project_for
 from evenhand.engine.door import Settings, settle, waiting
@@ -131,8 +132,7 @@ score_batch = waiting(score_batch_async)
 """`score_batch_async`, waited for: in a script, in a notebook cell, and inside a running loop too."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Answering:
+class _Answering(Record, frozen=True):
     """What happens to a case: the pipeline answers, and every metric is asked of the answer."""
 
     metrics: Sequence[Metric]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from evenhand.authoring.eval_errors import broken_off
@@ -15,14 +14,14 @@ from evenhand.authoring.thresholds import Thresholds
 from evenhand.core.errors import BudgetStop, CodeError, ProviderError, StoreError
 from evenhand.core.expect import Expectation, Trial
 from evenhand.core.provider import Provider
+from evenhand.core.record import Record
 from evenhand.engine.call_context import during
 from evenhand.isolation.trial_resources import one_trial
 from evenhand.isolation.turns import Crossed
 from evenhand.scorers.known_outcomes import Raised
 
 
-@dataclass(frozen=True, slots=True)
-class EvalBody:
+class EvalBody(Record, frozen=True):
     """One eval with these values of its set's axes."""
 
     evals: EvalSet

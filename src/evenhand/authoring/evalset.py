@@ -6,7 +6,7 @@ import copy
 import inspect
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
 from types import CodeType
@@ -19,6 +19,7 @@ from evenhand.core.errors import Problem, UsageError
 from evenhand.core.gate_terms import GateTerms, read_gate_terms
 from evenhand.core.provider import Provider
 from evenhand.core.ranges import REPEATS, SHARE
+from evenhand.core.record import Record
 from evenhand.core.requirement import Bound
 
 if TYPE_CHECKING:
@@ -36,8 +37,7 @@ TALK = "talk"
 """What evals are given of a set whose subject is a conversation."""
 
 
-@dataclass(frozen=True, slots=True)
-class Eval:
+class Eval(Record, frozen=True):
     """One function of a set.
 
     Attributes:

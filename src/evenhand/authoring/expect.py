@@ -17,6 +17,7 @@ from evenhand.authoring.reported_step import ReportedStep, checked_step
 from evenhand.authoring.thresholds import Thresholds
 from evenhand.core.errors import CodeError, EvenhandError, UsageError
 from evenhand.core.expect import Asks, Expectation, Recorder, Scorer, Trial
+from evenhand.core.record import Record
 from evenhand.core.score import Outcome, Score, check
 from evenhand.core.step import Step, StepKind, StepStatus
 from evenhand.core.traits import label_of
@@ -27,8 +28,7 @@ from evenhand.scorers.known_outcomes import Raised
 J = TypeVar("J")
 
 
-@dataclass(frozen=True, slots=True)
-class Stated:
+class Stated(Record, frozen=True):
     """Something that is true or false, as the eval found it."""
 
     label: str
@@ -42,8 +42,7 @@ class Stated:
         return self.label
 
 
-@dataclass(frozen=True, slots=True)
-class MeasuredNumber:
+class MeasuredNumber(Record, frozen=True):
     """A number, as the eval found it; bounds decide."""
 
     label: str

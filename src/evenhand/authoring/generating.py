@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
@@ -21,6 +20,7 @@ from evenhand.core.expect import Trial
 from evenhand.core.message import Model
 from evenhand.core.provider import Provider
 from evenhand.core.ranges import PER_DOCUMENT
+from evenhand.core.record import Record
 from evenhand.engine.door import Settings
 from evenhand.metrics.words import words
 from evenhand.scorers.judge_prompt import judge_prompt, template
@@ -56,8 +56,7 @@ _SCHEMA: Mapping[str, Any] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Pair:
+class Pair(Record, frozen=True):
     """A question, its answer, and the words of the document that hold it."""
 
     question: str
@@ -155,8 +154,7 @@ def generate(
         )
 
 
-@dataclass(frozen=True, slots=True)
-class _Writing:
+class _Writing(Record, frozen=True):
     """What happens to a piece of a document: a model asks about it, and its quotes are looked up."""
 
     model: Provider

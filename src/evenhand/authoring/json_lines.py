@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
 from evenhand.core.encoding import decode_once
 from evenhand.core.errors import Problem
+from evenhand.core.record import Record
 from evenhand.documents.merging import MARKED, RESOLVE, is_mark
 
 Row = Mapping[str, Any]
@@ -17,8 +17,7 @@ Placed = tuple[int, int, Row]
 """A row with its line, or its number, and the place where it is found again."""
 
 
-@dataclass(frozen=True, slots=True)
-class JsonLines:
+class JsonLines(Record, frozen=True):
     """A file with an object a line. The place of a row is the byte that it begins at."""
 
     file: Path

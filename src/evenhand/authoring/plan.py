@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +38,7 @@ from evenhand.core.plan import (
     refuse_if_nothing_is_left,
 )
 from evenhand.core.provider import Provider
+from evenhand.core.record import Record
 from evenhand.core.requirement import PASSED, Bound, Requirement
 from evenhand.core.score import Outcome, Verdict
 from evenhand.core.variant import Variant
@@ -48,8 +49,7 @@ LIMIT_S = 600.0
 """For one eval or fixture, where nobody says otherwise: it may ask models many times."""
 
 
-@dataclass(frozen=True, slots=True)
-class EvalVariant:
+class EvalVariant(Record, frozen=True):
     """One eval with one combination of its set's axes."""
 
     variant: Variant
@@ -58,8 +58,7 @@ class EvalVariant:
     """Why none of its trials can come to a verdict; None where they may."""
 
 
-@dataclass(frozen=True, slots=True)
-class PlannedSet:
+class PlannedSet(Record, frozen=True):
     """An eval set with what is run of it. `sheet` is its part of the plan."""
 
     evals: EvalSet

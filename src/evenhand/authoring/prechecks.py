@@ -12,7 +12,6 @@ import ast
 import inspect
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +24,7 @@ from evenhand.core.errors import AuthError, EvenhandError, Problem, UsageError
 from evenhand.core.expect import Asks
 from evenhand.core.named_models import reading
 from evenhand.core.names import did_you_mean
+from evenhand.core.record import Record
 from evenhand.core.traits import traits_of
 from evenhand.scorers.function import FunctionScorer
 from evenhand.scorers.judging import NAME_A_JUDGE, AsksJudge
@@ -59,8 +59,7 @@ _ASKS = ("generate", "embed", "classify", "moderate")
 """What a model is asked by; each is awaited."""
 
 
-@dataclass(frozen=True, slots=True)
-class Foreseen:
+class Foreseen(Record, frozen=True):
     """What is wrong with a set.
 
     Attributes:

@@ -7,7 +7,7 @@ answer is, and `sub_questions`, of the question. It is a run like any other: jou
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from evenhand.core.errors import BudgetStop, EvenhandError, ProviderError, Usage
 from evenhand.core.expect import Trial
 from evenhand.core.plan import Plan
 from evenhand.core.provider import Provider
+from evenhand.core.record import Record
 from evenhand.engine.door import Finished, Settings, settle, waited_for
 from evenhand.report.run import Run
 from evenhand.scorers.judge_prompt import template
@@ -38,8 +39,7 @@ _NAME_ONE = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Prepared:
+class Prepared(Record, frozen=True):
     """What came of it.
 
     Attributes:
@@ -127,8 +127,7 @@ def enrich(
         return Prepared(found, errors, asked, 0, totals.cost_usd, totals.calls, doubts)
 
 
-@dataclass(frozen=True, slots=True)
-class _Enriching:
+class _Enriching(Record, frozen=True):
     """What happens to a case: what is missing is asked for in one question."""
 
     judge: Provider

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, cast
@@ -18,6 +18,7 @@ from evenhand.authoring.caseplan import case_plan, models_for
 from evenhand.core.case import Case, case_id
 from evenhand.core.errors import BudgetStop, EvenhandError, ProviderError, UsageError
 from evenhand.core.expect import Expectation, Scorer, Trial
+from evenhand.core.record import Record
 from evenhand.core.traits import label_of
 from evenhand.engine.door import Finished, Settings, settle, waiting
 from evenhand.report.scored import Measured, Scored
@@ -215,8 +216,7 @@ def _own(target: object) -> Metric:
     return own if known is None else replace(known, needs=(), ask=own.ask, judged=False)
 
 
-@dataclass(frozen=True, slots=True)
-class _Measuring:
+class _Measuring(Record, frozen=True):
     """What happens in the one trial: every metric is asked of the answer."""
 
     metrics: Sequence[Metric]

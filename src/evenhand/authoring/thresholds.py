@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Protocol
 
+from msgspec import field
+
 from evenhand.core.errors import UsageError
+from evenhand.core.record import Record
 from evenhand.core.traits import label_of, traits_of
 from evenhand.scorers.metric import own_metric
 
@@ -23,8 +25,7 @@ class NamedMetric(Protocol):
     def best(self) -> str: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Thresholds:
+class Thresholds(Record, frozen=True):
     """Bounds by the names of metrics, as reports have them: `faithfulness`, `nDCG@10`, `rating:clarity`."""
 
     by_name: Mapping[str, float] = field(default_factory=dict[str, float])

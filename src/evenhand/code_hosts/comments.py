@@ -11,12 +11,12 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from evenhand.code_hosts.api import Waited, is_gone
 from evenhand.core.encoding import digest
 from evenhand.core.errors import ConnectionFailed, Overloaded, ProviderError, TimedOut
+from evenhand.core.record import Record
 
 LOOKS = 30
 FAILURES = 5
@@ -27,8 +27,7 @@ Moment = tuple[int, int]
 """The number of a run of the CI, which grows, and of its attempt; (0, 0) where that is not known."""
 
 
-@dataclass(frozen=True, slots=True)
-class Comment:
+class Comment(Record, frozen=True):
     """A comment as it is.
 
     Attributes:
@@ -73,8 +72,7 @@ class Thread(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Kept:
+class Kept(Record, frozen=True):
     """What became of a comment."""
 
     done: Literal["created", "updated", "left"]

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 from urllib.parse import quote
@@ -17,6 +16,7 @@ from evenhand.code_hosts.api import Api
 from evenhand.code_hosts.comments import Comment, Moment
 from evenhand.core.encoding import decode
 from evenhand.core.errors import ProviderError, UsageError
+from evenhand.core.record import MutableRecord, Record
 
 API = "https://api.github.com"
 PAGES = 100
@@ -24,8 +24,7 @@ _REPOSITORY = re.compile(r"[\w.-]+/[\w.-]+", re.ASCII)
 _MERGED = re.compile(r"refs/pull/(\d{1,9})/(?:merge|head)")
 
 
-@dataclass(frozen=True, slots=True)
-class GitHubPlace:
+class GitHubPlace(Record, frozen=True):
     """Where a job of GitHub Actions, or somebody with the same variables, comments.
 
     Attributes:
@@ -134,8 +133,7 @@ async def pull_request(place: GitHubPlace, api: Api) -> int | None:
     return None
 
 
-@dataclass(slots=True)
-class GitHubThread:
+class GitHubThread(MutableRecord):
     """The comments on a pull request.
 
     Attributes:

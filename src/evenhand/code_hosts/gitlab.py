@@ -6,18 +6,17 @@ Sources: https://docs.gitlab.com/api/notes/ and https://docs.gitlab.com/ci/varia
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, cast
 
 from evenhand.code_hosts.api import Api
 from evenhand.code_hosts.comments import Comment, Moment
 from evenhand.core.errors import UsageError
+from evenhand.core.record import MutableRecord, Record
 
 PAGES = 100
 
 
-@dataclass(frozen=True, slots=True)
-class GitLabPlace:
+class GitLabPlace(Record, frozen=True):
     """Where a job of GitLab CI comments.
 
     Attributes:
@@ -81,8 +80,7 @@ def gitlab_place(env: Mapping[str, str], number: int | None = None) -> GitLabPla
     )
 
 
-@dataclass(slots=True)
-class GitLabThread:
+class GitLabThread(MutableRecord):
     """The notes on a merge request.
 
     Attributes:

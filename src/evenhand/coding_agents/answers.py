@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from evenhand.core.record import Record
 from evenhand.report.words import safe
 
 LARGEST = 8_000
@@ -19,8 +19,7 @@ _SHORT = 160
 Answer = dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Next:
+class Next(Record, frozen=True):
     """What makes sense next.
 
     Attributes:

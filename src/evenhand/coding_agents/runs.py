@@ -7,14 +7,16 @@ import json
 import sys
 import tempfile
 from asyncio.subprocess import DEVNULL, Process
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
+
+from msgspec import field
 
 from evenhand.coding_agents.advice import advice_on
 from evenhand.coding_agents.answers import Answer, Next, answer, untrusted
 from evenhand.coding_agents.reading import summary
 from evenhand.core.errors import UsageError
+from evenhand.core.record import MutableRecord
 from evenhand.store.catalogue import find
 from evenhand.store.runfile import RunFile
 
@@ -25,8 +27,7 @@ VERDICTS = frozenset({0, 1, 3})
 _SHOWN = 2_000
 
 
-@dataclass(slots=True)
-class Started:
+class Started(MutableRecord):
     """A run that was started here.
 
     Attributes:
@@ -48,8 +49,7 @@ class Started:
     counted: bool = False
 
 
-@dataclass(slots=True)
-class Runs:
+class Runs(MutableRecord):
     """The runs of one server.
 
     Attributes:

@@ -6,14 +6,16 @@ import functools
 import inspect
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Protocol, cast
+
+from msgspec import field
 
 from evenhand.conversations.users import called, named
 from evenhand.core.conversing import Turns
 from evenhand.core.errors import CodeError, UsageError
 from evenhand.core.message import Message, Model, Prompt, Reply
 from evenhand.core.provider import Provider
+from evenhand.core.record import MutableRecord, Record
 from evenhand.engine.trial import LiveTrial
 
 MESSAGES = ("messages", "history", "conversation")
@@ -94,8 +96,7 @@ def lent_model(named_model: object, whose: str, trial: LiveTrial | None) -> Mode
     return trial.model(cast("Provider", provider), role)
 
 
-@dataclass(frozen=True, slots=True)
-class _ModelAgent:
+class _ModelAgent(Record, frozen=True):
     model: Answers
     system: str
     turns: Turns = field(default_factory=Turns)
@@ -119,8 +120,7 @@ def chat_prompt(messages: Sequence[Message], **config: Any) -> Prompt:
     return Prompt(tuple(messages), text, config)
 
 
-@dataclass(slots=True)
-class _FunctionAgent:
+class _FunctionAgent(MutableRecord):
     function: Callable[..., object]
     given: str
     trial: LiveTrial | None

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
+from msgspec import field
 
-@dataclass(frozen=True, slots=True)
-class UserContract:
+from evenhand.core.record import Record
+
+
+class UserContract(Record, frozen=True):
     """What a simulated user's turns are held to.
 
     Attributes:

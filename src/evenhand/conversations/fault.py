@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from evenhand.core.record import Record
 
 FAULTS: Mapping[str, str] = {
     "empty": "it said nothing",
@@ -30,8 +31,7 @@ TOO_LONG = 6_000
 """Characters: no customer writes more than that in one message."""
 
 
-@dataclass(frozen=True, slots=True)
-class Fault:
+class Fault(Record, frozen=True):
     """A mistake in a simulated user's turn.
 
     Attributes:

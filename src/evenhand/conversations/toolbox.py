@@ -8,13 +8,13 @@ import inspect
 import threading
 from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any, TypeVar, cast
 
 from evenhand.conversations.users import named
 from evenhand.core.encoding import decode, encode
 from evenhand.core.errors import EvenhandError, UsageError
 from evenhand.core.names import did_you_mean
+from evenhand.core.record import Record
 from evenhand.core.step import Step
 from evenhand.engine.call_context import phase
 from evenhand.engine.trial import present
@@ -22,8 +22,7 @@ from evenhand.engine.trial import present
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-@dataclass(frozen=True, slots=True)
-class Called:
+class Called(Record, frozen=True):
     """A call of a tool.
 
     Attributes:

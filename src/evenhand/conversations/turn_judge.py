@@ -10,6 +10,7 @@ from evenhand.conversations.contract import UserContract
 from evenhand.conversations.fault import Fault
 from evenhand.conversations.talk import Talk
 from evenhand.core.expect import Trial
+from evenhand.core.record import Record
 from evenhand.core.score import Score, check
 from evenhand.scorers.judge_prompt import judge_prompt, mark_of
 from evenhand.scorers.judge_reply import ruled
@@ -92,8 +93,7 @@ class TurnJudge(AsksJudge):
         return Ruled(sound, reasoning, {"confidence": confidence, **details})
 
 
-@dataclass(frozen=True, slots=True)
-class Ruled:
+class Ruled(Record, frozen=True):
     """What the judge said of a turn.
 
     Attributes:
@@ -111,8 +111,7 @@ class Ruled:
         return None if self.sound else Fault("judged", self.reasoning)
 
 
-@dataclass(frozen=True, slots=True)
-class StaysInRole:
+class StaysInRole(Record, frozen=True):
     """What the judge said of a conversation's simulated user: 1 where it found every turn sound, 0 where it did not.
 
     Attributes:

@@ -11,11 +11,11 @@ from evenhand.conversations.contract import UserContract
 from evenhand.conversations.fault import Fault
 from evenhand.conversations.talk import Talk
 from evenhand.core.errors import CodeError, UsageError
+from evenhand.core.record import Record
 from evenhand.engine.trial import LiveTrial
 
 
-@dataclass(frozen=True, slots=True)
-class Said:
+class Said(Record, frozen=True):
     """What a user is about to say.
 
     Attributes:
@@ -99,8 +99,7 @@ Speaks = Callable[[Talk], "str | Awaitable[str | None] | None"]
 """A user as a function, plain or async: of what was said so far; None where it has no more to say."""
 
 
-@dataclass(frozen=True, slots=True)
-class FunctionUser:
+class FunctionUser(Record, frozen=True):
     """A user that says what a function of the conversation so far returns, until that is None."""
 
     function: Speaks
@@ -110,8 +109,7 @@ class FunctionUser:
         return _Function(self.function, trial)
 
 
-@dataclass(frozen=True, slots=True)
-class _Function:
+class _Function(Record, frozen=True):
     function: Speaks
     trial: LiveTrial | None
     contract: None = None

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from evenhand.core.record import Record
 
 PairAnswer = Literal["first", "second", "tie"]
 """The text shown first, the other one, or neither."""
@@ -11,8 +12,7 @@ Pair = tuple[int, int]
 """Two trials, as places in the plan: the one whose output is shown first, and the other."""
 
 
-@dataclass(frozen=True, slots=True)
-class PairDraw:
+class PairDraw(Record, frozen=True):
     """Pairs that were drawn at random, each as likely as any other that had not been drawn before.
 
     Attributes:
@@ -32,8 +32,7 @@ class PairDraw:
     pairs: tuple[Pair, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class PairLabel:
+class PairLabel(Record, frozen=True):
     """Which of two outputs a person prefers by the criteria of a ranking. The last one of a person counts.
 
     Attributes:

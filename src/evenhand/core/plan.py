@@ -10,10 +10,10 @@ a slot becomes a `PlannedTrial` for each case and repeat.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from msgspec import field
 from msgspec import field as record_field
 
 from evenhand.core.case import Case
@@ -22,7 +22,7 @@ from evenhand.core.errors import ConfigError, Problem, UsageError
 from evenhand.core.expect import Trial, VerdictRule, all_pass
 from evenhand.core.gate_terms import GateTerms
 from evenhand.core.provider import Provider
-from evenhand.core.record import Record
+from evenhand.core.record import MutableRecord, Record
 from evenhand.core.requirement import Requirement
 from evenhand.core.score import Outcome, Verdict
 from evenhand.core.variant import Variant
@@ -212,8 +212,7 @@ class Sheet(Record, frozen=True):
     estimate: Callable[[], Sequence[CallEstimate]] = tuple
 
 
-@dataclass(slots=True)
-class Plan:
+class Plan(MutableRecord):
     """What will happen, sheet by sheet, and what is expected of each trial.
 
     Attributes:

@@ -16,23 +16,23 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
 
+from msgspec import field
 from msgspec.structs import replace
 
 from evenhand.core.batch import OPEN, BatchRecord
 from evenhand.core.errors import ProviderError
 from evenhand.core.provider import Provider, Request
-from evenhand.core.record import Record
+from evenhand.core.record import MutableRecord, Record
 from evenhand.core.run import CallEnd, CallStart
 from evenhand.engine.backing import Answers
 from evenhand.engine.budget import NOTHING, Budget, Reservation
 from evenhand.engine.call_ends import ended, worth_keeping
 from evenhand.engine.suspending import Suspended
 from evenhand.engine.trial import LiveTrial
+from evenhand.providers.batches.marked import asks_for_batches
 from evenhand.providers.batches.places import (
     DISCOUNT,
-    asks_for_batches,
     batch_cost_of,
     headers_of_environment,
     place_of,
@@ -72,8 +72,7 @@ class BatchPolicy(Record, frozen=True):
     marked: bool = False
 
 
-@dataclass(slots=True)
-class WantedCall:
+class WantedCall(MutableRecord):
     """A call that a batch is to answer.
 
     Attributes:
@@ -98,8 +97,7 @@ class WantedCall:
         return self.start.trial, self.start.key, self.start.nth
 
 
-@dataclass(slots=True)
-class OpenBatch:
+class OpenBatch(MutableRecord):
     """A batch of which something is still to come.
 
     Attributes:
@@ -118,8 +116,7 @@ class OpenBatch:
         return self.record.ended_at if self.record.state == "cancelling" else None
 
 
-@dataclass(slots=True)
-class BatchCounts:
+class BatchCounts(MutableRecord):
     """What the lane came to in this session."""
 
     waves: int = 0

@@ -126,11 +126,10 @@ class CallDesk:
             return await self._free(trial, provider, request, role)
         nth = trial.nth(request.key)
         add_asked([(request.key, nth)])
+        answer = self._answered(trial, provider, prompt, request, role, nth)
         if role != "subject":
-            return await self._answered(trial, provider, prompt, request, role, nth)
-        with trial.step_log.calling(provider, request, nth) as replies:
-            replies.append(await self._answered(trial, provider, prompt, request, role, nth))
-        return replies[0]
+            return await answer
+        return await trial.step_log.calling(provider, request, nth, answer)
 
     async def _answered(
         self,

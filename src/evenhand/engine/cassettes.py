@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from msgspec import field
 
 from evenhand.core.errors import UsageError
 from evenhand.core.plan import CassetteUse, Plan
+from evenhand.core.record import MutableRecord
 from evenhand.engine.replaying import Replay
 from evenhand.store.cassette import CassetteSource, is_cassette, read_cassette
 from evenhand.store.cassette_making import cassette_of, write_cassette
@@ -23,8 +25,7 @@ from evenhand.store.runfile import RunFile
 RECORD = "If the change was meant, record the cassette anew: evenhand run --record, or record=True."
 
 
-@dataclass(slots=True)
-class Cassettes:
+class Cassettes(MutableRecord):
     """The recordings of a plan's variants.
 
     Attributes:

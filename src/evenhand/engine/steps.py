@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Awaitable, Callable, Generator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
@@ -132,24 +132,25 @@ class StepLog:
         finally:
             _inside.reset(token)
 
-    @contextmanager
-    def calling(self, provider: Provider, request: Request, nth: int) -> Generator[list[Reply]]:
-        """Inside, a model is asked; the reply is put into the list. One that raises has failed."""
+    async def calling(
+        self, provider: Provider, request: Request, nth: int, asking: Awaitable[Reply]
+    ) -> Reply:
+        """Waits for a model's reply, as a step of its own. One that raises has failed."""
         record = record_of("call", request.key, nth)
         place = self.add(
             Step(kind_asked(request.identity), provider.id, record=record), request.identity
         )
-        replies: list[Reply] = []
+        token = _inside.set((self, place))
         try:
-            with self.inside(place):
-                yield replies
-        except EvenhandError as error:
-            self.end(place, status="error", error=error.message)
+            reply = await asking
+        except BaseException as error:
+            said = error.message if isinstance(error, EvenhandError) else "given up"
+            self.end(place, status="error", error=said)
             raise
-        except BaseException:
-            self.end(place, status="error", error="given up")
-            raise
-        self._answered(place, replies[0])
+        finally:
+            _inside.reset(token)
+        self._answered(place, reply)
+        return reply
 
     def _answered(self, place: int, reply: Reply) -> None:
         seconds = {} if reply.latency_s is None else {"duration_s": reply.latency_s}

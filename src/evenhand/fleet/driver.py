@@ -23,6 +23,7 @@ from typing import Any
 from evenhand import __version__
 from evenhand.core.errors import CodeError, EvenhandError, StoreError, UsageError
 from evenhand.core.plan import Plan
+from evenhand.core.record import Record
 from evenhand.core.run import TrialResult
 from evenhand.engine.backing import Backing, Crew, Terms
 from evenhand.engine.trial import LiveTrial
@@ -50,8 +51,7 @@ IN_A_ROW = 10
 """So many deaths without a result between them end the run; before anything is sent, DEATHS do."""
 
 
-@dataclass(frozen=True, slots=True)
-class Fleet:
+class Fleet(Record, frozen=True):
     """So many workers of a cluster. Implements `evenhand.engine.backing.Elsewhere`.
 
     Attributes:

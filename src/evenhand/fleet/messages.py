@@ -12,10 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from msgspec import field
+
 from evenhand.core.plan import Plan
+from evenhand.core.record import Record
 from evenhand.core.run import CallEnd
 
 Message = tuple[Any, ...]
@@ -26,8 +28,7 @@ BuildPlan = Callable[[Mapping[str, Any]], AbstractContextManager[Plan]]
 """Builds the plan of what a run's record says was asked for; inside, it can be run."""
 
 
-@dataclass(frozen=True, slots=True)
-class WorkOrder:
+class WorkOrder(Record, frozen=True):
     """What a worker is told when it starts.
 
     Attributes:
@@ -51,8 +52,7 @@ class WorkOrder:
     names: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Hello:
+class Hello(Record, frozen=True):
     """What a worker says once it has the plan.
 
     Attributes:
@@ -70,8 +70,7 @@ class Hello:
     problem: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class TrialOrder:
+class TrialOrder(Record, frozen=True):
     """A trial to settle.
 
     Attributes:

@@ -12,7 +12,6 @@ import json
 import threading
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
 
@@ -20,6 +19,7 @@ import msgspec
 
 from evenhand.core.built_parts import is_built, part
 from evenhand.core.errors import CodeError, ScoreError
+from evenhand.core.record import Record
 
 PARSERS = "the SQL parsers of is-sql and contains-sql"
 _ROOM = "evenhand.javascript"
@@ -46,8 +46,7 @@ DATABASES = (
 """The databases whose SQL is known; capitals do not matter."""
 
 
-@dataclass(frozen=True, slots=True)
-class ParsedSql:
+class ParsedSql(Record, frozen=True):
     """What was made of a text.
 
     Attributes:

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from evenhand.core.errors import UsageError
+from evenhand.core.record import Record
 from evenhand.report.interchange.foreign import Note
 
 
-@dataclass(frozen=True, slots=True)
-class MovedIn:
+class MovedIn(Record, frozen=True):
     """What was written.
 
     Attributes:

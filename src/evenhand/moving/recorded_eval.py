@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 
+from msgspec import field
+
 from evenhand.core.case import Case
+from evenhand.core.record import Record
 from evenhand.promptfoo.porting.literal import flat, laid, led, literal
 from evenhand.providers.catalog import SCHEMES
 from evenhand.report.interchange.foreign import Notes, shown
@@ -28,8 +30,7 @@ def answer(case: Case) -> str:
 '''
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
+class Check(Record, frozen=True):
     """An expectation, written out.
 
     Attributes:
@@ -41,8 +42,7 @@ class Check:
     imports: Mapping[str, Sequence[str]] = field(default_factory=dict[str, "Sequence[str]"])
 
 
-@dataclass(frozen=True, slots=True)
-class RecordedEval:
+class RecordedEval(Record, frozen=True):
     """An eval of another tool.
 
     Attributes:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -19,6 +19,7 @@ from evenhand.core.expect import Expectation, Trial, state_of
 from evenhand.core.message import CallRole, Prompt, Reply
 from evenhand.core.plan import PlannedTrial
 from evenhand.core.provider import Provider
+from evenhand.core.record import Record
 from evenhand.core.run import TrialResult
 from evenhand.core.score import Outcome, Verdict
 from evenhand.core.secrets import known
@@ -36,8 +37,7 @@ from evenhand.scorers.text import text_of
 from evenhand.store.runfile import RunFile
 
 
-@dataclass(frozen=True, slots=True)
-class ProbeBody:
+class ProbeBody(Record, frozen=True):
     """Asks the judge of one item about one attack.
 
     Attributes:
@@ -84,8 +84,7 @@ class ProbeBody:
         return replace(expectation, value=text, scorer=scorer, label=label)
 
 
-@dataclass(frozen=True, slots=True)
-class AskedAgain:
+class AskedAgain(Record, frozen=True):
     """The expectations of one judge in one trial of a run, as the run's own code says them when it is run again.
 
     Attributes:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Literal
 
+from evenhand.core.record import Record
 from evenhand.probing import wordings
 from evenhand.probing.wordings import pick
 
@@ -29,8 +29,7 @@ FEWEST_WORDS = 8
 _SENTENCE = re.compile(r"(?<=[.!?])\s+")
 
 
-@dataclass(frozen=True, slots=True)
-class Attack:
+class Attack(Record, frozen=True):
     """One kind of attack, or a control.
 
     Attributes:

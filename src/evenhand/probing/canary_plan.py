@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ from evenhand.core.encoding import digest, encode
 from evenhand.core.errors import UsageError
 from evenhand.core.expect import all_pass
 from evenhand.core.plan import Plan, PlannedTrial, Row, Sheet, Slot
+from evenhand.core.record import Record
 from evenhand.core.variant import Variant
 from evenhand.probing.asking import ProbeBody, judge_holds
 from evenhand.probing.attacks import CONTROLS
@@ -25,8 +26,7 @@ from evenhand.store.runfile import RunFile
 VERDICTS = ("pass", "fail")
 
 
-@dataclass(frozen=True, slots=True)
-class _JudgeSheet:
+class _JudgeSheet(Record, frozen=True):
     """The canaries of one judge under one metric, each with the trial of the run that it is asked in."""
 
     run: Path

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from statistics import fmean
 from typing import cast
 
 from evenhand.core.message import Usage
 from evenhand.core.plan import Plan
 from evenhand.core.provider import Provider
+from evenhand.core.record import Record
 from evenhand.core.run import CallEnd, TrialResult
 from evenhand.probing.asking import ProbeBody
 from evenhand.probing.judge_variants import JudgeVariant
@@ -30,8 +30,7 @@ LOOKED_AT = 50
 """So many verdicts of a judge say what one costs."""
 
 
-@dataclass(frozen=True, slots=True)
-class ProbeEstimate:
+class ProbeEstimate(Record, frozen=True):
     """About what a probe asks judges.
 
     Attributes:

@@ -9,10 +9,10 @@ from the seed; those with an answer that no other item has come first, as the sa
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from evenhand.core.draw import MetricLabel
 from evenhand.core.encoding import digest
+from evenhand.core.record import Record
 from evenhand.core.run import TrialResult
 from evenhand.core.score import Outcome
 from evenhand.probing.attacks import FEWEST_WORDS
@@ -33,8 +33,7 @@ OF_SEVERAL = ("select-best", "max-score", "conversation-relevance")
 Labels = Mapping[tuple[int, str], Mapping[str, MetricLabel]]
 
 
-@dataclass(frozen=True, slots=True)
-class ProbeItem:
+class ProbeItem(Record, frozen=True):
     """One trial of the run, whose judge is asked again about another text.
 
     Attributes:
@@ -48,8 +47,7 @@ class ProbeItem:
     answer: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ProbeItems:
+class ProbeItems(Record, frozen=True):
     """The items for one judge.
 
     Attributes:

@@ -18,14 +18,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
+
+from msgspec import field
 
 from evenhand.core.errors import UsageError
 from evenhand.core.names import did_you_mean
 from evenhand.core.provider import Provider
 from evenhand.core.ranges import Range
+from evenhand.core.record import Record
 from evenhand.documents.findings import Findings, Place
 from evenhand.documents.tree import Document, read_document, read_text
 from evenhand.providers.roster import Roster, model_id
@@ -39,8 +41,7 @@ _FILE = "file://"
 _THERE_ARE = f"There are: {', '.join(KEYS)}."
 
 
-@dataclass(frozen=True, slots=True)
-class JudgeModel:
+class JudgeModel(Record, frozen=True):
     """A model that judges.
 
     Attributes:
@@ -62,8 +63,7 @@ class JudgeModel:
         return Roster(Path(self.base or "."), os.environ).make(self.id, config=self.config)
 
 
-@dataclass(frozen=True, slots=True)
-class JudgeVariant:
+class JudgeVariant(Record, frozen=True):
     """A variant of a judge. What it does not say is as it is today.
 
     Attributes:

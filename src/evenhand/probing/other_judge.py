@@ -11,7 +11,7 @@ from __future__ import annotations
 import dataclasses
 import inspect
 from collections.abc import Callable, Coroutine, Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar, cast
 
@@ -19,6 +19,7 @@ from evenhand.core.errors import ScoreError
 from evenhand.core.expect import Expectation, Scorer, Trial
 from evenhand.core.message import CallRole, Message, Model
 from evenhand.core.provider import Provider
+from evenhand.core.record import Record
 from evenhand.core.score import Outcome, Score
 from evenhand.core.traits import Traits, label_of, traits_of
 from evenhand.probing.criteria import criteria_of
@@ -138,8 +139,7 @@ def _judge_of(question: Any, trial: Trial) -> Judge:
     return trial.judge
 
 
-@dataclass(frozen=True, slots=True)
-class OfAnotherJudge:
+class OfAnotherJudge(Record, frozen=True):
     """A question, asked of another judge than the one that it would ask.
 
     Attributes:
@@ -213,8 +213,7 @@ class _Lending:
         return await self._trial.settled(mine)
 
 
-@dataclass(frozen=True, slots=True)
-class _Part:
+class _Part(Record, frozen=True):
     """A part of a question, asked in the trial that lends the other judge."""
 
     scorer: Scorer

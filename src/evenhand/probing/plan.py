@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from evenhand.core.errors import UsageError
 from evenhand.core.expect import VerdictRule, all_pass
 from evenhand.core.names import did_you_mean
 from evenhand.core.plan import Plan, PlannedTrial, Row, RunOptions, Sheet, Slot
+from evenhand.core.record import Record
 from evenhand.core.variant import Variant
 from evenhand.probing.asking import ProbeBody, judge_holds
 from evenhand.probing.attacks import ATTACKS, CONTROLS, NO_ATTACK, VERSION, Attack
@@ -27,8 +28,7 @@ _TEXTS_OF_THEIR_OWN = frozenset({"constant", "empty", "truncated"})
 """Attacks that leave out what a bad answer does wrong: under a criterion that only forbids, they are right to pass."""
 
 
-@dataclass(frozen=True, slots=True)
-class Probing:
+class Probing(Record, frozen=True):
     """What to probe.
 
     Attributes:
@@ -58,8 +58,7 @@ class Probing:
         return [attack for kind, attack in ATTACKS.items() if not self.kinds or kind in self.kinds]
 
 
-@dataclass(frozen=True, slots=True)
-class _Cell:
+class _Cell(Record, frozen=True):
     """One trial of a probe: an item under an attack."""
 
     item: ProbeItem
@@ -68,8 +67,7 @@ class _Cell:
     role: str
 
 
-@dataclass(frozen=True, slots=True)
-class _JudgeSheet:
+class _JudgeSheet(Record, frozen=True):
     """The rows for one judge under one metric."""
 
     run: Path

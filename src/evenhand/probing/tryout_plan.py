@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import cast
@@ -15,6 +15,7 @@ from evenhand.core.expect import Trial, state_of
 from evenhand.core.names import did_you_mean
 from evenhand.core.plan import Plan, PlannedTrial, Row, Sheet, Slot
 from evenhand.core.provider import Provider
+from evenhand.core.record import Record
 from evenhand.core.score import Outcome, Verdict
 from evenhand.core.variant import Variant
 from evenhand.engine.trial import LiveTrial
@@ -39,8 +40,7 @@ Lineup = Sequence[tuple[JudgeVariant, Sequence[Provider]]]
 """The variants, each with the models that it names."""
 
 
-@dataclass(frozen=True, slots=True)
-class TryBody:
+class TryBody(Record, frozen=True):
     """Asks a variant of a judge about one labelled output.
 
     Attributes:
@@ -61,8 +61,7 @@ class TryBody:
         return expectations[0].value
 
 
-@dataclass(frozen=True, slots=True)
-class _JudgeSheet:
+class _JudgeSheet(Record, frozen=True):
     """The labelled outputs of one judge under one metric."""
 
     run: Path

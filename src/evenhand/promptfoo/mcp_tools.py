@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
@@ -24,6 +23,7 @@ from evenhand.core.message import Prompt
 from evenhand.core.names import did_you_mean
 from evenhand.core.provider import Provider
 from evenhand.core.ranges import MILLISECONDS
+from evenhand.core.record import Record
 from evenhand.documents.findings import Findings, Place
 from evenhand.documents.numbers import number
 from evenhand.providers.configured import tool_form
@@ -36,8 +36,7 @@ _ADDRESS = ("http://", "https://")
 _WRITE = "Write server: {command: python3, args: [server.py]}, or server: {url: https://…}."
 
 
-@dataclass(frozen=True, slots=True)
-class _Server:
+class _Server(Record, frozen=True):
     """One server: a command or an address, and what goes with it."""
 
     server: str

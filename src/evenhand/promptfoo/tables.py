@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import cast
 
 from evenhand.core.names import did_you_mean
+from evenhand.core.record import MutableRecord
 from evenhand.documents.findings import Findings, Place
 from evenhand.documents.merging import MARKED, RESOLVE, is_marked_row
 from evenhand.documents.tree import decoded
@@ -19,8 +20,7 @@ from evenhand.promptfoo.table_cells import test_from_row, wrong_columns
 from evenhand.promptfoo.tests import Line, WrittenTest
 
 
-@dataclass(slots=True)
-class Csv:
+class Csv(MutableRecord):
     """A CSV file: a header, then one test a row. Columns whose name begins with `__` say something about the test."""
 
     path: Path
@@ -162,8 +162,7 @@ def look_at_header(header: Sequence[str], path: Path, findings: Findings) -> Non
             findings.hint(Place(path, 1, i + 1), f"column {i + 1} has no name")
 
 
-@dataclass(slots=True)
-class Xlsx:
+class Xlsx(MutableRecord):
     """A sheet of a workbook: a header, then one test a row. `sheet` is a name, or a number from 1; empty: the first."""
 
     path: Path

@@ -19,6 +19,7 @@ from evenhand.core.errors import BadReply, BadRequest, CodeError, NoOutput
 from evenhand.core.message import CHATS, Prompt, Reply, Task
 from evenhand.core.provider import Answer, Host, Request
 from evenhand.core.ranges import WORKERS
+from evenhand.core.record import Record
 from evenhand.core.secrets import redacted
 from evenhand.javascript import running as javascript
 from evenhand.javascript.source import is_reference, split_reference
@@ -53,8 +54,7 @@ _METHODS: Mapping[Task, str] = {
 """The same in JavaScript: the method of a class or an object."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Call:
+class _Call(Record, frozen=True):
     function: str
     arguments: tuple[object, ...]
     task: Task

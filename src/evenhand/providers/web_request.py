@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, cast
 from urllib.parse import quote, urlencode, urljoin
 
 from evenhand.core.encoding import encode
 from evenhand.core.errors import BadRequest
+from evenhand.core.record import Record
 from evenhand.providers.template_filling import Fill
 from evenhand.providers.usage import mapping
 
@@ -18,8 +18,7 @@ _FIRST = re.compile(r"([A-Za-z]+)\s+(\S.*?)(?:\s+HTTP/\d(?:\.\d)?)?", re.ASCII)
 _TAG = re.compile(r"\{\{.*?\}\}", re.DOTALL)
 
 
-@dataclass(frozen=True, slots=True)
-class WebRequest:
+class WebRequest(Record, frozen=True):
     """What is sent. Names of headers are in lower case."""
 
     method: str

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from evenhand.core.errors import UsageError
 from evenhand.core.plan import CassetteUse
+from evenhand.core.record import Record
 from evenhand.engine.cassettes import look_at_places
 from evenhand.providers.leading import keys_not_needed
 from evenhand.store.cassette import CassetteSource
 from evenhand.store.recordings import Recordings
 
 
-@dataclass(frozen=True, slots=True)
-class SessionCassette:
+class SessionCassette(Record, frozen=True):
     """A session's cassette.
 
     Attributes:

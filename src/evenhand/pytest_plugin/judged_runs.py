@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 
 from evenhand.core.errors import EvenhandError
+from evenhand.core.record import Record
 from evenhand.report.trust.trust_lines import judged_lines
 from evenhand.report.trust.unchecked import is_unchecked
 from evenhand.report.words import safe
@@ -17,8 +17,7 @@ MOST = 10
 WIDTH = 100
 
 
-@dataclass(frozen=True, slots=True)
-class JudgesStanding:
+class JudgesStanding(Record, frozen=True):
     """How the judges of a session stand.
 
     Attributes:

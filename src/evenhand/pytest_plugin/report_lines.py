@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
 from shlex import quote
 from typing import Any
 
+from evenhand.core.record import Record
 from evenhand.core.run import TrialResult
 from evenhand.core.score import Outcome
 from evenhand.report.words import count, safe
@@ -17,8 +17,7 @@ from evenhand.store.catalogue import called
 _MARKS = {"pass": "✓", "fail": "✗", "error": "!", "not_applicable": "–"}
 
 
-@dataclass(frozen=True, slots=True)
-class Lines:
+class Lines(Record, frozen=True):
     """A line for each expectation.
 
     Attributes:

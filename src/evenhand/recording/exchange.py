@@ -12,7 +12,6 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable, Coroutine, Mapping
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from evenhand.core.encoding import encode
@@ -24,6 +23,7 @@ from evenhand.core.errors import (
     UsageError,
 )
 from evenhand.core.message import CallRole, Prompt, Reply
+from evenhand.core.record import Record
 from evenhand.engine.call_context import OwnCalls
 from evenhand.engine.outcome import is_final
 from evenhand.engine.trial import LiveTrial
@@ -38,8 +38,7 @@ _KEPT_BACK = frozenset(
 _TAIL = 64  # bytes in which the beginning of an end may lie
 
 
-@dataclass(frozen=True, slots=True)
-class ResponseHead:
+class ResponseHead(Record, frozen=True):
     """What an application is told first. `body` is None where it comes in pieces."""
 
     status: int

@@ -12,11 +12,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from evenhand.core.errors import UsageError
+from evenhand.core.record import Record
 from evenhand.core.step import Step, StepStatus
 from evenhand.engine.steps import StepLog, elsewhere
 from evenhand.engine.trial import LiveTrial, present
@@ -41,8 +41,7 @@ except ImportError as error:
 _STATUSES: Mapping[str, StepStatus] = {"OK": "ok", "ERROR": "error"}
 
 
-@dataclass(frozen=True, slots=True)
-class _OpenSpan:
+class _OpenSpan(Record, frozen=True):
     trial: LiveTrial
     log: StepLog
     place: int

@@ -6,10 +6,10 @@ import functools
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
 from typing import Any, TypeVar, cast, overload
 
 from evenhand.core.errors import CodeError, UsageError
+from evenhand.core.record import Record
 from evenhand.engine.tools import Begun, Tools, outcome
 from evenhand.engine.trial import LiveTrial, present
 
@@ -80,8 +80,7 @@ def _wrapped(function: Callable[..., Any], name: str, ignore: frozenset[str]) ->
     return called
 
 
-@dataclass(frozen=True, slots=True)
-class _Call:
+class _Call(Record, frozen=True):
     """A call in a trial, which has begun."""
 
     tools: Tools

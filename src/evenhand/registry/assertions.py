@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
+
+from msgspec import field
 
 from evenhand.assertions.assertion import Make
 from evenhand.assertions.identity import assertions_digest
@@ -18,6 +20,7 @@ from evenhand.core.expect import Expectation, Scorer
 from evenhand.core.message import Task
 from evenhand.core.names import did_you_mean
 from evenhand.core.provider import Provider
+from evenhand.core.record import MutableRecord, Record
 from evenhand.documents.findings import At, Findings, Place, shown_path
 from evenhand.documents.tree import read_document
 from evenhand.providers.roster import DefaultJudge, Roster
@@ -40,8 +43,7 @@ OPERATORS: Mapping[str, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class CaseJudges:
+class CaseJudges(Record, frozen=True):
     """Who is asked by the typed assertions of one case. Implements `evenhand.assertions.reading.Judges`.
 
     Attributes:
@@ -83,8 +85,7 @@ class CaseJudges:
             return None
 
 
-@dataclass(slots=True)
-class OperatorReader:
+class OperatorReader(MutableRecord):
     """Reads the assertions of one eval.yml: its own operators, and those with a `type`.
 
     Attributes:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from evenhand.core.record import Record
 from evenhand.documents.findings import Findings, Place
 from evenhand.registry.evidence import EvidenceRows
 from evenhand.registry.evidence_rules import Evidence, latest_of_runs
@@ -12,8 +11,7 @@ from evenhand.registry.runs import KeptRuns
 from evenhand.report.words import count
 
 
-@dataclass(frozen=True, slots=True)
-class Audit:
+class Audit(Record, frozen=True):
     """How many rows the runs agree with, and how many not.
 
     Attributes:

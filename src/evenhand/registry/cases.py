@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, cast
+
+from msgspec import field
 
 from evenhand.assertions.assertion import Make
 from evenhand.core.encoding import digest
 from evenhand.core.errors import Problem, UsageError
 from evenhand.core.names import did_you_mean
+from evenhand.core.record import Record
 from evenhand.documents.findings import Findings, Place
 from evenhand.documents.tree import Document, read_document
 from evenhand.providers.roster import Prices, Roster, default_judge, model_id
@@ -46,8 +49,7 @@ JUDGE_KEYS = frozenset({"model", "pass_threshold", "samples"})
 TRIGGERING_KEYS = frozenset({"judge", "should_match", "should_not_match", "among"})
 
 
-@dataclass(frozen=True, slots=True)
-class Judging:
+class Judging(Record, frozen=True):
     """Who judges, and what is enough.
 
     Attributes:
@@ -61,8 +63,7 @@ class Judging:
     samples: int = 1
 
 
-@dataclass(frozen=True, slots=True)
-class EvalCase:
+class EvalCase(Record, frozen=True):
     """One case.
 
     Attributes:
@@ -88,8 +89,7 @@ class EvalCase:
     checks: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Triggering:
+class Triggering(Record, frozen=True):
     """What people may say, and whether this prompt is meant.
 
     Attributes:
@@ -104,8 +104,7 @@ class Triggering:
     place: Place
 
 
-@dataclass(frozen=True, slots=True)
-class EvalFile:
+class EvalFile(Record, frozen=True):
     """What an eval.yml says.
 
     Attributes:

@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 
 from evenhand.core.encoding import digest, encode
 from evenhand.core.errors import StoreError
+from evenhand.core.record import Record
 from evenhand.documents.findings import Findings, shown_path
 from evenhand.registry.cases import EvalFile, read_eval
 from evenhand.registry.hooks import is_hook
@@ -28,8 +28,7 @@ _PLAIN = (b"inputs_from", b"json_schema", b"among", b"type")
 """An eval.yml without any of these words names no file of inputs, and no other prompt."""
 
 
-@dataclass(frozen=True, slots=True)
-class Content:
+class Content(Record, frozen=True):
     """Three hashes of 16 hex digits: of the prompt, of its cases, of its hooks.
 
     Attributes:

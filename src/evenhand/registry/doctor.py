@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from evenhand.core.errors import AuthError, EvenhandError, Problem
+from evenhand.core.record import Record
 from evenhand.documents.findings import Findings, Place
 from evenhand.providers.roster import Roster
 from evenhand.registry.auditing import Audit, audited
@@ -29,8 +29,7 @@ RESERVED = ("claude", "anthropic")
 MANY_WORDS, TOO_MANY_WORDS, MANY_LINES = 3500, 5000, 200
 
 
-@dataclass(frozen=True, slots=True)
-class Looked:
+class Looked(Record, frozen=True):
     """One prompt, looked at.
 
     Attributes:

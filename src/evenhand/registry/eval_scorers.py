@@ -10,6 +10,7 @@ from typing import Any
 
 from evenhand.core.errors import ScoreError
 from evenhand.core.expect import Trial
+from evenhand.core.record import Record
 from evenhand.core.score import Score, check
 from evenhand.registry.counting import tokens, words
 from evenhand.registry.hooks import LIMIT_S, hook_env, run_hook
@@ -17,8 +18,7 @@ from evenhand.scorers.javascript_regex import needs_care, search_apart
 from evenhand.scorers.text import quoted, text_of
 
 
-@dataclass(frozen=True, slots=True)
-class Has:
+class Has(Record, frozen=True):
     """The output has one, all, or none of these texts in it; case counts."""
 
     op: str
@@ -40,8 +40,7 @@ class Has:
         return f"{self.op} {quoted(', '.join(self.wanted))}"
 
 
-@dataclass(frozen=True, slots=True)
-class Finds:
+class Finds(Record, frozen=True):
     """The output has, or has not, something in it that this pattern of Python's matches."""
 
     op: str
@@ -63,8 +62,7 @@ class Finds:
         return f"{self.op} {quoted(self.pattern)}"
 
 
-@dataclass(frozen=True, slots=True)
-class Long:
+class Long(Record, frozen=True):
     """The output has at least, or at most, so many words or tokens.
 
     Attributes:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Literal, cast
 
+from msgspec import field
+
+from evenhand.core.record import MutableRecord, Record
 from evenhand.providers.addresses import is_vendors, origin, shown_host
 from evenhand.providers.roster import JUDGE_VARIABLE
 from evenhand.registry.content import Content
@@ -16,8 +18,7 @@ from evenhand.registry.runs import KeptRuns
 Present = Literal["any", "here"]
 
 
-@dataclass(frozen=True, slots=True)
-class Evidence:
+class Evidence(Record, frozen=True):
     """All rows of a prompt, and what they have to be about to count.
 
     Attributes:
@@ -43,8 +44,7 @@ class Evidence:
     must_be_here: bool = False
 
 
-@dataclass(slots=True)
-class Uses:
+class Uses(MutableRecord):
     """The sends that count, one for each text, and how many do not, by the reason why.
 
     Attributes:

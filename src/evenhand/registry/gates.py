@@ -9,10 +9,10 @@ what does not, is said in each gate's line.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal, cast
 
 from evenhand.core.errors import UsageError
+from evenhand.core.record import Record
 from evenhand.documents.findings import Findings
 from evenhand.documents.project import project_for
 from evenhand.providers.addresses import shown_host
@@ -35,8 +35,7 @@ State = Literal["current", "stale", "forced", "waived", "none"]
 it has no need of any."""
 
 
-@dataclass(frozen=True, slots=True)
-class Gate:
+class Gate(Record, frozen=True):
     """One thing that is asked for, and how it stands.
 
     Attributes:
@@ -52,8 +51,7 @@ class Gate:
         return f"{'✓' if self.met else '✗'} {self.name}: {self.line}"
 
 
-@dataclass(frozen=True, slots=True)
-class Standing:
+class Standing(Record, frozen=True):
     """Whether a prompt's evidence holds for the status that it has, and what is missing.
 
     Attributes:

@@ -15,11 +15,11 @@ import signal
 import threading
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from evenhand.core.errors import CodeError
+from evenhand.core.record import Record
 from evenhand.templates.plain import as_text
 
 if TYPE_CHECKING:
@@ -33,8 +33,7 @@ _LOOK_S = 0.005
 _PAIR = re.compile(r"([A-Za-z_][A-Za-z0-9_.-]*)=(.*)")
 
 
-@dataclass(frozen=True, slots=True)
-class Ran:
+class Ran(Record, frozen=True):
     """What became of a hook.
 
     Attributes:

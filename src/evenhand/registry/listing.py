@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from typing import Any
 
+from evenhand.core.record import Record
 from evenhand.documents.findings import Findings
 from evenhand.registry.evidence import USAGE, Row, read
 from evenhand.registry.gates import (
@@ -29,8 +30,7 @@ from evenhand.store.catalogue import home_for
 HEADS = ("id", "status", "version", "sent", "verified", "evidence", "title")
 
 
-@dataclass(frozen=True, slots=True)
-class ListedPrompt:
+class ListedPrompt(Record, frozen=True):
     """One prompt in the list.
 
     Attributes:

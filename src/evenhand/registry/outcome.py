@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
+
+from msgspec import field
 
 from evenhand import __version__
 from evenhand.core.encoding import decode
 from evenhand.core.errors import StoreError
+from evenhand.core.record import MutableRecord, Record
 from evenhand.core.run import CallRecord, TrialResult
 from evenhand.providers.addresses import origin
 from evenhand.registry.content import Content
@@ -22,8 +24,7 @@ from evenhand.store.runfile import RunFile
 from evenhand.store.sealing import digest_of
 
 
-@dataclass(frozen=True, slots=True)
-class PromptRequest:
+class PromptRequest(Record, frozen=True):
     """What a run was asked of one prompt, as the run's file keeps it.
 
     Attributes:
@@ -89,8 +90,7 @@ class PromptRequest:
             return None
 
 
-@dataclass(slots=True)
-class _PromptCounts:
+class _PromptCounts(MutableRecord):
     """What the trials of one prompt come to so far.
 
     Attributes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,7 @@ from evenhand.core.plan import (
     Slot,
     refuse_if_nothing_is_left,
 )
+from evenhand.core.record import Record
 from evenhand.core.requirement import PASSED, Bound, Requirement
 from evenhand.documents.findings import Findings
 from evenhand.providers.roster import Roster, model_id
@@ -37,8 +38,7 @@ from evenhand.registry.trial import CaseBody, QueryBody
 from evenhand.templates.plain import lacking, render
 
 
-@dataclass(frozen=True, slots=True)
-class Prompts:
+class Prompts(Record, frozen=True):
     """Prompt directories, read: what is run of each. `plan` makes a sheet of each.
 
     Attributes:

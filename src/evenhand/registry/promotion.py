@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import getpass
-from dataclasses import dataclass
 
 from evenhand.core.errors import UsageError
+from evenhand.core.record import Record
 from evenhand.registry.evidence import PROMOTIONS, append, now
 from evenhand.registry.gates import Gate, evidence_of, gates, grounds, lowered, next_status
 from evenhand.registry.new_prompts import bumped
@@ -14,8 +14,7 @@ from evenhand.registry.runs import KeptRuns
 from evenhand.store.catalogue import home_for
 
 
-@dataclass(frozen=True, slots=True)
-class Promoted:
+class Promoted(Record, frozen=True):
     """What became of a promotion.
 
     Attributes:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, cast
 
+from msgspec import field
+
 from evenhand.core.names import did_you_mean
+from evenhand.core.record import Record
 from evenhand.documents.findings import Findings, Place
 from evenhand.documents.tree import Document, read_document, read_text
 from evenhand.registry.hooks import LIMIT_S
@@ -56,8 +58,7 @@ LEADS_OUT = "is a link that leads out of its folder"
 _DATE = re.compile(r"\d{4}-\d\d-\d\d([T ].*)?")
 
 
-@dataclass(frozen=True, slots=True)
-class Input:
+class Input(Record, frozen=True):
     """A variable that a prompt declares. Without a value and a default, a required one is missing."""
 
     name: str
@@ -66,8 +67,7 @@ class Input:
     line: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Promotion:
+class Promotion(Record, frozen=True):
     """What a prompt asks for before it is promoted, over the ordinary.
 
     Attributes:
@@ -92,8 +92,7 @@ class Promotion:
     addresses: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Meta:
+class Meta(Record, frozen=True):
     """What meta.yml says. A field that is missing, or of the wrong kind, is empty here and a problem there."""
 
     id: str = ""
@@ -114,8 +113,7 @@ class Meta:
     hook_limit_s: float = LIMIT_S
 
 
-@dataclass(frozen=True, slots=True)
-class PromptFolder:
+class PromptFolder(Record, frozen=True):
     """One prompt.
 
     Attributes:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from evenhand.core.errors import StoreError
+from evenhand.core.record import Record
 from evenhand.registry.evidence import Row
 from evenhand.registry.outcome import rows_of
 from evenhand.registry.sending import SENDS, row_of
@@ -37,8 +38,7 @@ _COMPARED = frozenset(
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Checked:
+class Checked(Record, frozen=True):
     """What the run of a row says to it.
 
     Attributes:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
@@ -20,6 +19,7 @@ from evenhand.core.expect import Expectation, Trial
 from evenhand.core.message import Message, Prompt
 from evenhand.core.plan import Plan, Row, RunOptions, Sheet, Slot
 from evenhand.core.provider import Provider
+from evenhand.core.record import Record
 from evenhand.core.run import TrialResult
 from evenhand.core.variant import Variant
 from evenhand.documents.findings import shown_path
@@ -45,8 +45,7 @@ SENDS = "sends"
 """The folder, in the one that keeps runs, with those of sends."""
 
 
-@dataclass(frozen=True, slots=True)
-class Rendered:
+class Rendered(Record, frozen=True):
     """A prompt as it would be sent.
 
     Attributes:
@@ -62,8 +61,7 @@ class Rendered:
     notes: Sequence[str] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Sent:
+class Sent(Record, frozen=True):
     """What became of a send.
 
     Attributes:

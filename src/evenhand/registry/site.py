@@ -6,10 +6,10 @@ What is written depends on the repository and its runs alone: written again with
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from evenhand.core.errors import EvenhandError, UsageError
+from evenhand.core.record import Record
 from evenhand.documents.findings import Findings, shown_path
 from evenhand.registry.evidence_rules import Evidence
 from evenhand.registry.gates import Standing, evidence_of, gates, lowered, next_status, standing
@@ -54,8 +54,7 @@ _STATES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class _Shown:
+class _Shown(Record, frozen=True):
     """One prompt, as the site has it. `evidence` is None where its files cannot be read."""
 
     prompt: PromptFolder

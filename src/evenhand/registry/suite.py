@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import partial
+
+from msgspec import field
 
 from evenhand.core.case import Case, case_id
 from evenhand.core.errors import Problem, UsageError
 from evenhand.core.plan import Selection
 from evenhand.core.provider import Provider
+from evenhand.core.record import MutableRecord, Record
 from evenhand.core.selecting import Selector
 from evenhand.core.variant import Variant
 from evenhand.documents.findings import Findings, Place, problem_at
@@ -30,16 +32,14 @@ from evenhand.registry.prompt_values import merged
 from evenhand.report.triggers import SHOULD, TRIGGERING
 
 
-@dataclass(frozen=True, slots=True)
-class Query:
+class Query(Record, frozen=True):
     """Something that somebody may say, and whether the prompt is meant by it."""
 
     text: str
     wanted: bool
 
 
-@dataclass(slots=True)
-class Suite:
+class Suite(MutableRecord):
     """One prompt with its eval.yml, and what of it is run.
 
     Attributes:

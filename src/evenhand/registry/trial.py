@@ -12,6 +12,7 @@ from evenhand.core.encoding import digest, encode
 from evenhand.core.expect import Expectation, Scorer, Trial
 from evenhand.core.message import Message, Prompt
 from evenhand.core.provider import Provider
+from evenhand.core.record import Record
 from evenhand.documents.findings import shown_path
 from evenhand.registry.cases import HIGHEST, LOWEST, EvalCase
 from evenhand.registry.eval_scorers import Verified
@@ -28,8 +29,7 @@ from evenhand.templates.plain import as_text, render
 RUBRIC = "rubric"
 
 
-@dataclass(frozen=True, slots=True)
-class CaseBody:
+class CaseBody(Record, frozen=True):
     """One case: rendered, sent, and looked at.
 
     Attributes:

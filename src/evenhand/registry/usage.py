@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from statistics import median
 
+from evenhand.core.record import Record
 from evenhand.registry.evidence import Row
 
 MEASURED = ("duration_ms", "prompt_words", "output_words")
 
 
-@dataclass(frozen=True, slots=True)
-class PromptUsage:
+class PromptUsage(Record, frozen=True):
     """What a prompt's rows of usage come to.
 
     Attributes:

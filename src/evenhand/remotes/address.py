@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
 
 from evenhand.core.errors import UsageError
+from evenhand.core.record import Record
 from evenhand.core.secrets import is_secret_name, known
 
 S3 = "s3"
@@ -18,8 +18,7 @@ RUNS = "runs"
 _KINDS = "s3://BUCKET/FOLDER, postgresql://HOST/DATABASE, or a folder"
 
 
-@dataclass(frozen=True, slots=True)
-class Address:
+class Address(Record, frozen=True):
     """Where a remote is.
 
     Attributes:
@@ -77,8 +76,7 @@ def _without_secrets(url: str) -> tuple[str, list[str]]:
     return f"{shown}?{query}" if query else shown, secrets
 
 
-@dataclass(frozen=True, slots=True)
-class RemoteRun:
+class RemoteRun(Record, frozen=True):
     """A run of a remote, as people name it: `REMOTE#RUN`, and `REMOTE#RUN:COLUMN` where columns are compared.
 
     Attributes:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import hashlib
 import secrets
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from evenhand.core.errors import StoreError, UsageError
+from evenhand.core.record import Record
 from evenhand.remotes.manifest import Manifest
 from evenhand.remotes.remote import Remote, said_name
 from evenhand.store.catalogue import matching, newest_first
@@ -56,8 +56,7 @@ def fetch(remote: Remote, run: str, cache: Path) -> Path:
     raise UsageError(f"{remote.name} has no run '{run}'", hint=f"The newest there: {newest}")
 
 
-@dataclass(frozen=True, slots=True)
-class FetchedRuns:
+class FetchedRuns(Record, frozen=True):
     """The runs of a remote.
 
     Attributes:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from evenhand.core.errors import UsageError
+from evenhand.core.record import Record
 from evenhand.remotes.manifest import Manifest
 from evenhand.remotes.remote import Remote, said_name, snapshot_of
 from evenhand.store.said import write_said
@@ -16,8 +16,7 @@ from evenhand.store.said import write_said
 SCHEMA = "evenhand.push/1"
 
 
-@dataclass(frozen=True, slots=True)
-class Pushed:
+class Pushed(Record, frozen=True):
     """What became of it.
 
     Attributes:

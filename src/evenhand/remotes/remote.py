@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 from evenhand import __version__
 from evenhand.core.errors import UsageError
+from evenhand.core.record import Record
 from evenhand.core.run import RunMeta
 from evenhand.remotes.manifest import SCHEMA, Manifest, Part, is_id
 from evenhand.store.runfile import RunFile
@@ -20,8 +20,7 @@ CHUNK = 32 * 1024 * 1024
 """The run file travels in pieces of so many bytes: what was pushed before a stop is not pushed again."""
 
 
-@dataclass(frozen=True, slots=True)
-class Snapshot:
+class Snapshot(Record, frozen=True):
     """A run as it is now, in a file of its own that nobody writes.
 
     Attributes:

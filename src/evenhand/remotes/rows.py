@@ -6,11 +6,11 @@ They are for SQL. Everything that there is of a run is in its run file, which is
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Literal
 
 from evenhand.core.encoding import encode
+from evenhand.core.record import Record
 from evenhand.core.run import RunMeta, TrialResult
 from evenhand.store.runfile import RunFile
 
@@ -66,8 +66,7 @@ OUTCOMES: tuple[tuple[str, Kind], ...] = (
 _PASSED = {"pass": True, "fail": False}
 
 
-@dataclass(frozen=True, slots=True)
-class Rows:
+class Rows(Record, frozen=True):
     """Rows of both tables, of some trials."""
 
     trials: list[Row]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from evenhand.core.expect import Trial
+from evenhand.core.record import Record
 from evenhand.core.score import Score, check
 from evenhand.scorers.text import text_of
 
@@ -50,8 +50,7 @@ _SIGNS = (
 """What looks like HTML, and how much it counts. Two are enough."""
 
 
-@dataclass(frozen=True, slots=True)
-class IsHtml:
+class IsHtml(Record, frozen=True):
     """The whole output is HTML: elements that HTML knows, and no text beside them."""
 
     def score(self, output: Any, trial: Trial | None = None) -> Score:  # noqa: ARG002 (the Protocol's)
@@ -62,8 +61,7 @@ class IsHtml:
         return "is-html"
 
 
-@dataclass(frozen=True, slots=True)
-class ContainsHtml:
+class ContainsHtml(Record, frozen=True):
     """Somewhere in the output there is HTML, by the look of it: tags that open and close, attributes, entities."""
 
     def score(self, output: Any, trial: Trial | None = None) -> Score:  # noqa: ARG002 (the Protocol's)

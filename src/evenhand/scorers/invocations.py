@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, cast
 
 from evenhand.core.encoding import decode, encode
 from evenhand.core.errors import ScoreError
+from evenhand.core.record import Record
 from evenhand.scorers.text import quoted, text_of
 
 _NAMES = ("name", "tool_name")
@@ -17,8 +17,7 @@ _CALLS = frozenset({"tool_use", "server_tool_use", "mcp_tool_use", "function_cal
 _HINT = "Give the reply itself, or a list of calls, each with a name and arguments."
 
 
-@dataclass(frozen=True, slots=True)
-class Invocation:
+class Invocation(Record, frozen=True):
     """One call as it was found. `arguments` is None where they could not be read; `raw` is then what stood there."""
 
     name: str

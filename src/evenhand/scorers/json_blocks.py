@@ -10,10 +10,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from evenhand.core.errors import ScoreError
+from evenhand.core.record import Record
 
 MOST_UNPAIRED = 65_536
 WORK = 4
@@ -35,8 +35,7 @@ class TooTangled(ScoreError):
     """Looking for JSON in the text takes more work than is allowed."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Mark:
+class _Mark(Record, frozen=True):
     """A bracket: what it is, where it stands, and whether anything stands before or behind it in its line."""
 
     sign: str
@@ -45,8 +44,7 @@ class _Mark:
     ends_line: bool
 
 
-@dataclass(frozen=True, slots=True)
-class _Span:
+class _Span(Record, frozen=True):
     start: int
     end: int
     begins_line: bool

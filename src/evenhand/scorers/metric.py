@@ -15,13 +15,16 @@ import math
 import operator
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any, Protocol, cast
+
+from msgspec import field
 
 from evenhand.core.errors import EvenhandError, UsageError
 from evenhand.core.expect import Scorer, Trial
 from evenhand.core.names import did_you_mean
 from evenhand.core.plugins import SCORERS, Plugin, plugin, plugins
+from evenhand.core.record import Record
 from evenhand.core.score import Score
 from evenhand.core.traits import traits_of
 from evenhand.metrics.ranking import parse
@@ -42,8 +45,7 @@ from evenhand.scorers.retrieval import Ranked
 from evenhand.scorers.wording import WORDINGS, Wording
 
 
-@dataclass(frozen=True, slots=True)
-class AnsweredQuestion:
+class AnsweredQuestion(Record, frozen=True):
     """What there is to measure one answer by. What is None or empty is missing.
 
     Attributes:
@@ -69,8 +71,7 @@ class AnsweredQuestion:
         return [name for name in names if _nothing(name, getattr(self, name))]
 
 
-@dataclass(frozen=True, slots=True)
-class Metric:
+class Metric(Record, frozen=True):
     """A number that has a name.
 
     Attributes:
@@ -102,8 +103,7 @@ class Metric:
             return None, Unasked(self.name, error)
 
 
-@dataclass(frozen=True, slots=True)
-class Missing:
+class Missing(Record, frozen=True):
     """Stands for a metric whose material is missing: it does not apply."""
 
     name: str
@@ -116,8 +116,7 @@ class Missing:
         return self.name
 
 
-@dataclass(frozen=True, slots=True)
-class Unasked:
+class Unasked(Record, frozen=True):
     """Stands for a metric whose material is of the wrong kind: an error, wherever it is asked."""
 
     name: str

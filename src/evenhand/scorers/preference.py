@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from evenhand.core.errors import JudgeError
 from evenhand.core.message import Model
+from evenhand.core.record import Record
 from evenhand.scorers.judge_prompt import judge_prompt
 from evenhand.scorers.judge_reply import confidence_of, reasoning_of, the_object, value_shown
 from evenhand.scorers.judging import answer_schema, asked, kept
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PreferenceQuestion:
+class PreferenceQuestion(Record, frozen=True, kw_only=True):
     """By what two texts are compared.
 
     Attributes:

@@ -18,6 +18,7 @@ from evenhand.core.encoding import digest
 from evenhand.core.errors import EvenhandError, JudgeError, ProviderError, UsageError
 from evenhand.core.expect import Trial
 from evenhand.core.message import Model
+from evenhand.core.record import Record
 from evenhand.core.run import TrialResult
 from evenhand.core.score import SHARES, Score
 from evenhand.scorers.argument_checks import need_number, need_text
@@ -137,16 +138,14 @@ class Ranking(AsksJudge):
         return f"ranking by {quoted(self.criteria.strip())}"
 
 
-@dataclass(frozen=True, slots=True)
-class _Answer:
+class _Answer(Record, frozen=True):
     """What is kept of one answer; and why it is missing, where it is."""
 
     row: Mapping[str, Any]
     error: EvenhandError | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class _Pair:
+class _Pair(Record, frozen=True):
     """Two outputs, by place and variant, and what was said of them."""
 
     one: int

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from evenhand.core.expect import Trial
+from evenhand.core.record import Record
 from evenhand.core.score import Score, check
 from evenhand.javascript.sql import sql_reader
 from evenhand.scorers.javascript_regex import SPACE
@@ -54,8 +54,7 @@ _FENCE = re.compile(r"[ \t]{0,3}(?P<mark>`{3,}|~{3,})(?P<info>.*)", re.DOTALL)
 _LINE_END = re.compile(r"\r\n?|\n")
 
 
-@dataclass(frozen=True, slots=True)
-class IsSql:
+class IsSql(Record, frozen=True):
     """The whole output is SQL: one statement or several.
 
     Attributes:
@@ -92,8 +91,7 @@ class IsSql:
         return f"is-sql {self.database}"
 
 
-@dataclass(frozen=True, slots=True)
-class ContainsSql:
+class ContainsSql(Record, frozen=True):
     """A block of code in the output is SQL; where there is none, all of it.
 
     Attributes:

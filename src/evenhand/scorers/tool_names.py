@@ -8,16 +8,15 @@ inside a text. Which tools, not how often, nor in which order.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, cast
 
 from evenhand.core.expect import Trial
+from evenhand.core.record import Record
 from evenhand.core.score import Score
 from evenhand.scorers.json_blocks import TooTangled, json_blocks, strict_json
 
 
-@dataclass(frozen=True, slots=True)
-class ToolNamesF1:
+class ToolNamesF1(Record, frozen=True):
     """F1 of the tools called against the tools expected, from 0 to 1, reaches a bound.
 
     Source: the harmonic mean of precision and recall (van Rijsbergen 1979), over sets of names.

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Literal, cast
 
+from msgspec import field
+
 from evenhand.core.expect import Trial
+from evenhand.core.record import MutableRecord, Record
 from evenhand.core.score import Score, check
 from evenhand.scorers.text import text_of
 
@@ -30,8 +32,7 @@ _TAG = re.compile(
 _ATTRIBUTE = re.compile(r"([^\s=/]+)(?:\s*=\s*(?:\"([^\"]*)\"|'([^']*)'))?")
 
 
-@dataclass(frozen=True, slots=True)
-class IsXml:
+class IsXml(Record, frozen=True):
     """The whole output is well-formed XML that has these elements.
 
     Attributes:
@@ -49,8 +50,7 @@ class IsXml:
         return _label("is-xml", self.elements)
 
 
-@dataclass(frozen=True, slots=True)
-class ContainsXml:
+class ContainsXml(Record, frozen=True):
     """Somewhere in the output there is XML that has these elements."""
 
     elements: tuple[Path, ...] = ()
@@ -98,8 +98,7 @@ def _not_well_formed(text: str) -> str:
     return ""
 
 
-@dataclass(slots=True)
-class _Tag:
+class _Tag(MutableRecord):
     kind: Literal["opening", "closing", "both"]
     name: str
     start: int
@@ -147,8 +146,7 @@ def _pieces(text: str) -> list[tuple[int, int]]:
     return [*groups, *((start, end) for start, end, _ in widest)]
 
 
-@dataclass(slots=True)
-class _Element:
+class _Element(MutableRecord):
     name: str
     children: dict[str, list[object]] = field(default_factory=dict[str, list[object]])
     text: str = ""

@@ -17,10 +17,10 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from evenhand.core.errors import StoreError
+from evenhand.core.record import Record
 from evenhand.core.secrets import known
 from evenhand.store.locks import turn
 from evenhand.store.schema import CACHE_ID, CACHE_MIGRATIONS, prepare
@@ -30,16 +30,14 @@ LITTLE = 64 * 1024
 _Put = tuple[str, str, bytes, bytes, float | None, float]
 
 
-@dataclass(frozen=True, slots=True)
-class CachedReply:
+class CachedReply(Record, frozen=True):
     """An answer from the cache: the raw bytes, and the seconds that the original call took."""
 
     body: bytes
     latency_s: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class CacheEntry:
+class CacheEntry(Record, frozen=True):
     """An entry, for people. `created_at` in seconds since 1970."""
 
     key: str
@@ -49,8 +47,7 @@ class CacheEntry:
     created_at: float
 
 
-@dataclass(frozen=True, slots=True)
-class CacheStats:
+class CacheStats(Record, frozen=True):
     """What a cache holds."""
 
     path: Path

@@ -11,16 +11,16 @@ from __future__ import annotations
 import time
 from base64 import b64decode
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
-from msgspec import UNSET, Struct, UnsetType, ValidationError, convert
+from msgspec import UNSET, Struct, UnsetType, ValidationError, convert, field
 
 from evenhand.core.ages import age_in_words
 from evenhand.core.encoding import decode_once, digest, digest_of, encode
 from evenhand.core.errors import UsageError
 from evenhand.core.message import CallRole
+from evenhand.core.record import MutableRecord
 from evenhand.core.run import CallEnd, CallRecord, CallStart, ToolRecord, TrialResult
 from evenhand.core.step import Step
 from evenhand.store.calls import EndedCall
@@ -117,8 +117,7 @@ CassetteRow = CassettePart | CassetteCall | CassetteTool
 Place = tuple[str, str, int]
 
 
-@dataclass(slots=True)
-class CassetteSource:
+class CassetteSource(MutableRecord):
     """A cassette as a source of recordings. Implements `evenhand.store.recordings.RecordingSource`."""
 
     header: RecordedFrom

@@ -9,11 +9,11 @@ import os
 import secrets
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from evenhand.core.errors import StoreError, UsageError
 from evenhand.core.names import did_you_mean
+from evenhand.core.record import Record
 from evenhand.core.run import SHORT_ID, RunMeta
 from evenhand.core.shard import Shard, Sharded
 from evenhand.store.runfile import RunFile
@@ -25,8 +25,7 @@ _NOT_HERE = frozenset({"node_modules", "venv", "site-packages", "__pycache__"})
 _ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 
 
-@dataclass(frozen=True, slots=True)
-class ListedRun:
+class ListedRun(Record, frozen=True):
     """A run in the list. `meta` is None for a file that cannot be read; `problem` says why."""
 
     path: Path

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from msgspec import Struct
 
 from evenhand.core.message import CallRole
+from evenhand.core.record import Record
 from evenhand.core.score import State
 from evenhand.stats.tallies import Tally
 
 
-@dataclass(frozen=True, slots=True)
-class Spend:
+class Spend(Record, frozen=True):
     """What a run's calls came to, over all its sessions and all takes of its trials.
 
     Attributes:
@@ -30,8 +28,7 @@ class Spend:
     in_doubt_usd: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class ModelUsage:
+class ModelUsage(Record, frozen=True):
     """What one model was asked in one role, over all sessions and all takes: the calls that were answered.
 
     Attributes:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 
+from msgspec import field
+
+from evenhand.core.record import MutableRecord
 from evenhand.core.score import Scale
 from evenhand.store.decoding import MeasuredTrial, read_measured
 from evenhand.store.runfile import RunFile
@@ -17,8 +19,7 @@ def measured_trials(run: RunFile) -> Iterable[MeasuredTrial]:
     return map(read_measured, run.results())
 
 
-@dataclass(slots=True)
-class MetricSums:
+class MetricSums(MutableRecord):
     """One metric in one column.
 
     Attributes:

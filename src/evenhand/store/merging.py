@@ -16,11 +16,12 @@ import os
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from evenhand.core.encoding import digest, encode
 from evenhand.core.errors import StoreError, UsageError
+from evenhand.core.record import Record
 from evenhand.core.run import RunMeta
 from evenhand.core.shard import Sharded
 from evenhand.store.catalogue import id_at
@@ -39,8 +40,7 @@ ANEW = ("run", "part", "scale", "sqlite_sequence")
 """They are made anew, or copied in a way of their own."""
 
 
-@dataclass(frozen=True, slots=True)
-class MergedFrom:
+class MergedFrom(Record, frozen=True):
     """One of the runs.
 
     Attributes:
@@ -63,8 +63,7 @@ class MergedFrom:
         return self.settled - self.taken
 
 
-@dataclass(frozen=True, slots=True)
-class Merged:
+class Merged(Record, frozen=True):
     """What became of a merge.
 
     Attributes:

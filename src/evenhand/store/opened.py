@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
@@ -13,6 +13,7 @@ import msgspec
 
 from evenhand.core.encoding import decode
 from evenhand.core.errors import StoreError
+from evenhand.core.record import Record
 from evenhand.core.remark import Remarks
 from evenhand.core.run import RunMeta
 from evenhand.store.remarks import remarks_in
@@ -24,8 +25,7 @@ def _connected(path: Path, how: str) -> sqlite3.Connection:
     return sqlite3.connect(f"{path.absolute().as_uri()}?{how}", uri=True, check_same_thread=False)
 
 
-@dataclass(frozen=True, slots=True)
-class OpenRun:
+class OpenRun(Record, frozen=True):
     """An open run file: its connection, and what it says of the run as a whole.
 
     Attributes:

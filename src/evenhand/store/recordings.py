@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, cast
 
 from evenhand.core.encoding import digest
+from evenhand.core.record import Record
 from evenhand.core.run import SHORT_ID, CallRecord, RunMeta, ToolRecord, TrialResult
 from evenhand.core.scripted import journaled_name
 from evenhand.core.step import Step
@@ -29,8 +29,7 @@ SMALL = 64_000_000
 NEVER_SENT = frozenset({GIVEN_UP, "budget", "not-recorded"})
 
 
-@dataclass(frozen=True, slots=True)
-class RecordedFrom:
+class RecordedFrom(Record, frozen=True):
     """Where recordings come from.
 
     Attributes:
@@ -57,8 +56,7 @@ class RecordedFrom:
         return f"cassette {self.file.name}" if self.cassette else f"run {self.run[:SHORT_ID]}"
 
 
-@dataclass(frozen=True, slots=True)
-class RecordedPlace:
+class RecordedPlace(Record, frozen=True):
     """A recorded trial: its place, and which it is. `case` is as `written_case` writes it."""
 
     place: int

@@ -5,17 +5,16 @@ from __future__ import annotations
 import hashlib
 import sqlite3
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
 
+from evenhand.core.record import Record
 from evenhand.store.opened import open_run, readable
 from evenhand.store.said import TABLES
 
 
-@dataclass(frozen=True, slots=True)
-class Digests:
+class Digests(Record, frozen=True):
     """Of a run file; each is a SHA-256, 64 hex digits.
 
     Attributes:

@@ -8,16 +8,15 @@ import tempfile
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 from evenhand.core.errors import StoreError
+from evenhand.core.record import Record
 
 _BATCH = 2_000
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
+class Group(Record, frozen=True):
     """What is known of a group before its items are taken out.
 
     Attributes:

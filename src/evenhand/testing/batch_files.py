@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from email.message import Message
 from typing import Any, cast
 
 from evenhand.core.encoding import decode
+from evenhand.core.record import Record
 from evenhand.testing.batch_queue import BatchQueue
 from evenhand.testing.connection import HttpRequest
 
@@ -18,8 +18,7 @@ Said = tuple[int, Any]
 """A status, and what is said with it: bytes go out as they are, anything else as JSON."""
 
 
-@dataclass(frozen=True, slots=True)
-class BatchFile:
+class BatchFile(Record, frozen=True):
     """A file, of which nobody but its writer knows what it holds."""
 
     id: str

@@ -6,8 +6,9 @@ import asyncio
 import socket
 import struct
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Protocol
+
+from evenhand.core.record import Record
 
 LONGEST_HEAD = 64 * 1024
 LONGEST_BODY = 64 * 1024 * 1024
@@ -30,8 +31,7 @@ _REASONS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class HttpRequest:
+class HttpRequest(Record, frozen=True):
     """A request, read to its end. Names of headers are in lower case."""
 
     method: str

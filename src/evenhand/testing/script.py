@@ -21,6 +21,7 @@ from typing import Any, cast
 from evenhand.core.encoding import digest
 from evenhand.core.errors import ConfigError, Problem
 from evenhand.core.names import did_you_mean
+from evenhand.core.record import Record
 from evenhand.testing.tool_calls import ToolCalls, problems_of
 
 FAULTS: Mapping[str, str] = {
@@ -40,8 +41,7 @@ FAULTS: Mapping[str, str] = {
 _STATUS = re.compile(r"[45]\d\d")
 
 
-@dataclass(frozen=True, slots=True)
-class ScriptedRequest:
+class ScriptedRequest(Record, frozen=True):
     """A request, as rules see it.
 
     Attributes:

@@ -11,7 +11,6 @@ import re
 import threading
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import formatdate
 from pathlib import Path
@@ -19,6 +18,7 @@ from types import TracebackType
 from typing import Any, Self, cast
 
 from evenhand.core.encoding import decode
+from evenhand.core.record import Record
 from evenhand.providers.leading import leading_to
 from evenhand.testing import shapes
 from evenhand.testing.anthropic_batches import AnthropicBatches
@@ -40,8 +40,7 @@ _MAKES = ("/batches", "/batch/jobs", ":batchGenerateContent")
 _UNHEARD = ("drop", "lose", "hang")  # faults without a status
 
 
-@dataclass(frozen=True, slots=True)
-class ReceivedRequest:
+class ReceivedRequest(Record, frozen=True):
     """A request that came in.
 
     Attributes:

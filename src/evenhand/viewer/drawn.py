@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from evenhand.core.draw import LabelledVerdict
 from evenhand.core.errors import UsageError
 from evenhand.core.label import LONGEST_AUTHOR, newest, standing
+from evenhand.core.record import Record
 from evenhand.report.judgements.judge_checks import refuse_judge_check
 from evenhand.report.judgements.judged import judgements
 from evenhand.report.labels.drawing import draw_by_stratum, draw_unsure
@@ -36,8 +36,7 @@ LOOKED_AT = 50
 """So many trials say which columns there are."""
 
 
-@dataclass(frozen=True, slots=True)
-class DrawnShape:
+class DrawnShape(Record, frozen=True):
     """One output under one metric, what this person said of it before, and nothing of what the judge said."""
 
     index: int
@@ -50,8 +49,7 @@ class DrawnShape:
     note: str
 
 
-@dataclass(frozen=True, slots=True)
-class DrawShape:
+class DrawShape(Record, frozen=True):
     """What a person has to label: nothing before something is drawn. `columns` are those to draw by stratum."""
 
     judged: int

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args
 
 from evenhand.core.drawn_pairs import PairAnswer, PairLabel, unordered
 from evenhand.core.errors import UsageError
+from evenhand.core.record import Record
 from evenhand.report.judgements.compared_pairs import ComparedPairs, compared_pairs
 from evenhand.report.judgements.judge_checks import refuse_judge_check
 from evenhand.report.labels.pair_drawing import (
@@ -30,8 +30,7 @@ ANSWERS: tuple[PairAnswer, ...] = get_args(PairAnswer)
 _TURNED: Mapping[PairAnswer, PairAnswer] = {"first": "second", "second": "first", "tie": "tie"}
 
 
-@dataclass(frozen=True, slots=True)
-class DrawnPairShape:
+class DrawnPairShape(Record, frozen=True):
     """Two outputs of a case in the order of the draw, and which of them this person prefers.
 
     Attributes:
@@ -49,8 +48,7 @@ class DrawnPairShape:
     answer: PairAnswer | None
 
 
-@dataclass(frozen=True, slots=True)
-class PairDrawShape:
+class PairDrawShape(Record, frozen=True):
     """What a person has to compare of a ranking: nothing before something is drawn.
 
     Attributes:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 import tempfile
 from collections.abc import Collection
-from dataclasses import dataclass
 from pathlib import Path
 
 from evenhand.core.errors import UsageError
+from evenhand.core.record import MutableRecord
 from evenhand.report.export import FORMATS, export
 from evenhand.report.filters.where import narrow
 from evenhand.store.runfile import RunFile
@@ -27,8 +27,7 @@ _ENDINGS = {
 _LONGEST_NAME = 60
 
 
-@dataclass(slots=True)
-class Exported:
+class Exported(MutableRecord):
     """A file that was written; `folder` takes it away when it is closed."""
 
     folder: tempfile.TemporaryDirectory[str]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
+from evenhand.core.record import Record
 from evenhand.report.column_names import column_names
 from evenhand.report.means import Mean, known_scale, mean_of
 from evenhand.report.rates import latencies, mean_in, rates, scores
@@ -22,8 +23,7 @@ MOST = 200_000
 """Trials of a run whose metrics are read: they stand in the results only, of which 100,000 take two seconds."""
 
 
-@dataclass(frozen=True, slots=True)
-class MeasuredColumn:
+class MeasuredColumn(Record, frozen=True):
     """One column: its name, what it passed of, and the mean over cases of each number that it has.
 
     Errors leave the pass rate between `least` and `most`; both are None where nothing has a verdict. With `partial`,
@@ -39,8 +39,7 @@ class MeasuredColumn:
     partial: bool
 
 
-@dataclass(frozen=True, slots=True)
-class CanaryPoint:
+class CanaryPoint(Record, frozen=True):
     """What one judge of a run said of canaries.
 
     Attributes:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
 from evenhand.core.encoding import encode
+from evenhand.core.record import MutableRecord, Record
 from evenhand.core.run import TrialResult
 from evenhand.core.step import Step, depth
 from evenhand.report.step_lines import blaming
@@ -22,8 +22,7 @@ SUMS = 12
 """So many models, tools and agents are summed up; those that took longest."""
 
 
-@dataclass(frozen=True, slots=True)
-class DrawnStep:
+class DrawnStep(Record, frozen=True):
     """One step: `Step` there. Arguments and result are text, cut where `cut` says so."""
 
     place: int
@@ -43,8 +42,7 @@ class DrawnStep:
     cost_usd: float | None
 
 
-@dataclass(slots=True)
-class StepSum:
+class StepSum(MutableRecord):
     """What all steps of a kind and a name took: `StepSum` there. Unknown times and prices are not in it."""
 
     kind: str
@@ -55,8 +53,7 @@ class StepSum:
     cost_usd: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class StepPage:
+class StepPage(Record, frozen=True):
     """Some of a trial's steps, and what is to be said of all: `StepPage` there.
 
     Attributes:

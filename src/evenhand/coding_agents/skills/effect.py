@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any, Literal
 
 from evenhand.coding_agents.skills.plan import WITH, WITHOUT
 from evenhand.core.errors import UsageError
+from evenhand.core.record import Record
 from evenhand.report.comparison.comparing import Comparison, compare
 from evenhand.report.run import Run
 
@@ -19,8 +19,7 @@ _SHOWN = ("score", "cost", "latency")
 _WORDS: Mapping[str, Word] = {"better": "helps", "worse": "hurts", "undecided": "undecided"}
 
 
-@dataclass(frozen=True, slots=True)
-class SkillEffect:
+class SkillEffect(Record, frozen=True):
     """A skill's effect.
 
     Attributes:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
 from evenhand.core.encoding import digest
+from evenhand.core.record import Record
 from evenhand.documents.files import unreadable
 from evenhand.documents.findings import Findings, Place
 from evenhand.documents.tree import Document, read_document, read_text
@@ -20,8 +20,7 @@ _KNOWN = frozenset({"id", "name", "prompt", "expected_output", "files", *_CHECKS
 _NAME = re.compile(r"^name:\s*['\"]?([\w.-]+)", re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True)
-class SkillEval:
+class SkillEval(Record, frozen=True):
     """One task of a skill's evals.
 
     Attributes:
@@ -37,8 +36,7 @@ class SkillEval:
     files: tuple[Path, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Skill:
+class Skill(Record, frozen=True):
     """A skill with its evals.
 
     Attributes:

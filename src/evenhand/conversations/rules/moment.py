@@ -8,6 +8,7 @@ from collections import Counter, deque
 from dataclasses import dataclass, field
 
 from evenhand.conversations.contract import UserContract
+from evenhand.core.record import Record
 
 REMEMBERED = 400
 """A user's latest turns that repetitions are looked for in."""
@@ -100,8 +101,7 @@ class SoFar:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Moment:
+class Moment(Record, frozen=True):
     """A turn that a user is about to take.
 
     Attributes:

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeVar
 from urllib.parse import quote, urlsplit
 
 from evenhand import __version__
 from evenhand.code_hosts.api import Api, is_gone
 from evenhand.core.errors import ProviderError, UsageError
+from evenhand.core.record import Record
 from evenhand.providers.http import transport
 
 T = TypeVar("T")
@@ -25,8 +25,7 @@ _ROOT = "/api/2.0/mlflow"
 _ARTIFACTS = "/api/2.0/mlflow-artifacts/artifacts/"
 
 
-@dataclass(frozen=True, slots=True)
-class MlflowRun:
+class MlflowRun(Record, frozen=True):
     """A run on the server.
 
     Attributes:
@@ -40,8 +39,7 @@ class MlflowRun:
     artifacts: str
 
 
-@dataclass(frozen=True, slots=True)
-class MlflowServer:
+class MlflowServer(Record, frozen=True):
     """A tracking server.
 
     Attributes:

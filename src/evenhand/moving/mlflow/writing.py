@@ -10,10 +10,10 @@ import io
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from evenhand.core.record import Record
 from evenhand.core.run import RunMeta
 from evenhand.core.secrets import shown
 from evenhand.core.variant import Variant
@@ -37,8 +37,7 @@ _NOT_IN_NAMES = re.compile(r"[^\w.\- /]", re.ASCII)
 _STATUS = {"finished": "FINISHED", "decided": "FINISHED", "interrupted": "KILLED"}
 
 
-@dataclass(frozen=True, slots=True)
-class PushedToMlflow:
+class PushedToMlflow(Record, frozen=True):
     """What was written.
 
     Attributes:

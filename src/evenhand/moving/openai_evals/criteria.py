@@ -5,8 +5,10 @@ from __future__ import annotations
 import ast
 import importlib.util
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 
+from msgspec import field
+
+from evenhand.core.record import Record
 from evenhand.metrics.similarity import SIMILARITIES
 from evenhand.moving.openai_evals.messages import messages_in
 from evenhand.moving.openai_evals.naming import class_name, slug
@@ -19,8 +21,7 @@ EMBEDDER = "openai:embedding:text-embedding-3-large"
 """The model that OpenAI's documentation names for cosine."""
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
+class Check(Record, frozen=True):
     """A grader, written out.
 
     Attributes:

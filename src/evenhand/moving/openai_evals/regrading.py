@@ -7,10 +7,10 @@ how it computes similarity, so this is how somebody learns whether a bound still
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import cast
 
 from evenhand.core.errors import TemplateError
+from evenhand.core.record import MutableRecord
 from evenhand.metrics.similarity import SIMILARITIES
 from evenhand.moving.openai_evals.tags import problem_of
 from evenhand.report.interchange.foreign import Part, shown
@@ -29,8 +29,7 @@ _CHECKS: Mapping[str, Callable[[str, str], bool]] = {
 }
 
 
-@dataclass(slots=True)
-class _Tally:
+class _Tally(MutableRecord):
     outputs: int = 0
     verdicts: int = 0
     scores: int = 0

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import cast
 
+from msgspec import field
+
 from evenhand.core.case import Case
+from evenhand.core.record import Record
 from evenhand.moving.openai_evals.messages import Messages, messages_in
 from evenhand.report.interchange.foreign import Notes, Part, shown
 from evenhand.report.interchange.openai_evals.definition import (
@@ -34,8 +36,7 @@ _SETTINGS = (
 NO_MODEL = "{{ sample.output_text }} is wanted, and no run of the eval says what was asked"
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(Record, frozen=True):
     """What an eval set is made of, beside its graders.
 
     Attributes:

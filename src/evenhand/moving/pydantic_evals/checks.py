@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 
+from msgspec import field
+
+from evenhand.core.record import Record
 from evenhand.promptfoo.porting.literal import flat, laid, literal
 from evenhand.report.interchange.foreign import Notes, shown
 from evenhand.report.interchange.pydantic_evals.specs import EvaluatorSpec
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
+class Check(Record, frozen=True):
     """An evaluator, written out.
 
     Attributes:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from evenhand.core.encoding import encode
+from evenhand.core.record import MutableRecord
 from evenhand.core.step import Step
 from evenhand.moving.traces.messages import Said, value_of
 from evenhand.moving.traces.span_step import SpanStep, packed
@@ -22,8 +23,7 @@ MOST_STEPS = 100_000
 """Spans of one trace that are put together."""
 
 
-@dataclass(slots=True)
-class Problems:
+class Problems(MutableRecord):
     """What was not as it should be in a trace: how often.
 
     Attributes:
@@ -43,8 +43,7 @@ class Problems:
     too_many: int = 0
 
 
-@dataclass(slots=True)
-class Node:
+class Node(MutableRecord):
     """A span among the others of its trace.
 
     Attributes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from evenhand.core.case import Case
@@ -12,6 +12,7 @@ from evenhand.core.encoding import digest, encode
 from evenhand.core.errors import UsageError
 from evenhand.core.label import Label, standing
 from evenhand.core.names import did_you_mean
+from evenhand.core.record import Record
 from evenhand.core.run import TrialResult
 from evenhand.moving.traces.personal import Redaction
 from evenhand.stats.allocation import allocated
@@ -21,8 +22,7 @@ STRATA = ("status", "model", "service", "tools", "variant")
 """What a draw can be divided by."""
 
 
-@dataclass(frozen=True, slots=True)
-class DrawnStratum:
+class DrawnStratum(Record, frozen=True):
     """A part of the traces.
 
     Attributes:
@@ -36,8 +36,7 @@ class DrawnStratum:
     drawn: int
 
 
-@dataclass(frozen=True, slots=True)
-class DrawnCases:
+class DrawnCases(Record, frozen=True):
     """What was drawn.
 
     Attributes:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -17,14 +16,14 @@ from msgspec.structs import replace
 from evenhand.authoring.dataset import Dataset
 from evenhand.core.case import Case
 from evenhand.core.label import Label
+from evenhand.core.record import Record
 from evenhand.moving.traces.cases import DrawnCases, decisions
 from evenhand.store.runfile import RunFile
 
 REVIEWED_BY = "reviewed_by"
 
 
-@dataclass(frozen=True, slots=True)
-class Reviewed:
+class Reviewed(Record, frozen=True):
     """How far a review is.
 
     Attributes:

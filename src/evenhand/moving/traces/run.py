@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import fields
 from pathlib import Path
+
+from msgspec import field
 
 from evenhand import __version__
 from evenhand.core.encoding import digest, digest_of
 from evenhand.core.errors import UsageError
 from evenhand.core.label import NewLabel
+from evenhand.core.record import MutableRecord
 from evenhand.core.run import RunMeta, TrialResult
 from evenhand.core.variant import Variant
 from evenhand.moving.traces.assembling import Problems, assembled
@@ -42,8 +45,7 @@ _SAID: Mapping[str, str] = {
 }
 
 
-@dataclass(slots=True)
-class Traces:
+class Traces(MutableRecord):
     """Spans on their way to a run.
 
     Args:

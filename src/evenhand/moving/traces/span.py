@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, cast
 
+from msgspec import field
+
+from evenhand.core.record import Record
 from evenhand.core.step import StepStatus
 from evenhand.report.interchange.foreign import DEEPEST
 
@@ -19,16 +21,14 @@ LAST_NS = 1 << 63
 """Nanoseconds since 1970 that are a time."""
 
 
-@dataclass(frozen=True, slots=True)
-class SpanEvent:
+class SpanEvent(Record, frozen=True):
     """Something that happened during a span, or was logged for it."""
 
     name: str
     attributes: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
 
-@dataclass(frozen=True, slots=True)
-class RawSpan:
+class RawSpan(Record, frozen=True):
     """One span.
 
     Attributes:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import isfinite
 from typing import cast
+
+from evenhand.core.record import Record
 
 WIDTH = 100
 
 
-@dataclass(frozen=True, slots=True)
-class Bracketed:
+class Bracketed(Record, frozen=True):
     """Items between brackets: on one line where that has room for them, each on a line of its own where not.
 
     Attributes:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
+from msgspec import field
+
 from evenhand.core.case import Case
+from evenhand.core.record import MutableRecord, Record
 from evenhand.promptfoo.porting.checks import checks, contests
 from evenhand.promptfoo.porting.literal import WIDTH, Bracketed, Node, call, flat, led, literal
 from evenhand.promptfoo.prompts import TextPrompt
@@ -15,8 +17,7 @@ from evenhand.promptfoo.variants import Combination
 from evenhand.templates.rendering import Templates, has_tags
 
 
-@dataclass(slots=True)
-class KeptTest:
+class KeptTest(MutableRecord):
     """A test that is carried over, as one case.
 
     Attributes:
@@ -47,8 +48,7 @@ class KeptTest:
         return literal(tuple(map(_untouched, ends)) if test.literal else ends)
 
 
-@dataclass(frozen=True, slots=True)
-class PrintedTable:
+class PrintedTable(Record, frozen=True):
     """Something that each key may have, or all of them alike."""
 
     name: str

@@ -27,6 +27,7 @@ from evenhand.core.errors import BadReply, InfrastructureError, UsageError
 from evenhand.core.message import CHATS, Prompt, Reply, Task
 from evenhand.core.names import did_you_mean
 from evenhand.core.provider import Answer, Host, Request
+from evenhand.core.record import Record
 from evenhand.providers.chat import seconds
 from evenhand.providers.command_agents.folder import (
     fresh_folder,
@@ -54,8 +55,7 @@ SANDBOXES = ("auto", "required", "none")
 Sandboxed = Literal["auto", "required", "none"]
 
 
-@dataclass(frozen=True, slots=True)
-class _Known:
+class _Known(Record, frozen=True):
     """A program whose options we know.
 
     Attributes:
@@ -120,8 +120,7 @@ _SETTINGS: Mapping[str, str] = {
 _BESIDE = frozenset({"maxCost", "cost", "inputCost", "outputCost"})
 
 
-@dataclass(frozen=True, slots=True)
-class _Said:
+class _Said(Record, frozen=True):
     """What a program is given.
 
     Attributes:

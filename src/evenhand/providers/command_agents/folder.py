@@ -8,10 +8,12 @@ import stat
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 
+from msgspec import field
+
 from evenhand.core.encoding import digest
+from evenhand.core.record import MutableRecord
 
 MOST_FILES = 200
 LARGEST = 200_000
@@ -19,8 +21,7 @@ MOST_BYTES = 2_000_000
 _NOT_LEFT = frozenset({".git", "node_modules", "venv", ".venv", "__pycache__", ".pytest_cache"})
 
 
-@dataclass(slots=True)
-class Left:
+class Left(MutableRecord):
     """What a program left in its folder.
 
     Attributes:

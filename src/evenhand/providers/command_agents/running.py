@@ -8,11 +8,11 @@ import os
 import signal
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from evenhand.core.errors import InfrastructureError
+from evenhand.core.record import Record
 from evenhand.providers.command_agents.transcript import Line
 
 MOST_BYTES = 64_000_000
@@ -20,8 +20,7 @@ _CHUNK = 65_536
 _LOOK_S = 0.25
 
 
-@dataclass(frozen=True, slots=True)
-class Ran:
+class Ran(Record, frozen=True):
     """A program that came to its end.
 
     Attributes:

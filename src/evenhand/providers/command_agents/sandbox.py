@@ -10,15 +10,15 @@ import functools
 import shutil
 import subprocess
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from evenhand.core.record import Record
 
 _TRY_S = 20.0
 _ALONE = ("--die-with-parent", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--new-session")
 
 
-@dataclass(frozen=True, slots=True)
-class Sandbox:
+class Sandbox(Record, frozen=True):
     """What programs can be run in here.
 
     Attributes:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Any, Literal, cast, get_args
+
+from msgspec import field
 
 from evenhand.core.encoding import decode
 from evenhand.core.message import Usage
+from evenhand.core.record import Record
 from evenhand.core.step import Step
 
 Format = Literal["auto", "text", "steps", "claude", "codex"]
@@ -19,8 +21,7 @@ Line = tuple[float, str]
 """Seconds since the program began, and a line as it was printed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Transcript:
+class Transcript(Record, frozen=True):
     """What an agent did.
 
     Attributes:

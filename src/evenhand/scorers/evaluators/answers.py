@@ -6,16 +6,15 @@ import importlib
 import inspect
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
 from evenhand.core.errors import ScoreError, UsageError
 from evenhand.core.expect import Trial
+from evenhand.core.record import Record
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(Record, frozen=True):
     """An output with its case.
 
     Attributes:

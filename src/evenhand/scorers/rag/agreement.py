@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from evenhand.core.record import Record
 from evenhand.scorers.rag.analysis import Analysis
 from evenhand.scorers.rag.claims import Claim, ClaimVerdict, Statements, Support
 from evenhand.scorers.rag.verdicts import Group
 
 
-@dataclass(frozen=True, slots=True)
-class Agreement:
+class Agreement(Record, frozen=True):
     """How an answer's claims stand to the reference, and the reference's claims to the answer.
 
     Attributes:

@@ -18,11 +18,11 @@ ten metrics of one case come to six calls, and fewer where facts are stored.
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from evenhand.core.expect import Trial
 from evenhand.core.message import Model
+from evenhand.core.record import Record
 from evenhand.scorers.judging import Judge, chosen_judge, lent_judge
 from evenhand.scorers.rag.claims import (
     ClaimVerdict,
@@ -38,8 +38,7 @@ from evenhand.scorers.rag.verdicts import Group
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class Analysis:
+class Analysis(Record, frozen=True):
     """What a judge finds in the texts of a trial."""
 
     trial: Trial

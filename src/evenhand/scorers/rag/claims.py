@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, cast
 
 from evenhand.core.errors import ScoreError
+from evenhand.core.record import Record
 
 Topic = Literal["on", "off", "unsure"]
 Stand = Literal["supported", "contradicted", "not_found"]
@@ -15,8 +16,7 @@ REFERENCE_CLAIMS, ENTITIES, SUB_QUESTIONS = "reference_claims", "entities", "sub
 """The keys of a case's metadata under which a dataset stores what is counted against."""
 
 
-@dataclass(frozen=True, slots=True)
-class Provenance:
+class Provenance(Record, frozen=True):
     """Who answered a question of an analysis, by which prompt, and words in its texts that speak to the judge."""
 
     judge: str
@@ -24,8 +24,7 @@ class Provenance:
     suspect: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Statement:
+class Statement(Record, frozen=True):
     """One thing that an answer says, in words that stand alone.
 
     Attributes:
@@ -41,8 +40,7 @@ class Statement:
     topic: Topic | None
 
 
-@dataclass(frozen=True, slots=True)
-class Statements:
+class Statements(Record, frozen=True):
     """All that an answer says.
 
     Attributes:
@@ -61,24 +59,21 @@ class Statements:
         return tuple(dict.fromkeys(one.text for one in self.all if one.claim))
 
 
-@dataclass(frozen=True, slots=True)
-class Claim:
+class Claim(Record, frozen=True):
     """One thing that a right answer says, and how much it counts."""
 
     text: str
     weight: float = 1.0
 
 
-@dataclass(frozen=True, slots=True)
-class Entity:
+class Entity(Record, frozen=True):
     """Something that a right answer names, with its other names."""
 
     name: str
     aliases: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Facts:
+class Facts(Record, frozen=True):
     """What is counted against: known of a case before anything is answered. None is not asked for, or not known."""
 
     claims: tuple[Claim, ...] | None = None
@@ -87,8 +82,7 @@ class Facts:
     asked: Provenance | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class RankedPassage:
+class RankedPassage(Record, frozen=True):
     """A passage, by its rank from 1, and its words."""
 
     passage: int
@@ -112,8 +106,7 @@ class ClaimVerdict:
     unverified: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Support:
+class Support(Record, frozen=True):
     """How passages stand to claims, claim by claim.
 
     Attributes:
@@ -167,8 +160,7 @@ class Support:
         ]
 
 
-@dataclass(frozen=True, slots=True)
-class RelevantSentences:
+class RelevantSentences(Record, frozen=True):
     """The sentences of one passage that bear on the question.
 
     Attributes:
@@ -184,8 +176,7 @@ class RelevantSentences:
     relevant_letters: int
 
 
-@dataclass(frozen=True, slots=True)
-class Parts:
+class Parts(Record, frozen=True):
     """Which parts of a question an answer answers: each part with the verdict and the reasoning."""
 
     parts: tuple[tuple[str, bool, str], ...]

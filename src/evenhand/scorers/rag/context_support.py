@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Protocol
 
 from evenhand.core.errors import ScoreError
 from evenhand.core.expect import Trial
+from evenhand.core.record import Record
 from evenhand.core.traits import label_of
 from evenhand.scorers.judging import Judge
 from evenhand.scorers.rag.analysis import Analysis
@@ -33,8 +33,7 @@ def retrieved(scorer: object, output: object) -> tuple[str, ...]:
     return passages_in(output)
 
 
-@dataclass(frozen=True, slots=True)
-class Bearing:
+class Bearing(Record, frozen=True):
     """How passages stand to the reference's claims and to the question."""
 
     claims: tuple[str, ...]

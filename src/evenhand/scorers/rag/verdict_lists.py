@@ -10,19 +10,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import field
 
 from evenhand.core.errors import JudgeError
 from evenhand.core.message import Model, Prompt, Reply
+from evenhand.core.record import MutableRecord, Record
 from evenhand.scorers.judge_reply import the_object, value_shown
 from evenhand.scorers.judging import asked
 
 _NUMBER = re.compile(r"\D{0,12}(\d{1,9})\D{0,3}")
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
+class Section(Record, frozen=True):
     """One list that a judge is asked for.
 
     Attributes:
@@ -40,8 +41,7 @@ class Section:
     items: Mapping[str, Any]
 
 
-@dataclass(slots=True)
-class Itemised:
+class Itemised(MutableRecord):
     """What a judge said, by list and by id.
 
     Attributes:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import cast
 
 from evenhand.core.errors import JudgeError
+from evenhand.core.record import Record
 from evenhand.scorers.judge_prompt import fenced
 from evenhand.scorers.rag.claims import ClaimVerdict, RankedPassage, Stand
 from evenhand.scorers.rag.quotes import found_in, plain
@@ -23,8 +23,7 @@ KEPT = 300
 """Characters of a quote that are kept."""
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
+class Group(Record, frozen=True):
     """Claims, and the passages that they are held against."""
 
     claims: tuple[str, ...]

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
+from msgspec import field
+
+from evenhand.core.record import Record
 from evenhand.core.step import StepKind
 from evenhand.moving.traces.messages import Said, json_of, value_of
 from evenhand.moving.traces.span import RawSpan
@@ -16,8 +18,7 @@ Structure = Mapping[str, StepKind | None]
 Attributes = Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Dialect:
+class Dialect(Record, frozen=True):
     """One convention, in one version.
 
     Attributes:
