@@ -301,7 +301,7 @@ CACHE_MIGRATIONS = (
 
 
 def prepare(db: sqlite3.Connection, file_id: int, migrations: Sequence[str], what: str) -> None:
-    """Brings a new or older file up to date.
+    """Brings a new or older file up to date, whole or not at all: each transaction would wait for the disk.
 
     Raises:
         StoreError: It is some other program's file, or a newer Evenhand's.
@@ -309,17 +309,16 @@ def prepare(db: sqlite3.Connection, file_id: int, migrations: Sequence[str], wha
     version = check(db, file_id, len(migrations), what)
     if version == len(migrations):
         return
-    for number, sql in enumerate(migrations[version:], version + 1):
-        try:
-            db.executescript(
-                f"begin immediate; {sql}; pragma application_id = {file_id};"
-                f" pragma user_version = {number}; commit;"
-            )
-        except sqlite3.Error:
-            if db.in_transaction:
-                db.execute("rollback")
-            if check(db, file_id, len(migrations), what) < number:
-                raise  # else another process has just done it
+    try:
+        db.executescript(
+            f"begin immediate; {';'.join(migrations[version:])}; pragma application_id = {file_id};"
+            f" pragma user_version = {len(migrations)}; commit;"
+        )
+    except sqlite3.Error:
+        if db.in_transaction:
+            db.execute("rollback")
+        if check(db, file_id, len(migrations), what) < len(migrations):
+            raise  # else another process has just done it
 
 
 def check(db: sqlite3.Connection, file_id: int, newest: int, what: str) -> int:
