@@ -42,7 +42,7 @@ from evenhand.remotes.address import Address
 from evenhand.remotes.manifest import write_manifest
 from evenhand.remotes.opening import remote_at
 from evenhand.remotes.pushing import push, push_document
-from evenhand.report import console
+from evenhand.report import estimates
 from evenhand.report.batch_status import status_document
 from evenhand.report.comparison.comparing import compare
 from evenhand.report.document import trial_row, write_document
@@ -354,7 +354,7 @@ def _batched() -> dict[str, Any]:
     """A plan whose calls could go in batches."""
     plan = example(1, lambda trial: trial.case.id)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(console, "batch_shares", lambda *_: {"m": 0.5})
+        patch.setattr(estimates, "batch_shares", lambda *_: {"m": 0.5})
         return estimate_row(plan, (CallEstimate("m", "subject", 2, 10, 0.1),))
 
 

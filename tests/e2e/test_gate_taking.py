@@ -273,15 +273,38 @@ def test_a_gate_that_runs_out_of_its_budget_is_no_pass(folder: Path, gate: Gate)
     assert ended["calls"] == 0
 
 
-def test_the_run_of_a_gate_is_not_resumed(
+def test_the_run_of_a_gate_is_retried_as_a_gate(
+    folder: Path, gate: Gate, fake: FakeProvider, capsys: pytest.CaptureFixture[str]
+):
+    """It ends with a gate's verdict and exit code, and asks only what was in error."""
+    edit("prompts/kind.txt", "Answer", "Break: answer")(folder)
+    broken = gate()
+    assert broken["code"] == 5, "all trials of a variant are in error"
+    before = fake.ledger.total
+    fake.script.rules[:] = [rule for rule in fake.script.rules if not rule.fault]
+    code, out, err = command(capsys, "retry", "--json", "--no-progress")
+    document = json.loads(out)
+    assert (document["schema"], document["verdict"], code) == ("evenhand.gate/1", "not worse", 0), (
+        err
+    )
+    assert fake.ledger.total - before == CASES + CASES // 2  # the answers, and what judges say of every other
+
+
+def test_a_gate_whose_baseline_has_changed_is_not_resumed(
     folder: Path, gate: Gate, capsys: pytest.CaptureFixture[str]
 ):
-    """It would be a run then, and evidence of trials that were never asked."""
+    """Half of its verdict would be of another baseline."""
     edit("prompts/kind.txt", "Answer", "Break: answer")(folder)
-    assert gate()["code"] == 5, "all trials of a variant are in error"
-    code, _, err = command(capsys, "retry")
+    gate()
+    edit("prompts/kind.txt", "Break: answer", "Answer")(folder)
+    command(capsys, "run", "--no-progress")
+    command(capsys, "baseline", "--to", "b.evn")
+    first = sorted((folder / ".evenhand" / "runs").glob("*.db"))[1].stem
+    edit("prompts/kind.txt", "Answer", "Break: answer")(folder)
+    code, _, err = command(capsys, "retry", first)
     assert code == 2
-    assert "is a gate's" in err
+    assert "b.evn has changed since it began" in err
+    assert "Run the gate again" in err
 
 
 def test_a_run_of_taken_trials_is_no_baseline(

@@ -13,6 +13,7 @@ import click
 
 from evenhand.cli.completing import complete_paths
 from evenhand.cli.exits import FAILED, INTERRUPTED, PASSED, USAGE, code_for_gate
+from evenhand.cli.gate_request import AGAIN, GateRequest
 from evenhand.cli.grouped import GroupedCommand
 from evenhand.cli.notifying import notifying
 from evenhand.cli.numbers import Number
@@ -21,21 +22,23 @@ from evenhand.cli.selecting import answering, asked_for, selecting, stop_when_de
 from evenhand.cli.session import Session, settings_for, spending_options
 from evenhand.cli.settling import safe_text, settled
 from evenhand.cli.streams import printing, tell
+from evenhand.core.errors import EvenhandError, NothingSelected, UsageError
 from evenhand.core.gate_terms import GateTerms
 from evenhand.core.ranges import MARGIN
 from evenhand.core.record import MutableRecord, Record
+from evenhand.report.words import clip, near, safe, short_id
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from evenhand.cli.run_request import Asked
     from evenhand.core.plan import Plan
+    from evenhand.core.run import RunMeta
     from evenhand.engine.door import Settings
     from evenhand.report.gates.baseline import Baseline
     from evenhand.report.gates.gate_deciding import GateDecider
     from evenhand.report.gates.gate_results import Gate
     from evenhand.report.gates.taking import FromBaseline
-    from evenhand.store.recordings import Recordings
     from evenhand.store.runfile import RunFile
 
 
@@ -126,32 +129,93 @@ def gate(
     Exits with 0 if nothing became worse by more than the margin, 1 if something did, 3 if the cases don't decide it,
     and 5 if nothing was compared: a gate never passes on nothing.
     """
-    from evenhand.core.errors import EvenhandError
-    from evenhand.core.secrets import known, shown
     from evenhand.documents.project import project_for
-    from evenhand.report.gates.gate_results import nothing
-    from evenhand.report.words import clip, near, safe, short_id
 
     session = Session.of(options)
-    request = ReplayRequest.of(options)
-    terms = GateTerms(baseline or "", margin, undecided or "", metrics)
-    name = near(baseline) if baseline else ""
-    if to is not None:  # what an earlier gate left there says nothing of this one
-        _write(to, nothing("the gate did not come to its end", 0.0, name))
-    try:
+    replaying = ReplayRequest.of(options)
+    request = GateRequest(
+        GateTerms(baseline or "", margin, undecided or "", metrics),
+        options["lower"],
+        everything=options["everything"],
+        stops=options["stop_when_decided"],
+        offline_in_ci=options["offline_in_ci"],
+        to="" if to is None else str(to.absolute()),
+    )
+    with _written_whatever_comes(request), contextlib.ExitStack() as opened:
         asked = asked_for(paths, options)
         project = project_for(asked.folder).gate
-        with contextlib.ExitStack() as opened:
-            replay = opened.enter_context(request.opened()) if request else None
-            ended = _gated(asked, session, terms, project, options, replay, request)
+        replay = opened.enter_context(replaying.opened()) if replaying else None
+        if replay is not None and replaying is not None:
+            asked = with_replay(asked, replay.header, asks=replaying.asks)
+        if baseline:  # what is wrong with it is said even where the evals cannot be read
+            _look_at_script(_read(request), baseline, asked, request, os.environ)
+        settings = settings_for(asked, session)
+        if replay is not None and replaying is not None:
+            settings = replace(settings, replay=replay, replay_asks=replaying.asks)
+
+        def decided_by(plan: Plan) -> _Gating:
+            return _Gating.of(
+                request, request.terms.over(_terms_of(plan, request.terms)).over(project)
+            )
+
+        try:
+            ended = _gated(asked, settings, session, decided_by)
+        except NothingSelected as error:
+            tell(safe_text(str(error)))
+            ended = _nothing(error.message, request.terms.over(project))
+        return _told(ended, request, session)
+
+
+def gate_gone_on(file: Path, meta: RunMeta, settings: Settings, session: Session) -> int:
+    """Goes on with the run of a gate that was killed or interrupted, and ends as it would have.
+
+    Raises:
+        UsageError: It isn't known what it goes by, or its baseline has changed since.
+    """
+    from evenhand.cli.probe_request import asked_of
+
+    request = GateRequest.again(meta)
+    asked = asked_of(meta)
+
+    def decided_by(plan: Plan) -> _Gating:
+        del plan  # its terms were read when the run began
+        gating = _Gating.of(request, request.terms)
+        if gating.before.header.digest != request.digest:
+            raise UsageError(
+                f"run {meta.id} cannot be resumed: {near(request.terms.baseline)} has changed since it began",
+                hint=AGAIN,
+            )
+        return gating
+
+    with _written_whatever_comes(request):
+        return _told(_gated(asked, settings, session, decided_by, file), request, session)
+
+
+@contextlib.contextmanager
+def _written_whatever_comes(request: GateRequest) -> Iterator[None]:
+    """Sees to it that what an earlier gate left in the file says nothing of this one."""
+    from evenhand.core.secrets import known, shown
+    from evenhand.report.gates.gate_results import nothing
+
+    to = request.file
+    if to is None:
+        yield
+        return
+    name = near(request.terms.baseline) if request.terms.baseline else ""
+    _write(to, nothing("the gate did not come to its end", 0.0, name))
+    try:
+        yield
     except EvenhandError as error:
-        if to is not None:
-            known.learn_environment(os.environ)
-            _write(to, nothing(clip(safe(shown(str(error))), 500), 0.0, name))
+        known.learn_environment(os.environ)
+        _write(to, nothing(clip(safe(shown(str(error))), 500), 0.0, name))
         raise
+
+
+def _told(ended: _Ended, request: GateRequest, session: Session) -> int:
+    """Prints a gate that came to its end, writes it, and notifies; with what it exits."""
     outcome = ended.outcome
-    if to is not None:
-        _write(to, outcome)
+    if request.file is not None:
+        _write(request.file, outcome)
     code = _printed(outcome, session, ended.terms.undecided, ended.signal)
     if outcome.run and outcome.verdict in ("worse", "undecided", "nothing"):
         tell(f"next: evenhand show {short_id(outcome.run)} --where status:fail,error")
@@ -185,73 +249,67 @@ class _Ended(Record, frozen=True):
     file: Path | None = None
 
 
+def _nothing(why: str, terms: GateTerms) -> _Ended:
+    from evenhand.report.gates.gate_results import nothing
+
+    name = near(terms.baseline) if terms.baseline else ""
+    return _Ended(nothing(why, terms.margin or 0.0, name), terms)
+
+
 def _gated(
     asked: Asked,
+    settings: Settings,
     session: Session,
-    said: GateTerms,
-    project: GateTerms,
-    options: Mapping[str, Any],
-    replay: Recordings | None = None,
-    request: ReplayRequest | None = None,
+    decided_by: Callable[[Plan], _Gating],
+    file: Path | None = None,
 ) -> _Ended:
     """Runs what is asked for, and compares it.
 
     Args:
         asked: What is run.
+        settings: How.
         session: What may be spent, and how fast.
-        said: What the command line says of the gate.
-        project: What the project does.
-        options: The command's other options.
-        replay: The recordings that answer it; None to ask.
-        request: How they are to be used.
+        decided_by: The gate of a plan.
+        file: The run to go on with; None for a new one.
+
+    Raises:
+        NothingSelected: The baseline has nothing in common with what is run.
     """
-    from evenhand.core.errors import NothingSelected
-    from evenhand.report.gates.baseline_file import read_baseline
-    from evenhand.report.gates.gate_results import nothing
     from evenhand.report.gates.taking import FromBaseline
-    from evenhand.report.words import near
     from evenhand.store.runfile import RunFile
 
     gatings: list[_Gating] = []
-    if replay is not None and request is not None:
-        asked = with_replay(asked, replay.header, asks=request.asks)
-    in_ci: bool = options["offline_in_ci"]
-    if said.baseline:  # what is wrong with it is said even where the evals cannot be read
-        before = read_baseline(Path(said.baseline))
-        _look_at_script(before, said.baseline, asked, offline_in_ci=in_ci, env=os.environ)
 
     def prepared(plan: Plan, settings: Settings) -> Settings:
-        gating = _Gating.of(said.over(_terms_of(plan, said)).over(project), options["lower"])
-        file = gating.terms.baseline
-        _look_at_script(gating.before, file, asked, offline_in_ci=in_ci, env=os.environ)
+        gating = decided_by(plan)
+        request = gating.request
+        _look_at_script(gating.before, request.terms.baseline, asked, request, os.environ)
         _look_at_plan(gating, plan)
         # What is only a part of a run, or is taken from another one, is no evidence, and nobody's results.
         plan.options = replace(plan.options, closing=None, outputs=())
         # Without a cache, fresh answers are wanted.
-        if not options["everything"] and plan.options.cache:
+        if not request.everything and plan.options.cache:
             gating.taking = FromBaseline(gating.before, str(settings.record.get("script", "")))
-        if options["stop_when_decided"]:
+        if request.stops:
             gating.decider = gating.stopping(plan, asked.selection.seed)
             if gating.decider.hint:
                 tell(gating.decider.hint)
         gatings.append(gating)
-        return replace(settings, taking=gating.taking, decider=gating.decider)
+        record = {**settings.record, **request.record()}
+        return replace(settings, taking=gating.taking, decider=gating.decider, record=record)
 
-    settings = settings_for(asked, session, gate=True)
-    if replay is not None and request is not None:
-        settings = replace(settings, replay=replay, replay_asks=request.asks)
-    try:
-        finished, plan = settled(asked, settings, None, session, prepared=prepared)
-    except NothingSelected as error:
-        tell(safe_text(str(error)))
-        terms = gatings[0].terms if gatings else said.over(project)
-        name = near(terms.baseline) if terms.baseline else ""
-        return _Ended(nothing(error.message, terms.margin or 0.0, name), terms)
+    finished, plan = settled(asked, settings, file, session, prepared=prepared)
     (gating,) = gatings
     with RunFile.open(finished.path) as run_file:
         outcome = gating.outcome(run_file)
     outcome = replace(outcome, baseline=near(gating.terms.baseline))
     return _Ended(outcome, gating.terms, finished.ending.signal, bool(plan.broken), finished.path)
+
+
+def _read(request: GateRequest) -> Baseline:
+    from evenhand.report.gates.baseline_file import read_baseline
+
+    return read_baseline(Path(request.terms.baseline))
 
 
 def _write(file: Path, gate: Gate) -> None:
@@ -260,7 +318,6 @@ def _write(file: Path, gate: Gate) -> None:
     Raises:
         UsageError: The file cannot be written.
     """
-    from evenhand.core.errors import UsageError
     from evenhand.report.document import json_text
     from evenhand.report.gates.gate_text import document
 
@@ -276,8 +333,6 @@ def _terms_of(plan: Plan, said: GateTerms) -> GateTerms:
     Raises:
         UsageError: They say different things, and the command line does not settle it.
     """
-    from evenhand.core.errors import UsageError
-
     terms = list(dict.fromkeys(said.over(one) for one in plan.options.gates))
     if len(terms) > 1:
         files = ", ".join(safe_text(one.baseline) or "none" for one in terms)
@@ -292,28 +347,24 @@ class _Gating(MutableRecord):
     """A gate before and after its run.
 
     Attributes:
-        terms: What it goes by; it has a baseline and a margin.
+        request: What it goes by: its terms have a baseline and a margin.
         before: The baseline.
-        lower: The metrics of which less is better.
         taking: Takes trials from the baseline; None where everything is run.
         decider: Stops the run; None where it runs to its end.
     """
 
-    terms: GateTerms
+    request: GateRequest
     before: Baseline
-    lower: tuple[str, ...]
     taking: FromBaseline | None = None
     decider: GateDecider | None = None
 
     @staticmethod
-    def of(terms: GateTerms, lower: tuple[str, ...]) -> _Gating:
-        """A gate by these terms.
+    def of(request: GateRequest, terms: GateTerms) -> _Gating:
+        """A gate as it was asked for, by all terms that hold for it.
 
         Raises:
             UsageError: They lack something, or the baseline lacks a metric, or cannot be read.
         """
-        from evenhand.core.errors import UsageError
-        from evenhand.report.gates.baseline_file import read_baseline
         from evenhand.report.gates.gating import look_at
 
         if not terms.baseline:
@@ -326,9 +377,16 @@ class _Gating(MutableRecord):
                 "there is no margin",
                 hint="Say how much worse you accept: --margin 0.03 is 3 points of a pass rate.",
             )
-        before = read_baseline(Path(terms.baseline))
-        look_at(before, terms.margin, terms.metrics, lower)
-        return _Gating(terms, before, lower)
+        request = replace(request, terms=terms)
+        before = _read(request)
+        look_at(before, terms.margin, terms.metrics, request.lower)
+        whole = replace(terms, baseline=str(Path(terms.baseline).absolute()))
+        return _Gating(replace(request, terms=whole, digest=before.header.digest), before)
+
+    @property
+    def terms(self) -> GateTerms:
+        """What it goes by."""
+        return self.request.terms
 
     @property
     def margin(self) -> float:
@@ -341,7 +399,7 @@ class _Gating(MutableRecord):
 
         metrics = self.terms.metrics
         return GateDecider(
-            self.before, plan, self.margin, metrics=metrics, lower=self.lower, seed=seed
+            self.before, plan, self.margin, metrics=metrics, lower=self.request.lower, seed=seed
         )
 
     def outcome(self, run: RunFile) -> Gate:
@@ -353,7 +411,7 @@ class _Gating(MutableRecord):
             run,
             self.margin,
             metrics=self.terms.metrics,
-            lower=self.lower,
+            lower=self.request.lower,
             decider=self.decider,
         )
         if self.taking is None:
@@ -362,17 +420,15 @@ class _Gating(MutableRecord):
 
 
 def _look_at_script(
-    baseline: Baseline, file: str, asked: Asked, *, offline_in_ci: bool, env: Mapping[str, str]
+    baseline: Baseline, file: str, asked: Asked, request: GateRequest, env: Mapping[str, str]
 ) -> None:
     """That scripted replies are only compared with scripted ones, and never by accident.
 
     Raises:
         UsageError: They would be.
     """
-    from evenhand.core.errors import UsageError
-
     in_ci = env.get("CI", "").lower() not in ("", "0", "false", "no")
-    if asked.offline and in_ci and not offline_in_ci:
+    if asked.offline and in_ci and not request.offline_in_ci:
         raise UsageError(
             "--offline: a gate in CI would ask no model, and only test its own script",
             hint="Leave --offline out. If it is meant (an example, say), add --offline-in-ci.",
@@ -380,7 +436,7 @@ def _look_at_script(
     if asked.offline != baseline.header.offline:
         which = ("a model", "scripted") if asked.offline else ("scripted", "a model")
         raise UsageError(
-            f"{file} is of something else: its replies are {_of(which[0])}, and these would be {_of(which[1])}",
+            f"{near(file)} is of something else: its replies are {_of(which[0])}, and these would be {_of(which[1])}",
             hint="Make the baseline of a run of the same kind.",
         )
 
@@ -395,10 +451,9 @@ def _look_at_plan(gating: _Gating, plan: Plan) -> None:
     Raises:
         NothingSelected: It has not.
     """
-    from evenhand.core.errors import NothingSelected
     from evenhand.report.comparison.comparison_sides import matched_variants
 
-    baseline, file = gating.before, gating.terms.baseline
+    baseline, file = gating.before, near(gating.terms.baseline)
     pairs, _, _ = matched_variants(baseline.variants, plan.variants)
     known = {trial.case for trial in baseline.trials}
     if pairs and any(planned.case.id in known for planned in plan.trials()):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -20,6 +20,10 @@ from evenhand.cli.settling import safe_text
 from evenhand.cli.special_runs import special_run
 from evenhand.cli.streams import tell
 from evenhand.core.errors import UsageError
+
+if TYPE_CHECKING:
+    from evenhand.core.run import RunMeta
+    from evenhand.engine.door import Settings
 
 
 @click.command(
@@ -89,7 +93,6 @@ def gone_on(
     batching: Mapping[str, Any] | None = None,
 ) -> int:
     """Goes on with an earlier run, as it was started but for what is said now."""
-    from evenhand.cli.probe_request import asked_of
     from evenhand.core.shard import Sharded
     from evenhand.engine.door import Settings
     from evenhand.store.catalogue import find
@@ -113,11 +116,6 @@ def gone_on(
             hint="Run what made it again: `evenhand dataset` and score_batch(…, resume=True) continue from there;"
             " pytest and evals get from the cache what was answered already.",
         )
-    if record.get("gate"):
-        raise UsageError(
-            f"run {meta.id} is a gate's, which is not resumed",
-            hint="Run the gate again: answers that the cache has are not paid for twice.",
-        )
     sharded = Sharded.of(record)
     settings = Settings(
         concurrency=session.concurrency or record.get("concurrency"),
@@ -133,10 +131,13 @@ def gone_on(
     )
     if special is not None:
         return run_asked(special.request, settings, file, session, report=special.report)
-    request = asked_of(meta)
+    if record.get("gate"):
+        from evenhand.cli.gate import gate_gone_on as go_on
+    else:
+        go_on = _run_gone_on
     replayed = record.get("replay")
     if not replayed:
-        return run_asked(request, settings, file, session)
+        return go_on(file, meta, settings, session)
     with ReplayRequest(str(replayed["file"]), asks=bool(replayed["asks"])).opened() as replay:
         settings = replace(
             settings,
@@ -144,4 +145,10 @@ def gone_on(
             replay_asks=bool(replayed["asks"]),
             regrades=bool(replayed.get("regrades")),
         )
-        return run_asked(request, settings, file, session)
+        return go_on(file, meta, settings, session)
+
+
+def _run_gone_on(file: Path, meta: RunMeta, settings: Settings, session: Session) -> int:
+    from evenhand.cli.probe_request import asked_of
+
+    return run_asked(asked_of(meta), settings, file, session)

@@ -82,9 +82,11 @@ class RunMeta(Record, frozen=True):
 
     @property
     def can_resume(self) -> bool:
-        """Whether its file says what it was made from, and it isn't a gate's."""
+        """Whether its file says what it was made from; of a gate's, what that goes by, too."""
         kept = self.settings
-        return ("asked" in kept or isinstance(kept.get("skill"), Mapping)) and not kept.get("gate")
+        if kept.get("gate") and not isinstance(kept["gate"], Mapping):  # of an earlier version
+            return False
+        return "asked" in kept or isinstance(kept.get("skill"), Mapping)
 
     @property
     def plan_size(self) -> int:
