@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 def test_each_promise_names_a_test_that_exists():
     """And each row has at least one."""
-    page = (ROOT / "docs" / "how-we-test.md").read_text("utf-8")
+    page = (ROOT / "docs" / "promises.md").read_text("utf-8")
     sources = [path.read_text("utf-8") for path in (ROOT / "tests").rglob("*.py")]
     known = {
         name
@@ -32,8 +32,8 @@ def test_each_promise_names_a_test_that_exists():
 
 def test_the_page_explains_every_key_and_every_fault_of_a_script():
     """It is where people look who write an `offline.jsonl`."""
-    page = (ROOT / "docs" / "how-we-test.md").read_text("utf-8")
-    section = page.partition("### Scripts on disk")[2]
+    page = (ROOT / "docs" / "fake-provider.md").read_text("utf-8")
+    section = page.partition("## Scripts on disk")[2]
     named = set(
         re.findall(r"`(\w+)`", "".join(re.findall(r"^\| (`.+?) \|", section, re.MULTILINE)))
     )
