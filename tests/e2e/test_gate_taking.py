@@ -287,7 +287,9 @@ def test_the_run_of_a_gate_is_retried_as_a_gate(
     assert (document["schema"], document["verdict"], code) == ("evenhand.gate/1", "not worse", 0), (
         err
     )
-    assert fake.ledger.total - before == CASES + CASES // 2  # the answers, and what judges say of every other
+    assert (
+        fake.ledger.total - before == CASES + CASES // 2
+    )  # the answers, and what judges say of every other
 
 
 def test_a_gate_whose_baseline_has_changed_is_not_resumed(

@@ -66,6 +66,7 @@ def settled(
         prepared: Called with the plan and the settings before anything is paid for; returns the settings that hold.
     """
     from evenhand.cli.offline import offline_answers
+    from evenhand.engine.door import has_answers
     from evenhand.engine.process import own_process
     from evenhand.providers.http import prepare
 
@@ -77,7 +78,8 @@ def settled(
         offline = offline_answers(asked.folder)
     with own_process(), offline, using_definitions(asked.definitions or OURS):
         plan = asked.plan()
-        if settings.sends and not asked.offline and any(one.paid for one in plan.providers):
+        asks = settings.sends and not asked.offline and any(one.paid for one in plan.providers)
+        if asks and not has_answers(plan, settings):
             prepare()
         if prepared is not None:
             settings = prepared(plan, settings)

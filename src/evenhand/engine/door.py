@@ -271,6 +271,15 @@ def home_of(plan: Plan, settings: Settings) -> Path:
     return settings.home or home_for(_source(plan))
 
 
+def has_answers(plan: Plan, settings: Settings) -> bool:
+    """Whether a new run has a cache that holds something: then it may be that nothing is sent at all."""
+    return _is_cached(plan, settings) and _cache_file(settings, home_of(plan, settings)).exists()
+
+
+def _cache_file(settings: Settings, home: Path) -> Path:
+    return cache_folder(settings.cached_in or home) / "answers.db"
+
+
 def _told(words: Sequence[Word]) -> tuple[str, ...]:
     """What was running, for people. Of async functions, most were waiting."""
     return tuple(word.text for word in words if not word.waits)
@@ -338,8 +347,12 @@ async def _settle(
     )
     if crew is not None:
         crew.use(Backing(journal, cache, limits, budget, desk.counts, note))
-    cache_file = cache_folder(settings.cached_in or home) / "answers.db"
-    own = (journal.path, lock_of(journal.path), _crumbs(journal.path), cache_file)
+    own = (
+        journal.path,
+        lock_of(journal.path),
+        _crumbs(journal.path),
+        _cache_file(settings, home),
+    )
     try:
         return await run_surrounded(runner, plan, host, own, note)
     finally:

@@ -8,7 +8,7 @@ from evenhand.core.record import Record
 from evenhand.report.outcome import UNSURE
 from evenhand.report.preferences import SIGN
 from evenhand.report.triggers import TRIGGERING
-from evenhand.scorers.triggers import MEASURES
+from evenhand.scorers.trigger_metrics import MEASURES
 from evenhand.store.runfile import RunFile
 from evenhand.store.settled import metric_sign, warning_sign
 

@@ -10,7 +10,7 @@ from evenhand.core.record import Record
 from evenhand.core.run import TrialResult
 from evenhand.report.decisions import Decisions
 from evenhand.report.words import count
-from evenhand.scorers.triggers import MEASURES, PRECISION, RECALL
+from evenhand.scorers.trigger_metrics import MEASURES, PRECISION, RECALL
 from evenhand.store.runfile import RunFile
 
 TRIGGERING, SHOULD = "triggering", "should_match"

@@ -20,11 +20,8 @@ from evenhand.scorers.judging import (
     kept,
     lent_judge,
 )
+from evenhand.scorers.trigger_metrics import PRECISION, RECALL
 
-PRECISION = "trigger precision"
-RECALL = "trigger recall"
-MEASURES = "trigger "
-"""What both names begin with."""
 _KEYS = 'with the keys "reasoning", "matches" (true or false) and "confidence" (from 0 to 1)'
 _SCHEMA = answer_schema(matches={"type": "boolean"})
 

@@ -16,7 +16,7 @@ from evenhand.report.grid import row_case
 from evenhand.report.outcome import UNSURE
 from evenhand.report.preferences import SIGN
 from evenhand.report.triggers import TRIGGERING
-from evenhand.scorers.triggers import MEASURES
+from evenhand.scorers.trigger_metrics import MEASURES
 from evenhand.store.decoding import NO_JSON, SearchedTrial, read_searched
 from evenhand.store.opened import readable
 from evenhand.store.runfile import RunFile
