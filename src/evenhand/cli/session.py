@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -14,6 +13,7 @@ from evenhand.cli.exits import code_for, failed_code
 from evenhand.cli.notifying import notifying
 from evenhand.cli.numbers import Number
 from evenhand.core.ranges import BUDGET_USD, CONCURRENCY, RETRIES, SECONDS
+from evenhand.core.record import Record
 
 if TYPE_CHECKING:
     from evenhand.cli.run_request import Asked
@@ -96,8 +96,7 @@ def session_options(command: F) -> F:
     return command
 
 
-@dataclass(frozen=True, slots=True)
-class Session:
+class Session(Record, frozen=True):
     """What these options say.
 
     Attributes:
@@ -135,7 +134,9 @@ class Session:
     @staticmethod
     def of(options: dict[str, Any]) -> Session:
         """Takes its own out of a command's options, and leaves the others."""
-        return Session(**{name: options.pop(name) for name in Session.__slots__ if name in options})
+        return Session(
+            **{name: options.pop(name) for name in Session.__struct_fields__ if name in options}
+        )
 
 
 def settings_for(
