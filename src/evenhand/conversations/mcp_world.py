@@ -17,8 +17,9 @@ from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self, get_args
+from typing import TYPE_CHECKING, Any, Self, get_args
 
+from evenhand.conversations.tool_calls import ToolForm
 from evenhand.conversations.toolbox import Toolbox, ToolFailedError
 from evenhand.core.errors import InfrastructureError, UsageError
 from evenhand.core.names import did_you_mean
@@ -32,9 +33,6 @@ LIMIT_S = 60.0
 _CLOSE_S = 10.0
 _CONNECT_S, _READ_S = 30.0, 300.0
 """What the package's own client waits for a connection, and for the next piece of a stream."""
-
-Definitions = Literal["openai", "responses", "anthropic", "google"]
-"""Whose form tools are described in: OpenAI's chat or responses API, Anthropic's or Google's."""
 
 
 class MCPWorld(Toolbox):
@@ -141,7 +139,7 @@ class MCPWorld(Toolbox):
             self._errors.close()
 
     def definitions(
-        self, form: Definitions = "openai", names: Iterable[str] | None = None
+        self, form: ToolForm = "openai", names: Iterable[str] | None = None
     ) -> list[dict[str, Any]]:
         """The server's tools as a model is told of them: what goes into `tools` of its settings.
 
@@ -152,7 +150,7 @@ class MCPWorld(Toolbox):
         Raises:
             UsageError: Nobody has this form.
         """
-        forms = get_args(Definitions)
+        forms = get_args(ToolForm)
         if form not in forms:
             hint = did_you_mean(str(form), forms, f"There are: {', '.join(forms)}.")
             raise UsageError(f"MCPWorld: no vendor's tools are in the form {form!r}", hint=hint)
