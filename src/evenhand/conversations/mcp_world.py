@@ -17,13 +17,21 @@ from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, get_args
+from typing import TYPE_CHECKING, Any, Self, cast, get_args
 
-from evenhand.conversations.tool_calls import ToolForm
+from evenhand.conversations.tool_calls import (
+    MAX_TURNS,
+    TURNS,
+    WITH_TOOLS,
+    CallingModel,
+    ToolForm,
+)
 from evenhand.conversations.toolbox import Toolbox, ToolFailedError
 from evenhand.core.errors import InfrastructureError, UsageError
+from evenhand.core.message import Model
 from evenhand.core.names import did_you_mean
 from evenhand.engine.trial import present
+from evenhand.providers.configured import tool_form
 
 if TYPE_CHECKING:
     from mcp import Client
@@ -174,6 +182,31 @@ class MCPWorld(Toolbox):
             }
             for one in each
         ]
+
+    def agent(self, model: Model, *, max_turns: int = MAX_TURNS) -> CallingModel:
+        """An agent that is a model with these tools, and nothing else: `await shop.agent(model).generate(case.input)`.
+
+        The tools that it asks for are called, and it is asked again with what they returned, until it answers in
+        words, or asks for a tool that isn't there. It can be the agent of a `Conversation`, and remembers its calls
+        from turn to turn: each conversation needs one of its own.
+
+        Args:
+            model: A model that the run lends, such as an eval's `model`.
+            max_turns: How many answers of the model's an answer may take, from 1 on. If the last of them asks for
+                tools, it is the answer.
+
+        Raises:
+            UsageError: It cannot be given tools, the world is not open, or `max_turns` is no such number.
+        """
+        TURNS.check("max_turns", max_turns)
+        provider = getattr(model, "provider", None)
+        form = tool_form(provider) if provider is not None else ""
+        if not form:
+            raise UsageError(f"MCPWorld: {model.name} cannot be given tools", hint=WITH_TOOLS)
+        if self._client is None:
+            raise UsageError("MCPWorld: it is not open", hint="Write `async with MCPWorld(…)`.")
+        its = cast("ToolForm", form)
+        return CallingModel(model, self, its, max_turns, self.definitions(its))
 
     async def _serve(self, ready: asyncio.Future[None]) -> None:
         """Opens the client, and closes it when the world is."""

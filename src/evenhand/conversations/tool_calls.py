@@ -14,9 +14,15 @@ from msgspec.structs import replace
 
 from evenhand.core.encoding import encode
 from evenhand.core.message import Message, Model, Prompt, Reply, ToolCall, Usage
+from evenhand.core.ranges import Range
 
 ToolForm = Literal["openai", "responses", "anthropic", "google"]
 """Whose form tools are described in: OpenAI's chat or responses API, Anthropic's or Google's."""
+
+MAX_TURNS, TURNS = 10, Range(1, 1000, whole=True)
+"""How many answers of a model's an answer takes at most, unless somebody says otherwise; and how many they may say."""
+
+WITH_TOOLS = "Models of OpenAI, Azure, Anthropic, Google and servers that speak OpenAI's API can."
 
 
 class Tools(Protocol):
@@ -40,10 +46,19 @@ class CallingModel:
         tools: What it may call.
         form: Whose model it is: the form of what it is told.
         most: How many answers of its own an answer may take. If the last of them asks for tools, it is the answer.
+        definitions: The tools as it is told of them, with each request; None where its requests have them.
     """
 
-    def __init__(self, model: Model, tools: Tools, form: ToolForm, most: int) -> None:
+    def __init__(
+        self,
+        model: Model,
+        tools: Tools,
+        form: ToolForm,
+        most: int,
+        definitions: Sequence[Mapping[str, Any]] | None = None,
+    ) -> None:
         self._model = model
+        self._definitions = definitions
         self._tools = tools
         self._form: ToolForm = form
         self._most = most
@@ -54,13 +69,17 @@ class CallingModel:
         """The label in reports."""
         return self._model.name
 
-    async def generate(self, prompt: Prompt) -> Reply:
+    async def generate(self, prompt: Prompt | str) -> Reply:
         """What it answers once it asks for no more tools, or for one that isn't there: tokens, cost and time of all.
 
         Raises:
             ProviderError: There is no answer.
             InfrastructureError: What the tools run on has failed.
         """
+        prompt = Prompt.of(prompt) if isinstance(prompt, str) else prompt
+        if self._definitions is not None:
+            told = {**prompt.config, "tools": list(self._definitions)}
+            prompt = replace(prompt, config=told)
         made = self._made.setdefault(len(prompt.messages), [])
         replies: list[Reply] = []
         while True:

@@ -20,13 +20,19 @@ from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 from msgspec.structs import replace
 
 from evenhand.conversations.mcp_world import LIMIT_S, MCPWorld
-from evenhand.conversations.tool_calls import CallingModel, ToolForm
+from evenhand.conversations.tool_calls import (
+    MAX_TURNS,
+    TURNS,
+    WITH_TOOLS,
+    CallingModel,
+    ToolForm,
+)
 from evenhand.core.errors import InfrastructureError, UsageError
 from evenhand.core.expect import Trial
 from evenhand.core.message import Model, Prompt
 from evenhand.core.names import did_you_mean
 from evenhand.core.provider import Provider
-from evenhand.core.ranges import MILLISECONDS, Range
+from evenhand.core.ranges import MILLISECONDS
 from evenhand.documents.findings import Findings, Place
 from evenhand.documents.numbers import number
 from evenhand.providers.configured import tool_form
@@ -36,7 +42,6 @@ _UNUSED = ("verbose", "debug", "pingOnConnect", "resetTimeoutOnProgress", "maxTo
 _OF_SERVER = ("name", "command", "args", "env", "path", "url", "headers", "auth")
 _PROGRAMS = {".py": "python3", ".js": "node", ".mjs": "node", ".cjs": "node"}
 _ADDRESS = ("http://", "https://")
-_MOST_TURNS, _TURNS = 10, Range(1, 1000, whole=True)
 _WRITE = "Write server: {command: python3, args: [server.py]}, or server: {url: https://…}."
 
 
@@ -223,11 +228,7 @@ def read_mcp(
     form = tool_form(provider)
     if not form:
         what = f"{provider.id} cannot be given tools, so mcp has no use"
-        findings.problem(
-            place,
-            what,
-            "Models of OpenAI, Azure, Anthropic, Google and servers that speak OpenAI's API can.",
-        )
+        findings.problem(place, what, WITH_TOOLS)
         return None
     items: list[object] = [fields["server"]] if fields.get("server") is not None else []
     more = fields.get("servers")
@@ -240,7 +241,7 @@ def read_mcp(
     calls: object = fields.get("call", False)
     if not isinstance(calls, bool):
         findings.problem(place, f"call of {whose} is {calls!r:.60}, not true or false")
-    most = number(fields.get("max_turns"), place, f"max_turns of {whose}", findings, _TURNS)
+    most = number(fields.get("max_turns"), place, f"max_turns of {whose}", findings, TURNS)
     if most is not None and calls is False:
         findings.hint(place, f"max_turns of {whose} has no effect", "It needs call: true.")
     only = _names(fields.get("tools"), f"tools of {whose}", place, findings)
@@ -253,7 +254,7 @@ def read_mcp(
         without=without or (),
         limit_s=timeout / 1000 if timeout else LIMIT_S,
         calls=calls is True,
-        turns=int(most or _MOST_TURNS),
+        turns=int(most or MAX_TURNS),
     )
 
 
