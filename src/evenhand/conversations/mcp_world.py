@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import importlib
 import inspect
 import os
 import shlex
@@ -109,6 +110,7 @@ class MCPWorld(Toolbox):
         """
         if find_spec("mcp") is None:
             raise UsageError("MCPWorld needs the package mcp", hint="pip install 'evenhand[mcp]'")
+        await asyncio.to_thread(_import_client)
         ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 (closed when the server is)
         self._task = asyncio.create_task(self._serve(ready), name=f"MCP server {self.server}")
@@ -322,6 +324,12 @@ class MCPWorld(Toolbox):
                 self._errors.seek(0)
                 self._told = self._errors.read().decode("utf-8", "replace").strip()[-500:]
         return self._told
+
+
+def _import_client() -> None:
+    """Imports what is needed of the package, which may take seconds: in a thread, so that no other trial waits."""
+    for name in ("mcp.client.stdio", "mcp.client.streamable_http"):
+        importlib.import_module(name)
 
 
 def _result(result: CallToolResult) -> Any:
