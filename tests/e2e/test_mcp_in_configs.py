@@ -107,6 +107,95 @@ def test_a_config_tests_which_tool_of_a_server_a_model_picks(
     assert sorted(asked(tmp_path)) == ["refund", "state"]
 
 
+CALLING = [
+    Rule(('"7": "refunded"',), "Your money is on its way."),
+    Rule(('"7":"refunded"',), "Your money is on its way."),
+    Rule(("no such order",), "There is no such order."),
+    Rule(("order 7",), tool_calls=[{"name": "refund", "arguments": {"order": "7"}}]),
+    Rule(("order 8",), tool_calls=[{"name": "refund", "arguments": {"order": "8"}}]),
+    Rule(("weather",), tool_calls=[{"name": "forecast", "arguments": {}}]),
+    Rule(("loop",), tool_calls=[{"name": "state", "arguments": {"order": "7"}}]),
+    Rule(("crash",), tool_calls=[{"name": "crash", "arguments": {}}]),
+]
+
+
+@pytest.mark.parametrize(
+    "provider", ["openai:chat:m", "openai:responses:m", "anthropic:m", "google:m"]
+)
+def test_the_tools_that_a_model_asks_for_are_called_if_the_config_says_so(
+    tmp_path: Path, provider: str
+):
+    """Each trial has a server of its own, the model is told what came of the calls, and they are steps."""
+    (tmp_path / "server.py").write_text(SERVER)
+    mcp = {"server": {"path": "server.py"}, "call": True, "max_turns": 3}
+    write(tmp_path, mcp, provider)
+    config = yaml.safe_load((tmp_path / "promptfooconfig.yaml").read_text())
+    succeeds: Any = {"type": "steps:succeeds", "value": CALLS}
+    said: Any = {"type": "equals", "value": "Your money is on its way."}
+    config["tests"] = [
+        {"vars": {"message": "A refund for order 7!"}, "assert": [succeeds, said]},
+        {"vars": {"message": "Once more for order 7!"}, "assert": [succeeds, said]},
+        {
+            "vars": {"message": "A refund for order 8!"},
+            "assert": [
+                {"type": "steps:never-succeeds", "value": "refund"},
+                {"type": "equals", "value": "There is no such order."},
+            ],
+        },
+        {
+            "vars": {"message": "How is the weather?"},
+            "assert": [{"type": "steps:count", "value": {"kind": "model", "max": 1}}],
+        },
+        {
+            "vars": {"message": "loop"},
+            "assert": [
+                {"type": "steps:count", "value": {"kind": "model", "min": 3, "max": 3}},
+                {"type": "steps:count", "value": {"kind": "tool", "min": 3, "max": 3}},
+            ],
+        },
+        {"vars": {"message": "crash"}, "assert": []},
+    ]
+    (tmp_path / "promptfooconfig.yaml").write_text(yaml.safe_dump(config))
+    with FakeProvider(Script(CALLING)) as fake:
+        made = ran(tmp_path, fake)
+    assert outcomes(made) == ["pass"] * 5 + ["error"], json.dumps(made["trials"])
+    steps = made["trials"][0]["steps"]
+    assert [(step["kind"], step["status"]) for step in steps] == [
+        ("model", "ok"),
+        ("tool", "ok"),
+        ("model", "ok"),
+    ]
+    assert steps[1]["result"] == {"7": "refunded"}
+    assert made["trials"][0]["tokens_in"] == sum(
+        step["tokens_in"] for step in steps if step["kind"] == "model"
+    )
+    assert [step["status"] for step in made["trials"][2]["steps"]][1] == "error"
+    assert made["trials"][5]["error"]["slug"] == "infrastructure"
+
+
+def test_a_user_talks_with_a_model_whose_tools_are_called(tmp_path: Path):
+    """What a tool returned in an earlier turn is told in later ones again."""
+    (tmp_path / "server.py").write_text(SERVER)
+    write(tmp_path, {"server": {"path": "server.py"}, "call": True}, "openai:chat:m")
+    config = yaml.safe_load((tmp_path / "promptfooconfig.yaml").read_text())
+    turns = ["A refund for order 7!", "Are you sure?"]
+    config["prompts"] = ["You are a shop's agent."]
+    config["tests"] = [
+        {
+            "provider": {"id": "evenhand:user", "config": {"turns": turns}},
+            "assert": [
+                {"type": "steps:calls", "value": [CALLS]},
+                {"type": "regex", "value": "Your money is on its way[^$]*Yes: it is refunded"},
+            ],
+        }
+    ]
+    (tmp_path / "promptfooconfig.yaml").write_text(yaml.safe_dump(config))
+    sure = Rule(('"7":"refunded"',), "Yes: it is refunded.", last="Are you sure")
+    with FakeProvider(Script([sure, *CALLING])) as fake:
+        made = ran(tmp_path, fake)
+    assert outcomes(made) == ["pass"], json.dumps(made["trials"])
+
+
 def test_a_call_of_a_tool_that_no_server_has_is_not_valid(tmp_path: Path, model: FakeProvider):
     """The tools count as those that the provider's config declares."""
     (tmp_path / "server.py").write_text(SERVER)

@@ -9,9 +9,11 @@ from pathlib import Path
 import pytest
 from tests.e2e.mcp_servers import SERVER, served
 
-from evenhand import EvalSet, Expect, run
+from evenhand import Conversation, EvalSet, Expect, Model, run
 from evenhand.conversations import MCPWorld
 from evenhand.core.errors import InfrastructureError, UsageError
+from evenhand.scorers import Contains, StepCount, Succeeds
+from evenhand.testing import FakeProvider, Rule, Script
 
 
 async def test_a_server_at_an_address_is_sent_the_headers_with_each_request(tmp_path: Path):
@@ -80,6 +82,50 @@ def test_a_server_that_crashes_is_an_error_of_the_infrastructure(command: str, t
     assert trial.error is not None
     assert (trial.outcome, trial.error.slug) == ("error", "infrastructure")
     assert "out of memory" in trial.error.message
+
+
+def test_a_model_with_its_tools_is_an_agent_also_in_a_conversation(
+    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """Asked again with what the tools returned; in the next turn, it is told of them still."""
+    with FakeProvider(
+        Script(
+            [
+                Rule(('"refunded"',), "Yes, it is.", last="Are you sure"),
+                Rule(('"refunded"',), "It is refunded."),
+                Rule(tool_calls=[{"name": "refund", "arguments": {"order": "7"}}]),
+            ]
+        )
+    ) as fake:
+        for name, value in fake.env().items():
+            monkeypatch.setenv(name, value)
+        models = {"model": ["openai:chat:m", "echo"]}
+        evals = EvalSet("shop", data=[{"id": "a"}], over=models)
+
+        @evals.fixture
+        async def shop():
+            async with MCPWorld(command) as world:
+                yield world
+
+        @evals.eval
+        async def answers(shop: MCPWorld, model: Model, expect: Expect) -> None:
+            if model.name == "echo":
+                with pytest.raises(UsageError, match="echo cannot be given tools"):
+                    shop.agent(model)
+                return
+            talk = await Conversation(shop.agent(model), ["Refund 7!", "Are you sure?"]).run()
+            expect(talk, Contains("Yes, it is."))
+            expect(expect.steps, Succeeds("refund", {"order": "7"}))
+            expect(expect.steps, StepCount("tool"), at_most=1)
+            with pytest.raises(UsageError, match="max_turns is 0"):
+                shop.agent(model, max_turns=0)
+
+        with run(evals, home=tmp_path, progress=False) as done:
+            trial, other = done.trials()
+            steps = [step.kind for step in done.steps(trial) if step.kind != "message"]
+    assert trial.outcome == "pass", trial
+    assert other.error is None
+    assert steps == ["model", "tool", "model", "model"]
 
 
 @pytest.mark.parametrize("command", ["no-such-server --fast", f"{sys.executable} -c 1/0"])

@@ -198,14 +198,17 @@ def test_each_form_of_file_tells_the_same_steps(name: str, tmp_path: Path):
         assert {note.kind for note in notes} == {"translated"}, path.name
 
 
-# The trajectories of tau-bench and Who&When (both MIT): a folder with `taubench*.jsonl.gz` and `whoandwhen*.jsonl.gz`
-# is named by AGENT_TRAJECTORIES.
+# Where `taubench*.jsonl.gz` and `whoandwhen*.jsonl.gz` are (tau-bench and Who&When, both MIT), unless
+# AGENT_TRAJECTORIES names another folder.
+TRAJECTORIES = Path(__file__).parents[3] / "shared/data/agents"
+
+
 def trajectories(pattern: str) -> list[dict[str, Any]]:
     """Those of a file, or a skip."""
-    folder = os.environ.get("AGENT_TRAJECTORIES", "")
-    found = sorted(Path(folder).glob(pattern)) if folder else []
+    folder = Path(os.environ.get("AGENT_TRAJECTORIES") or TRAJECTORIES)
+    found = sorted(folder.glob(pattern))
     if not found:
-        pytest.skip("AGENT_TRAJECTORIES names no folder with them")
+        pytest.skip(f"there are no recorded trajectories in {folder}")
     with gzip.open(found[0]) as lines:
         return [json.loads(line) for line in lines]
 

@@ -36,9 +36,9 @@ DEVIATIONS: Mapping[str, str] = {
     "is no message is an error; promptfoo leaves it out.",
     "evenhand:user": "A user who is a script, or a model with facts and things that it must not say, is written as "
     "evenhand:user. promptfoo has no such provider.",
-    "MCP servers": "The tools of a provider's mcp are not called: what the model calls is its answer, in the form of "
-    "tool calls. promptfoo calls them: for OpenAI's models their results are the output, and Anthropic's models are "
-    "asked again with them. Servers are asked once in a run for what they have.",
+    "MCP servers": "The tools of a provider's mcp are not called, unless it has call: true: what the model calls is "
+    "its answer, in the form of tool calls. promptfoo calls them: for OpenAI's models their results are the output, "
+    "and Anthropic's models are asked again with them. Servers are asked once in a run for what they have.",
     "meteor": "METEOR works here; promptfoo's fails to load what it needs. Forms and stems are matched, not synonyms.",
     "file:// in CSV": "file://grader.py in an __expected cell is a Python assertion.",
     "unknown types": "An unknown assertion type, an invalid pattern or schema, a missing value, file or key, and a "

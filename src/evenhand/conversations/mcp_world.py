@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import importlib
 import inspect
 import os
 import shlex
@@ -17,12 +18,21 @@ from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self, get_args
+from typing import TYPE_CHECKING, Any, Self, cast, get_args
 
+from evenhand.conversations.tool_calls import (
+    MAX_TURNS,
+    TURNS,
+    WITH_TOOLS,
+    CallingModel,
+    ToolForm,
+)
 from evenhand.conversations.toolbox import Toolbox, ToolFailedError
 from evenhand.core.errors import InfrastructureError, UsageError
+from evenhand.core.message import Model
 from evenhand.core.names import did_you_mean
 from evenhand.engine.trial import present
+from evenhand.providers.configured import tool_form
 
 if TYPE_CHECKING:
     from mcp import Client
@@ -32,9 +42,6 @@ LIMIT_S = 60.0
 _CLOSE_S = 10.0
 _CONNECT_S, _READ_S = 30.0, 300.0
 """What the package's own client waits for a connection, and for the next piece of a stream."""
-
-Definitions = Literal["openai", "responses", "anthropic", "google"]
-"""Whose form tools are described in: OpenAI's chat or responses API, Anthropic's or Google's."""
 
 
 class MCPWorld(Toolbox):
@@ -103,6 +110,7 @@ class MCPWorld(Toolbox):
         """
         if find_spec("mcp") is None:
             raise UsageError("MCPWorld needs the package mcp", hint="pip install 'evenhand[mcp]'")
+        await asyncio.to_thread(_import_client)
         ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 (closed when the server is)
         self._task = asyncio.create_task(self._serve(ready), name=f"MCP server {self.server}")
@@ -141,7 +149,7 @@ class MCPWorld(Toolbox):
             self._errors.close()
 
     def definitions(
-        self, form: Definitions = "openai", names: Iterable[str] | None = None
+        self, form: ToolForm = "openai", names: Iterable[str] | None = None
     ) -> list[dict[str, Any]]:
         """The server's tools as a model is told of them: what goes into `tools` of its settings.
 
@@ -152,7 +160,7 @@ class MCPWorld(Toolbox):
         Raises:
             UsageError: Nobody has this form.
         """
-        forms = get_args(Definitions)
+        forms = get_args(ToolForm)
         if form not in forms:
             hint = did_you_mean(str(form), forms, f"There are: {', '.join(forms)}.")
             raise UsageError(f"MCPWorld: no vendor's tools are in the form {form!r}", hint=hint)
@@ -176,6 +184,31 @@ class MCPWorld(Toolbox):
             }
             for one in each
         ]
+
+    def agent(self, model: Model, *, max_turns: int = MAX_TURNS) -> CallingModel:
+        """An agent that is a model with these tools, and nothing else: `await shop.agent(model).generate(case.input)`.
+
+        The tools that it asks for are called, and it is asked again with what they returned, until it answers in
+        words, or asks for a tool that isn't there. It can be the agent of a `Conversation`, and remembers its calls
+        from turn to turn: each conversation needs one of its own.
+
+        Args:
+            model: A model that the run lends, such as an eval's `model`.
+            max_turns: How many answers of the model's an answer may take, from 1 on. If the last of them asks for
+                tools, it is the answer.
+
+        Raises:
+            UsageError: It cannot be given tools, the world is not open, or `max_turns` is no such number.
+        """
+        TURNS.check("max_turns", max_turns)
+        provider = getattr(model, "provider", None)
+        form = tool_form(provider) if provider is not None else ""
+        if not form:
+            raise UsageError(f"MCPWorld: {model.name} cannot be given tools", hint=WITH_TOOLS)
+        if self._client is None:
+            raise UsageError("MCPWorld: it is not open", hint="Write `async with MCPWorld(…)`.")
+        its = cast("ToolForm", form)
+        return CallingModel(model, self, its, max_turns, self.definitions(its))
 
     async def _serve(self, ready: asyncio.Future[None]) -> None:
         """Opens the client, and closes it when the world is."""
@@ -291,6 +324,12 @@ class MCPWorld(Toolbox):
                 self._errors.seek(0)
                 self._told = self._errors.read().decode("utf-8", "replace").strip()[-500:]
         return self._told
+
+
+def _import_client() -> None:
+    """Imports what is needed of the package, which may take seconds: in a thread, so that no other trial waits."""
+    for name in ("mcp.client.stdio", "mcp.client.streamable_http"):
+        importlib.import_module(name)
 
 
 def _result(result: CallToolResult) -> Any:

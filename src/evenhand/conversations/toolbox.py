@@ -121,6 +121,16 @@ class Toolbox:
             self._note(Called(name, arguments, copy.deepcopy(results[0])))
             ended(status="ok", result=_plain(results[0]))
 
+    def _refused(
+        self, name: str, arguments: Mapping[str, Any] | None, error: str
+    ) -> dict[str, str]:
+        """A call that reaches no tool is a call that failed: what the model is told of it."""
+        given = dict(arguments or {})
+        self._note(Called(name, given, error=error))
+        with _step_of(name, given) as ended:
+            ended(status="error", error=error)
+        return {"error": error}
+
     def _note(self, call: Called) -> None:
         with self._lock:
             self._calls.append(call)
@@ -135,18 +145,13 @@ class Toolbox:
         tool = self._tools.get(name)
         if tool is None:
             there = did_you_mean(name, self._tools) or f"There are: {', '.join(self._tools)}."
-            error = f"there is no tool '{name}'. {there}"
-            self._note(Called(name, dict(arguments or {}), error=error))
-            return {"error": error}
+            return self._refused(name, arguments, f"there is no tool '{name}'. {there}")
         if arguments is None:
-            self._note(Called(name, {}, error="the arguments are no JSON object"))
-            return {"error": "the arguments are no JSON object"}
+            return self._refused(name, None, "the arguments are no JSON object")
         try:
             inspect.signature(tool).bind(**arguments)
         except TypeError as error:
-            said = f"{name}: {error}"
-            self._note(Called(name, dict(arguments), error=said))
-            return {"error": said}
+            return self._refused(name, arguments, f"{name}: {error}")
         try:
             trial = present.get()
             if trial is not None and not trial.over:

@@ -24,10 +24,18 @@ Origin = Literal["provider", "cache", "journal", "replay"]
 
 
 class Message(Record, frozen=True):
-    """One message of a conversation. `content` is text, or a list of the vendor's content blocks."""
+    """One message of a conversation.
+
+    Attributes:
+        role: Who says it: `system`, `user`, `assistant`.
+        content: Text, or a list of the vendor's content blocks.
+        items: The vendor's own messages that are sent in place of this one, as they are: an answer that asks for tools
+            (see `Reply.items`), and what tools returned. Empty for none. Only for models that take tools.
+    """
 
     role: str
     content: str | Sequence[Mapping[str, Any]]
+    items: tuple[Mapping[str, Any], ...] = ()
 
 
 class Prompt(Record, frozen=True):
@@ -94,6 +102,8 @@ class Reply(Record, frozen=True):
         metadata: What a function that stands for a model returned beside its output.
         steps: What an agent that is a program did on its way to the answer; empty for what answers at once.
         spoken: The text without what the model showed of its thinking; None where that is all of it.
+        items: An answer that asks for tools, in the vendor's own messages, as it wants them back with what the tools
+            returned: for `Message.items`. Empty for every other answer.
         origin: Paid for now, or replayed from the cache or the journal.
         attempts: How many times it was sent; 0 for a replay.
     """
@@ -113,6 +123,7 @@ class Reply(Record, frozen=True):
     attempts: int = 1
     spoken: str | None = None
     steps: tuple[Step, ...] = ()
+    items: tuple[Mapping[str, Any], ...] = ()
 
 
 class Model(Protocol):

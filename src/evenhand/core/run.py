@@ -249,7 +249,7 @@ class TrialResult(Record, frozen=True):
         taken: The id of the run that it was taken from, as nothing that it depends on has changed since; empty for a
             trial that was run.
         steps: What is to be kept of its steps: those with a `record` without what the run file has of that. They are
-            not read back with the result: `evenhand.report.steps.steps_of` puts all of them together.
+            not read back with the result: `Run.steps` puts all of them together.
     """
 
     index: int

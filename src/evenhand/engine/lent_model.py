@@ -40,6 +40,11 @@ class LentModel:
     def name(self) -> str:
         return self._provider.label
 
+    @property
+    def provider(self) -> Provider:
+        """What is lent."""
+        return self._provider
+
     async def generate(self, prompt: Prompt | str) -> Reply:
         prompt = Prompt.of(prompt) if isinstance(prompt, str) else prompt
         trial, role = self._trial, self._role

@@ -82,7 +82,9 @@ def _place(frame: FrameType | None) -> str:
         if name == _DOOR:  # what is further out started the loop, and waits for it
             return ""
         library = (
-            name.startswith((_HERE, "<frozen")) or "site-packages" in name or "/lib/python" in name
+            name.startswith((_HERE, "<frozen", "<string>"))  # the last: classes that libraries make
+            or "site-packages" in name
+            or "/lib/python" in name
         )
         if not library:
             return f"{Path(name).name}:{frame.f_lineno} ({frame.f_code.co_name})"

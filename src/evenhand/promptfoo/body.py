@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 from msgspec.structs import replace
@@ -14,7 +14,7 @@ from evenhand.assertions.assertion import Cell
 from evenhand.assertions.transform import transformed, transformed_vars
 from evenhand.core.errors import ConfigError, Problem
 from evenhand.core.expect import Trial
-from evenhand.core.message import Message, Prompt, Reply, Usage
+from evenhand.core.message import Message, Model, Prompt, Reply, Usage
 from evenhand.core.record import MutableRecord
 from evenhand.core.score import Outcome, Verdict
 from evenhand.promptfoo.case_variables import worked_out
@@ -26,6 +26,9 @@ from evenhand.promptfoo.simulated_users import no_tools_in_talks
 from evenhand.promptfoo.tests import Test
 from evenhand.promptfoo.variants import Combination
 from evenhand.providers.configured import takes_chats
+
+if TYPE_CHECKING:
+    from evenhand.conversations.tool_calls import CallingModel
 
 NOTHING = Usage(0, 0)
 
@@ -54,7 +57,7 @@ class CellBody(MutableRecord):
         prompt = await self._prompt(trial, variables, filled)
         config = pair.subject.config
         if pair.subject.mcp is not None and test.provider_output is None:
-            if test.user is not None:
+            if test.user is not None and not pair.subject.mcp.calls:
                 raise ConfigError([no_tools_in_talks(test.user, provider.id)])
             prompt = await pair.subject.mcp.added(trial, prompt, config)
             config = {**config, "tools": prompt.config["tools"]}
@@ -64,15 +67,14 @@ class CellBody(MutableRecord):
             output = test.provider_output
             reply = Reply(output if isinstance(output, str) else "", output, NOTHING, 0.0, 0.0)
             trial.answered(prompt, reply)
-        elif test.user is not None:
-            from evenhand.promptfoo.talking import talked  # noqa: PLC0415 (for conversations only)
-
+        else:
             model = trial.model(provider, "subject")
             fill = partial(pair.templates.render, variables=filled)
-            reply = await talked(test.user, model, prompt, variables, fill)
-            output = reply.text
-        else:
-            reply = await trial.model(provider, "subject").generate(prompt)
+            if pair.subject.mcp is not None and pair.subject.mcp.calls:
+                async with pair.subject.mcp.opened() as tools:
+                    reply = await self._reply(tools.asking(model), prompt, variables, fill)
+            else:
+                reply = await self._reply(model, prompt, variables, fill)
             output = reply.text if reply.output is None else reply.output
         if earlier is not None:
             earlier.answered(trial, output, reply.metadata)
@@ -100,6 +102,20 @@ class CellBody(MutableRecord):
         for make in test.expected.makes:
             trial.expect(make(cell))
         return output
+
+    async def _reply(
+        self,
+        model: Model | CallingModel,
+        prompt: Prompt,
+        variables: Mapping[str, Any],
+        fill: Callable[[str], str],
+    ) -> Reply:
+        """What the model answers, or what a conversation with it comes to."""
+        if self.test.user is None:
+            return await model.generate(prompt)
+        from evenhand.promptfoo.talking import talked  # noqa: PLC0415 (for conversations only)
+
+        return await talked(self.test.user, model, prompt, variables, fill)
 
     async def _prompt(
         self, trial: Trial, variables: Mapping[str, Any], filled: Mapping[str, Any]

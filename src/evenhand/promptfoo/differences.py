@@ -137,7 +137,9 @@ APPLIES: Mapping[str, Callable[[FolderUses], bool]] = {
     "data in code": lambda uses: uses.filled,
     "simulated users": lambda uses: uses.talked,
     "evenhand:user": lambda uses: uses.own_user,
-    "MCP servers": lambda uses: any(p.subject.mcp is not None for p in uses.folder.pairs),
+    "MCP servers": lambda uses: any(
+        pair.subject.mcp is not None and not pair.subject.mcp.calls for pair in uses.folder.pairs
+    ),
     "meteor": lambda uses: "meteor" in uses.types,
     "file:// in CSV": lambda uses: uses.tabled and bool(uses.types & {"python", "javascript"}),
     "traces": lambda uses: any(name.startswith(("trace-", "trajectory:")) for name in uses.types),

@@ -2,24 +2,33 @@
 
 How this works: the servers are started when the first trial needs their tools, asked what they have, and ended. The
 model is told of the tools, and what it calls is its answer. Nothing is called here: a trial changes nothing, and its
-request says all that its answer depends on.
+request says all that its answer depends on. With `call: true`, each trial has servers of its own, which its model's
+calls go to, and the model is asked again with what they returned.
 """
 
 from __future__ import annotations
 
 import asyncio
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any, cast
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from msgspec.structs import replace
 
-from evenhand.conversations.mcp_world import LIMIT_S, Definitions, MCPWorld
+from evenhand.conversations.mcp_world import LIMIT_S, MCPWorld
+from evenhand.conversations.tool_calls import (
+    MAX_TURNS,
+    TURNS,
+    WITH_TOOLS,
+    CallingModel,
+    ToolForm,
+)
 from evenhand.core.errors import InfrastructureError, UsageError
 from evenhand.core.expect import Trial
-from evenhand.core.message import Prompt
+from evenhand.core.message import Model, Prompt
 from evenhand.core.names import did_you_mean
 from evenhand.core.provider import Provider
 from evenhand.core.ranges import MILLISECONDS
@@ -28,7 +37,7 @@ from evenhand.documents.findings import Findings, Place
 from evenhand.documents.numbers import number
 from evenhand.providers.configured import tool_form
 
-_KEYS = ("enabled", "server", "servers", "tools", "exclude_tools", "timeout")
+_KEYS = ("enabled", "server", "servers", "tools", "exclude_tools", "timeout", "call", "max_turns")
 _UNUSED = ("verbose", "debug", "pingOnConnect", "resetTimeoutOnProgress", "maxTotalTimeout")
 _OF_SERVER = ("name", "command", "args", "env", "path", "url", "headers", "auth")
 _PROGRAMS = {".py": "python3", ".js": "node", ".mjs": "node", ".cjs": "node"}
@@ -49,20 +58,26 @@ class McpTools:
 
     Attributes:
         files: The files of theirs that are beside the config.
+        calls: Whether the tools that a model asks for are called.
+        turns: How many answers of the model's its answer may take.
     """
 
     def __init__(
         self,
         servers: Sequence[_Server],
-        form: Definitions,
+        form: ToolForm,
         base: Path,
         *,
         only: Sequence[str] | None,
         without: Sequence[str],
         limit_s: float,
+        calls: bool,
+        turns: int,
     ) -> None:
+        self.calls = calls
+        self.turns = turns if calls else 1
         self._servers = servers
-        self._form: Definitions = form
+        self._form: ToolForm = form
         self._base = base
         self._only = only
         self._without = without
@@ -92,17 +107,30 @@ class McpTools:
 
     async def listed(self) -> list[dict[str, Any]]:
         """What the servers have now, as the model is told of it."""
-        found: list[dict[str, Any]] = []
+        async with self.opened() as tools:
+            return tools.definitions
+
+    @asynccontextmanager
+    async def opened(self) -> AsyncIterator[OpenTools]:
+        """The tools, with the servers started; they are ended with the block.
+
+        Raises:
+            InfrastructureError: A server cannot be started, or doesn't answer.
+            UsageError: A tool that is to be used isn't there, or the package `mcp` isn't.
+        """
+        definitions: list[dict[str, Any]] = []
         names: dict[str, None] = {}
-        for one in self._servers:
-            world = MCPWorld(
-                one.server,
-                env=one.env,
-                folder=self._base,
-                headers=one.headers,
-                limit_s=self._limit_s,
-            )
-            async with world:
+        homes: dict[str, MCPWorld] = {}
+        async with AsyncExitStack() as stack:
+            for one in self._servers:
+                world = MCPWorld(
+                    one.server,
+                    env=one.env,
+                    folder=self._base,
+                    headers=one.headers,
+                    limit_s=self._limit_s,
+                )
+                await stack.enter_async_context(world)
                 chosen = [
                     name
                     for name in world.tools
@@ -113,13 +141,44 @@ class McpTools:
                     hint = f"Write exclude_tools: [{twice}], or name one server."
                     raise UsageError(f"mcp: two servers have a tool '{twice}'", hint=hint)
                 names |= dict.fromkeys(world.tools)
-                found += world.definitions(self._form, chosen)
-        missing = [name for name in self._only or () if name not in names]
-        if missing:
-            there = f"There are: {', '.join(names)}."
-            what = f"mcp: no server has the tool '{missing[0]}'"
-            raise UsageError(what, hint=did_you_mean(missing[0], names, there))
-        return found
+                homes |= dict.fromkeys(chosen, world)
+                definitions += world.definitions(self._form, chosen)
+            missing = [name for name in self._only or () if name not in names]
+            if missing:
+                there = f"There are: {', '.join(names)}."
+                what = f"mcp: no server has the tool '{missing[0]}'"
+                raise UsageError(what, hint=did_you_mean(missing[0], names, there))
+            yield OpenTools(definitions, homes, self._form, self.turns)
+
+
+class OpenTools:
+    """The tools of servers that are running.
+
+    Attributes:
+        definitions: The tools as a model is told of them.
+        tools: The tools by name.
+    """
+
+    def __init__(
+        self,
+        definitions: list[dict[str, Any]],
+        homes: Mapping[str, MCPWorld],
+        form: ToolForm,
+        turns: int,
+    ) -> None:
+        self.definitions = definitions
+        self.tools = {name: world.tools[name] for name, world in homes.items()}
+        self._homes = homes
+        self._form: ToolForm = form
+        self._turns = turns
+
+    async def call(self, name: str, arguments: Mapping[str, Any] | None = None) -> Any:
+        """What a call of one of the tools returns; `{"error": …}` where it fails."""
+        return await self._homes[name].call(name, arguments)
+
+    def asking(self, model: Model) -> CallingModel:
+        """A model that calls these tools."""
+        return CallingModel(model, self, self._form, self._turns)
 
 
 class _Listing:
@@ -168,11 +227,7 @@ def read_mcp(
     form = tool_form(provider)
     if not form:
         what = f"{provider.id} cannot be given tools, so mcp has no use"
-        findings.problem(
-            place,
-            what,
-            "Models of OpenAI, Azure, Anthropic, Google and servers that speak OpenAI's API can.",
-        )
+        findings.problem(place, what, WITH_TOOLS)
         return None
     items: list[object] = [fields["server"]] if fields.get("server") is not None else []
     more = fields.get("servers")
@@ -182,15 +237,23 @@ def read_mcp(
         return None
     servers = [_server(one, whose, place, findings) for one in items]
     timeout = number(fields.get("timeout"), place, f"timeout of {whose}", findings, MILLISECONDS)
+    calls: object = fields.get("call", False)
+    if not isinstance(calls, bool):
+        findings.problem(place, f"call of {whose} is {calls!r:.60}, not true or false")
+    most = number(fields.get("max_turns"), place, f"max_turns of {whose}", findings, TURNS)
+    if most is not None and calls is False:
+        findings.hint(place, f"max_turns of {whose} has no effect", "It needs call: true.")
     only = _names(fields.get("tools"), f"tools of {whose}", place, findings)
     without = _names(fields.get("exclude_tools"), f"exclude_tools of {whose}", place, findings)
     return McpTools(
         [one for one in servers if one is not None],
-        cast("Definitions", form),
+        cast("ToolForm", form),
         base,
         only=only,
         without=without or (),
         limit_s=timeout / 1000 if timeout else LIMIT_S,
+        calls=calls is True,
+        turns=int(most or MAX_TURNS),
     )
 
 

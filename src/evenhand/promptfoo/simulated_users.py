@@ -180,11 +180,9 @@ class TestUsers:
 
 
 def no_tools_in_talks(user: TestUser, model: str) -> Problem:
-    """That no user can talk with a model that has the tools of MCP servers: nobody calls them."""
+    """That no user can talk with a model that has the tools of MCP servers which nobody calls."""
     what = f"{user.id} cannot talk with {model}, which has the tools of MCP servers"
-    return problem_at(
-        user.place, what, "Nothing calls the tools. In Python, MCPWorld does, in a Conversation."
-    )
+    return problem_at(user.place, what, "Nothing calls the tools. Add call: true to its mcp.")
 
 
 def initial_messages(

@@ -202,6 +202,7 @@ def _count(test: Test, pairs: Sequence[Combination], repeats: int, survey: Surve
         for pair in taking:
             index = pair.variant.index
             turns = test.user.max_turns if test.user is not None else 1
+            turns *= 1 if pair.subject.mcp is None else pair.subject.mcp.turns
             survey.calls[index] = survey.calls.get(index, 0) + trials * turns
     if test.user is not None and test.user.model is not None and test.provider_output is None:
         player, turns = test.user.model.id, test.user.max_turns

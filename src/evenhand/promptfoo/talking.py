@@ -11,6 +11,7 @@ from evenhand.conversations.agents import chat_prompt
 from evenhand.conversations.conversation import Conversation
 from evenhand.conversations.simulated import SimulatedUser
 from evenhand.conversations.talk import Talk
+from evenhand.conversations.tool_calls import CallingModel, whole
 from evenhand.conversations.users import ScriptedUser
 from evenhand.core.errors import ConfigError, Problem, UsageError
 from evenhand.core.message import Message, Model, Prompt, Reply, Usage
@@ -24,7 +25,7 @@ Fill = Callable[[str], str]
 
 async def talked(
     user: TestUser,
-    model: Model,
+    model: Model | CallingModel,
     prompt: Prompt,
     variables: Mapping[str, Any],
     fill: Fill,
@@ -119,7 +120,7 @@ class _Target:
     """The model under evaluation, as it is asked at each turn, and what that came to."""
 
     def __init__(
-        self, model: Model, prompt: Prompt, system: Sequence[Message], stateful: bool
+        self, model: Model | CallingModel, prompt: Prompt, system: Sequence[Message], stateful: bool
     ) -> None:
         self.system = list(system)
         self._model = model
@@ -162,22 +163,10 @@ class _Target:
         if not replies:
             return Reply(text, text, Usage(0, 0), 0.0, 0.0, metadata=metadata)
         return replace(
-            replies[-1],
+            whole(replies),
             text=text,
             output=text,
-            usage=Usage(
-                _sum([r.usage.tokens_in for r in replies]),
-                _sum([r.usage.tokens_out for r in replies]),
-                _sum([r.usage.tokens_cached for r in replies]),
-            ),
-            cost_usd=_sum([r.cost_usd for r in replies]),
-            latency_s=_sum([r.latency_s for r in replies]),
             metadata=metadata,
             logprobs=None,
             spoken=None,
         )
-
-
-def _sum(numbers: Sequence[Any]) -> Any:
-    """Their sum; None where one of them is not known."""
-    return None if None in numbers else sum(numbers)

@@ -86,9 +86,10 @@ def _messages(messages: Sequence[Message]) -> dict[str, Any]:
     first = 0
     while first < len(messages) and messages[first].role == "system":
         first += 1
-    body: dict[str, Any] = {
-        "messages": [{"role": m.role, "content": m.content} for m in messages[first:]]
-    }
+    said: list[Mapping[str, Any]] = []
+    for m in messages[first:]:
+        said += m.items or ({"role": m.role, "content": m.content},)
+    body: dict[str, Any] = {"messages": said}
     if first:
         body["system"] = "\n\n".join(_plain(m.content) for m in messages[:first])
     return body
@@ -198,6 +199,9 @@ def _read(body: bytes, parsed: bool, price: Price | None) -> Reply:
         finish_reason=reason,
         refused=answer.stop_reason == "refusal",
         tool_calls=tuple(tools),
+        items=({"role": "assistant", "content": mapping(decode(body))["content"]},)
+        if tools
+        else (),
     )
 
 

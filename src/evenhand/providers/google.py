@@ -87,13 +87,12 @@ def _headers(key: str, config: Mapping[str, Any]) -> dict[str, str]:
 
 def _messages(messages: Sequence[Message]) -> dict[str, Any]:
     """System messages go where this API wants them; what the model said is the model's."""
-    body: dict[str, Any] = {
-        "contents": [
-            {"role": "model" if m.role in ("assistant", "model") else "user", "parts": _parts(m)}
-            for m in messages
-            if m.role != "system"
-        ]
-    }
+    said: list[Mapping[str, Any]] = []
+    for m in messages:
+        if m.role != "system":
+            role = "model" if m.role in ("assistant", "model") else "user"
+            said += m.items or ({"role": role, "parts": _parts(m)},)
+    body: dict[str, Any] = {"contents": said}
     system = [part for m in messages if m.role == "system" for part in _parts(m)]
     if system:
         body["systemInstruction"] = {"parts": system}
@@ -189,7 +188,11 @@ def _read(body: bytes, parsed: bool, price: Price | None) -> Reply:
         model=model,
         finish_reason="tool_calls" if calls else reason,
         refused=reason == "content_filter",
-        tool_calls=tuple(ToolCall(str(c.get("name") or ""), mapping(c.get("args"))) for c in calls),
+        tool_calls=tuple(
+            ToolCall(str(c.get("name") or ""), mapping(c.get("args")), str(c.get("id") or ""))
+            for c in calls
+        ),
+        items=({"role": "model", "parts": content},) if calls else (),
     )
 
 

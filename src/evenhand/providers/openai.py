@@ -55,7 +55,10 @@ def bearer(key: str, config: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _messages(messages: Sequence[Message]) -> dict[str, Any]:
-    return {"messages": [{"role": m.role, "content": m.content} for m in messages]}
+    said: list[Mapping[str, Any]] = []
+    for m in messages:
+        said += m.items or ({"role": m.role, "content": m.content},)
+    return {"messages": said}
 
 
 def _settings(model: str, config: Mapping[str, Any]) -> dict[str, Any]:
@@ -143,8 +146,11 @@ def _read(body: bytes, parsed: bool, price: Price | None) -> Reply:
         raise BadReply(f"the reply holds no message: {why}", billed=None)
     message, reason = choice.message, finish(choice.finish_reason)
     written, tools = _text(message), _tools(message)
+    items: tuple[Mapping[str, Any], ...] = ()
     if tools:
         raw = _raw_message(body)
+        known = {key: value for key, value in raw.items() if value is not None}
+        items = ({"role": "assistant", "content": None, **known},)
         calls = raw.get("tool_calls") or raw.get("function_call")
         output: object = raw if written else calls
         text = written or encode(calls, ordered=False).decode()
@@ -175,6 +181,7 @@ def _read(body: bytes, parsed: bool, price: Price | None) -> Reply:
         refused=bool(message.refusal) or choice.finish_reason == "content_filter",
         tool_calls=tools,
         logprobs=tuple(t.logprob for t in logprobs) if logprobs else None,
+        items=items,
     )
 
 

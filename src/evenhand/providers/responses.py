@@ -28,7 +28,10 @@ _NAMES = (
 def _messages(messages: Sequence[Message]) -> dict[str, Any]:
     if len(messages) == 1 and messages[0].role == "user" and isinstance(messages[0].content, str):
         return {"input": messages[0].content}
-    return {"input": [{"role": m.role, "content": _content(m)} for m in messages]}
+    said: list[Mapping[str, Any]] = []
+    for m in messages:
+        said += m.items or ({"role": m.role, "content": _content(m)},)
+    return {"input": said}
 
 
 def _content(message: Message) -> object:
@@ -104,6 +107,7 @@ def _read(body: bytes, parsed: bool, price: Price | None) -> Reply:
         refused=bool(items.refusal) or reason == "content_filter",
         tool_calls=items.tools,
         spoken=items.refusal or "\n".join(text for text in items.texts if text),
+        items=tuple(filter(None, map(mapping, listed(listing)))) if items.tools else (),
     )
 
 

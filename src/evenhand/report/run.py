@@ -9,8 +9,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar
 
+from evenhand.core.errors import UsageError
 from evenhand.core.remark import Remarks
-from evenhand.core.run import RunMeta, VerdictWord
+from evenhand.core.run import RunMeta, TrialResult, VerdictWord
 from evenhand.report.words import passed_of, short_id
 from evenhand.store.calls import JournaledCalls
 from evenhand.store.counts import Counts
@@ -18,6 +19,7 @@ from evenhand.store.runfile import RunFile
 from evenhand.store.settled import SettledTrials
 
 if TYPE_CHECKING:
+    from evenhand.core.step import Step
     from evenhand.report.comparison.comparison_sides import Column
     from evenhand.report.trust.calibration import Calibration
 
@@ -39,8 +41,8 @@ def _of_file(method: Callable[Concatenate[Any, P], T]) -> Callable[Concatenate[R
 class Run:
     """What happened: printed, it is the report that the command line shows; in a notebook, a table.
 
-    `trials()` gives each trial whole, `totals()` the counts, `rows()` and `outcome_rows()` what a data frame is made
-    of. It reads its file as it is asked; close it, or use it in a `with` block.
+    `trials()` gives each trial, `steps()` what its agent did, `totals()` the counts, `rows()` and `outcome_rows()` what
+    a data frame is made of. It reads its file as it is asked; close it, or use it in a `with` block.
 
     Attributes:
         file: The run file that it holds.
@@ -120,6 +122,29 @@ class Run:
         from evenhand.report.trust.run_verdict import verdict_of  # noqa: PLC0415 (when it is asked for)
 
         return verdict_of(self.file)
+
+    def steps(self, trial: TrialResult | int) -> list[Step]:
+        """What a trial's agent did, in the order in which it began: `evenhand show RUN CELL` prints the same.
+
+        Args:
+            trial: One of `trials()`, or its index.
+
+        Returns:
+            Model calls, tool calls, agents and messages, whole. Times are in seconds since the first of them. Empty
+            for a trial that asked no model and reported nothing, or whose result was taken from an earlier run.
+
+        Raises:
+            StoreError: The file cannot be read.
+            UsageError: There is no such trial, or it isn't settled.
+        """
+        from evenhand.report.steps import steps_of  # noqa: PLC0415 (when it is asked for)
+
+        if isinstance(trial, int):
+            settled = self.trial(trial)
+            if settled is None:
+                raise UsageError(f"there is no settled trial {trial}")
+            trial = settled
+        return steps_of(self.file, trial)
 
     def calibrate(self) -> Calibration:
         """Whether its judges can be trusted, by the labels in it; `evenhand calibrate` prints the same."""

@@ -11,6 +11,7 @@ import pytest
 from evenhand import Case, Conversation, EvalSet, Expect, World, recording, run
 from evenhand.conversations import ToolTable
 from evenhand.core.errors import CodeError, UsageError
+from evenhand.scorers import NeverFails
 from evenhand.store.runfile import RunFile
 
 
@@ -244,3 +245,32 @@ def test_a_recorded_call_that_failed_is_no_row_of_the_table(tmp_path: Path):
     with run(evals, home=tmp_path) as found:
         table = ToolTable.recorded(found.path, "a", otherwise="nothing")
     assert [table.tools["find"](order=order) for order in ("7", "8")] == ["nothing", "late"]
+
+
+def test_calls_that_reach_no_tool_are_steps_that_failed(tmp_path: Path):
+    """A tool that isn't there, arguments that are none, and arguments that the tool doesn't take."""
+    evals = EvalSet("shop", data=[{"id": "a"}])
+
+    @evals.eval
+    async def calls(expect: Expect) -> str:
+        world = World.copy(of={})
+
+        @world.tool
+        def refund(order: str) -> str:
+            return order
+
+        await world.call("delete_all", {"sure": True})
+        await world.call("refund", None)
+        await world.call("refund", {"odrer": "7"})
+        expect(expect.steps, NeverFails("delete_all"))
+        return "done"
+
+    with run(evals, home=tmp_path, progress=False) as done:
+        (trial,) = done.trials()
+        steps = [(step.name, step.arguments, step.status) for step in done.steps(trial)]
+    assert trial.outcome == "fail"
+    assert steps == [
+        ("delete_all", {"sure": True}, "error"),
+        ("refund", {}, "error"),
+        ("refund", {"odrer": "7"}, "error"),
+    ]

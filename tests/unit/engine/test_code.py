@@ -272,6 +272,17 @@ asyncio.run(main())
     assert last_words(tmp_path / "none") == []
 
 
+async def test_code_that_a_library_makes_from_text_is_nobodys_that_blocks():
+    """As named tuples and dataclasses do when they are imported: the frame of the user's that waits for it is named."""
+    said: list[str] = []
+    with watching(said.append, patience_s=0.1):
+        await asyncio.sleep(0)
+        exec(compile("time.sleep(1.0)", "<string>", "exec"))  # as such libraries do
+        await asyncio.sleep(0.05)
+    assert len(said) == 1
+    assert "test_code.py" in said[0]
+
+
 async def test_what_blocks_the_loop_is_named():
     """With the file and the line of the user's own frame."""
     said: list[str] = []

@@ -33,6 +33,10 @@ def one(**assertion: Any) -> list[dict[str, Any]]:
 
 
 MCP = {"id": "openai:chat:m", "config": {"apiKey": "k", "mcp": {"server": {"command": "shop"}}}}
+CALLED = {
+    "id": "openai:chat:m",
+    "config": {"apiKey": "k", "mcp": {"server": {"command": "shop"}, "call": True}},
+}
 JUDGED = {"type": "llm-rubric", "value": "fine", "provider": "echo"}
 
 
@@ -53,6 +57,7 @@ JUDGED = {"type": "llm-rubric", "value": "fine", "provider": "echo"}
         (one(), {"providers": ["file://p.py"]}, {"cached code"}),
         (one(), {"providers": ["http://127.0.0.1:9/x"]}, {"answers of web services"}),
         (one(), {"providers": [MCP]}, {"MCP servers"}),
+        (one(), {"providers": [CALLED]}, set[str]()),
         (
             one(),
             {

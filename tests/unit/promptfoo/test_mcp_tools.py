@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.unit.promptfoo.test_models import subjects
+
+from evenhand.promptfoo.load import load
 
 SERVER = {"command": "python3", "args": ["server.py"]}
 
@@ -36,6 +39,9 @@ def told(folder: Path, mcp: object, provider: str = "openai:chat:m") -> tuple[An
         ({"server": {"url": "https://x", "headers": []}}, "openai:chat:m", "not an object"),
         ({"server": SERVER, "tools": "refund"}, "openai:chat:m", "not a list of names"),
         ({"server": SERVER, "timeout": "soon"}, "openai:chat:m", "timeout"),
+        ({"server": SERVER, "call": "yes"}, "openai:chat:m", "not true or false"),
+        ({"server": SERVER, "call": True, "max_turns": 0}, "openai:chat:m", "max_turns"),
+        ({"server": SERVER, "max_turns": 3}, "openai:chat:m", "It needs call: true"),
         ({"servers": [SERVER, 7]}, "openai:chat:m", "a server is 7"),
     ],
 )  # fmt: skip
@@ -63,6 +69,25 @@ def test_what_promptfoo_takes_is_taken(tmp_path: Path, mcp: object, provider: st
     assert [one for one in problems if "mcp" in one] == []
     assert tools is not None
     assert tools.files == (set() if "url" in str(mcp) else {tmp_path / "server.py"})
+
+
+@pytest.mark.parametrize(
+    ("more", "answers", "taken"),
+    [({}, 1, True), ({"call": True}, 10, False), ({"call": True, "max_turns": 3}, 3, False)],
+)
+def test_an_answer_may_take_several_if_tools_are_called(
+    tmp_path: Path, more: dict[str, Any], answers: int, taken: bool
+):
+    """All of them are priced; and a gate takes no such answer by its first request, which says little."""
+    provider = {"id": "openai:chat:m", "config": {"apiKey": "k", "mcp": {"server": SERVER, **more}}}
+    tests = [{"vars": {"x": "a"}, "assert": [{"type": "equals", "value": "a"}]}] * 2
+    path = tmp_path / "promptfooconfig.yaml"
+    config = {"prompts": ["{{x}}"], "providers": [provider], "tests": tests}
+    path.write_text(json.dumps(config))
+    plan = load(path)
+    assert [one.calls for one in plan.estimate()] == [2 * answers]
+    trials = [planned for planned in plan.trials() if planned.checks is not None]
+    assert [bool(planned.checks and planned.checks()) for planned in trials] == [taken] * 2
 
 
 def test_it_can_be_turned_off(tmp_path: Path):

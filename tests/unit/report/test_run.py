@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 from tests.unit.report.conftest import Make, result
 
-from evenhand.core.errors import StoreError
+from evenhand.core.errors import StoreError, UsageError
+from evenhand.core.step import Step
 from evenhand.report.comparison.comparing import compare
 from evenhand.report.run import Run
 from evenhand.store.runfile import RunFile
@@ -25,6 +27,17 @@ async def test_a_run_says_what_its_file_says(make_run: Make) -> None:
         assert (run.usage(), run.spend()) == (made.usage(), made.spend())
         assert run.alive is made.alive is False
         assert run.verdict == "failed"
+
+
+async def test_a_run_gives_the_steps_of_a_trial(make_run: Make) -> None:
+    """Whole, of a trial or of its index; a trial that isn't there is a mistake, and no trial without steps."""
+    steps = (Step("tool", "refund", {"id": 7}, "done", status="ok", started_s=0.0),)
+    made = await make_run([replace(result(0), steps=steps), result(1)])
+    with Run.open(made.path) as run:
+        assert run.steps(0) == list(steps)
+        assert [run.steps(trial) for trial in run.trials()] == [list(steps), []]
+        with pytest.raises(UsageError, match="no settled trial 2"):
+            run.steps(2)
 
 
 async def test_a_run_and_its_file_are_compared_alike(make_run: Make) -> None:
