@@ -50,7 +50,7 @@ def _outcome(result: Part, criterion: Criterion | None, name: str) -> Outcome:
 
 
 def _missed(score: float | None, bound: float | None) -> str:
-    """Why a grader that gives no reasons failed an output, in the words of our own bounds; empty for a verdict alone."""
+    """Why a grader that gives no reasons failed an output, as our own bounds say it; empty for a verdict alone."""
     if score is None or bound is None or score >= bound:
         return ""
     return f"{score:g}, wanted at least {bound:g}"
