@@ -351,6 +351,7 @@ def test_all_that_is_wrong_with_a_config_is_said_at_once_with_its_place(
         (("show",), 2, "there are no runs"),
         (("resume",), 2, "there are no runs"),
         (("run", "--offline"), 2, "offline.jsonl"),
+        (("run", "nosuch", "--offline"), 2, "nosuch: does not exist"),
     ],
 )
 def test_a_mistake_on_the_command_line_is_answered_with_what_is_right(

@@ -126,12 +126,18 @@ class Asked(Record, frozen=True):
         return {"version": VERSION, **asdict(self)}
 
     @property
+    def first_path(self) -> Path:
+        """The first path, without the line of an eval."""
+        from evenhand.authoring.eval_paths import split_line
+
+        return Path(split_line(self.paths[0])[0])
+
+    @property
     def folder(self) -> Path:
         """The first path's, or, for eval files in `evals`, the one above: it keeps the runs, and has offline.jsonl."""
-        from evenhand.authoring.eval_paths import split_line
         from evenhand.documents.project import project_folder
 
-        path = Path(split_line(self.paths[0])[0])
+        path = self.first_path
         folder = path if path.is_dir() else path.parent
         prompts = self._prompts()
         if prompts is not None and not (folder / "offline.jsonl").is_file():
