@@ -126,18 +126,12 @@ class Asked(Record, frozen=True):
         return {"version": VERSION, **asdict(self)}
 
     @property
-    def first_path(self) -> Path:
-        """The first path, without the line of an eval."""
-        from evenhand.authoring.eval_paths import split_line
-
-        return Path(split_line(self.paths[0])[0])
-
-    @property
     def folder(self) -> Path:
         """The first path's, or, for eval files in `evals`, the one above: it keeps the runs, and has offline.jsonl."""
+        from evenhand.authoring.eval_paths import split_line
         from evenhand.documents.project import project_folder
 
-        path = self.first_path
+        path = Path(split_line(self.paths[0])[0])
         folder = path if path.is_dir() else path.parent
         prompts = self._prompts()
         if prompts is not None and not (folder / "offline.jsonl").is_file():
@@ -145,6 +139,20 @@ class Asked(Record, frozen=True):
         if not self._is_evals(self.paths[0]):
             return folder
         return project_folder(folder)
+
+    def check_offline(self) -> None:
+        """That where replies are missed, the paths are there; whether there are replies is looked at later.
+
+        Raises:
+            UsageError: A path does not exist.
+        """
+        from evenhand.authoring.eval_paths import split_line
+
+        if not self.offline or (self.folder / "offline.jsonl").is_file() or self._prompts():
+            return
+        for path in (Path(split_line(each)[0]) for each in self.paths):
+            if not path.exists():
+                raise UsageError(f"{path.name} does not exist", hint=f"Looked in {path.parent}.")
 
     def plan(self, *, prepare: bool = True) -> Plan:
         """The plan; `broken` has what is wrong with files that it goes on without.

@@ -74,8 +74,6 @@ def settled(
     if not settings.sends:
         offline = nothing_sent(settings)
     elif asked.offline:
-        if not asked.first_path.exists():
-            asked.plan()  # says which path is not there
         offline = offline_answers(asked.folder)
     with own_process(), offline, using_definitions(asked.definitions or OURS):
         plan = asked.plan()
