@@ -83,11 +83,7 @@ NOT_RUN: Mapping[tuple[str, str], str] = {
     ): "tests/e2e/test_rag_definitions.py runs it with its judge's answers",
     (
         "docs/command-line.md",
-        "evenhand merge",
-    ): "three machines write its files: tests/e2e/test_shards.py",
-    (
-        "docs/command-line.md",
-        "evenhand comment gate.json",
+        "evenhand comment gate.json  ",
     ): "it needs GitHub or GitLab: tests/e2e/test_comment.py has fakes",
     ("docs/command-line.md", "evenhand listen -- "): SENDS,
     ("docs/traces.md", "evenhand listen -- "): SENDS,
@@ -301,6 +297,11 @@ ACCEPTED = (
     "export GITHUB_BASE_REF=main",
 )
 """A repository whose main branch has a baseline, and the server that has it."""
+SHARDS = (
+    *(f"evenhand run evals --shard {shard}/3" for shard in (1, 2, 3)),
+    "n=1; for run in $(ls -t .evenhand/runs/*.db | head -3); do cp $run shard-$n.db; n=$((n + 1)); done",
+)
+"""What three machines write."""
 GONE = "evenhand delete RUN --yes"
 """So that its results can be imported."""
 TAGGED = ("rm -rf .evenhand my-evals/.evenhand report.html", *["evenhand run evals"] * 2)
@@ -328,6 +329,7 @@ WORLDS: Mapping[str, World] = {
         {
             "evenhand show   ": RUN[1:],
             "evenhand baseline": ("evenhand run evals",),
+            "evenhand merge": SHARDS,
             "evenhand gate --baseline": (
                 "evenhand run my-evals",
                 "evenhand baseline latest --to my-evals/baseline.evn",

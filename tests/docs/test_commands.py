@@ -30,7 +30,7 @@ PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").r
 BLOCK = re.compile(r"^```sh\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 COMMAND = [sys.executable, "-c", "from evenhand.cli import main; main()"]
 LONGEST_S = 120
-MOST_NOT_RUN = 45 / 261
+MOST_NOT_RUN = 43 / 261
 """The share of the lines that may be left out: as many as there were when the last one was added."""
 VERDICTS = (0, 1, 3, 6)
 """Exit codes of a command that did what it was asked to: passed, failed, undecided, waiting for a batch."""

@@ -351,6 +351,8 @@ def test_all_that_is_wrong_with_a_config_is_said_at_once_with_its_place(
         (("show",), 2, "there are no runs"),
         (("resume",), 2, "there are no runs"),
         (("run", "--offline"), 2, "offline.jsonl"),
+        (("run", "no_evals.py:4", "--offline"), 2, "no_evals.py does not exist"),
+        (("run", "nosuch", "--offline"), 2, "nosuch does not exist"),
     ],
 )
 def test_a_mistake_on_the_command_line_is_answered_with_what_is_right(
@@ -361,6 +363,16 @@ def test_a_mistake_on_the_command_line_is_answered_with_what_is_right(
     assert ended.code == code
     assert says in ended.err
     assert "Traceback" not in ended.err
+
+
+def test_replies_that_are_not_there_are_missed_where_there_is_something_to_run(
+    evenhand: Run, tmp_path: Path
+):
+    """A config without an offline.jsonl."""
+    (tmp_path / "promptfooconfig.yaml").write_text("{prompts: [x], providers: [echo]}")
+    ended = evenhand("run", "--offline")
+    assert ended.code == 2
+    assert f"there is no offline.jsonl in {tmp_path}" in ended.err
 
 
 def test_a_selection_that_leaves_nothing_exits_5(evenhand: Run, tmp_path: Path):

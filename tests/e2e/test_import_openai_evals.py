@@ -55,6 +55,45 @@ def test_the_example_is_imported_shown_and_compared(tmp_path: Path):
     assert "all 2 runs are there already: nothing was imported" in again.stderr
 
 
+def test_a_folder_is_imported_with_all_its_files_and_runs_of_one_eval_are_compared_next(
+    tmp_path: Path,
+):
+    """Of three runs, the newest is of another eval than the one before it. What is no eval's is listed."""
+    folder = tmp_path / "backup"
+    (folder / "runs").mkdir(parents=True)
+    saved(folder / "evals.json", an_eval())
+    saved(folder / "other.json", an_eval(id_="eval_2", name="Words"))
+    for number, id_ in enumerate(("eval_1", "eval_2", "eval_1"), 1):
+        run = a_run(f"evalrun_{number}", eval_id=id_, created_at=1_790_000_000 + number)
+        item = an_item(number, run_id=run["id"], eval_id=id_)
+        saved(folder / "runs" / f"{number}.jsonl", run, item)
+    (folder / "package.json").write_text('{"name": "mine", "scripts": {}}', "utf-8")
+    (folder / "notes.txt").write_text("not JSON", "utf-8")
+    refused = evenhand(tmp_path, "import", "backup")
+    assert refused.returncode == 2
+    assert "evenhand import openai-evals backup" in refused.stderr
+    imported = evenhand(tmp_path, "import", "openai-evals", "backup")
+    assert imported.returncode == 0, imported.stderr
+    assert "imported 3 of 3 runs" in imported.stderr
+    assert "backup/package.json: holds no evals, runs or output items" in imported.stdout
+    first, _, third = sorted(path.stem for path in (tmp_path / ".evenhand" / "runs").glob("*.db"))
+    assert f"next: evenhand compare {first[:10]} {third[:10]}, or" in imported.stderr
+    empty = evenhand(tmp_path, "import", "openai-evals", "backup/runs/../../.evenhand")
+    assert empty.returncode == 2
+    assert "has no file with evals, runs or output items of OpenAI's" in empty.stderr
+
+
+def test_runs_of_different_evals_alone_are_not_compared_next(tmp_path: Path):
+    """They have no case in common."""
+    evals = [an_eval(), an_eval(id_="eval_2", name="Words")]
+    runs = [a_run(), a_run("evalrun_2", eval_id="eval_2")]
+    items = [an_item(), an_item(1, run_id="evalrun_2", eval_id="eval_2")]
+    saved(tmp_path / "a.jsonl", *evals, *runs, *items)
+    imported = evenhand(tmp_path, "import", "openai-evals", "a.jsonl")
+    assert "imported 2 of 2 runs" in imported.stderr
+    assert "next: evenhand history" in imported.stderr
+
+
 def test_a_run_that_came_later_is_imported_beside_those_that_are_there(tmp_path: Path):
     """With --json, what is new is said."""
     saved(tmp_path / "a.jsonl", an_eval(), a_run(), an_item())
@@ -106,7 +145,8 @@ def test_hostile_texts_reach_no_terminal_and_no_page_as_they_are(tmp_path: Path)
         (("openai-evals",), "there is no file to read"),
         (("openai-eval", "a.json"), "Did you mean 'openai-evals'?"),
         (("openai-evals", "no.json"), "no.json cannot be read: No such file or directory"),
-        (("openai-evals", "."), "is a folder, not a file"),
+        (("openai-evals", "."), ". has no file with evals, runs or output items of OpenAI's"),
+        (("inspect", "."), "is a folder, not a file"),
         (("--from", "nothing", "a.json"), "there is no importer 'nothing'"),
     ],
 )

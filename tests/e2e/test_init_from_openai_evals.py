@@ -291,6 +291,72 @@ def test_the_model_is_asked_as_openai_asked_it(tmp_path: Path):
     assert (tmp_path / "openai_templates.py").read_bytes() == before
 
 
+def test_fields_of_an_answer_in_json_are_compared_and_judged(tmp_path: Path):
+    """A judge sees the field that its prompt names, between marks. An item without an answer is an error again."""
+    topic, why = "{{ sample.output_json.topic }}", "{{ sample.output_json.why }}"
+
+    def asking(ask: str) -> JSON:
+        text = f"{ask}\nWhy: {why}\nOf: {{{{ item.q }}}}"
+        return {"model": "gpt-4.1", "input": [{"role": "user", "content": text}]}
+
+    criteria = [
+        {"name": "topic", **string_check("ilike", topic)},
+        {"name": "good", "type": "score_model", "range": [1, 7], "pass_threshold": 5, **asking("How good?")},
+        {
+            "name": "tone", "type": "label_model", "labels": ["kind", "rude"],
+            "passing_labels": ["kind"], **asking("Which tone?"),
+        },
+    ]  # fmt: skip
+    answers = [{"topic": "PARIS", "why": "It says so."}, {"topic": "Rome", "why": "I guess."}]
+    items = [
+        an_item(
+            number,
+            results=[
+                a_result(name="topic", passed=not number, score=float(not number)),
+                a_result(name="good", passed=not number, score=2.0 if number else 6.0),
+                a_result(name="tone", sample=a_sample(json.dumps({"result": "kind"}))),
+            ],
+            sample=a_sample(json.dumps(answer)),
+            datasource_item=item,
+        )
+        for number, (answer, (item, _)) in enumerate(zip(answers, ROWS, strict=True))
+    ]
+    silent = a_sample("", output=[], error={"code": "rate_limit", "message": "Too many requests."})
+    third = {"q": "Capital of Peru?", "right": "Lima", "n": 4}
+    items.append(an_item(2, results=[], status="error", sample=silent, datasource_item=third))
+    template = [{"type": "message", "role": "user", "content": "As JSON: {{ item.q }}"}]
+    rows = [{"item": row} for row in (*(item for item, _ in ROWS), third)]
+    run = a_run(
+        data_source={
+            "type": "completions", "model": "gpt-4o-mini",
+            "source": {"type": "file_content", "content": rows},
+            "input_messages": {"type": "template", "template": template},
+        },
+        total=3,
+    )  # fmt: skip
+    saved(tmp_path / "export.jsonl", an_eval(*criteria, name="Capitals"), run, *items)
+    written = evenhand(tmp_path, "init", "--from", "openai-evals", "export.jsonl", ".")
+    assert written.returncode == 0, written.stderr
+    assert "'topic': OpenAI's verdict and score on all 2 recorded outputs" in written.stdout
+    assert "has no recorded answer: with --offline its trial is an error, too" in written.stdout
+    ran = evenhand(tmp_path, "run", ".", "--offline")
+    assert "1 error" in ran.stdout, ran.stdout
+    seen = verdicts(tmp_path)
+    for name, first, second in (
+        ("topic", "pass", "fail"),
+        ("good", "pass", "fail"),
+        ("tone", "pass", "pass"),
+    ):
+        assert (seen[name]["Paris"], seen[name]["Madrid"]) == (first, second), name
+    with RunFile.open(max((tmp_path / ".evenhand" / "runs").glob("*.db"))) as kept:
+        asked = [
+            call.start.identity.decode() for call in kept.calls() if call.start.role == "judge"
+        ]
+    assert len(asked) == 4
+    assert all("PARIS" not in text and "Rome" not in text for text in asked)
+    assert all("<output " in text for text in asked)
+
+
 @pytest.mark.parametrize(
     ("criterion", "says"),
     [

@@ -9,13 +9,15 @@ import shutil
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from openai import OpenAI
+import pytest
+from openai import NotFoundError, OpenAI
 from tests.unit.report.interchange.openai_evals.conftest import a_run, an_eval, an_item
 
 from evenhand.report.interchange.importers import read_runs
@@ -27,8 +29,13 @@ MANY = 250
 
 
 @contextmanager
-def api() -> Iterator[str]:
-    """OpenAI's Evals API with an eval, a run and many output items, in pages; its address."""
+def api(*, gone: bool = False, files: int = 200) -> Iterator[str]:
+    """OpenAI's Evals API with an eval, a run and many output items, in pages; its address.
+
+    Args:
+        gone: It was switched off: there is nothing at any path.
+        files: The status of what is answered for files.
+    """
     lists = {
         "/v1/evals": [an_eval()],
         "/v1/evals/eval_1/runs": [a_run(total=MANY)],
@@ -39,9 +46,10 @@ def api() -> Iterator[str]:
         def do_GET(self) -> None:
             url = urlsplit(self.path)
             query = parse_qs(url.query)
-            rows = lists.get(url.path)
+            rows = None if gone else lists.get(url.path)
             if rows is None:
-                return self.send(200 if "/files/file-1/" in url.path else 404, ROWS)
+                there = "/files/file-1/" in url.path and not gone
+                return self.send(files if there else 404, ROWS)
             ids = [row["id"] for row in rows]
             start = ids.index(query["after"][0]) + 1 if "after" in query else 0
             size = int(query.get("limit", ["20"])[0])
@@ -71,19 +79,45 @@ def api() -> Iterator[str]:
         thread.join()
 
 
-def test_the_script_of_the_page_saves_all_pages_and_what_it_saves_is_imported(tmp_path: Path):
-    """250 output items in three pages, and the rows of an uploaded file."""
+def the_script() -> Callable[[OpenAI, Path], int]:
+    """The function of the page that saves everything."""
     code = re.search(r"```python\n(.*?)```", PAGE, re.DOTALL)
     assert code is not None
-    names: dict[str, object] = {"__name__": "page"}
+    names: dict[str, Any] = {"__name__": "page"}
     exec(compile(code[1], "page", "exec"), names)
+    return names["save"]
+
+
+def test_the_script_of_the_page_saves_all_pages_and_what_it_saves_is_imported(tmp_path: Path):
+    """250 output items in three pages, and the rows of an uploaded file."""
     with api() as address, OpenAI(api_key="k", base_url=address) as client:
-        assert names["save"](client, tmp_path / "saved") == MANY + 2  # type: ignore[operator] (of the page)
+        assert the_script()(client, tmp_path / "saved") == MANY + 2
     assert (tmp_path / "saved" / "file-1.jsonl").read_bytes() == ROWS
     recordings = read_runs([tmp_path / "saved" / "openai-evals.jsonl"], "openai-evals")
     (run,) = recordings.runs
     assert len(list(run.trials())) == MANY
     assert [one.text for one in recordings.notes if one.kind != "translated"] == []
+    assert not list((tmp_path / "saved").glob("*.part"))
+
+
+def test_what_was_saved_stays_where_the_api_answers_no_more(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    """A second run of the script, after the API was switched off, or while a file is refused."""
+    saved = tmp_path / "saved"
+    with api() as address, OpenAI(api_key="k", base_url=address, max_retries=0) as client:
+        the_script()(client, saved)
+    before = (saved / "openai-evals.jsonl").read_bytes()
+    with (
+        api(gone=True) as address,
+        OpenAI(api_key="k", base_url=address, max_retries=0) as client,
+        pytest.raises(NotFoundError),
+    ):
+        the_script()(client, saved)
+    assert (saved / "openai-evals.jsonl").read_bytes() == before
+    with api(files=403) as address, OpenAI(api_key="k", base_url=address, max_retries=0) as client:
+        assert the_script()(client, tmp_path / "other") == MANY + 2
+    assert "file-1 is not saved" in capsys.readouterr().out
 
 
 def test_the_commands_of_the_page_run_one_after_the_other(tmp_path: Path):

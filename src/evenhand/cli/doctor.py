@@ -31,10 +31,13 @@ PACKAGES = (
     "aiohttp",
     "click",
     "jsonschema-rs",
+    "justhtml",
     "msgspec",
     "pyyaml",
     "quickjs-ng",
+    "snowballstemmer",
 )
+"""What an installation cannot do without; uvloop is looked for by itself."""
 PARTS = {
     "the viewer's page": ("evenhand.viewer", "static", "app.js"),
     "Nunjucks, for templates with more than names": (

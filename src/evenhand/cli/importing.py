@@ -40,9 +40,9 @@ def import_(words: tuple[str, ...], importer: str | None, folder: Path, as_json:
     """Make runs and datasets from FILE: the results of another tool, or the traces of an application.
 
     TOOL is promptfoo (the default; a JSON file of results, version 3, as promptfoo or `evenhand export` writes it),
-    openai-evals (evals, runs and output items, as OpenAI's API gives them), inspect (logs, .eval or .json),
-    pydantic-evals, deepeval, ragas, langfuse, langsmith, braintrust, phoenix, lm-eval, traces (OTLP, exports of
-    Langfuse and Logfire, ATIF), or the name of an importer that an installed package adds.
+    openai-evals (evals, runs and output items, as OpenAI's API gives them, in files or in a folder), inspect (logs,
+    .eval or .json), pydantic-evals, deepeval, ragas, langfuse, langsmith, braintrust, phoenix, lm-eval, traces (OTLP,
+    exports of Langfuse and Logfire, ATIF), or the name of an importer that an installed package adds.
 
     The runs can be shown, compared and exported like any other. The same results aren't imported twice. A dataset is
     written to NAME.jsonl; nothing is overwritten.
@@ -95,6 +95,12 @@ def _read(tool: str, files: Sequence[Path], *, guessed: bool) -> Recordings:
     from evenhand.moving.importers import names, read_runs
     from evenhand.report.interchange.promptfoo_results.reading import NotPromptfooError
 
+    folder = next((file for file in files if file.is_dir()), None)
+    if guessed and folder:
+        raise UsageError(
+            f"{folder} is a folder: which tool wrote it is not known",
+            hint=f"Name the tool: evenhand import openai-evals {shlex.quote(str(folder))}, or name files in it.",
+        )
     try:
         return read_runs(files, tool)
     except NotPromptfooError as error:
@@ -181,7 +187,12 @@ def _print(
 ) -> None:
     from evenhand.cli.show import print_run
     from evenhand.report.ink import Ink
-    from evenhand.report.interchange.import_report import dataset_lines, note_lines, run_lines
+    from evenhand.report.interchange.import_report import (
+        dataset_lines,
+        newest_pair,
+        note_lines,
+        run_lines,
+    )
     from evenhand.report.words import put
     from evenhand.store.catalogue import called, files, newest_first
     from evenhand.store.runfile import RunFile
@@ -206,8 +217,10 @@ def _print(
         tell(f"imported as {last.meta.id}")
     else:
         tell(f"imported {len(new)} of {len(runs)} runs")
-        ids = [called(Path.cwd(), one.path) for one in runs[-2:]]
-        tell(f"next: evenhand compare {' '.join(ids)}, or evenhand history")
+        pair = newest_pair(runs)
+        ids = [called(Path.cwd(), one.path) for one in pair]
+        compare = f"evenhand compare {' '.join(ids)}, or " if pair else ""
+        tell(f"next: {compare}evenhand history")
     known = newest_first(files(Path.cwd()))
     if known and known[0] != last.path:
         short = called(Path.cwd(), last.path)

@@ -140,6 +140,20 @@ class Asked(Record, frozen=True):
             return folder
         return project_folder(folder)
 
+    def check_offline(self) -> None:
+        """That where replies are missed, the paths are there; whether there are replies is looked at later.
+
+        Raises:
+            UsageError: A path does not exist.
+        """
+        from evenhand.authoring.eval_paths import split_line
+
+        if not self.offline or (self.folder / "offline.jsonl").is_file() or self._prompts():
+            return
+        for path in (Path(split_line(each)[0]) for each in self.paths):
+            if not path.exists():
+                raise UsageError(f"{path.name} does not exist", hint=f"Looked in {path.parent}.")
+
     def plan(self, *, prepare: bool = True) -> Plan:
         """The plan; `broken` has what is wrong with files that it goes on without.
 

@@ -285,7 +285,7 @@ def asked_for(paths: tuple[str, ...], options: Mapping[str, Any]) -> Asked:
         if options[option]:
             failing = Failing(_run_file(options[option]), outcomes)
     sources = (*paths, *options["configs"])
-    return Asked(
+    asked = Asked(
         paths=tuple(map(absolute, sources or (".",))),
         selection=Selection(
             metadata=options["filter_metadata"],
@@ -324,6 +324,8 @@ def asked_for(paths: tuple[str, ...], options: Mapping[str, Any]) -> Asked:
         definitions=options.get("definitions") or "",
         model=options.get("model", ""),
     )
+    asked.check_offline()
+    return asked
 
 
 def _pairs(

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from evenhand.core.errors import EvenhandError, UsageError
 from evenhand.core.record import Record
 from evenhand.report.words import safe
 
@@ -14,9 +15,14 @@ LARGEST = 8_000
 _ROOM = 600
 """Bytes that are left for the cursor and what to do next."""
 _TEXT = 600
+_PROBLEM = 1_200
 _SHORT = 160
 
 Answer = dict[str, Any]
+
+
+class Refused(UsageError):
+    """What a tool does not do, in our own words: it quotes nothing but the caller's own arguments."""
 
 
 class Next(Record, frozen=True):
@@ -70,6 +76,24 @@ def answer(content: Mapping[str, Any], following: Sequence[Next] = ()) -> Answer
     while _size(whole) > LARGEST and _halve_longest(whole):
         pass
     return whole
+
+
+def refusal(error: EvenhandError, following: Sequence[Next]) -> Answer:
+    """The answer where something cannot be done.
+
+    Messages quote files and runs, so they are data, and so is the advice in them.
+
+    Args:
+        error: What is wrong.
+        following: What makes sense next, in words of ours.
+    """
+    if isinstance(error, Refused):
+        advice = [Next("", error.hint)] if error.hint else []
+        return answer({"problem": error.message}, [*advice, *following])
+    content: dict[str, Any] = {"problem": untrusted(error.message, _PROBLEM)}
+    if error.hint:
+        content["hint"] = untrusted(error.hint, _PROBLEM)
+    return answer(content, following)
 
 
 def page(

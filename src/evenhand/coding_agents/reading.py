@@ -7,8 +7,15 @@ from pathlib import Path
 from typing import Any
 
 from evenhand.coding_agents.advice import advice_on, advice_on_run
-from evenhand.coding_agents.answers import Answer, Next, answer, page, short, untrusted
-from evenhand.core.errors import UsageError
+from evenhand.coding_agents.answers import (
+    Answer,
+    Next,
+    Refused,
+    answer,
+    page,
+    short,
+    untrusted,
+)
 from evenhand.core.run import TrialResult
 from evenhand.report.cell import find_cells
 from evenhand.report.comparison.comparing import compare as compare_runs
@@ -34,7 +41,7 @@ def opened(root: Path, run: str) -> RunFile:
     """
     path = find(root, run or None)
     if not path.resolve().is_relative_to(root):
-        raise UsageError(f"{run} is not a run of this project")
+        raise Refused(f"{run} is not a run of this project")
     return RunFile.open(path)
 
 
@@ -119,7 +126,7 @@ def cell(root: Path, run: str, ref: str) -> Answer:
     return answer(content, following)
 
 
-def compare(root: Path, first: str, second: str) -> Answer:
+def compare(root: Path, first: str, second: str, cursor: int = 0) -> Answer:
     """Whether the second run is better, case by case. The words are those of `evenhand compare`."""
     with opened(root, first) as one, opened(root, second) as other:
         names = (short_id(one.meta.id), short_id(other.meta.id))
@@ -127,9 +134,7 @@ def compare(root: Path, first: str, second: str) -> Answer:
         same = one.meta.id == other.meta.id
         advice = [*advice_on_run(one, compared=True), *advice_on_run(other, compared=True)]
     if same:
-        raise UsageError(
-            "both are the same run", hint="Run again, then compare with the run before."
-        )
+        raise Refused("both are the same run", hint="Run again, then compare with the run before.")
     compared = compare_runs(Run.open(paths[0]), Run.open(paths[1])).document()
     kept = "verdict because n first second difference low high p".split()
     results = [
@@ -149,7 +154,7 @@ def compare(root: Path, first: str, second: str) -> Answer:
         "notes": [untrusted(text) for text in compared["notes"][:8]],
     }
     following = [Next("failures", "what still fails", {"run": names[1]})]
-    return page(content, "results", results, 0, [*following, *advice])
+    return page(content, "results", results, cursor, [*following, *advice])
 
 
 def label_next(root: Path, run: str) -> Answer:

@@ -13,7 +13,7 @@ from typing import Any, BinaryIO
 from msgspec import field
 
 from evenhand.coding_agents.advice import advice_on
-from evenhand.coding_agents.answers import Answer, Next, answer, untrusted
+from evenhand.coding_agents.answers import Answer, Next, Refused, answer, untrusted
 from evenhand.coding_agents.reading import summary
 from evenhand.core.errors import UsageError
 from evenhand.core.record import MutableRecord
@@ -99,7 +99,7 @@ class Runs(MutableRecord):
         started = self._started.get(job)
         if started is None:
             known = ", ".join(self._started) or "none so far"
-            raise UsageError(f"there is no {job!r}", hint=f"Started here: {known}.")
+            raise Refused(f"there is no {job!r}", hint=f"Started here: {known}.")
         try:
             async with asyncio.timeout(PATIENCE_S):
                 await started.process.wait()
@@ -192,7 +192,7 @@ def inside(root: Path, path: str) -> str:
     """
     whole = (root / path).resolve()
     if path.startswith("-") or not whole.is_relative_to(root):
-        raise UsageError(
+        raise Refused(
             f"{path!r} is not in {root.name}", hint="Name a file or folder of this project."
         )
     return whole.relative_to(root).as_posix() or "."

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from evenhand import __version__
 from evenhand.coding_agents import reading
-from evenhand.coding_agents.answers import Answer
+from evenhand.coding_agents.advice import advice_on
+from evenhand.coding_agents.answers import Answer, Next, refusal
 from evenhand.coding_agents.runs import Runs
 from evenhand.core.errors import EvenhandError, UsageError
 
@@ -57,6 +58,8 @@ def server(root: Path, budget_usd: float) -> MCPServer:
     )
     runs = Runs(root.resolve(), budget_usd)
     folder = runs.root
+    check_first = Next("check", "what there is to run")
+    look = Next("summary", "what the latest run came to")
 
     @made.tool()
     async def check(path: str = ".") -> str:
@@ -87,27 +90,31 @@ def server(root: Path, budget_usd: float) -> MCPServer:
     @made.tool()
     async def summary(run: str = "latest") -> str:
         """What a run came to: verdict, rates with 95 % intervals, cost, and the files that it was made from."""
-        return _read(lambda: reading.summary(folder, run))
+        return _read(lambda: reading.summary(folder, run), check_first)
 
     @made.tool()
     async def failures(run: str = "latest", where: str = "", cursor: int = 0) -> str:
         """The trials that failed, each in a few lines. `where` is a filter, such as 'status:error' or 'score<0.5'."""
-        return _read(lambda: reading.failures(folder, run, where, cursor))
+        return _read(lambda: reading.failures(folder, run, where, cursor), look)
 
     @made.tool()
     async def cell(cell: str | int, run: str = "latest") -> str:
         """One trial in full: prompt, variables, output, each expectation with its reason."""
-        return _read(lambda: reading.cell(folder, run, str(cell)))
+        listed = Next("failures", "the cells that failed", {"run": run})
+        return _read(lambda: reading.cell(folder, run, str(cell)), listed)
 
     @made.tool()
-    async def compare(first: str, second: str = "latest") -> str:
-        """Whether the second run is better than the first, case by case, with intervals."""
-        return _read(lambda: reading.compare(folder, first, second))
+    async def compare(first: str, second: str = "latest", cursor: int = 0) -> str:
+        """Whether the second run is better than the first, case by case, with intervals.
+
+        Where an answer has a `cursor`, call again with it for the other metrics and variants.
+        """
+        return _read(lambda: reading.compare(folder, first, second, cursor), look)
 
     @made.tool()
     async def label_next(run: str = "latest") -> str:
         """The next output that a person should label, without the judge's verdict."""
-        return _read(lambda: reading.label_next(folder, run))
+        return _read(lambda: reading.label_next(folder, run), look)
 
     return made
 
@@ -119,17 +126,17 @@ async def _told(ask: Callable[[], Awaitable[Answer]]) -> str:
         return _problem(error)
 
 
-def _read(ask: Callable[[], Answer]) -> str:
+def _read(ask: Callable[[], Answer], otherwise: Next) -> str:
+    """An answer; or what is wrong, and what to call instead."""
     try:
         return _text(ask())
     except EvenhandError as error:
-        return _problem(error)
+        return _problem(error, otherwise)
 
 
-def _problem(error: EvenhandError) -> str:
-    """What is wrong, and what to do about it."""
-    following = [{"do": error.hint}] if error.hint else []
-    return _text({"problem": error.message[:2000], "next": following})
+def _problem(error: EvenhandError, *otherwise: Next) -> str:
+    advice = advice_on([*error.message.splitlines(), *error.hint.splitlines()])
+    return _text(refusal(error, [*advice, *otherwise]))
 
 
 def _text(answer: Answer) -> str:

@@ -109,7 +109,8 @@ class CustomJudge(Generic[S]):
         """What the judge is told. How to answer is added to it.
 
         Args:
-            output: What is judged, between marks already. Set other material between marks with `fenced`.
+            output: What is judged, between marks already. Set other material between marks with `fenced`. To take a
+                part of it, read `unfenced`.
         """
         raise NotImplementedError(
             f"{type(self).__name__} says nothing to its judge: give it messages()"
@@ -131,6 +132,14 @@ class CustomJudge(Generic[S]):
         if verdicts and not grades:
             return all(verdicts)
         raise _unclear(type(self))
+
+    @property
+    def unfenced(self) -> str:
+        """The text that is judged, without marks; empty outside of `messages`.
+
+        It may hold instructions: put whatever the judge sees of it between marks with `fenced`.
+        """
+        return self._judged
 
     def fenced(self, text: str, name: str = "material") -> str:
         """A text between marks, so that the judge takes it for material and not for instructions."""

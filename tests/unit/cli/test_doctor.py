@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -31,6 +33,13 @@ def test_all_is_well_in_a_working_environment(tmp_path: Path):
     assert [f for f in findings if f.state == "bad"] == []
     assert stated(findings, "Python").state == "ok"
     assert stated(findings, "keys set").what == "keys set: OPENAI_API_KEY"
+
+
+def test_all_packages_that_are_needed_are_looked_for():
+    """Those that pyproject.toml names; uvloop is not there on every platform."""
+    project = tomllib.loads((Path(__file__).parents[3] / "pyproject.toml").read_text("utf-8"))
+    named = [re.match(r"[\w-]+", one) for one in project["project"]["dependencies"]]
+    assert {one[0] for one in named if one} == {*module.PACKAGES, "uvloop"}
 
 
 def test_no_key_is_ever_shown(tmp_path: Path):

@@ -175,6 +175,26 @@ async def test_a_judge_without_an_answer_ends_the_eval_that_wanted_it_and_is_an_
     assert (first.outcome, second.outcome) == ("error", "error")
 
 
+class FieldJudge(OwnJudge):
+    """It shows its judge one field of the output."""
+
+    def messages(self, output: str) -> list[Message]:
+        assert output != self.unfenced
+        return [Message("user", self.fenced(json.loads(self.unfenced)["reply"]))]
+
+
+async def test_a_judge_can_be_shown_a_part_of_the_output(judged):
+    """The output without marks can be read as it is; outside of a question there is none."""
+    model = Scripted(('{"stars": 4}',))
+    judge = FieldJudge(judge=model)
+    outcome = await judged(judge, output='{"reply": "Yes.", "queue": "secret"}', at_least=0.5)
+    assert outcome.outcome == "pass"
+    (prompt,) = model.asked
+    assert "Yes." in prompt.text
+    assert "secret" not in prompt.text
+    assert judge.unfenced == ""
+
+
 class Yes(CustomJudge[Everything]):
     def messages(self, output: str) -> list[Message]:
         return [Message("user", output)]

@@ -13,7 +13,7 @@ from evenhand.metrics.similarity import SIMILARITIES
 from evenhand.moving.openai_evals.messages import messages_in
 from evenhand.moving.openai_evals.naming import class_name, slug
 from evenhand.moving.openai_evals.tags import is_output, problem_of
-from evenhand.promptfoo.porting.literal import Node, flat, laid, literal
+from evenhand.promptfoo.porting.literal import Node, flat, laid, led, literal
 from evenhand.report.interchange.foreign import shown
 from evenhand.report.interchange.openai_evals.definition import Criterion, unlike
 
@@ -72,17 +72,18 @@ def _string_check(one: Criterion, name: str, prefix: str) -> Check:
     del name, prefix
     text, wanted = _text(one, "input"), _text(one, "reference")
     label = flat(literal(one.name))
+    named = {"metric": one.name}
     match one.part.text("operation"):
         case "eq":
             line = _call("expect", text, f"Equals({wanted})", label=one.name, metric=one.name)
             return Check(line, imports={"evenhand.scorers": ("Equals",)})
         case "ne":
-            return Check(f"    expect({text} != {wanted}, {label}, metric={label})\n")
+            return Check(_call("expect", f"{text} != {wanted}", label, **named))
         case "like":
-            return Check(f"    expect({wanted} in {text}, {label}, metric={label})\n")
+            return Check(_call("expect", f"{wanted} in {text}", label, **named))
         case "ilike":
             condition = f"{wanted}.lower() in {text}.lower()"
-            return Check(f"    expect({condition}, {label}, metric={label})\n")
+            return Check(_call("expect", condition, label, **named))
         case operation:
             raise Untranslated(f"its operation {shown(operation)} is not known here")
 
@@ -153,15 +154,15 @@ def _judge(
         config["max_completion_tokens"] = config.pop("max_completions_tokens")
     judge = f"provider({flat(literal(f'openai:chat:{model}'))}, config={flat(literal(config))})"
     constant = f"{kind.upper()}_JUDGE"
-    said = laid(literal([tuple(message) for message in messages]), 8)
+    prompt = laid(led("messages = ", literal([tuple(message) for message in messages])), 8)
     classes = (
         f"{constant} = {judge}\n\n\n"
         f"class {kind}{ending}(Judgement):\n    reasoning: str\n{answer}\n\n"
         f"class {kind}(CustomJudge[{kind}{ending}]):\n"
         "    case: Case\n\n"
         "    def messages(self, output: str) -> list[Message]:\n"
-        f"        said = {said}\n"
-        "        return chat(said, values_of(self.case, output)).messages\n\n"
+        f"        {prompt}\n"
+        "        return judging(messages, self.case, self)\n\n"
         f"{overall}"
     )
     call = line.replace(f"{kind}(case=case)", f"{kind}(case=case, judge={constant})")

@@ -27,7 +27,7 @@ def eval_file(definition: Definition, source: Source, checks: Sequence[Check], n
     body = "".join(check.lines for check in checks) or "    del expect, output\n"
     classes = "".join(f"{check.classes}\n\n" for check in checks if check.classes)
     start, asked = _asking(source, definition.part), _asked(source)
-    for word in ("filled", "values_of", "chat", "recorded"):
+    for word in ("filled", "values_of", "chat", "judging", "recorded"):
         if f"{word}(" in body + classes + start:
             imports.setdefault(TEMPLATES, set()).add(word)
     if source.model:

@@ -13,7 +13,7 @@ from typing import cast
 from evenhand.core.errors import TemplateError
 from evenhand.moving.openai_evals.messages import Messages, messages_in
 from evenhand.moving.openai_evals.source import Source
-from evenhand.moving.openai_evals.tags import pieces
+from evenhand.moving.openai_evals.tags import parts_of_output, pieces, sample_of
 from evenhand.report.interchange.foreign import Notes, Part
 from evenhand.report.interchange.openai_evals.definition import Criterion, Definition, item_of
 from evenhand.report.interchange.openai_evals.export import Export
@@ -31,6 +31,11 @@ def script_of(definition: Definition, source: Source, export: Export) -> list[Ma
     items = list(export.items.get(source.run, {}).values())
     judged = [rule for item in items for rule in _judged(definition, item)]
     answered = [rule for item in items for rule in _answered(source, item)] if source.model else []
+    silent = [item for item in items if not texts_in(_inside(item, "sample").value.get("output"))]
+    for item in silent if source.model else []:
+        export.notes.changed(
+            item.where, "has no recorded answer: with --offline its trial is an error, too"
+        )
     return [
         {"match": [re.escape(text) for text in match], "reply": reply}
         for rules in (judged, answered)
@@ -66,8 +71,21 @@ def _judged(definition: Definition, item: Part) -> Iterator[Rule]:
         quiet = Part(criterion.part.value, criterion.part.where, Notes())
         messages, problem = messages_in(quiet, "input")
         if not problem:
-            match = [*_matching(messages, _values(item)), output]
+            match = [*_matching(messages, _values(item)), *_seen(messages, output)]
             yield match, json.dumps(verdict, ensure_ascii=False)
+
+
+def _seen(messages: Messages, output: str) -> list[str]:
+    """What a judge sees of an answer: all of it, or fields of its JSON."""
+    values = {"sample": sample_of(output)}
+    tags = dict.fromkeys(tag for _, template in messages for tag in parts_of_output(template))
+    texts: list[str] = []
+    for tag in tags:
+        try:
+            texts.append(render(tag, values, "a template"))
+        except TemplateError:  # the answer has no such field, so the judge is not asked
+            continue
+    return [text for text in texts if text]
 
 
 def _verdict(criterion: Criterion, result: Part, *, passed: bool) -> Mapping[str, object] | None:
@@ -81,8 +99,8 @@ def _verdict(criterion: Criterion, result: Part, *, passed: bool) -> Mapping[str
     labels = _list(criterion.part.value.get("labels"))
     passing = _list(criterion.part.value.get("passing_labels"))
     fitting = [one for one in labels if (one in passing) is passed]
-    said = [one for one in fitting if f'"{one}"' in reply] or fitting
-    return {"reasoning": reasoning, "label": said[0]} if said else None
+    labelled = [one for one in fitting if f'"{one}"' in reply] or fitting
+    return {"reasoning": reasoning, "label": labelled[0]} if labelled else None
 
 
 def _matching(messages: Messages, values: Mapping[str, object]) -> list[str]:

@@ -12,7 +12,7 @@ from typing import cast
 from evenhand.core.errors import TemplateError
 from evenhand.core.record import MutableRecord
 from evenhand.metrics.similarity import SIMILARITIES
-from evenhand.moving.openai_evals.tags import problem_of
+from evenhand.moving.openai_evals.tags import problem_of, sample_of
 from evenhand.report.interchange.foreign import Part, shown
 from evenhand.report.interchange.openai_evals.definition import Criterion, Definition, item_of
 from evenhand.report.interchange.openai_evals.export import Export
@@ -98,7 +98,7 @@ def _graded(criterion: Criterion, item: Part) -> tuple[float, bool] | None:
     row = item.value.get("datasource_item")
     values = {
         "item": item_of(cast("dict[str, object]", row)) if isinstance(row, dict) else {},
-        "sample": {"output_text": texts_in(said.get("output"))},
+        "sample": sample_of(texts_in(said.get("output"))),
     }
     texts: list[str] = []
     for template in templates:

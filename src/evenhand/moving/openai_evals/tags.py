@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+from collections.abc import Mapping
 
 from evenhand.report.interchange.foreign import shown
 from evenhand.templates.plain import richer_tag
@@ -12,6 +14,7 @@ _TAG = re.compile(r"\{\{(.*?)\}\}", re.DOTALL)
 _NAME = re.compile(
     r"item(?:\.[A-Za-z_][\w-]*)+|sample\.output_text|sample\.output_json(?:\.[A-Za-z_][\w-]*)*"
 )
+_SAMPLE = re.compile(r"\{\{\s*sample\.[\w.-]+\s*\}\}")
 _LONE_OUTPUT = re.compile(r"\s*\{\{\s*sample\.output_text\s*\}\}\s*")
 
 
@@ -31,4 +34,18 @@ def is_output(template: str) -> bool:
 
 def pieces(template: str) -> list[str]:
     """What stands around the sample's output in a template."""
-    return re.split(r"\{\{\s*sample\.[\w.-]+\s*\}\}", template)
+    return _SAMPLE.split(template)
+
+
+def parts_of_output(template: str) -> list[str]:
+    """The tags of the sample's output in a template, one by one."""
+    return _SAMPLE.findall(template)
+
+
+def sample_of(output: str) -> Mapping[str, object]:
+    """What tags of the sample stand for. Its `output_json` is None where the output is not JSON."""
+    try:
+        parsed: object = json.loads(output)
+    except (ValueError, RecursionError):
+        parsed = None
+    return {"output_text": output, "output_json": parsed}

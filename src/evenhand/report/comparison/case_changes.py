@@ -6,6 +6,7 @@ from array import array
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from heapq import merge
+from math import isclose
 from typing import TypeVar, overload
 
 from evenhand.report.comparison.case_values import ColumnCases
@@ -78,6 +79,11 @@ class ListedCases(_Looked[str]):
         return self._names.of(self._numbers[place])
 
 
+def _difference(first: float, second: float) -> float:
+    """The second minus the first; 0 for what two ways to compute the same number leave between them."""
+    return 0.0 if isclose(first, second, rel_tol=1e-9, abs_tol=1e-12) else second - first
+
+
 class CasePairs(_Looked[CaseChange]):
     """Cases with their means on both sides.
 
@@ -121,15 +127,17 @@ class CasePairs(_Looked[CaseChange]):
         return CaseChange(self._names.ids[number], self._names.of(number), *self._means(place))
 
     def differences(self) -> tuple[array[float], array[float]]:
-        """Each one's lowest and highest difference, second minus first; the same array where errors leave none open."""
-        sides = zip(self._first, self._second, strict=True)
-        least = array("d", (second - first for first, second in sides))
+        """Each one's lowest and highest difference, second minus first; the same array where errors leave none open.
+
+        Values that differ by rounding alone do not differ.
+        """
+        least = array("d", map(_difference, self._first, self._second))
         if not self._open:
             return least, least
         most = least[:]
         for at, place in enumerate(self._open):
-            least[place] = self._second[place] - self._first_most[at]
-            most[place] = self._second_most[at] - self._first[place]
+            least[place] = _difference(self._first_most[at], self._second[place])
+            most[place] = _difference(self._first[place], self._second_most[at])
         return least, most
 
     def means(self) -> tuple[tuple[array[float], array[float]], tuple[array[float], array[float]]]:

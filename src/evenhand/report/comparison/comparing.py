@@ -168,9 +168,13 @@ def _check_sides(first: Side, second: Side, pairs: Sequence[tuple[int, int]]) ->
             hint=hint if len(known) > 1 else "Name another run: `evenhand show --list` lists them.",
         )
     if not pairs:
+        columns = [
+            ", ".join(repr(safe(name)) for name in column_names(side.run.meta.variants)[:LISTED])
+            for side in (first, second)
+        ]
         raise UsageError(
             f"no variant of {first} matches one of {second}",
-            hint="Name a variant of each: RUN:VARIANT.",
+            hint=f"Name a variant of each: RUN:VARIANT. {first} has {columns[0]}; {second} has {columns[1]}.",
         )
 
 

@@ -107,6 +107,17 @@ def _row(one: ImportedFile) -> dict[str, Any]:
     }
 
 
+def newest_pair(runs: Sequence[ImportedFile]) -> Sequence[ImportedFile]:
+    """The newest run that has an earlier one with the same title, behind that one; empty for no such pair."""
+    before: dict[str, ImportedFile] = {}
+    pair: Sequence[ImportedFile] = ()
+    for one in runs:
+        if one.meta.title in before:
+            pair = (before[one.meta.title], one)
+        before[one.meta.title] = one
+    return pair
+
+
 def run_lines(runs: Sequence[ImportedFile]) -> Iterator[str]:
     """A line for each run, in columns."""
     rows = [

@@ -439,6 +439,31 @@ async def test_columns_of_whole_runs_are_paired_by_what_they_are(make_run: Make)
     assert any("has no counterpart" in note and "terse" in note for note in found.notes)
 
 
+async def test_rounding_is_no_change(runs: Pair):
+    """Two ways to compute the same score differ in its last digits; a real difference counts, however small."""
+    noisy = [0.1 + 0.2, 8 / 9 + 1e-16, 3e-17, 0.5, 2 / 7]
+    exact = [0.3, 8 / 9, 0.0, 0.5 + 1e-6, 2 / 7 - 5e-17]
+    assert noisy[0] != exact[0]
+    (found,) = compare(*await runs(scored(noisy), scored(exact)), metric="faithfulness").results
+    assert [change.case for change in found.changed] == ["c3"]
+    assert found.alike == 4
+    assert found.difference == pytest.approx(2e-7)
+    backwards = compare(*await runs(scored(exact[:3]), scored(noisy[:3])), metric="faithfulness")
+    assert "0 better, 0 worse, 3 the same" in str(backwards)
+
+
+async def test_runs_without_variants_in_common_are_refused_with_what_each_has(make_run: Make):
+    """So that one of each can be named."""
+    old = [Variant(0, "plain", "small"), Variant(1, "strict", "small")]
+    new = [Variant(0, "terse", "large")]
+    a = await make_run([result(i, variant=i, case="c") for i in range(2)], old)
+    b = await make_run([result(0, case="c")], new)
+    with pytest.raises(UsageError, match=r"no variant of .* matches one of") as raised:
+        compare(a, b)
+    assert "has 'plain', 'strict'; " in str(raised.value.hint)
+    assert "has 'terse'." in str(raised.value.hint)
+
+
 async def test_other_judges_are_told(runs: Pair):
     """A metric judged by another model, or another version of a prompt, is not the same metric."""
     first = scored([0.5] * 8, metadata={"judge": "small", "prompt": "faithfulness/1"})

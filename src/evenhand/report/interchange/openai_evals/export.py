@@ -47,17 +47,52 @@ class Export(MutableRecord):
 def read_export(paths: Sequence[Path]) -> Export:
     """All that these files hold.
 
+    Args:
+        paths: Files, and folders: of a folder, all files that end in .json or .jsonl, at any depth. One that holds
+            nothing of OpenAI's Evals is noted; a file that was named is refused.
+
     Raises:
         UsageError: A file cannot be read, is not JSON, or holds nothing of OpenAI's Evals.
     """
     export = Export()
     for path in paths:
-        before = export.found
-        for where, value in read_values(path):
-            _walk(export, value, f"{where} $", path)
-        if export.found == before:
+        if path.is_dir():
+            _read_folder(export, path)
+        elif not _read(export, path):
             raise UsageError(f"{path} holds no evals, runs or output items of OpenAI's", hint=HINT)
     return export
+
+
+def _read_folder(export: Export, folder: Path) -> None:
+    before = export.found
+    for path in sorted(one for one in folder.rglob("*.json*") if one.suffix in (".json", ".jsonl")):
+        values = read_values(path)
+        if any(_is_ours(value) for _, value in values):
+            _read(export, path)
+        else:
+            export.notes.left_out(str(path), "holds no evals, runs or output items of OpenAI's")
+    if export.found == before:
+        raise UsageError(
+            f"{folder} has no file with evals, runs or output items of OpenAI's", hint=HINT
+        )
+
+
+def _is_ours(value: object) -> bool:
+    """Whether there is an object of OpenAI's Evals in a value."""
+    if isinstance(value, list):
+        return any(map(_is_ours, cast("list[object]", value)))
+    if not isinstance(value, dict):
+        return False
+    fields = cast("dict[str, object]", value)
+    return _kind(fields) in (EVAL, RUN, ITEM, "row") or any(map(_is_ours, fields.values()))
+
+
+def _read(export: Export, path: Path) -> bool:
+    """Whether a file holds anything of OpenAI's Evals; it is added."""
+    before = export.found
+    for where, value in read_values(path):
+        _walk(export, value, f"{where} $", path)
+    return export.found > before
 
 
 def _walk(export: Export, value: object, where: str, path: Path) -> None:

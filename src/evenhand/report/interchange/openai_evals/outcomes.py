@@ -42,11 +42,18 @@ def _outcome(result: Part, criterion: Criterion | None, name: str) -> Outcome:
         name,
         "pass" if passed else "fail",
         score,
-        _reason(result, sample, failure),
+        _reason(result, sample, failure) or ("" if passed else _missed(score, bound)),
         metric=name,
         metadata=metadata,
         at_least=bound,
     )
+
+
+def _missed(score: float | None, bound: float | None) -> str:
+    """Why a grader that gives no reasons failed an output, as our own bounds say it; empty for a verdict alone."""
+    if score is None or bound is None or score >= bound:
+        return ""
+    return f"{score:g}, wanted at least {bound:g}"
 
 
 def error_of(sample: Part | None) -> str:

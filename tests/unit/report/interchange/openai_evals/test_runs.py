@@ -124,6 +124,22 @@ def test_a_models_grades_keep_the_model_its_reply_and_its_tokens(tmp_path: Path)
     assert (one.tokens_in, one.tokens_out) == (14, 10)
 
 
+def test_a_score_below_its_threshold_is_the_reason_of_a_failure(tmp_path: Path):
+    """For graders that give no reasons; one that passed, or failed by a verdict alone, has none."""
+    close = {
+        "type": "text_similarity", "name": "close", "evaluation_metric": "rouge_l",
+        "input": "{{ sample.output_text }}", "reference": "{{ item.right }}", "pass_threshold": 0.5,
+    }  # fmt: skip
+    results = [
+        [a_result(name="close", passed=score >= 0.5, score=score), a_result(passed=False)]
+        for score in (0.25, 0.75)
+    ]
+    items = [an_item(number, results=each) for number, each in enumerate(results)]
+    whole = trials(read(tmp_path, an_eval(close, EQUAL), a_run(total=2), *items))
+    reasons = [[outcome.reason for outcome in one.outcomes] for one in whole]
+    assert reasons == [["0.25, wanted at least 0.5", ""], ["", ""]]
+
+
 @pytest.mark.parametrize("form", ["lines", "array", "pages", "wrapped", "files", "nested"])
 def test_whatever_form_the_objects_were_saved_in_they_are_found(tmp_path: Path, form: str):
     """Lines, an array, pages of lists, a dict of one's own, a file each, items in their run."""
