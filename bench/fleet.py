@@ -256,6 +256,7 @@ class Nodes:
 def keep_nodes() -> None:
     """A cluster; says its address, and for each line kills a node and adds one."""
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    os.environ["RAY_raylet_start_wait_time_s"] = "120"  # noqa: SIM112 (Ray's spelling)
     from ray.cluster_utils import Cluster  # noqa: PLC0415 (after its settings)
 
     head = {"num_cpus": 0, "include_dashboard": False}
