@@ -256,7 +256,6 @@ class Nodes:
 def keep_nodes() -> None:
     """A cluster; says its address, and for each line kills a node and adds one."""
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
-    os.environ["RAY_raylet_start_wait_time_s"] = "120"  # noqa: SIM112 (Ray's spelling)
     from ray.cluster_utils import Cluster  # noqa: PLC0415 (after its settings)
 
     head = {"num_cpus": 0, "include_dashboard": False}
@@ -265,8 +264,11 @@ def keep_nodes() -> None:
     cluster.wait_for_nodes()
     print(cluster.address, flush=True)
     for _ in sys.stdin:
-        cluster.remove_node(nodes.pop(0), allow_graceful=False)
-        nodes.append(cluster.add_node(num_cpus=1))
+        if nodes:
+            cluster.remove_node(nodes.pop(0), allow_graceful=False)
+        while len(nodes) < 3:
+            with contextlib.suppress(Exception):  # a busy machine takes longer than Ray's 30 s
+                nodes.append(cluster.add_node(num_cpus=1))
     cluster.shutdown()
 
 
