@@ -264,8 +264,11 @@ def keep_nodes() -> None:
     cluster.wait_for_nodes()
     print(cluster.address, flush=True)
     for _ in sys.stdin:
-        cluster.remove_node(nodes.pop(0), allow_graceful=False)
-        nodes.append(cluster.add_node(num_cpus=1))
+        if nodes:
+            cluster.remove_node(nodes.pop(0), allow_graceful=False)
+        while len(nodes) < 3:
+            with contextlib.suppress(Exception):  # a busy machine takes longer than Ray's 30 s
+                nodes.append(cluster.add_node(num_cpus=1))
     cluster.shutdown()
 
 

@@ -21,6 +21,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from tests.unit.engine.conftest import FakeTime
 from tests.unit.engine.vendors import (
     Bill,
+    BySecond,
     Client,
     InFlight,
     Shedding,
@@ -185,6 +186,12 @@ SIMULATIONS |= {
     ),
     "b 40,000 tokens/s, headers": of_limit(
         lambda: TokenBucket(40_000, 400_000, by_tokens=True, says="headers"), uneven(4000)
+    ),
+    "i 100 requests/s, headers by the minute": of_limit(
+        lambda: BySecond(100, 100, latency_s=0.45), even(9000)
+    ),
+    "j 100 requests/s, little more is sent": of_limit(
+        lambda: TokenBucket(100, 100, says="retry-after", latency_s=0.45), even(9000)
     ),
     "c 600 requests a minute, headers": of_limit(lambda: Windows(600, says="headers"), even(6000)),
 }

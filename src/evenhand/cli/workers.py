@@ -17,8 +17,10 @@ KUBERAY = """\
 #   kubectl create secret generic evenhand-keys --from-env-file=keys.env     # OPENAI_API_KEY=…
 #   kubectl apply -f evenhand.yaml
 # Needs the KubeRay operator. The image has your evals in /evals, Evenhand {version} with its extra `ray`, and your
-# dependencies. The run file is kept on the volume claim `evenhand-runs`. KubeRay submits the run through Ray's
-# dashboard, which therefore listens in its pod; the policy below lets in only the run's own pods and the operator.
+# dependencies. The run file is kept on the volume claim `evenhand-runs`, below: take the job away with
+# `kubectl delete rayjob evenhand`, as `kubectl delete -f` takes the claim and its runs, too. KubeRay submits the run
+# through Ray's dashboard, which therefore listens in its pod; the policy below lets in only the run's own pods and the
+# operator.
 apiVersion: ray.io/v1
 kind: RayJob
 metadata:
@@ -93,6 +95,15 @@ spec:
         - namespaceSelector: {{}}
           podSelector:
             matchLabels: {{app.kubernetes.io/name: kuberay-operator}}
+---
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata:
+  name: evenhand-runs
+spec:
+  accessModes: [ReadWriteOnce]
+  resources:
+    requests: {{storage: 10Gi}}
 """
 
 SLURM = """\

@@ -4,6 +4,9 @@ How this works: what is sent is debited until the next header, as that one count
 window a header is believed only downwards, because answers overtake each other. Some vendors hand out a window's worth
 at once when it begins; others refill all the time, and name the second at which the bucket will be full. Two headers
 tell them apart: in a bucket that refills, twice as much used takes twice as long to come back.
+
+Vendors may count by the minute and enforce by the second. Then a header says that there is enough, and calls are
+refused all the same. What comes in a second is the pace to keep to (see `pace`).
 """
 
 from __future__ import annotations
@@ -12,6 +15,9 @@ from evenhand.core.record import MutableRecord
 
 STEADY = 0.2
 """How far the seconds that a unit takes to come back may differ between two headers of a bucket that refills."""
+MINUTE_S = 60.0
+NEARLY = 0.25
+"""The time in which a bucket by the minute fills may be so far from a minute: vendors round the seconds."""
 
 
 class HeaderBucket(MutableRecord):
@@ -20,12 +26,15 @@ class HeaderBucket(MutableRecord):
     Attributes:
         remaining: How many were left at the last header, less what was debited since; infinite where nothing is known.
         resets_at: When the window ends or the bucket is full, and what is known with it.
-        refill: How many come in a second; 0 where they come all at once.
+        refill: How many come in a second, as measured; 0 where they come all at once.
+        a_second: How many come in a second, where a limit by the minute refills all the time; 0 where it does not, or
+            is by the day: that reserve may be used much faster.
     """
 
     remaining: float = float("inf")
     resets_at: float = 0.0
     refill: float = 0.0
+    a_second: float = 0.0
     _counted_at: float = 0.0
     _used: float = 0.0
     _back_in_s: float = 0.0
@@ -37,7 +46,7 @@ class HeaderBucket(MutableRecord):
         if remaining is None or reset_s is None or reset_s <= 0:
             return
         if limit is not None and remaining < limit:
-            self._compare(limit - remaining, reset_s)
+            self._compare(limit, limit - remaining, reset_s)
         if now >= self.resets_at or remaining < self._level(now):
             self.remaining, self._counted_at = remaining, now
             self.resets_at = now + reset_s
@@ -62,11 +71,14 @@ class HeaderBucket(MutableRecord):
     def _level(self, now: float) -> float:
         return self.remaining + self.refill * (now - self._counted_at)
 
-    def _compare(self, used: float, reset_s: float) -> None:
+    def _compare(self, limit: float, used: float, reset_s: float) -> None:
         if self._used and self._used <= used < 2 * self._used:
             return  # too near each other to tell
         if used >= 2 * self._used > 0:
             before = self._back_in_s / self._used
             steady = abs(reset_s / used - before) <= STEADY * before
             self.refill = used / reset_s if steady else 0.0
+            fills_in_s = limit / self.refill if self.refill else 0.0
+            by_minute = abs(fills_in_s - MINUTE_S) <= NEARLY * MINUTE_S
+            self.a_second = limit / MINUTE_S if by_minute else 0.0
         self._used, self._back_in_s = used, reset_s

@@ -249,6 +249,7 @@ class Account:
             self._requests.learn(
                 rates.requests_limit, rates.requests_remaining, rates.requests_reset_s, now
             )
+            self.pace.named = self._requests.a_second
             self._tokens.learn(
                 rates.tokens_limit, rates.tokens_remaining, rates.tokens_reset_s, now
             )

@@ -5,7 +5,9 @@ tokens, or requests a minute), too many at once, or it sheds some requests whoev
 to fit the reason: a client that halves its pace for a gateway that sheds one request in twenty is slow for nothing.
 
 *Free.* A refused call waits; all others go on. The width (how many may be in flight) doubles from round to round up to
-the ceiling. Once more calls are refused than shedding explains, calls are *held*.
+the ceiling. Once more calls are refused than shedding explains, calls are *held*. Where fewer are refused, but not
+few, there is a *trial*: for a while, a little less is sent than was accepted. A limit then refuses next to nothing, and
+that is the rate to hold calls to. A gateway that sheds refuses as large a share as before.
 
 *Held by width.* As many may be in flight as were and were not refused. A call refused among more than were accepted
 says that the width is the limit. Where calls are refused among as many as were accepted before, it is the rate. One
@@ -13,6 +15,9 @@ refusal after another at the same width proves nothing, unless calls were accept
 
 *Held by rate.* The rate is what was accepted between two refusals: a bucket that is empty at both ends has let through
 just what came in. Where this accepts less than the width did, the width is taken up again.
+
+*Named by headers.* Some vendors' headers count the minute, and calls are refused by the second. What they name comes to
+a rate. Calls are held to that, and are not sent faster to see whether more is allowed.
 
 Both are raised a little after a while without refusals, faster as that succeeds, more seldom as it fails. Where calls
 are refused as often as before although ever fewer are sent, the vendor sheds, and all are free again (see `refusals`).
@@ -32,6 +37,8 @@ from evenhand.engine.window import Window
 
 SLACK = 0.99
 """The share of a measured rate that is used: at all of it, the first jitter meets a refusal."""
+TRIED = 0.97
+"""The share of what was accepted that is sent in a trial: a limit refuses next to nothing of that."""
 CUT = 0.9
 """The rate after a refusal that came too soon to measure one."""
 STEP = 0.02
@@ -114,17 +121,21 @@ class Pace:
         width: How many may be in flight.
         flow: How many may be sent a second.
         closing: Whether any may be sent.
+        named: How many a second the vendor's headers name; 0 where they don't.
     """
 
     def __init__(self, ceiling: int, start: int) -> None:
         self.width = float(min(start, ceiling))
         self.flow = Flow()
         self.closing = Closing()
+        self.named = 0.0
         self._ceiling = float(ceiling)
         self._refusals = Refusals()
         self._window = Window()
         self._held = False
         self._held_at = 0.0
+        self._free_since: float | None = None
+        self._trying = False
         self._round = 0
         self._round_trip_s = 0.0
         # An epoch is the time between two refusals that changed what is held.
@@ -189,7 +200,9 @@ class Pace:
         if permit.epoch == self._epoch:
             self._accepted += 1
             self._at_width += permit.among >= int(self.width)
-        if not self._held:
+        if self._trying:
+            self._try(permit, now, refused=False)
+        elif not self._held:
             self._grow(saturated=saturated)
         else:
             if permit.epoch == self._epoch:
@@ -222,10 +235,7 @@ class Pace:
             self._best = self._no_rates_until = 0.0
         self._refusals.refused()
         if not self._held:
-            if self._refusals.exceed_shedding():
-                self._hold_back(left, now)
-                if not left:
-                    self._close(now, asked_s)
+            self._refused_free(permit, left, now, asked_s)
             return
         self._refusals.held(refused=True)
         if not left and not self._accepted:
@@ -268,21 +278,80 @@ class Pace:
             self._round = 0
 
     def _free(self) -> None:
-        self._held = False
+        self._held = self._trying = False
+        self._free_since = None
         self.flow.rate = None
         self.width = self._ceiling
         self._epoch += 1
         self._refusals.begin()
 
+    def _refused_free(self, permit: Permit, left: int, now: float, asked_s: float | None) -> None:
+        refusals = self._refusals
+        if self._free_since is None:
+            # A bucket is empty now, so that what is accepted from here on has just come in.
+            self._free_since, self._amount = now, 0.0
+        known = self._names_rate(now) and refusals.exceed_accidents()
+        if known or refusals.exceed_shedding():
+            self._hold_back(left, now)
+            if not left:
+                self._close(now, asked_s)
+        elif self._trying:
+            self._try(permit, now, refused=True)
+        elif refusals.doubtful() and not self.closing.windowed:
+            if refusals.few():
+                self._free_since = None
+                refusals.begin()
+            elif now - self._free_since > max(SOON_S, ROUND_TRIPS * self._round_trip_s):
+                self._begin_trial(now - self._free_since, now)
+
+    # A trial
+
+    def _begin_trial(self, seconds: float, now: float) -> None:
+        """Sends a little less than was accepted in so many seconds."""
+        self._trying = True
+        self._goodput = self._amount / seconds
+        self._refusals.begin_trial()
+        self.flow.begin(TRIED * self._goodput, now)
+        self._epoch += 1
+
+    def _try(self, permit: Permit, now: float, *, refused: bool) -> None:
+        """Counts a call of the trial; at its end, holds calls to that rate or lets them go free."""
+        if permit.epoch != self._epoch:
+            return
+        self._refusals.held(refused=refused)
+        if not self._refusals.tried():
+            return
+        if not self._refusals.far_fewer():
+            self._refusals.free()
+            self._free()
+            return
+        self._trying, self._held, self._held_at = False, True, now
+        self._refusals.begin_holding()
+        self._best, self._best_width = self._goodput, self.width
+        self._rates = _Rates(before=self._goodput, raised=True)
+        self._mark, self._amount = now, 0.0
+        self._step, self._hold = STEP, FEW_CALLS
+        self._next_epoch(now)
+
     # Held
 
     def _hold_back(self, left: int, now: float) -> None:
         self._held, self._held_at = True, now
+        self._trying, self.flow.rate = False, None
         self._refusals.begin_holding()
         self.width = max(1.0, float(left))
         self._mark, self._amount = now, 0.0
         self._step, self._hold = STEP, FEW_CALLS
+        if self._names_rate(now):
+            self._best, self._best_width = self.named, self.width
+            self._rates = _Rates(before=CUT * self.named, raised=True)
+            self.width = self._ceiling
+            self.flow.begin(SLACK * self.named, now)
         self._next_epoch(now)
+
+    def _names_rate(self, now: float) -> bool:
+        """Whether the headers name a rate, and nothing speaks against it."""
+        return self.named > 0 and now >= self._no_rates_until and not self.flow.usual
 
     def _lower(self, permit: Permit, now: float) -> None:
         if self._probed:
@@ -385,12 +454,17 @@ class Pace:
         hold = self._hold if seconds < longest_s else min(self._hold, LEAST_CALLS)
         if not self._probed and self._accepted < hold:
             return
+        rate = self.flow.rate
+        raised = (rate or 0.0) * (1 + self._step)
+        if rate is not None and self._names_rate(now):
+            raised = min(raised, SLACK * self.named)
+            if raised <= rate:  # more than the headers name is never kept up
+                return
         self._probed = True
         self._goodput = self._accepted / seconds
-        rate = self.flow.rate
         if rate is not None:
             self._rates.raised, self._rates.before = True, rate
-            self.flow.change(rate * (1 + self._step), now)
+            self.flow.change(raised, now)
         else:
             self.width += max(1.0, self._step * self.width)
             if self.width >= self._ceiling:

@@ -165,6 +165,11 @@ class RayCluster:
         try:
             ray.init(**options)
         except Exception as error:  # however Ray says that there is no cluster
+            if isinstance(error, ImportError) or "ray[client]" in str(error):
+                raise UsageError(
+                    f"'{address}' needs Ray's client, which is not installed",
+                    hint="Install it with: pip install 'evenhand[ray]'. On the cluster's nodes, --ray auto needs none.",
+                ) from error
             raise UsageError(
                 f"Ray cannot be used at '{address}': {' '.join(str(error).split())[:300]}",
                 hint="Name a running cluster, e.g. --ray ray://head:10001, or start one with `ray start --head`."

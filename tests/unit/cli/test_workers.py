@@ -41,7 +41,7 @@ def test_the_job_for_kuberay_has_only_fields_that_kuberay_knows(workers: int):
     """And all those that it needs; start parameters are texts, as KubeRay wants them."""
     text = printed("--for", "kuberay", "--workers", str(workers))
     documents: list[Any] = list(yaml.safe_load_all(text))
-    job, policy = documents
+    job, policy, _ = documents
     assert (job["apiVersion"], job["kind"]) == ("ray.io/v1", "RayJob")
     spec = job["spec"]
     assert spec.keys() <= RAY_JOB
@@ -66,13 +66,23 @@ def test_the_job_for_kuberay_has_only_fields_that_kuberay_knows(workers: int):
 
 def test_the_dashboard_of_the_job_for_kuberay_can_be_reached_by_what_submits_it_and_nobody_else():
     """The operator and its submitter reach it through the service of the head; on loopback no run ever starts."""
-    job, policy = yaml.safe_load_all(printed("--for", "kuberay"))
+    job, policy, _ = yaml.safe_load_all(printed("--for", "kuberay"))
     head = job["spec"]["rayClusterSpec"]["headGroupSpec"]
     assert head["rayStartParams"]["dashboard-host"] == "0.0.0.0"
     assert policy["kind"] == "NetworkPolicy"
     assert policy["spec"]["policyTypes"] == ["Ingress"]
     (rule,) = policy["spec"]["ingress"]
     assert all("podSelector" in one for one in rule["from"])
+
+
+def test_all_that_the_job_for_kuberay_mounts_is_in_the_same_file():
+    """A pod whose volume claim is not there waits without end."""
+    job, _, claim = yaml.safe_load_all(printed("--for", "kuberay"))
+    assert (claim["apiVersion"], claim["kind"]) == ("v1", "PersistentVolumeClaim")
+    assert claim["spec"]["accessModes"] == ["ReadWriteOnce"]
+    pod = job["spec"]["rayClusterSpec"]["headGroupSpec"]["template"]["spec"]
+    (volume,) = pod["volumes"]
+    assert volume["persistentVolumeClaim"]["claimName"] == claim["metadata"]["name"]
 
 
 @pytest.mark.parametrize("workers", ["1", "8"])

@@ -340,6 +340,25 @@ def test_a_bucket_that_refills_is_told_from_a_window_by_two_headers():
     assert window.wait_s(25, 1) == pytest.approx(49)
 
 
+@pytest.mark.parametrize(
+    ("limit", "first", "second", "a_second"),
+    [
+        (6000, (5990, 0.1), (5900, 1.0), 100),
+        (6000, (5990, 0.12), (5900, 1.1), 100),
+        (14_400, (14_399, 6.0), (14_390, 60.0), 0),
+        (6000, (5990, 50.0), (5900, 49.0), 0),
+    ],
+    ids=["by the minute", "rounded", "by the day", "a window"],
+)
+def test_headers_name_a_rate_where_a_limit_by_the_minute_refills(limit, first, second, a_second):
+    """A day's reserve may be used in an hour, and a window's in a second."""
+    bucket = HeaderBucket()
+    bucket.learn(limit, *first, 0)
+    assert bucket.a_second == 0
+    bucket.learn(limit, *second, 1)
+    assert bucket.a_second == a_second
+
+
 def test_what_is_known_of_a_bucket_that_refills_holds_for_as_long_as_headers_come():
     """A header that tells nothing new moves the time at which the bucket is full."""
     bucket = HeaderBucket()

@@ -7,11 +7,13 @@ import asyncio
 import pytest
 from tests.unit.engine.vendors import (
     Bill,
+    BySecond,
     Client,
     InFlight,
     Shedding,
     TokenBucket,
     Vendor,
+    Verdict,
     Windows,
     account_on,
     even,
@@ -86,6 +88,52 @@ def test_most_of_a_limit_that_headers_tell_is_used(timeline, vendor, sizes):
     bill = billed(timeline, vendor, sizes)
     assert used(vendor, bill) >= 0.95
     assert bill.refusals <= 0.01
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("latency_s", [0.2, 0.5])
+def test_a_limit_by_the_minute_that_is_enforced_by_the_second_is_kept_to(timeline, latency_s, seed):
+    """What headers name comes to a rate: refused calls included, hardly more than that is sent in any minute."""
+    vendor = BySecond(100, 100, latency_s=latency_s)
+    bill = billed(timeline, vendor, even(9000), seed, at_once=60)
+    assert bill.most_sent_in(60) <= 1.02 * 6000
+    assert used(vendor, bill) >= 0.97
+    assert bill.refusals <= 0.02
+
+
+def test_a_rate_that_headers_name_is_left_where_calls_are_refused_for_what_is_in_flight(timeline):
+    """Headers name 100 a second; ten calls at once, which is all that is taken, come to 91."""
+
+    class Both(InFlight):
+        def decide(self, tokens: int, now: float) -> Verdict:
+            named = BySecond.decide(counts, tokens, now)
+            return Verdict(super().decide(tokens, now).error, named.rates)
+
+    counts = BySecond(100, 6000)
+    vendor = Both(10)
+    bill = billed(timeline, vendor, even(4000))
+    assert used(vendor, bill) >= 0.93
+    assert bill.refusals <= 0.04
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("says", ["retry-after", ""])
+@pytest.mark.parametrize(
+    "vendor",
+    [
+        lambda says: TokenBucket(100, 100, says=says, latency_s=0.51),
+        lambda says: TokenBucket(100, 100, says=says, latency_s=0.48),
+    ],
+    ids=["little", "more"],
+)
+def test_a_limit_that_little_more_is_sent_than_is_not_taken_for_shedding(
+    timeline, vendor, says, seed
+):
+    """60 callers send so little more than is allowed that fewer than a tenth of all calls would be refused."""
+    vendor = vendor(says)
+    bill = billed(timeline, vendor, even(9000), seed, at_once=60)
+    assert bill.refusals <= 0.03
+    assert used(vendor, bill) >= 0.94
 
 
 @pytest.mark.parametrize("says", ["headers", "retry-after", ""])

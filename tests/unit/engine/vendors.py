@@ -7,6 +7,7 @@ How this works: a vendor decides in the moment a request reaches it, and answers
 from __future__ import annotations
 
 import asyncio
+import bisect
 import math
 import random
 from collections.abc import Callable, Sequence
@@ -127,6 +128,25 @@ class TokenBucket:
 
     def counted(self, start: float, end: float) -> tuple[float, float]:
         return start, end + 1e-9
+
+
+@dataclass
+class BySecond(TokenBucket):
+    """Headers count the minute, and it is enforced by the second, as at OpenAI."""
+
+    says: str = "retry-after"
+    used: float = field(default=0.0, init=False)
+    counted_at: float = field(default=0.0, init=False)
+
+    def decide(self, tokens: int, now: float) -> Verdict:
+        verdict = super().decide(tokens, now)
+        rate = self.rate_at(now)
+        self.used = max(0.0, self.used - (now - self.counted_at) * rate)
+        self.counted_at = now
+        self.used += verdict.error is None
+        left = math.floor(60 * rate - self.used)
+        rates = RateLimits(60 * rate, left, round(self.used / rate, 3))
+        return Verdict(verdict.error, rates)
 
 
 @dataclass
@@ -255,6 +275,11 @@ class Bill:
     def taken(self, start: float, end: float) -> float:
         """How much was taken in this time."""
         return sum(amount for at, amount in self.accepted if start <= at < end)
+
+    def most_sent_in(self, seconds: float) -> int:
+        """The most that was sent in any so many seconds, refused calls included."""
+        sent = sorted([*(at for at, _ in self.accepted), *self.refused])
+        return max(bisect.bisect_left(sent, at + seconds) - i for i, at in enumerate(sent))
 
     @property
     def refusals(self) -> float:

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import queue
+import sys
+from pathlib import Path
 
+import pytest
+
+from evenhand.core.errors import UsageError
 from evenhand.fleet.messages import Message
-from evenhand.fleet.ray_cluster import gathered
+from evenhand.fleet.ray_cluster import RayCluster, gathered
 
 
 def test_what_waits_is_one_batch_in_its_order_and_the_end_comes_after_it():
@@ -20,3 +25,14 @@ def test_what_waits_is_one_batch_in_its_order_and_the_end_comes_after_it():
 def test_nothing_within_the_time_is_an_empty_batch_and_no_end():
     """A worker that has nothing to say is alive."""
     assert gathered(queue.SimpleQueue(), 0.001) == []
+
+
+def test_an_address_of_rays_client_says_what_to_install_where_that_is_missing(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
+    """Ray alone has no client, and says so in its own words."""
+    pytest.importorskip("ray")
+    monkeypatch.setitem(sys.modules, "grpc", None)
+    with pytest.raises(UsageError, match="needs Ray's client") as caught:
+        RayCluster("ray://127.0.0.1:9", 1, tmp_path)
+    assert "pip install 'evenhand[ray]'" in (caught.value.hint or "")
