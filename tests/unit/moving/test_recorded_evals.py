@@ -22,6 +22,7 @@ from evenhand.moving.inspect_logs.folder import move_in as move_logs_in
 from evenhand.moving.lm_eval.folder import move_in as move_samples_in
 from evenhand.moving.moved_in import MovedIn
 from evenhand.moving.openai_evals.folder import move_in as move_evals_in
+from evenhand.moving.recorded_eval import RecordedEval, eval_file, script
 
 
 def a_log(path: Path, *scorers: dict[str, Any], solver: str = "generate", **more: Any) -> Path:
@@ -76,6 +77,8 @@ def test_a_log_becomes_an_eval_set_that_grades_what_was_answered(tmp_path: Path)
     text = (tmp_path / "mine/evals/sums_evals.py").read_text("utf-8")
     assert 'model="openai:gpt-4o-mini"' in text
     assert 'SETTINGS = {"temperature": 0.0}' in text
+    for scorer in ("includes", "match", "pattern"):
+        assert f'metric="{scorer}"' in text
     rows = rows_of(tmp_path / "mine/evals/sums.jsonl")
     assert [(row["id"], row["expected"]) for row in rows] == [("1", "4"), ("two", ["6", "six"])]
 
@@ -124,6 +127,20 @@ def test_of_several_logs_of_a_task_the_newest_counts(tmp_path: Path):
     empty = deflated(tmp_path / "c.eval", members(header=a_header()))
     with pytest.raises(UsageError, match="no samples"):
         move_logs_in([empty], tmp_path / "other")
+
+
+def test_the_longest_conversation_is_matched_first():
+    """It holds what a shorter one holds; a reply to that would be given to both."""
+    hello, more = ("Hello",), ("Hello", "And then?")
+    one = RecordedEval("t", "a", [], [], True, replies=[(hello, "first"), (more, "second")])
+    assert [rule["reply"] for rule in script([one])] == ["second", "first"]
+
+
+def test_a_case_that_was_asked_twice_is_asked_twice():
+    """Once is nothing to say."""
+    for repeats, written in ((1, ""), (2, ", repeats=2"), (3, ", repeats=3")):
+        text = eval_file(RecordedEval("t", "a", [], [], True, repeats=repeats), "t")
+        assert f'data=Dataset.read("t.jsonl"){written})' in text
 
 
 def test_texts_of_a_log_are_never_code(tmp_path: Path):
