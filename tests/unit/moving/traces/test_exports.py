@@ -176,9 +176,9 @@ def test_logfire_tells_what_pydantic_ai_reports(value: Any, tmp_path: Path):
 def test_a_span_that_logfire_told_at_its_beginning_is_no_other_span(tmp_path: Path):
     """It has an id of its own, and the span's as its parent."""
     pending = {
-        **row("pending", "ask", 1),
+        **row("pending", "find", 3),
         "kind": "pending_span",
-        "attributes": ROWS[1]["attributes"],
+        "attributes": ROWS[2]["attributes"],
     }
     assert told(trial(tmp_path, [pending, *ROWS])) == TOLD
 
