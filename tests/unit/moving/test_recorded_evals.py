@@ -281,3 +281,34 @@ def test_a_recorded_label_is_one_with_the_recorded_verdict(passed: bool, tmp_pat
     rules = rows_of(tmp_path / "mine/offline.jsonl")
     labels = [json.loads(rule["reply"])["label"] for rule in rules if "label" in rule["reply"]]
     assert labels == ["warm" if passed else "cold"]
+
+
+@pytest.mark.parametrize(
+    ("score", "passed", "words"),
+    [
+        (1.0, True, "OpenAI's verdict and score on all 1 recorded outputs"),
+        (1.0, False, "another verdict than OpenAI's on 1 of 1 recorded outputs"),
+        (0.9, True, "another score on 1, e.g."),
+    ],
+)
+def test_a_score_that_is_the_threshold_passes(
+    score: float, passed: bool, words: str, tmp_path: Path
+):
+    """And where OpenAI's was otherwise, the import says so."""
+    alike = {
+        "type": "text_similarity",
+        "name": "alike",
+        "input": "{{ sample.output_text }}",
+        "reference": "Four.",
+        "evaluation_metric": "fuzzy_match",
+        "pass_threshold": 1.0,
+    }
+    result = a_result(passed=passed, score=score, name="alike", type="text_similarity")
+    path = saved(
+        tmp_path / "export.jsonl",
+        an_eval(alike),
+        a_run(),
+        an_item(results=[result], answer="Four."),
+    )
+    made = move_evals_in([path], tmp_path / "mine")
+    assert any(words in one for one in texts_of(made)), texts_of(made)

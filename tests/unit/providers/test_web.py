@@ -268,7 +268,7 @@ async def test_an_oauth_token_is_fetched_once_and_kept(service, tmp_path):
 
 async def test_an_oauth_token_that_is_about_to_end_is_fetched_anew(service, tmp_path):
     """It would end while the call is under way; what was fetched is a secret from then on."""
-    service.token, service.lasts_s = "drawn-for-nobody-0123456789-", 30
+    service.token, service.lasts_s = "fetched-for-an-hour-98765-", 30
     auth = {"type": "oauth", "clientId": "me", "tokenUrl": f"{service.url}/token"}
     provider = create(service.url, config={**POST, "auth": auth}, env={}, base=tmp_path)
     host = CodeHost()

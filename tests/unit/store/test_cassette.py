@@ -246,6 +246,17 @@ async def test_none_of_two_hundred_planted_secrets_is_in_a_cassette_and_it_still
     assert len(model.asked) == asked
 
 
+async def test_a_call_of_a_tool_with_a_key_is_found_although_the_cassette_hides_it(tmp_path: Path):
+    """The application has its key still, and calls the tool with it."""
+    key = "sk-of-nobody-9f8e7d6c5b4a"
+    model = Scripted(("look", "there"))
+    plan = example_of(agent(model), [Case("a", {"key": key}, input="x")], providers=(model,))
+    file = written(await ran(plan, tmp_path), tmp_path / "a.cassette")
+    assert key not in file.read_text()
+    (result,) = await replayed(plan, tmp_path, file)
+    assert (result.error, result.output) == (None, "there")
+
+
 def test_what_is_no_secret_stays():
     """Words after such names, numbers of tokens, tokens of a text, and what was hidden before."""
     kept = [
