@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, cast
+from typing import cast
 
 from evenhand.providers.addresses import is_vendors, origin, shown_host
 from evenhand.providers.roster import JUDGE_VARIABLE
@@ -12,8 +12,6 @@ from evenhand.registry.content import Content
 from evenhand.registry.evidence import EvidenceRows, Row
 from evenhand.registry.prompt import Promotion
 from evenhand.registry.runs import KeptRuns
-
-Present = Literal["any", "here"]
 
 
 @dataclass(frozen=True, slots=True)
