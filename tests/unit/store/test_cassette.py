@@ -32,7 +32,7 @@ from evenhand.store.cassette import CassetteSource, read_cassette
 from evenhand.store.cassette_making import cassette_of, write_cassette
 from evenhand.store.recordings import Recordings
 from evenhand.store.runfile import RunFile
-from evenhand.testing import Scripted, example_of
+from evenhand.testing import Scripted, example, example_of
 
 
 class Is:
@@ -246,15 +246,28 @@ async def test_none_of_two_hundred_planted_secrets_is_in_a_cassette_and_it_still
     assert len(model.asked) == asked
 
 
-async def test_a_call_of_a_tool_with_a_key_is_found_although_the_cassette_hides_it(tmp_path: Path):
-    """The application has its key still, and calls the tool with it."""
-    key = "sk-of-nobody-9f8e7d6c5b4a"
-    model = Scripted(("look", "there"))
-    plan = example_of(agent(model), [Case("a", {"key": key}, input="x")], providers=(model,))
+@tool
+def sign_in(user: str, password: str) -> str:
+    """A tool that is given a secret, and does not repeat it."""
+    return f"{user} is in" if password else "no"
+
+
+async def test_a_call_of_a_tool_with_a_password_is_found_although_the_cassette_hides_it(
+    tmp_path: Path,
+):
+    """The application has its password still, and calls the tool with it."""
+    password = "x9!kfjwq"
+
+    async def body(trial: Trial) -> object:
+        said = sign_in("ann", password=password)
+        trial.expect(Expectation(said, Is()))
+        return said
+
+    plan = example(1, body)
     file = written(await ran(plan, tmp_path), tmp_path / "a.cassette")
-    assert key not in file.read_text()
+    assert password not in file.read_text()
     (result,) = await replayed(plan, tmp_path, file)
-    assert (result.error, result.output) == (None, "there")
+    assert (result.error, result.output) == (None, "ann is in")
 
 
 def test_what_is_no_secret_stays():
