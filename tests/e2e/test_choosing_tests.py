@@ -3,25 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from tests.e2e.commands import Run, in_process
 
-from evenhand.cli import main
 from evenhand.store.catalogue import find
 from evenhand.store.runfile import RunFile
-
-
-@dataclass(frozen=True)
-class Ended:
-    code: int
-    out: str
-    err: str
-
-
-Run = Callable[..., Ended]
 
 
 @pytest.fixture
@@ -32,17 +20,7 @@ def evenhand(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("EVENHAND_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("MOOD", "")  # so that what a test sets is taken back
-
-    def run(*words: str) -> Ended:
-        try:
-            main(list(words))
-            code = 0
-        except SystemExit as error:
-            code = int(error.code or 0)
-        out, err = capsys.readouterr()
-        return Ended(code, out, err)
-
-    return run
+    return in_process(capsys)
 
 
 CONFIG = """

@@ -8,26 +8,13 @@ import json
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.e2e.commands import Run, in_process
 
-from evenhand.cli import main
 from evenhand.testing import FakeProvider, Rule, Script
-
-
-@dataclass
-class Ended:
-    """What a command came to."""
-
-    code: int
-    out: str
-    err: str
-
-
-Run = Callable[..., Ended]
 
 
 @pytest.fixture
@@ -51,17 +38,7 @@ def evenhand(
 ) -> Run:
     """Runs a command line in a folder of its own."""
     monkeypatch.chdir(tmp_path)
-
-    def run(*words: str) -> Ended:
-        code: Any = 0
-        try:
-            main(list(words))
-        except SystemExit as ended:
-            code = ended.code
-        said = capsys.readouterr()
-        return Ended(code, said.out, said.err)
-
-    return run
+    return in_process(capsys)
 
 
 def config(folder: Path, *questions: str, **more: Any) -> None:

@@ -4,28 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
-
-from evenhand.cli import main
+from tests.e2e.commands import Run, in_process
 
 QUESTIONS = [f"question {i}" for i in range(12)]
-
-
-@dataclass
-class Ended:
-    """What a command came to."""
-
-    code: int
-    out: str
-    err: str
-
-
-Run = Callable[..., Ended]
 
 
 @pytest.fixture
@@ -34,17 +18,7 @@ def evenhand(
 ) -> Run:
     """Runs a command line in a folder of its own; `echo` answers, so nothing is asked of anybody."""
     monkeypatch.chdir(tmp_path)
-
-    def run(*words: str) -> Ended:
-        code: Any = 0
-        try:
-            main(list(words))
-        except SystemExit as ended:
-            code = ended.code
-        said = capsys.readouterr()
-        return Ended(code, said.out, said.err)
-
-    return run
+    return in_process(capsys)
 
 
 def asked(evenhand: Run, folder: Path, prompts: list[str], questions: list[str] = QUESTIONS) -> str:

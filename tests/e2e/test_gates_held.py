@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.e2e.commands import Run, in_process
 
-from evenhand.cli import main
 from evenhand.testing import FakeProvider, Rule, Script
 
 META = Path("prompts/greet/meta.yml")
@@ -27,34 +26,13 @@ cases:
 """
 
 
-@dataclass
-class Ended:
-    """What a command came to."""
-
-    code: int
-    out: str
-    err: str
-
-
-Run = Callable[..., Ended]
-
-
 @pytest.fixture
 def evenhand(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Iterator[Run]:
     """Runs a command line in a repository with one prompt, whose server stands for its vendor's."""
     monkeypatch.chdir(tmp_path)
-
-    def run(*words: str) -> Ended:
-        code: Any = 0
-        try:
-            main(list(words))
-        except SystemExit as ended:
-            code = ended.code
-        said = capsys.readouterr()
-        return Ended(code or 0, said.out, said.err)
-
+    run = in_process(capsys)
     with FakeProvider(Script([], "Hello there")) as server:
         for name, value in server.env().items():
             monkeypatch.setenv(name, value)

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.e2e.commands import Ended, Run, in_process
 
 from evenhand import score_batch
-from evenhand.cli import main
 from evenhand.testing import FakeProvider, Rule, Script
 
 SET = """\
@@ -32,35 +31,13 @@ tests: [{vars: {x: hello}}]
 """
 
 
-@dataclass
-class Ended:
-    """What a command came to."""
-
-    code: int
-    out: str
-    err: str
-
-
-Run = Callable[..., Ended]
-
-
 @pytest.fixture
 def evenhand(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Run:
     """Runs a command line in an empty folder."""
     monkeypatch.chdir(tmp_path)
-
-    def run(*words: str) -> Ended:
-        code: Any = 0
-        try:
-            main(list(words))
-        except SystemExit as ended:
-            code = ended.code
-        said = capsys.readouterr()
-        return Ended(code or 0, said.out, said.err)
-
-    return run
+    return in_process(capsys)
 
 
 @pytest.fixture

@@ -6,30 +6,16 @@ import json
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.e2e.commands import Run, in_process
 
-from evenhand.cli import main
 from evenhand.testing import FakeProvider, Rule, Script
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLE = ROOT / "examples" / "prompts"
-
-
-@dataclass
-class Ended:
-    """What a command came to."""
-
-    code: int
-    out: str
-    err: str
-
-
-Run = Callable[..., Ended]
 
 
 @pytest.fixture
@@ -39,17 +25,7 @@ def evenhand(
     """Runs a command line in a copy of the example."""
     shutil.copytree(EXAMPLE, tmp_path / "repo")
     monkeypatch.chdir(tmp_path / "repo")
-
-    def run(*words: str) -> Ended:
-        code: Any = 0
-        try:
-            main(list(words))
-        except SystemExit as ended:
-            code = ended.code
-        said = capsys.readouterr()
-        return Ended(code or 0, said.out, said.err)
-
-    return run
+    return in_process(capsys)
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -98,6 +99,7 @@ def test_a_trace_is_imported_and_its_verdict_goes_back_to_its_span(
     (record,) = request.resource_logs[0].scope_logs[0].log_records
     said = {one.key: one.value.string_value for one in record.attributes}
     assert record.event_name == "gen_ai.evaluation.result"
+    assert abs(record.time_unix_nano / 1e9 - time.time()) < 3600
     root = next(span for span in spans if span.parent is None)
     assert record.trace_id.hex() == f"{root.context.trace_id:032x}"
     assert record.span_id.hex() == f"{root.context.span_id:016x}"

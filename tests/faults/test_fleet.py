@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.faults.conftest import Folder, settled, until
+from tests.faults.conftest import COMMAND, Folder, settled, until
 
 from evenhand.cli.far_plan import far_plan
 from evenhand.cli.run_request import Asked
@@ -262,3 +262,29 @@ def test_a_worker_that_reads_other_files_is_refused_before_anything_is_sent(
         door.run(asked_of(evals.path).plan(), door.Settings(home=evals.home, elsewhere=fleet))
     assert not fake.requests
     assert not list(evals.home.glob("runs/*.db"))
+
+
+def test_a_turn_has_what_came_before_it_whichever_workers_settled_that(tmp_path: Path):
+    """Thirty conversations of three turns on three workers, whose prompts hold all turns before."""
+    config = {
+        "prompts": ["{% for turn in _conversation %}{{turn.output}}, {% endfor %}{{q}}"],
+        "providers": ["echo"],
+        "tests": [
+            {"vars": {"q": f"{talk}{turn}"}, "metadata": {"conversationId": f"talk {talk}"}}
+            for talk in range(30)
+            for turn in "abc"
+        ],
+    }
+    (tmp_path / "promptfooconfig.json").write_text(json.dumps(config))
+    ran = subprocess.run(
+        [*COMMAND, "run", "--workers", "3", "--json", "--no-progress"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stderr
+    outputs = [trial["output"] for trial in json.loads(ran.stdout)["trials"]]
+    assert outputs == [
+        output for i in range(30) for output in (f"{i}a", f"{i}a, {i}b", f"{i}a, {i}a, {i}b, {i}c")
+    ]

@@ -167,11 +167,6 @@ def nothing_wrong(assertion: Assertion) -> Wrong:
     return ()
 
 
-def as_written(value: Any) -> Any:
-    """A value that is taken as it is."""
-    return value
-
-
 class Kind(Record, frozen=True):
     """One assertion type.
 
@@ -209,8 +204,3 @@ class Kind(Record, frozen=True):
     tags: bool = True
     files: bool = True
     compares: bool = False
-
-
-def with_cell(make: Callable[[Assertion, Cell, Any], Scorer]) -> Callable[..., Scorer]:
-    """A `make` that always has a cell: its kind says `of_each_cell`."""
-    return make

@@ -71,15 +71,7 @@ def canaries(
     from evenhand.report.trust.calibrated import place_of
     from evenhand.store.runfile import RunFile
 
-    session = Session(
-        as_json=as_json,
-        calls=False,
-        verbose=False,
-        no_table=True,
-        exit_zero=False,
-        promptfoo_exit_codes=False,
-        **options,
-    )
+    session = Session(as_json=as_json, no_table=True, **options)
     path = run_or_folder(run)
     with RunFile.open(path) as run_file:
         meta = run_file.meta

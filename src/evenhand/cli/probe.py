@@ -99,15 +99,7 @@ def probe(
 
     if dry_run and as_json:
         raise UsageError("--dry-run prints no document", hint="Leave --json out.")
-    session = Session(
-        as_json=as_json,
-        calls=False,
-        verbose=False,
-        no_table=True,
-        exit_zero=False,
-        promptfoo_exit_codes=False,
-        **options,
-    )
+    session = Session(as_json=as_json, no_table=True, **options)
     file = run_or_folder(run)
     with RunFile.open(file) as run_file:
         meta = run_file.meta

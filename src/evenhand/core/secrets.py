@@ -144,9 +144,8 @@ class Secrets:
 
     def without(self, data: bytes) -> bytes:
         """The data with HIDDEN in their place; itself where they are not in it."""
-        for (
-            value
-        ) in self._values:  # several times as fast as one regular expression for all of them
+        # This is several times as fast as one regular expression for all of them.
+        for value in self._values:
             if value in data:
                 data = data.replace(value, _HIDDEN)
         return data

@@ -82,9 +82,8 @@ class Waves:
                 f"To go on: evenhand resume --batch-waves {2 * waves}.",
             )
         if any(batch.record.state == "intended" for batch in lane.open.values()):
-            await (
-                self._look_at_all()
-            )  # what a killed session may have submitted is looked for first
+            # What a killed session may have submitted is looked for first.
+            await self._look_at_all()
         await self._submit_all()
         while not await self._look_at_all():
             await self.look_for_late()
@@ -118,9 +117,8 @@ class Waves:
                 affordable = self._reserved(chunk, any_out=bool(made or lane.open))
                 if affordable:
                     made.append(await self._submit(place, vendor, affordable, wave))
-        lane.give_back(
-            [call for _, call in lane.wanted.values()]
-        )  # what the budget has no room for now
+        # What is left is what the budget has no room for now.
+        lane.give_back([call for _, call in lane.wanted.values()])
         if made:
             lane.counts.waves = wave
             self._tell(made)

@@ -200,9 +200,8 @@ class BatchLane:
             self.counts.live[provider.id] += 1
             return
         task = asyncio.current_task()
-        if (
-            task in trial.suspended
-        ):  # its code goes on without the answer: what it asks now is not meant
+        # Its code goes on without the answer: what it asks now is not meant.
+        if task in trial.suspended:
             raise Suspended
         trial.suspended.append(task)
         draw = start.key, start.draw

@@ -128,5 +128,7 @@ def record_cassettes(
             max_age_s = read_cassette(use.path)[0].max_age_s if use.path.exists() else None
             data, header = cassette_of(run, variants=use.variants, max_age_s=max_age_s)
             write_cassette(data, use.path)
-            hidden = f", {header.hidden:,} secrets left out" if header.hidden else ""
-            note(f"recorded: cassette {use.path.name}, {header.calls:,} calls{hidden}")
+            calls = f"{header.calls:,} call{'s'[: header.calls != 1]}"
+            secrets = f"{header.hidden:,} secret{'s'[: header.hidden != 1]}"
+            hidden = f", {secrets} left out" if header.hidden else ""
+            note(f"recorded: cassette {use.path.name}, {calls}{hidden}")

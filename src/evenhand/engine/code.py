@@ -303,9 +303,8 @@ class CodeHost:
                 job.future.get_loop().call_soon_threadsafe(self._came_back, job, result, error)
 
     def _came_back(self, job: _Job, result: object, error: BaseException | None) -> None:
-        if (
-            job.left_behind and job.worker in self._workers
-        ):  # its thread ends: there is room for another
+        # Its thread ends: there is room for another.
+        if job.left_behind and job.worker in self._workers:
             self._workers.remove(job.worker)
             self._abandoned -= 1
         _resolve(job, result, error)

@@ -398,7 +398,7 @@ class Runner:
         if self._put_off and not self._put_off.isdisjoint(planned.after):
             self._put_off.add(planned.index)
             return ()
-        trial = LiveTrial(planned, self._desk, self._host, self._kept.of)
+        trial = LiveTrial(planned, self._desk, self._host, self._kept_by)
         trial.log = Sink(str(planned.case))
         trial.home = self._home
         trial.late = self._note_late
@@ -463,6 +463,9 @@ class Runner:
             return
         leave_behind(worker)
         self._sit(seat, self._instead(trial, agenda, error))
+
+    def _kept_by(self, index: int) -> Any:
+        return self._kept.of(index)
 
     def _limit(self, trial: LiveTrial) -> None:
         """Tells a trial how long it may take: as long as any, or as long as the run still may."""

@@ -16,6 +16,7 @@ from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from evenhand import __version__
 from evenhand.core.errors import EvenhandError, UsageError
@@ -127,7 +128,8 @@ class FarRunner(Runner):
         if order is not None and order.limit_s is not None:
             trial.limit_s, trial.out_of_time = order.limit_s, order.out_of_time
 
-    def _kept_by(self, index: int) -> object:
+    def _kept_by(self, index: int) -> Any:
+        # Another worker may have settled that one: its value comes with the order.
         return next(
             (order.kept[index] for order in self.open.orders.values() if index in order.kept), None
         )

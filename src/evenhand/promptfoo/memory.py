@@ -49,9 +49,13 @@ class Memory(MutableRecord):
 
     @property
     def after(self) -> tuple[int, ...]:
-        """The steps that have to be settled before."""
-        turn = self.turn.index if self.turn is not None else None
-        return tuple(sorted({index for index in (self.stored, turn) if index is not None}))
+        """The steps that have to be settled before: all that it reads from, each turn of its conversation included."""
+        before = set[int]() if self.stored is None else {self.stored}
+        turn = self.turn
+        while turn is not None:
+            before.add(turn.index)
+            turn = turn.before
+        return tuple(sorted(before))
 
     def outputs(self, trial: Trial) -> Mapping[str, Any]:
         """The outputs stored so far, by the names of their variables."""

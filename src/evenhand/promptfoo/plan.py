@@ -235,9 +235,8 @@ class Folder(Record, frozen=True):
         """What a test expects; None where that can't be known before it is run."""
         alone = links is None and self.trial_hooks is None
         filters = self.config.value.get("nunjucksFilters")
-        if (
-            not alone or filters or test.user is not None
-        ):  # a conversation is more than its first request
+        # A conversation is more than its first request.
+        if not alone or filters or test.user is not None:
             return None
         return TestIdentity(test, self.config.base, shared)
 

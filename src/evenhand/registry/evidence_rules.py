@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Literal, cast
+from typing import cast
 
 from msgspec import field
 
@@ -14,8 +14,6 @@ from evenhand.registry.content import Content
 from evenhand.registry.evidence import EvidenceRows, Row
 from evenhand.registry.prompt import Promotion
 from evenhand.registry.runs import KeptRuns
-
-Present = Literal["any", "here"]
 
 
 class Evidence(Record, frozen=True):

@@ -68,9 +68,8 @@ def legend(shown: Sequence[str], variants: Sequence[Variant]) -> list[str]:
     cut = _cut(whole)
     lines: dict[str, None] = {}
     for i, (name, row) in enumerate(zip(shown, rows, strict=True)):
-        if not name.startswith(
-            _joined(cut, len(rows))[i]
-        ):  # the table had less room, and cut the whole
+        # The table had less room, and cut the whole.
+        if not name.startswith(_joined(cut, len(rows))[i]):
             lines[f"{name} = {clip(' · '.join(filter(None, row.values())), LEGEND)}"] = None
             continue
         for part, texts in cut.items():

@@ -4,12 +4,32 @@ from __future__ import annotations
 
 from typing import Any
 
-from evenhand.core.errors import JudgeError
+from evenhand.core.errors import JudgeError, UsageError
 from evenhand.core.message import Model
 from evenhand.core.record import Record
+from evenhand.scorers.argument_checks import need_number, need_text
 from evenhand.scorers.judge_prompt import judge_prompt
 from evenhand.scorers.judge_reply import confidence_of, reasoning_of, the_object, value_shown
 from evenhand.scorers.judging import answer_schema, asked, kept
+
+
+def check_comparison(name: str, criteria: object, context: object, unsure_below: object) -> None:
+    """Refuses what nothing can be compared by.
+
+    Args:
+        name: The scorer, as messages call it.
+        criteria: By what to compare.
+        context: What else the judge should know.
+        unsure_below: A confidence below this is warned of.
+
+    Raises:
+        UsageError: There are no criteria, or one of these is of the wrong kind.
+    """
+    need_text(name, "criteria", criteria)
+    if not str(criteria).strip():
+        raise UsageError(f"{name}: there are no criteria", hint="Say by what to compare.")
+    need_text(name, "context", context)
+    need_number(name, "unsure_below", unsure_below, (0, 1))
 
 
 class PreferenceQuestion(Record, frozen=True, kw_only=True):

@@ -16,7 +16,6 @@ from evenhand.core.expect import Trial
 from evenhand.core.message import Model
 from evenhand.core.score import Score
 from evenhand.core.traits import Traits
-from evenhand.scorers.argument_checks import need_number, need_text
 from evenhand.scorers.judging import (
     UNSURE,
     AsksJudge,
@@ -26,7 +25,7 @@ from evenhand.scorers.judging import (
     lent_judge,
     side_by_side,
 )
-from evenhand.scorers.preference import PreferenceQuestion
+from evenhand.scorers.preference import PreferenceQuestion, check_comparison
 from evenhand.scorers.text import quoted
 
 Ties = Literal["half", "win", "lose", "forbid"]
@@ -65,11 +64,7 @@ class Preferred(AsksJudge):
 
     def __post_init__(self) -> None:
         check_judge(self.judge)
-        need_text("Preferred", "criteria", self.criteria)
-        if not self.criteria.strip():
-            raise UsageError("Preferred: there are no criteria", hint="Say by what to compare.")
-        need_text("Preferred", "context", self.context)
-        need_number("Preferred", "unsure_below", self.unsure_below, (0, 1))
+        check_comparison("Preferred", self.criteria, self.context, self.unsure_below)
         if self.over is None:
             raise UsageError("Preferred: over=None is nothing to compare with")
         if self.ties not in get_args(Ties):

@@ -21,7 +21,6 @@ from evenhand.core.message import Model
 from evenhand.core.record import Record
 from evenhand.core.run import TrialResult
 from evenhand.core.score import SHARES, Score
-from evenhand.scorers.argument_checks import need_number, need_text
 from evenhand.scorers.judging import (
     UNSURE,
     AsksJudge,
@@ -31,7 +30,7 @@ from evenhand.scorers.judging import (
     lent_judge,
     side_by_side,
 )
-from evenhand.scorers.preference import PreferenceQuestion
+from evenhand.scorers.preference import PreferenceQuestion, check_comparison
 from evenhand.scorers.text import quoted
 
 
@@ -68,11 +67,7 @@ class Ranking(AsksJudge):
 
     def __post_init__(self) -> None:
         check_judge(self.judge)
-        need_text("Ranking", "criteria", self.criteria)
-        if not self.criteria.strip():
-            raise UsageError("Ranking: there are no criteria", hint="Say by what to compare.")
-        need_text("Ranking", "context", self.context)
-        need_number("Ranking", "unsure_below", self.unsure_below, (0, 1))
+        check_comparison("Ranking", self.criteria, self.context, self.unsure_below)
         pairs: object = self.pairs
         if pairs is not None and (type(pairs) is not int or pairs < 1):
             raise UsageError(

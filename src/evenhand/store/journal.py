@@ -266,9 +266,8 @@ class Journal:
         Raises:
             StoreError: It cannot be written or read.
         """
-        await self._writer.durable(
-            META, (encode(self.meta), self.meta.id)
-        )  # all before it is written, too
+        # When this is durable, so is all that was written before it.
+        await self._writer.durable(META, (encode(self.meta), self.meta.id))
         self._earlier.turn(self.path, self._next_call)
 
     # Writing
@@ -450,9 +449,8 @@ class Journal:
             if writer.spool or writer.failed is not None:
                 writer.end(ending)
             self._db.execute("pragma wal_checkpoint(truncate)")
-            with contextlib.suppress(
-                sqlite3.Error
-            ):  # somebody is reading it: the files beside it stay
+            # Where somebody is reading it, the files beside it stay.
+            with contextlib.suppress(sqlite3.Error):
                 self._db.execute("pragma journal_mode = delete")
         except Exception as failure:  # noqa: BLE001 (as above: whatever it is, it is said, and the lock is let go)
             # Where nothing is lost but how it ended, and why it stopped has been said, there is no more to say.

@@ -25,9 +25,8 @@ class Lock:
         self._path = path
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         self._fd = _locked(path, what)
-        while not _is_at(
-            self._fd, path
-        ):  # its holder let go, and took the file away, while it was being opened
+        # Its holder let go, and took the file away, while it was being opened.
+        while not _is_at(self._fd, path):
             os.close(self._fd)
             self._fd = _locked(path, what)
         os.ftruncate(self._fd, 0)

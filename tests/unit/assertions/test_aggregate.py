@@ -86,3 +86,13 @@ def test_guardrails_that_were_meant_to_block_excuse_the_rest(threshold, blocked,
     assert verdict.outcome == state
     assert verdict.score == (0.0 if blocked == "fail" else 0.5)
     assert ("blocked" in verdict.reason) is (blocked == "fail")
+
+
+@pytest.mark.parametrize(
+    ("guard", "state"),
+    [("fail", "pass"), ("pass", "fail"), ("error", "fail"), ("not_applicable", "fail")],
+)
+def test_only_a_guardrail_that_blocks_excuses_what_failed(guard: str, state: str):
+    """One in error, or that does not apply, has blocked nothing."""
+    outcomes = settled((guard, 0.0 if guard == "fail" else None, 0), ("fail", 0.0, 1))
+    assert verdict_rule(excusing=frozenset({0}))(outcomes).outcome == state

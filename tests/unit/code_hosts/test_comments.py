@@ -18,7 +18,7 @@ from tests.unit.code_hosts.fake_hosts import (
 )
 
 from evenhand.code_hosts.api import Api
-from evenhand.code_hosts.comments import Kept, Thread, keep_one, marked
+from evenhand.code_hosts.comments import Comment, Kept, Thread, keep_one, marked
 from evenhand.code_hosts.github import GitHubThread
 from evenhand.code_hosts.gitlab import GitLabThread
 from evenhand.core.errors import AuthError, ProviderError, RateLimited
@@ -97,6 +97,38 @@ async def test_an_older_run_leaves_what_a_newer_one_wrote():
         assert (await job(host, 9, "once more")).done == "updated"
         assert len(host.asked) - asked <= 6
     assert host.ours() == [marked(KEY, (9, 1), "once more")]
+
+
+async def test_a_list_that_is_older_than_the_comment_leads_to_no_older_text():
+    """Another job has written meanwhile what a newer run says."""
+    then, now = (marked(KEY, (run, 1), f"push {run}") for run in (7, 9))
+
+    class Behind:
+        """A pull request whose list of comments is behind."""
+
+        def __init__(self) -> None:
+            self.body = now
+            self.lists = iter([then, now])
+
+        async def ours(self) -> list[Comment]:
+            return [Comment(1, next(self.lists))]
+
+        async def read(self, number: int) -> Comment:
+            return Comment(number, self.body)
+
+        async def create(self, body: str) -> Comment:
+            raise AssertionError(body)
+
+        async def update(self, number: int, body: str) -> Comment:
+            self.body = body
+            return Comment(number, body)
+
+        async def delete(self, number: int) -> None:
+            raise AssertionError(number)
+
+    thread = Behind()
+    kept = await keep_one(thread, KEY, (8, 1), "push 8", fast)
+    assert (kept.done, thread.body) == ("left", now)
 
 
 async def test_two_gates_have_a_comment_each():

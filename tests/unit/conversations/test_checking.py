@@ -100,14 +100,23 @@ def test_a_mistake_is_called_by_its_name(text: str, kind: str):
 
 def test_what_must_not_be_said_is_found_in_other_words_and_forms():
     """What must not be said is found in other words and forms."""
-    contract = UserContract(GOAL, never_says=["I would accept half of the price", "Elm Street 5"])
+    contract = UserContract(
+        GOAL,
+        never_says=[
+            "I would accept half of the price",
+            "Elm Street 5",
+            "move the meeting to Friday morning",
+        ],
+    )
     for text in (
+        "Could the meeting be on Friday, in the morning?",  # three words of four
         "I would accept half of the price!",
         "Well, half of the price I would accept.",
         "Send it to elm street 5, please.",
     ):
         assert faults(text, HELLO, contract=contract) == ["said-forbidden"], text
-    assert faults("What would half of it come to?", HELLO, contract=contract) == []
+    for text in ("What would half of it come to?", "I have a meeting on Friday."):
+        assert faults(text, HELLO, contract=contract) == [], text
 
 
 @pytest.mark.parametrize(

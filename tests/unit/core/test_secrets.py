@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from evenhand.core.secrets import HIDDEN, Secrets, is_telling
+from evenhand.core.secrets import HIDDEN, Secrets, is_telling, redacted
 
 
 @pytest.mark.parametrize(
@@ -99,3 +99,12 @@ def test_a_password_in_an_address_of_the_environment_is_a_secret() -> None:
     """Whatever the variable is called."""
     secrets = Secrets({"DATABASE_URL": "postgres://ada:abcdef0123456789@db/shop"})
     assert secrets.text("abcdef0123456789 at db/shop") == f"{HIDDEN} at db/shop"
+
+
+def test_in_what_an_environment_sets_any_name_with_such_a_word_is_hidden() -> None:
+    """More than elsewhere; what is empty hides nothing."""
+    env = {"SESSION_OF_ANN": "abc", "LANG": "C", "SHOP_AUTH_MODE": "", "N": "a1b2c3d4" * 4}
+    assert redacted({"env": env, "session": "abc"}) == {
+        "env": {"SESSION_OF_ANN": HIDDEN, "LANG": "C", "SHOP_AUTH_MODE": "", "N": HIDDEN},
+        "session": "abc",
+    }

@@ -97,6 +97,18 @@ async def test_without_a_bill_calls_go_out_one_by_one_where_money_is_tight():
     assert third.done()
 
 
+async def test_what_a_call_might_have_hidden_is_free_again_once_it_is_booked():
+    """Another one that is under way hides nothing."""
+    budget = Budget(1.0)
+    hiding, _ = budget.reserve(0.0, "m", 4.0), budget.reserve(0.0, "m")
+    third = asyncio.create_task(budget.when_free(0.0, "m", 0.5))
+    await asyncio.sleep(0)
+    assert not third.done()
+    budget.settle(hiding, None)
+    await asyncio.sleep(0)
+    assert third.done()
+
+
 async def test_where_money_is_plenty_nobody_waits_for_a_bill():
     """A budget that can bear a multiple of what they can cost slows nothing down."""
     budget = Budget(10.0)

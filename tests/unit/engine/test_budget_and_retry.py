@@ -118,10 +118,11 @@ def test_a_call_waits_as_long_as_the_vendor_says():
     assert 0 <= pause <= 2
 
 
-def test_a_vendor_that_says_at_once_is_not_asked_without_a_pause():
+@pytest.mark.parametrize("asked", [0, 0.001])
+def test_a_vendor_that_says_at_once_is_not_asked_without_a_pause(asked: float):
     """Nor does the pause grow past what numbers hold, however often it was tried."""
-    policy = RetryPolicy()
-    pauses = [policy.pause(RateLimited("429", retry_after_s=0), 5000, 0, DRAW) for _ in range(9)]
+    policy, error = RetryPolicy(), RateLimited("429", retry_after_s=asked)
+    pauses = [policy.pause(error, 5000, 0, DRAW) for _ in range(9)]
     assert all(pause is not None and 0 <= pause <= 30 for pause in pauses)
     assert max(pause or 0 for pause in pauses) > 1
 

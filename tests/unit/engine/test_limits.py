@@ -368,3 +368,20 @@ def test_what_is_known_of_a_bucket_that_refills_holds_for_as_long_as_headers_com
     bucket.learn(100, 3, 9.7, 10)
     assert bucket.wait_s(1, 11.5) == 0
     assert bucket.wait_s(30, 11.5) > 0
+
+
+async def test_what_a_call_used_beyond_what_was_known_is_debited_once():
+    """Ten tokens are known of each call, and ninety come on top: of 1,000 left, ten calls can be paid."""
+    account = Limits(100, clock=Clock()).account("api")
+    counted = RateLimits(tokens_limit=1000, tokens_remaining=1000, tokens_reset_s=60)
+    for _ in range(5):  # so many say what usually comes on top
+        account.release(await account.acquire(0, 10), None, None, 90)
+    account.release(await account.acquire(0, 10), None, counted, 90)
+    for _ in range(10):
+        permit = await asyncio.wait_for(account.acquire(0, 10), 1)
+        account.release(permit, None, None, 90)
+    waiting = asyncio.create_task(account.acquire(0, 10))
+    await asyncio.sleep(0)
+    assert not waiting.done()
+    waiting.cancel()
+    await asyncio.gather(waiting, return_exceptions=True)

@@ -198,6 +198,30 @@ async def test_what_is_measured_is_found_for_any_trial(tmp_path: Path):
     assert len(model.asked) == 1
 
 
+async def test_an_answer_of_a_trial_that_is_in_the_plan_is_not_given_to_another(tmp_path: Path):
+    """It is the other one's own, although that one does not ask for it any more."""
+    model = sampled()
+    first = await ran(example(2, asking(model), providers=(model,)), tmp_path)
+    swapped = [Case("case-0", {"n": 1}), Case("case-1", {"n": 2})]
+    again = await ran(example_of(asking(model), swapped, providers=(model,)), tmp_path, first)
+    result = trials(again)[0]
+    assert result.error is not None
+    assert "has 1 answer to this request to scripted, and it belongs to another" in (
+        result.error.message
+    )
+
+
+async def test_recorded_errors_are_asked_again_where_what_is_missing_is_asked(tmp_path: Path):
+    """The vendor may answer by now."""
+    said: list[str | Exception] = [BadRequest("not now"), "yes"]
+    model = Scripted(lambda _: said[len(model.asked) - 1], deterministic=False)
+    plan = example(1, asking(model), providers=(model,))
+    first = await ran(plan, tmp_path)
+    again = await ran(plan, tmp_path, first, replay_asks=True)
+    assert [trials(path)[0].outcome for path in (first, again)] == ["error", "pass"]
+    assert len(model.asked) == 2
+
+
 async def test_recorded_errors_come_again_and_only_end_their_trial(tmp_path: Path):
     """A refusal that was recorded is one again, with its slug; nothing is asked in its place."""
     model = Scripted({"number 1": BadRequest("too long for me"), "number": "yes"})

@@ -98,6 +98,7 @@ class FakeJournal:
     begun: list[CallStart] = field(default_factory=list[CallStart])
     ended: dict[int, CallEnd] = field(default_factory=dict[int, CallEnd])
     dropped: list[int] = field(default_factory=list[int])
+    noted: list[CallStart] = field(default_factory=list[CallStart])
     resumed: bool = False
 
     async def begin(self, start: CallStart) -> int:
@@ -109,6 +110,9 @@ class FakeJournal:
 
     def drop(self, call: int, attempts: int, wasted: int) -> None:
         self.dropped.append(call)
+
+    def note(self, start: CallStart, end: CallEnd) -> None:
+        self.noted.append(start)
 
     def replies(self, index: int) -> list[tuple[str, int, CallEnd]]:
         return [

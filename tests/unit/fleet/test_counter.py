@@ -64,6 +64,21 @@ def test_room_at_an_account_is_shared_by_all_workers_and_comes_back_from_a_dead_
     scene.loop.run(go())
 
 
+def test_a_call_that_cost_nothing_is_counted_and_journaled_of_its_own_trial_only(scene: Scene):
+    """Another worker's trial is none of its business."""
+
+    async def go() -> None:
+        backing = scene.backing()
+        both = Counted(backing)
+        both.hands[0].trials[5] = asyncio.get_running_loop().create_future()
+        for worker in (0, 1):
+            both.tells(worker, "note", start_of(5), CallEnd(b"{}", "cache"))
+        assert (backing.counts.calls, backing.counts.cached) == (1, 1)
+        assert scene.journal.noted == [start_of(5)]
+
+    scene.loop.run(go())
+
+
 def test_refusals_of_one_worker_close_the_gate_for_all(
     scene: Scene, monkeypatch: pytest.MonkeyPatch
 ):

@@ -3,23 +3,31 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
+from tests.unit.report.conftest import Make, make_run, result
 
 import evenhand
 from evenhand import Case, Dataset, EvalSet, Expect
 from evenhand.cli import main
 from evenhand.core.errors import AuthError, UsageError
+from evenhand.core.run import RunStatus
+from evenhand.core.score import Outcome
+from evenhand.core.variant import Variant
 from evenhand.moving.mlflow.server import MlflowServer
-from evenhand.moving.mlflow.writing import push_to_mlflow
+from evenhand.moving.mlflow.writing import _numbers, push_to_mlflow
 from evenhand.providers.http import close
+
+__all__ = ["make_run"]
 
 
 class Tracking(ThreadingHTTPServer):
@@ -178,6 +186,45 @@ async def test_a_run_arrives_with_rates_means_and_report(tracking: Tracking, tmp
     assert b"<html" in report
     document = json.loads(tracking.files[f"1/{run['id']}/artifacts/run.json"])
     assert document["schema"] == "evenhand.run/1"
+
+
+@pytest.mark.parametrize(
+    ("status", "there"),
+    [("finished", "FINISHED"), ("interrupted", "KILLED"), ("out_of_budget", "FAILED")],
+)
+async def test_a_run_that_did_not_finish_is_none_that_did(
+    tracking: Tracking, make_run: Make, status: RunStatus, there: str
+):
+    """MLflow's words for it."""
+    run = await make_run([result(0), result(1)], planned=3, status=status)
+    await pushed(tracking, run.path)
+    assert tracking.alive()[0]["status"] == there
+
+
+async def test_errors_widen_the_interval_of_a_mean(tracking: Tracking, make_run: Make):
+    """They may have had any value of the scale."""
+    outcome = Outcome("x", "pass", 1.0, metric="good", scale=(0.0, 1.0))
+    good = {"outcomes": (outcome,), "named_scores": {"good": 1.0}}
+    trials = [result(i, ok=None) if i % 2 else replace(result(i), **good) for i in range(20)]
+    await pushed(tracking, (await make_run(trials)).path)
+    assert tracking.alive()[0]["metrics"]["good_low"] < 0.5
+
+
+async def test_what_looks_like_a_key_is_not_sent(tracking: Tracking, make_run: Make):
+    """In the title, and in what names a variant."""
+    key = "sk-abcdefghijklmnop1234"
+    variants = (Variant(0, f"Use {key}", "m"), Variant(1, "b", "m", axes={"key": key}))
+    trials = [result(0), result(1, variant=1)]
+    await pushed(tracking, (await make_run(trials, variants, title=f"with {key}")).path)
+    told = [(run["run_name"], run["params"], run["tags"]) for run in tracking.alive()]
+    assert key not in json.dumps([told, tracking.experiments])
+    assert "[redacted]" in json.dumps(told)
+
+
+def test_only_numbers_that_are_known_are_logged():
+    """MLflow would take NaN for a value."""
+    values = {"a": math.nan, "b": math.inf, "c": True, "d": None, "e": 1, "f": "1"}
+    assert _numbers(values) == {"e": 1.0}
 
 
 async def test_each_variant_is_a_run_below_and_a_second_push_takes_the_place_of_the_first(

@@ -22,6 +22,7 @@ from evenhand.moving.inspect_logs.folder import move_in as move_logs_in
 from evenhand.moving.lm_eval.folder import move_in as move_samples_in
 from evenhand.moving.moved_in import MovedIn
 from evenhand.moving.openai_evals.folder import move_in as move_evals_in
+from evenhand.moving.recorded_eval import RecordedEval, eval_file, script
 
 
 def a_log(path: Path, *scorers: dict[str, Any], solver: str = "generate", **more: Any) -> Path:
@@ -76,6 +77,8 @@ def test_a_log_becomes_an_eval_set_that_grades_what_was_answered(tmp_path: Path)
     text = (tmp_path / "mine/evals/sums_evals.py").read_text("utf-8")
     assert 'model="openai:gpt-4o-mini"' in text
     assert 'SETTINGS = {"temperature": 0.0}' in text
+    for scorer in ("includes", "match", "pattern"):
+        assert f'metric="{scorer}"' in text
     rows = rows_of(tmp_path / "mine/evals/sums.jsonl")
     assert [(row["id"], row["expected"]) for row in rows] == [("1", "4"), ("two", ["6", "six"])]
 
@@ -124,6 +127,20 @@ def test_of_several_logs_of_a_task_the_newest_counts(tmp_path: Path):
     empty = deflated(tmp_path / "c.eval", members(header=a_header()))
     with pytest.raises(UsageError, match="no samples"):
         move_logs_in([empty], tmp_path / "other")
+
+
+def test_the_longest_conversation_is_matched_first():
+    """It holds what a shorter one holds; a reply to that would be given to both."""
+    hello, more = ("Hello",), ("Hello", "And then?")
+    one = RecordedEval("t", "a", [], [], True, replies=[(hello, "first"), (more, "second")])
+    assert [rule["reply"] for rule in script([one])] == ["second", "first"]
+
+
+def test_a_case_that_was_asked_twice_is_asked_twice():
+    """Once is nothing to say."""
+    for repeats, written in ((1, ""), (2, ", repeats=2"), (3, ", repeats=3")):
+        text = eval_file(RecordedEval("t", "a", [], [], True, repeats=repeats), "t")
+        assert f'data=Dataset.read("t.jsonl"){written})' in text
 
 
 def test_texts_of_a_log_are_never_code(tmp_path: Path):
@@ -264,3 +281,34 @@ def test_a_recorded_label_is_one_with_the_recorded_verdict(passed: bool, tmp_pat
     rules = rows_of(tmp_path / "mine/offline.jsonl")
     labels = [json.loads(rule["reply"])["label"] for rule in rules if "label" in rule["reply"]]
     assert labels == ["warm" if passed else "cold"]
+
+
+@pytest.mark.parametrize(
+    ("score", "passed", "words"),
+    [
+        (1.0, True, "OpenAI's verdict and score on all 1 recorded outputs"),
+        (1.0, False, "another verdict than OpenAI's on 1 of 1 recorded outputs"),
+        (0.9, True, "another score on 1, e.g."),
+    ],
+)
+def test_a_score_that_is_the_threshold_passes(
+    score: float, passed: bool, words: str, tmp_path: Path
+):
+    """And where OpenAI's was otherwise, the import says so."""
+    alike = {
+        "type": "text_similarity",
+        "name": "alike",
+        "input": "{{ sample.output_text }}",
+        "reference": "Four.",
+        "evaluation_metric": "fuzzy_match",
+        "pass_threshold": 1.0,
+    }
+    result = a_result(passed=passed, score=score, name="alike", type="text_similarity")
+    path = saved(
+        tmp_path / "export.jsonl",
+        an_eval(alike),
+        a_run(),
+        an_item(results=[result], answer="Four."),
+    )
+    made = move_evals_in([path], tmp_path / "mine")
+    assert any(words in one for one in texts_of(made)), texts_of(made)

@@ -16,7 +16,7 @@ from evenhand.core.errors import ScoreError
 from evenhand.core.expect import Expectation, Trial
 from evenhand.core.message import Message
 from evenhand.core.provider import Provider
-from evenhand.core.score import Outcome
+from evenhand.core.score import Outcome, Score
 from evenhand.probing.judge_variants import JudgeModel, JudgeVariant
 from evenhand.probing.other_judge import asked_of_variant
 from evenhand.scorers import CLARITY, Contains, Jury, Passes, Rating
@@ -116,6 +116,25 @@ def test_the_criteria_are_replaced_in_every_scorer_that_has_some(scorer: Any):
     changed = varied(scorer, JudgeVariant("v", criteria="is brief")).scorer
     assert type(changed) is type(scorer)
     assert "is brief" in str(changed)
+
+
+class AskedOnce:
+    """A scorer that shares its question with others of its trial."""
+
+    async def score(self, output: Any, trial: Trial) -> Score:
+        async def ask() -> str:
+            assert trial.judge is not None
+            return (await trial.model(trial.judge, "judge").generate("?")).text
+
+        passes = bool(json.loads(await trial.once("what", ask))["passes"])
+        return Score(float(passes), passes, "so")
+
+
+async def test_what_is_asked_once_is_asked_of_each_judge_of_a_panel(judged):
+    """An answer of one is none of the other's."""
+    panel = [judge(passes=True, label="a"), judge(passes=False, label="b")]
+    outcome = await judged(varied(AskedOnce(), JudgeVariant("v", MODEL * 2), panel).scorer)
+    assert [row["passed"] for row in outcome.metadata["jury"]] == [True, False]
 
 
 async def test_a_prompt_of_the_users_replaces_the_question(judged):

@@ -12,6 +12,7 @@ import pytest
 from evenhand.core import errors
 from evenhand.core.errors import BadReply, BadRequest, ConnectionFailed, TimedOut
 from evenhand.core.message import Prompt
+from evenhand.core.secrets import known
 from evenhand.engine.code import CodeHost
 from evenhand.providers import http
 from evenhand.providers.anthropic import DIALECT as ANTHROPIC
@@ -70,6 +71,24 @@ def test_the_vendors_own_words_are_quoted():
     )
     assert "oh no" in fault(answered(400, '{"message": "oh no"}'), host="h", key_hint="k").message
     assert "plain" in fault(answered(400, "plain"), host="h", key_hint="k").message
+
+
+def test_a_key_that_is_sent_back_is_quoted_nowhere():
+    """A server may say again what it was sent."""
+    key = "drawn-for-nobody-0123456789"
+    known.learn([key])
+    for status in (400, 401, 429, 500):
+        error = fault(answered(status, f'{{"message": "not {key}"}}'), host="h", key_hint="k")
+        assert "not [redacted]" in error.message
+        assert key not in error.message + error.body
+
+
+@pytest.mark.parametrize(
+    ("status", "billed"), [(408, None), (504, None), (429, False), (500, False), (400, False)]
+)
+def test_what_timed_out_may_have_been_charged_for(status: int, billed: bool | None):
+    """The vendor may have answered, and only a gateway gave up."""
+    assert fault(answered(status), host="h", key_hint="k").billed is billed
 
 
 @pytest.mark.parametrize("body", ["", "<html>login</html>", "ok"])

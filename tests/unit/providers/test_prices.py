@@ -99,6 +99,15 @@ def test_a_gateway_is_taken_to_charge_the_list_price_of_the_models_name(id_, usd
     assert (own.price.usd_in, own.price.as_of) == (pytest.approx(1.0), "config")
 
 
+def test_who_sells_others_models_has_their_prices_at_home():
+    """And no vendor of its own models has another one's."""
+    price = price_of("openrouter", "openai/gpt-5-mini", {})
+    assert price is not None
+    assert (price.usd_in, price.usd_out) == (0.25, 2.0)
+    assert price_of("anthropic", "gpt-5-mini", {}) is None
+    assert price_of("anthropic", "gpt-5-mini", {}, at_home=False) is not None
+
+
 @pytest.mark.parametrize(
     ("id_", "usd"),
     [

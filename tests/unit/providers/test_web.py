@@ -22,6 +22,7 @@ from evenhand.core.errors import (
     UsageError,
 )
 from evenhand.core.message import Prompt, Reply
+from evenhand.core.secrets import known
 from evenhand.engine.code import CodeHost
 from evenhand.providers.catalog import create
 from evenhand.templates.rendering import NO_CONFIG
@@ -37,6 +38,8 @@ class Service:
     status: int = 200
     answer: str = '{"said": {"text": "hi"}, "n": 1}'
     headers: dict[str, str] = field(default_factory=dict)
+    token: str = "t"
+    lasts_s: float = 3600
     seen: list[tuple[str, str, dict[str, str], str]] = field(default_factory=list)
 
 
@@ -51,7 +54,7 @@ def service() -> Iterator[Service]:
             body = self.rfile.read(length).decode()
             sent = {k.lower(): v for k, v in self.headers.items()}
             told.seen.append((self.command, self.path, sent, body))
-            token = {"access_token": f"t{len(told.seen)}", "expires_in": 3600}
+            token = {"access_token": f"{told.token}{len(told.seen)}", "expires_in": told.lasts_s}
             text = json.dumps(token) if self.path == "/token" else told.answer
             self.send_response(200 if self.path == "/token" else told.status)
             for name, value in told.headers.items():
@@ -261,6 +264,22 @@ async def test_an_oauth_token_is_fetched_once_and_kept(service, tmp_path):
     assert fetched[1] == "/token"
     assert fetched[3] == "grant_type=client_credentials&client_id=me&client_secret=s3&scope=a+b"
     assert first[2]["authorization"] == second[2]["authorization"] == "Bearer t1"
+
+
+async def test_an_oauth_token_that_is_about_to_end_is_fetched_anew(service, tmp_path):
+    """It would end while the call is under way; what was fetched is a secret from then on."""
+    service.token, service.lasts_s = "fetched-for-an-hour-98765-", 30
+    auth = {"type": "oauth", "clientId": "me", "tokenUrl": f"{service.url}/token"}
+    provider = create(service.url, config={**POST, "auth": auth}, env={}, base=tmp_path)
+    host = CodeHost()
+    with host.open():
+        for text in "one", "two":
+            await provider.send(provider.request(Prompt.of(text)), host)
+    await provider.close()
+    sent = [headers["authorization"] for _, path, headers, _ in service.seen if path != "/token"]
+    assert len(set(sent)) == 2
+    for header in sent:
+        assert header.removeprefix("Bearer ") not in known.text(f"it said {header}")
 
 
 @pytest.mark.parametrize(

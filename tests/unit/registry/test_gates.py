@@ -6,10 +6,16 @@ import json
 import pytest
 
 from evenhand.core.errors import UsageError
+from evenhand.engine.door import Settings, run
 from evenhand.registry.content import content_of
 from evenhand.registry.evidence import EVALS, PROMOTIONS, USAGE, append, read
+from evenhand.registry.evidence_rules import latest_of_runs, not_an_eval
 from evenhand.registry.gates import evidence_of, standing, unmet
+from evenhand.registry.outcome import rows_of
+from evenhand.registry.plan import load
 from evenhand.registry.promotion import promote
+from evenhand.registry.runs import KeptRuns
+from evenhand.store.runfile import RunFile
 
 NUMBERS = itertools.count()
 VERIFY = "#!/bin/sh\nexit 0\n"
@@ -80,6 +86,7 @@ def test_three_successful_sends_make_a_draft_tested(shelf):
     [
         ({"verified": False}, "refuted by verify.sh"),
         ({"exit_code": 1}, "without an answer"),
+        ({"exit_code": None}, "without an answer"),
         ({"sent": False}, ""),
         ({"content": "0" * 16}, "of an earlier version"),
         ({"model": "openai:other"}, "to openai:other"),
@@ -105,6 +112,22 @@ def test_a_text_that_was_sent_twice_counts_once(shelf):
     assert "1 of a text that counts already" in line
 
 
+def test_each_send_of_a_prompt_without_inputs_counts(shelf):
+    """It has one text only."""
+    shelf.add("greet", prompt="<p>Hello</p>\n")
+    use(shelf, 3, text_hash="the same")
+    assert missing(shelf, "tested") == []
+
+
+def test_an_address_is_allowed_by_its_host_alone(shelf):
+    """At whatever port; another host is not allowed by that."""
+    meta(shelf, promotion="{addresses: [127.0.0.1]}")
+    use(shelf, 3, address="http://127.0.0.2:99")
+    assert missing(shelf, "tested")
+    use(shelf, 3, address="http://127.0.0.1:99")
+    assert missing(shelf, "tested") == []
+
+
 def test_a_row_that_does_not_say_that_it_was_sent_is_not_a_send(shelf):
     """Nor counted among those that were left out."""
     use(shelf, 2)
@@ -118,7 +141,8 @@ def test_ten_verified_sends_and_a_green_eval_make_it_ready(shelf):
     shelf.add("greet", verify=VERIFY)
     meta(shelf, status="tested")
     use(shelf, 9, verified=True)
-    use(shelf, 3)
+    use(shelf, 2)
+    use(shelf, 1, verified="yes")
     assert len(missing(shelf, "ready")) == 2
     use(shelf, 1, verified=True)
     evaluated(shelf)
@@ -133,16 +157,88 @@ def test_ten_verified_sends_and_a_green_eval_make_it_ready(shelf):
     ("more", "why"),
     [
         ({"partial": True}, "partial"),
+        ({"partial": None}, "partial"),
         ({"offline": True}, "answered from offline.jsonl"),
+        ({"offline": None}, "answered from offline.jsonl"),
+        ({"models": ["echo", "openai:other"]}, "answered by openai:other, and the prompt is sent"),
+        (
+            {"addresses": {"echo": ["http://127.0.0.1:99", ""]}},
+            "sent to 127.0.0.1:99, which is not the vendor's address",
+        ),
+        ({"judges": ["m"], "judge": "m", "judge_named_by": None}, "from before rows said who"),
+        (
+            {"judges": ["m"], "judge": "m", "judge_named_by": "EVENHAND_JUDGE"},
+            "judged by m, which only EVENHAND_JUDGE names",
+        ),
         ({"content": "0" * 16}, "of an earlier version"),
         ({"model": "openai:other"}, "with another model"),
         ({"all_passed": False, "failed_cases": ["one"]}, "not green: one"),
+        ({"all_passed": "yes"}, "not green: it did not end well"),
     ],
 )
 def test_an_eval_counts_only_for_the_whole_suite_as_it_is(shelf, more, why):
     """An easy case alone, scripted answers, an older version, another model or a red run open no gate."""
     evaluated(shelf, **more)
     assert why in missing(shelf, "ready")[-1]
+
+
+def test_a_judge_of_the_project_counts_as_long_as_the_project_names_it(shelf):
+    """Somebody may have named another one since."""
+    use(shelf, 10, verified=True)
+    judge = "openai:gpt-5"
+    evaluated(shelf, judges=[judge], judge=judge, judge_named_by="pyproject.toml")
+    project = shelf.library.root / "pyproject.toml"
+    for named, left in ((judge, 0), ("openai:gpt-4", 1)):
+        project.write_text(f'[tool.evenhand]\njudge = "{named}"\n', "utf-8")
+        assert len(missing(shelf, "ready")) == left
+    (line,) = missing(shelf, "ready")
+    assert f"judged by {judge}, which pyproject.toml does not name any more" in line
+
+
+def test_evals_of_an_earlier_content_are_no_reruns_of_this_one(shelf):
+    """However many of them were not green."""
+    meta(shelf, promotion="{max_reruns: 0, min_uses: 0}")
+    evaluated(shelf, content="0" * 16, all_passed=False)
+    for _ in range(2):  # a green run before the latest one is none that was not green
+        evaluated(shelf)
+        assert missing(shelf, "ready") == []
+    evaluated(shelf, all_passed=False)
+    evaluated(shelf)
+    assert "not green, at most 0" in missing(shelf, "ready")[0]
+
+
+def test_a_run_has_one_row_its_last_at_the_place_of_that(shelf):
+    """A run that is gone on with appends another; rows without a run stand for themselves."""
+    rows = [{"run": run, "n": n} for n, run in enumerate(["a", "b", "a", None, None], 1)]
+    assert [row["n"] for row in latest_of_runs(rows)] == [2, 3, 4, 5]
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({}, ""),
+        ({"passed": 2}, "says something else: passed is 1 there, and 2 here"),
+        ({"run_digest": "0"}, "has changed, or is another one"),
+        ({"run": "01KAEXAMPLE0000000000000RN"}, "of a run that is not on this machine"),
+        ({"run": None}, "from before rows were bound to runs"),
+    ],
+)
+def test_an_eval_that_its_run_contradicts_opens_no_gate(shelf, change, why):
+    """A row can be written by hand; the run that it names is on this machine and says what came of it."""
+    plan = load(shelf.library, ["greet"])
+    home = shelf.library.root / ".evenhand"
+    finished = run(plan, Settings(home=home, cache=False))
+    with RunFile.open(finished.path) as file:
+        ((_, row),) = rows_of(file)
+    row = {**row, "run": finished.path.stem, **change}
+    prompt = shelf.read()
+    append(prompt.path / EVALS, row)
+    evidence = evidence_of(prompt, runs=KeptRuns(home), must_be_here=True)
+    told = " ".join(not_an_eval(row, evidence))
+    assert why in told if why else not told
+    anywhere = evidence_of(prompt, runs=KeptRuns(home))
+    contradicted = bool(why) and "run" not in change
+    assert any("contradicted" in one for one in not_an_eval(row, anywhere)) is contradicted
 
 
 def test_an_easy_case_run_after_a_red_suite_opens_no_gate(shelf):
@@ -253,6 +349,15 @@ def test_force_wants_a_reason_and_leaves_a_record(shelf):
     shelf.add("greet", prompt="Hi {{who}}", meta=(prompt.path / "meta.yml").read_text())
     prompt = shelf.read()
     assert standing(prompt, evidence_of(prompt)).state == "stale"
+
+
+def test_force_is_not_recorded_where_nothing_was_missing(shelf):
+    """The evidence was enough."""
+    use(shelf, 3)
+    meta(shelf, promotion="{require_runs: false}")
+    assert promote(shelf.read(), force=True, reason="in a hurry").done
+    (row,) = read(shelf.read().path / PROMOTIONS).rows
+    assert (row["forced"], row["reason"], row["unmet"]) == (False, "in a hurry", [])
 
 
 def test_what_is_ready_cannot_be_promoted(shelf):

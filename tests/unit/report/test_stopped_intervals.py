@@ -12,8 +12,9 @@ from evenhand.core.variant import Variant
 from evenhand.report.classification import classified
 from evenhand.report.decisions import Decisions
 from evenhand.report.preferences import preferences
-from evenhand.report.rates import repeats
+from evenhand.report.rates import allowing_for_looks, repeats
 from evenhand.stats.sequential import share_sequence
+from evenhand.stats.tallies import Share
 from evenhand.viewer.history import measures
 
 DECIDED = {"verdict": "passed", "columns": []}
@@ -102,3 +103,11 @@ def test_a_share_that_is_watched_until_it_looks_bad_is_covered():
         plainly += out_plainly
     assert missed <= 6, "seed 20261124"
     assert plainly > 6, "seed 20261124"
+
+
+def test_looks_are_allowed_for_at_both_ends_that_errors_leave():
+    """The lower limit is that of the lowest rate, the upper one of the highest."""
+    share = allowing_for_looks(Share(0.5, 0.9, 0.4, 0.95), 20)
+    assert (share.least, share.most) == (0.5, 0.9)
+    assert share.low == share_sequence(10, 10)[0]
+    assert share.high == share_sequence(18, 2)[1]

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
 
 import pytest
 
 from evenhand.core.errors import AuthError, BadRequest, UsageError
+from evenhand.core.score import Score
 from evenhand.scorers import CLARITY, CustomJudge, Graded, Judgement, Jury, Passes, Rating
 from evenhand.testing import Scripted
 
@@ -64,6 +68,35 @@ async def test_more_than_half_must_pass_it(judged, passes, state, score, agreeme
     assert (
         outcome.reason == f"{sum(passes)} of {len(passes)} judges pass it: says {state == 'pass'}"
     )
+
+
+async def test_agreement_is_of_the_judges_that_gave_a_verdict(judged):
+    """One in error agrees with nobody, and disagrees with nobody."""
+    outcome = await judged(Jury(votes(True, True, BadRequest("no")), of=Passes("is kind")))
+    assert outcome.metadata["agreement"] == 1.0
+
+
+@dataclass(frozen=True)
+class Given:
+    """A question with an answer for each judge: a score, or None where it does not apply."""
+
+    answers: Mapping[str, float | None]
+    judge: Any = None
+
+    def judged_by(self, judge):
+        return replace(self, judge=judge)
+
+    async def score(self, output, trial):
+        return Score(self.answers[self.judge.label])
+
+
+@pytest.mark.parametrize(("given", "value"), [((4.0, 2.0), 3.0), ((4.0, None), None)])
+async def test_what_does_not_apply_for_one_judge_has_no_mean(given, value):
+    """A mean of the others would be one of fewer judges."""
+    judges = votes(True, True)
+    answers = {judge.label: one for judge, one in zip(judges, given, strict=True)}
+    jury = Jury(judges, of=Given(answers))
+    assert (await jury.score("x", None)).value == value
 
 
 @pytest.mark.parametrize(

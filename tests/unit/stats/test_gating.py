@@ -82,3 +82,11 @@ def test_scores_ask_for_more_cases_too():
     assert more_cases(certain(Differences([(0.1,)] * 3, scale=(-1, 1))), 0.05) == 2
     assert more_cases(certain(Differences([(0.1,)] * 3, scale=(-1, 1), scaled=False)), 0.05) == 17
     assert more_cases(certain(Differences([])), 0.05) is None
+
+
+def test_more_cases_are_asked_for_in_the_direction_that_is_better():
+    """Turned, they are the same differences the other way round."""
+    fewer, more = rates(200, 8, 16), rates(200, 16, 8)
+    assert more_cases(certain(fewer), 0.05) == more_cases(certain(more), 0.05, lower=True)
+    assert more_cases(certain(more), 0.05) == more_cases(certain(fewer), 0.05, lower=True)
+    assert more_cases(certain(fewer), 0.05) != more_cases(certain(more), 0.05)

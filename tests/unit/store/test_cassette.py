@@ -32,7 +32,7 @@ from evenhand.store.cassette import CassetteSource, read_cassette
 from evenhand.store.cassette_making import cassette_of, write_cassette
 from evenhand.store.recordings import Recordings
 from evenhand.store.runfile import RunFile
-from evenhand.testing import Scripted, example_of
+from evenhand.testing import Scripted, example, example_of
 
 
 class Is:
@@ -244,6 +244,31 @@ async def test_none_of_two_hundred_planted_secrets_is_in_a_cassette_and_it_still
     results = await replayed(plan, tmp_path, file)
     assert [r.error for r in results[:99]] == [None] * 99
     assert len(model.asked) == asked
+
+
+@tool
+def sign_in(user: str, password: str) -> str:
+    """A tool that is given a secret, and does not repeat it."""
+    return f"{user} is in" if password else "no"
+
+
+async def test_a_call_of_a_tool_with_a_password_is_found_although_the_cassette_hides_it(
+    tmp_path: Path,
+):
+    """The application has its password still, and what a model said has none any more."""
+    password, model = "x9!kfjwq", Scripted(("ann, sk-of-nobody-9f8e7d6c5b4a",))
+
+    async def body(trial: Trial) -> object:
+        user = (await trial.model(model, "subject").generate("Who?")).text
+        said = sign_in(user, password=password)
+        trial.expect(Expectation(said, Is()))
+        return said
+
+    plan = example(1, body, providers=(model,))
+    file = written(await ran(plan, tmp_path), tmp_path / "a.cassette")
+    assert password not in file.read_text()
+    (result,) = await replayed(plan, tmp_path, file)
+    assert (result.error, result.output) == (None, "ann, [redacted] is in")
 
 
 def test_what_is_no_secret_stays():

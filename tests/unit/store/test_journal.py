@@ -430,3 +430,22 @@ async def test_a_case_that_is_only_in_error_is_among_the_cases_of_a_run(tmp_path
     await journal.finish("finished")
     with RunFile.open(journal.path) as run:
         assert run.over_columns() == [(1, 0, 0), (0, 0, 1)]
+
+
+async def test_where_trials_ask_anew_the_replies_of_those_in_error_are_none_of_theirs(
+    tmp_path: Path,
+):
+    """What this session receives is; trials that have a verdict keep theirs."""
+    journal = Journal.create(tmp_path / "runs", meta())
+    for trial, outcome in ((0, "error"), (1, "pass")):
+        await journal.end(await journal.begin(start(trial)), end(b"then"))
+        await journal.settle(result(trial, outcome))
+    await journal.finish("interrupted")
+    for anew, kept in ((False, [b"then"]), (True, [])):
+        again = Journal.reopen(journal.path, anew=anew)
+        assert [one.body for *_, one in again.replies(0)] == kept
+        assert [one.body for *_, one in again.replies(1)] == [b"then"]
+        if anew:
+            await again.end(await again.begin(start(0)), end(b"now"))
+            assert [one.body for *_, one in again.replies(0)] == [b"now"]
+        again.close()

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import os
+import sqlite3
+import stat
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 from tests.unit.report.conftest import result
 
 from evenhand.core.run import CallEnd, CallStart, RunMeta
-from evenhand.core.secrets import HIDDEN, Secrets
+from evenhand.core.secrets import HIDDEN, Secrets, known
 from evenhand.core.variant import Variant
+from evenhand.store.cache import Cache
 from evenhand.store.journal import Journal
 from evenhand.store.runfile import RunFile
 
@@ -23,16 +28,21 @@ async def test_a_key_of_the_environment_is_in_no_byte_of_the_file(
     monkeypatch.setenv("SHOP_API_KEY", SECRET)
     columns = (Variant(0, "p", "m"),)
     journal = Journal.create(
-        tmp_path / "runs", RunMeta("01RUN", "", "", "f", 2, 2, 1, columns, 0.0)
+        tmp_path / "runs", RunMeta("01RUN", f"with {SECRET}", "", "f", 2, 2, 1, columns, 0.0)
     )
+    assert stat.S_IMODE(journal.path.stat().st_mode) == 0o600
     call = await journal.begin(CallStart(0, "k", 0, "subject", "m", SECRET.encode(), None))
     await journal.end(call, CallEnd(f"key {SECRET}".encode(), "provider"))
     lost = await journal.begin(CallStart(1, "j", 0, "subject", "m", b"{}", None))
     await journal.end(lost, CallEnd(b"", "provider", error="auth", message=f"no: {SECRET}"))
     await journal.settle(result(0, output={"said": SECRET}, reason=SECRET, vars={"x": [SECRET]}))
+    await journal.turn()
+    for path in journal.path.parent.iterdir():  # before it is finished, too
+        assert SECRET.encode() not in path.read_bytes(), path
     await journal.finish("finished")
     assert SECRET.encode() not in journal.path.read_bytes()
     with RunFile.open(journal.path) as run:
+        assert run.meta.title == f"with {HIDDEN}"
         trial = run.trial(0)
         assert trial is not None
         assert trial.output == {"said": HIDDEN}
@@ -41,6 +51,27 @@ async def test_a_key_of_the_environment_is_in_no_byte_of_the_file(
         assert first.end.body == f"key {HIDDEN}".encode()
         assert second.end is not None
         assert second.end.message == f"no: {HIDDEN}"
+
+
+def test_a_key_that_was_given_is_in_no_byte_of_the_cache(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whether it was asked or answered; other users of the machine cannot read the rest either."""
+    monkeypatch.setenv("SHOP_API_KEY", SECRET)
+    known.learn_environment(os.environ)
+    cache = Cache.open(tmp_path / "cache")
+    cache.put("k", "", f"asked {SECRET}".encode(), f"said {SECRET}".encode(), 0.1)
+    assert (reply := cache.get("k", "")) is not None
+    assert reply.body == f"said {HIDDEN}".encode()
+    cache.close()
+    folder = cache.path.parent
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    for path in folder.iterdir():
+        assert SECRET.encode() not in path.read_bytes(), path
+    with closing(sqlite3.connect(cache.path)) as db:
+        assert db.execute("select identity, body from answer").fetchall() == [
+            (f"asked {HIDDEN}".encode(), f"said {HIDDEN}".encode())
+        ]
 
 
 @pytest.mark.parametrize(

@@ -72,7 +72,10 @@ async def test_other_hosts_and_other_pages_get_nothing(
 async def test_only_the_page_itself_may_write(ask: Asking, missing: str) -> None:
     """What a form, or a script that may not set headers, can send is not enough."""
     headers = {"Origin": ask.gate.address, "X_Evenhand": "1", "Content_Type": JSON}
-    headers[missing] = "text/plain" if missing == "Content_Type" else ""
+    if missing == "Content_Type":
+        headers[missing] = "text/plain"
+    else:
+        del headers[missing]
     body = '{"index": 0, "field": "star", "value": true, "author": "", "blind": false}'
     answer = await ask(f"/api/runs/{ask.run}/labels", "POST", body=body, **headers)
     assert answer.status == 403
@@ -90,6 +93,48 @@ async def test_the_link_gives_a_cookie_and_the_cookie_lets_in(ask: Asking) -> No
     assert "SameSite=Strict" in cookie
     inside = await ask("/api/runs", token=False, Cookie=cookie.partition(";")[0])
     assert inside.status == 200
+
+
+@pytest.mark.parametrize(("path", "method"), [("/api/runs", "GET"), ("/", "POST"), ("/", "HEAD")])
+async def test_the_token_in_an_address_lets_in_at_the_front_page_only(
+    ask: Asking, path: str, method: str
+) -> None:
+    """Addresses end up in histories and logs: only the link that is opened once carries it."""
+    headers = {"Origin": ask.gate.address, "X_Evenhand": "1", "Content_Type": JSON}
+    answer = await ask(f"{path}?token={ask.gate.token}", method, token=False, **headers)
+    assert answer.status == 401
+
+
+async def test_the_name_of_the_scheme_may_be_in_small_letters(ask: Asking) -> None:
+    """As HTTP has it."""
+    answer = await ask("/api/runs", token=False, Authorization=f"bearer {ask.gate.token}")
+    assert answer.status == 200
+
+
+@pytest.mark.parametrize(
+    ("lines", "status"),
+    [
+        (["GET / HTTP/1.1", "Host: {host}", "Host: {host}"], "4"),
+        (["GET / HTTP/1.0"], "421"),
+        (["GET / HTTP/1.1", "Host: {host}", "Origin: {page}"], "200"),
+        (["GET / HTTP/1.1", "Host: {host}", "Origin: {page}", "Origin: {page}"], "403"),
+    ],
+    ids=["two hosts", "no host", "one page", "two pages"],
+)
+async def test_a_request_names_one_host_and_one_page(
+    ask: Asking, lines: list[str], status: str
+) -> None:
+    """Whoever reads the first of two may let pass what the second one forbids."""
+    page = ask.gate.address
+    host = page.removeprefix("http://")
+    reader, writer = await asyncio.open_connection("127.0.0.1", int(host.rpartition(":")[2]))
+    sent = [*lines, "Authorization: Bearer {token}", "Connection: close", "", ""]
+    text = "\r\n".join(sent).format(host=host, page=page, token=ask.gate.token)
+    writer.write(text.encode())
+    answer = (await reader.read()).decode()
+    writer.close()
+    await writer.wait_closed()
+    assert answer.split()[1].startswith(status)
 
 
 async def test_a_link_may_be_followed_from_elsewhere_but_not_fetched(ask: Asking) -> None:
@@ -123,7 +168,10 @@ async def test_every_answer_has_the_headers(ask: Asking) -> None:
     ]
     for answer in answers:
         assert {name: answer.headers[name] for name in HEADERS} == dict(HEADERS)
-    assert "unsafe" not in HEADERS["Content-Security-Policy"]
+    policy = HEADERS["Content-Security-Policy"]
+    assert "unsafe" not in policy
+    locked = ("default-src", "frame-ancestors", "base-uri", "form-action", "trusted-types")
+    assert {f"{name} 'none'" for name in locked} <= set(policy.split("; "))
 
 
 @pytest.mark.parametrize(

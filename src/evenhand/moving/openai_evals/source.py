@@ -33,7 +33,6 @@ _SETTINGS = (
     "text",
     "tools",
 )
-NO_MODEL = "{{ sample.output_text }} is wanted, and no run of the eval says what was asked"
 
 
 class Source(Record, frozen=True):

@@ -116,9 +116,8 @@ def _told_once(spans: Iterable[SpanStep], problems: Problems) -> list[SpanStep]:
         if known is not None:
             if contents.setdefault(one.id, packed(known)) == packed(one):
                 continue
-            if (
-                known.end is None and one.end is not None
-            ):  # told when it began, and again at its end
+            # It was told when it began, and again at its end.
+            if known.end is None and one.end is not None:
                 made[one.id] = one
                 contents[one.id] = packed(one)
             else:
@@ -347,10 +346,8 @@ class _Told:
         own, name, arguments = one.get("id") or "", one.get("name") or "", one.get("arguments")
         if own in self._by_id:
             return None
-        for key in (
-            _key(name, arguments),
-            _key(name),
-        ):  # some instrumentations write arguments their own way
+        # Some instrumentations write arguments their own way.
+        for key in (_key(name, arguments), _key(name)):
             rows = self._by_call.get(key)
             while rows:
                 tool = rows.pop()

@@ -82,7 +82,7 @@ def _span(row: Part, trace: str, about: Mapping[str, Any]) -> RawSpan:
     model = fields.get("model") or fields.get("providedModelName") or fields.get("internalModelId")
     if model:
         attributes[f"{PREFIX}model.name"] = kept_value(model)
-    if "costDetails" not in fields and (
+    if not fields.get("costDetails") and (
         cost := fields.get("calculatedTotalCost", fields.get("totalCost"))
     ):
         attributes[f"{PREFIX}cost_details"] = {"total": cost}

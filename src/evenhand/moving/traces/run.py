@@ -91,9 +91,8 @@ class Traces(MutableRecord):
             self._unknown(span)
         if step.kind is not None:
             model = step.name if step.kind == "model" else ""
-            service = (
-                "" if span.service.startswith("unknown_service") else span.service
-            )  # the SDKs' default
+            # SDKs say unknown_service where nobody names the service.
+            service = "" if span.service.startswith("unknown_service") else span.service
             mark = f"{service}{_APART}{model}"
             rank = (step.end or step.start or 0) if model else -LAST_NS
         self.spool.add(span.trace, step.start, packed(step), mark, rank, step.about.get("case", ""))

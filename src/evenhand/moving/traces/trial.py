@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any, cast
 
 from evenhand.core.run import AnswerDetails, TrialError, TrialResult
-from evenhand.core.step import Step
 from evenhand.moving.traces.assembling import AssembledTrace
 from evenhand.moving.traces.messages import Said, as_json
 from evenhand.moving.traces.span_step import SpanStep
@@ -58,11 +57,6 @@ def trial_of(
         input=_input(trace, asked),
         steps=trace.steps,
     )
-
-
-def model_of(steps: Sequence[Step]) -> str:
-    """The model of the last call; empty for none."""
-    return next((one.name for one in reversed(steps) if one.kind == "model"), "")
 
 
 def _reason(root: SpanStep | None) -> str:

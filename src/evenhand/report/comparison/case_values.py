@@ -306,9 +306,8 @@ def read_trials(
                 side.metrics[metric].add(place, value)
             for outcome in trial.outcomes if metric == PASSED else asked.get(metric, ()):
                 _note(side, metric, outcome)
-        if (
-            not wanted and trial.outcome == "error"
-        ):  # what else the column measures is in error, too
+        # What else the column measures is in error, too.
+        if not wanted and trial.outcome == "error":
             side.fail(place, every)
             places, known = in_error[trial.variant]
             places.append(place)

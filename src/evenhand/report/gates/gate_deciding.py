@@ -39,6 +39,7 @@ class _Watched(MutableRecord):
     Attributes:
         first: The baseline's variant.
         second: The plan's.
+        metric: Its name.
         lower: Whether less of it is better.
         scale: The lowest and the highest value there can be.
         watch: Its cases; None where nothing can be said before all of them are there.

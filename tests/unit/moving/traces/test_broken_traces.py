@@ -136,6 +136,85 @@ def test_a_span_that_comes_twice_counts_once(tmp_path: Path):
     assert any("the first one counts" in text for text in said(notes, "changed"))
 
 
+def test_a_span_that_is_told_at_its_beginning_and_its_end_is_told_once(tmp_path: Path):
+    """Without its end at first; what it came to counts, and nothing is left out."""
+    begun = {key: one for key, one in span("a").items() if key != "endTimeUnixNano"}
+    for spans in ([begun, span("a", took=3)], [span("a", took=3), begun]):
+        (found,), notes = imported(tmp_path, request(spans[0]), request(spans[1]))
+        assert [step.duration_s for step in found.steps] == [3]
+    (found,), notes = imported(tmp_path, request(begun), request(span("a", took=3)))
+    assert not said(notes, "changed")
+
+
+def test_several_spans_at_the_top_took_from_the_first_beginning_to_the_last_end(tmp_path: Path):
+    """And not as long as the first of them."""
+    (found,), _ = imported(tmp_path, request(span("a"), span("b", at=5, took=2)))
+    assert found.latency_s == 7
+
+
+def talk(own: str, asked: Sequence[Any], answer: Any, at: int) -> dict[str, Any]:
+    """A call of a model with what was said."""
+    about = {
+        "gen_ai.input.messages": json.dumps(asked),
+        "gen_ai.output.messages": json.dumps([answer]),
+    }
+    return span(own, at=at, attributes=about)
+
+
+def test_the_result_of_a_call_is_what_was_said_of_it_first(tmp_path: Path):
+    """Later requests may have shortened what they repeat."""
+    call = {"id": "c1", "type": "function", "function": {"name": "find", "arguments": "{}"}}
+    user, asks = {"role": "user", "content": "?"}, {"role": "assistant", "tool_calls": [call]}
+    result = {"role": "tool", "tool_call_id": "c1", "content": "lost"}
+    answer = {"role": "assistant", "content": "It is lost."}
+    cleared = {**result, "content": "[cleared]"}
+    (found,), _ = imported(
+        tmp_path,
+        request(
+            talk("a", [user], asks, 0),
+            talk("b", [user, asks, result], answer, 2),
+            talk("c", [user, asks, cleared, answer, user], answer, 4),
+        ),
+    )
+    assert [(one.name, one.result) for one in found.steps if one.kind == "tool"] == [
+        ("find", "lost")
+    ]
+
+
+def test_one_span_of_a_tool_stands_for_one_call_of_it(tmp_path: Path):
+    """An answer asked for two; the other one was made as well, and no span tells of it."""
+    calls = [
+        {
+            "id": f"c{i}",
+            "type": "function",
+            "function": {"name": "find", "arguments": f'{{"n": {i}}}'},
+        }
+        for i in (1, 2)
+    ]
+    model = talk("a", [{"role": "user"}], {"role": "assistant", "tool_calls": calls}, 0)
+    own = tool("find", at=2, attributes={"gen_ai.tool.call.arguments": '{"n": 1}'})
+    (found,), _ = imported(tmp_path, request(model, own))
+    calls_told = sorted((one.call, one.arguments["n"]) for one in found.steps if one.kind == "tool")
+    assert calls_told == [("c1", 1), ("c2", 2)]
+
+
+def test_attributes_that_a_program_dropped_are_said(tmp_path: Path):
+    """What is missing may be what was said."""
+    _, notes = imported(tmp_path, request(span("a", droppedAttributesCount=3)))
+    assert any("OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT" in text for text in said(notes, "left_out"))
+
+
+def test_variants_beyond_fifty_are_told_apart_no_more(tmp_path: Path):
+    """A service that is named anew for each request would make a column of each."""
+    path = tmp_path / "t.jsonl"
+    requests = [request(span("a", trace=f"{i:032x}"), service=f"s{i}") for i in range(1, 61)]
+    path.write_text("\n".join(map(json.dumps, requests)))
+    run, _ = run_of([path])
+    assert len(run.meta.variants) == 51
+    assert run.meta.variants[-1].prompt == "others"
+    assert [trial.variant for trial in run.trials()] == [*range(50), *[50] * 10]
+
+
 def test_a_call_that_two_instrumentations_tell_counts_once(tmp_path: Path):
     """The framework's span has no tokens, the client's within it has."""
     usage = {"gen_ai.usage.input_tokens": {"intValue": "7"}}

@@ -10,6 +10,7 @@ from evenhand.core.errors import UsageError
 from evenhand.engine.door import waited_for
 from evenhand.moving.traces.cases import DrawnCases, drawn_cases
 from evenhand.moving.traces.personal import Redaction
+from evenhand.moving.traces.reading import CASE
 from evenhand.moving.traces.run import TracedRun, Traces
 from evenhand.moving.traces.span import RawSpan
 from evenhand.store.keeping import keep_run
@@ -88,6 +89,55 @@ def test_nothing_to_draw_from_is_said(tmp_path: Path):
     with pytest.raises(UsageError, match="--by 'tool' divides nothing") as raised:
         drawn(path, by="tool")
     assert "tools" in (raised.value.hint or "")
+
+
+@pytest.mark.parametrize("redacted", [True, False])
+def test_input_output_and_error_are_redacted_unless_that_is_not_wanted(
+    tmp_path: Path, redacted: bool
+):
+    """Each of them may hold what a person said."""
+    traces = Traces("t")
+    about = {
+        "gen_ai.operation.name": "invoke_agent",
+        "gen_ai.input.messages": "I am ann@example.com",
+        "final_result": "Hello ann@example.com",
+    }
+    traces.add(
+        RawSpan(
+            "1" * 32,
+            "a",
+            start=START,
+            end=START + 5,
+            status="error",
+            error="no ann@example.com",
+            attributes=about,
+        )
+    )
+    run = TracedRun(traces)
+    made = drawn(waited_for(keep_run(tmp_path, run.meta, run.trials())), redacted=redacted)
+    (case,) = made.cases
+    who = "[email]" if redacted else "ann@example.com"
+    assert case.input == f"I am {who}"
+    assert case.metadata["answered"] == f"Hello {who}"
+    assert case.metadata["error"] == f"no {who}"
+    assert made.hidden == ({"email": 3} if redacted else {})
+
+
+def test_cases_of_one_name_are_numbered(tmp_path: Path):
+    """An application named two different inputs alike; ids are unique, whatever was drawn."""
+    traces = Traces("t")
+    for i in range(3):
+        about = {
+            "gen_ai.operation.name": "chat",
+            "gen_ai.request.model": "m",
+            "gen_ai.input.messages": f'[{{"role": "user", "content": "{i}"}}]',
+            CASE: "same",
+        }
+        traces.add(RawSpan(f"{i + 1:032x}", "a", start=START + i, end=START + 9, attributes=about))
+    run = TracedRun(traces)
+    assert (run.meta.case_count, run.meta.repeats) == (1, 3)
+    made = drawn(waited_for(keep_run(tmp_path, run.meta, run.trials())))
+    assert [case.id for case in made.cases] == ["same", "same-2", "same-3"]
 
 
 @pytest.mark.parametrize(

@@ -169,6 +169,28 @@ def test_logfire_tells_what_pydantic_ai_reports(value: Any, tmp_path: Path):
     assert told(found) == TOLD
     assert (found.tokens_in, found.tokens_out, found.cost_usd) == (50, 9, 0.002)
     assert (found.steps[2].status, found.steps[2].error) == ("error", "gone")
+    assert found.steps[2].duration_s == 1.5
+    assert found.outcome == "not_applicable"  # a tool failed, and not the whole
+
+
+def test_a_span_that_logfire_told_at_its_beginning_is_no_other_span(tmp_path: Path):
+    """It has an id of its own, and the span's as its parent."""
+    pending = {
+        **row("pending", "find", 3),
+        "kind": "pending_span",
+        "attributes": ROWS[2]["attributes"],
+    }
+    assert told(trial(tmp_path, [pending, *ROWS])) == TOLD
+
+
+def test_a_negative_duration_says_nothing(tmp_path: Path):
+    """Nor does it make a span end before it began."""
+    path = tmp_path / "t.json"
+    path.write_text(json.dumps([{**ROWS[0], "duration": -1}, *ROWS[1:]]))
+    run, notes = run_of([path])
+    (found,) = run.trials()
+    assert found.steps[0].duration_s is None
+    assert not [note for note in notes if "ended before it began" in note.text]
 
 
 def test_a_trajectory_of_harbors_tells_turns_calls_and_metrics(tmp_path: Path):
@@ -209,6 +231,64 @@ def test_a_trajectory_of_harbors_tells_turns_calls_and_metrics(tmp_path: Path):
     assert last.arguments["earlier"] == 2
     assert last.arguments["messages"] == [{"role": "tool", "content": "lost", "tool_call_id": "c1"}]
     assert (found.case, found.output, found.tokens_in) == ("s1", "It is lost.", 50)
+
+
+@pytest.mark.parametrize(
+    ("costs", "cost"),
+    [
+        ({"costDetails": {"total": 0.002}, "calculatedTotalCost": 0.5}, 0.002),
+        ({"calculatedTotalCost": 0.5}, 0.5),
+        ({"totalCost": 0.5}, 0.5),
+        ({"costDetails": {}, "calculatedTotalCost": 0.5}, 0.5),
+        ({"costDetails": None, "totalCost": 0.5}, 0.5),
+        ({"costDetails": {}}, None),
+    ],
+)
+def test_what_langfuse_says_of_costs_counts_before_its_older_fields(
+    costs: dict[str, Any], cost: float | None, tmp_path: Path
+):
+    """Which hold what it calculated; an empty object says nothing."""
+    call = observation("ask", "GENERATION", 1, model="m", input="Hi", output="Ho", **costs)
+    assert trial(tmp_path, [call]).cost_usd == cost
+
+
+def test_what_a_trace_of_langfuses_was_given_is_not_of_its_inner_spans(tmp_path: Path):
+    """An inner agent that does not say what it was given was given nothing that is known."""
+    spans = [
+        observation("shop", "AGENT", 0),
+        observation("inner", "AGENT", 1, parentObservationId="shop"),
+    ]
+    found = trial(tmp_path, {"id": "t1", "input": "Q", "output": "A", "observations": spans})
+    assert [(step.name, step.arguments, step.result) for step in found.steps] == [
+        ("shop", "Q", "A"),
+        ("inner", None, None),
+    ]
+
+
+def test_an_event_takes_no_time_and_a_tool_without_an_end_an_unknown_one(tmp_path: Path):
+    """Only an event ends when it begins."""
+    spans = [
+        observation("shop", "AGENT", 0),
+        observation("find", "TOOL", 1, parentObservationId="shop", endTime=None),
+    ]
+    assert trial(tmp_path, spans).steps[1].duration_s is None
+
+
+def test_a_whole_of_which_one_price_is_not_known_has_no_price(tmp_path: Path):
+    """What is known would be too little."""
+    calls = [
+        observation(f"ask {i}", "GENERATION", i, parentObservationId="shop", model="m", **more)
+        for i, more in enumerate(
+            [
+                {"costDetails": {"total": 0.5}, "output": "first", "usageDetails": {"input": 3}},
+                {"output": "last", "usageDetails": {"input": True}},
+            ]
+        )
+    ]
+    found = trial(tmp_path, [observation("shop", "AGENT", 0), *calls])
+    assert found.cost_usd is None
+    assert found.output == "last"
+    assert found.steps[2].tokens_in is None
 
 
 @pytest.mark.parametrize(

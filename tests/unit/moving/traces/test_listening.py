@@ -108,6 +108,22 @@ async def test_json_protobuf_and_logs_in_any_order_are_one_trace(tmp_path: Path)
     assert next(iter(direct.trials())).steps == trial.steps
 
 
+async def test_what_was_answered_is_in_the_file(tmp_path: Path):
+    """It is not lost if the listener is killed right then."""
+    received = tmp_path / "traces" / "received.jsonl"
+    async with listens(tmp_path) as (listener, _):
+        assert (await post(listener, protobuf(written([SHOP], genai))))[0] == 200
+        assert len(received.read_text().splitlines()) >= 8
+
+
+async def test_the_token_is_wanted_for_metrics_too_and_as_a_bearers(tmp_path: Path):
+    """Whatever is sent, by whatever scheme."""
+    async with listens(tmp_path) as (listener, _):
+        assert (await post(listener, b"", "/v1/metrics", Authorization=""))[0] == 401
+        other = {"Authorization": f"Basic {listener.token}"}
+        assert (await post(listener, b"", **other))[0] == 401
+
+
 @pytest.mark.parametrize(
     ("headers", "status"),
     [

@@ -60,6 +60,16 @@ def test_what_is_left_out_goes_out_of_the_file_and_can_come_back(
     assert three.metadata["reviewed_by"] == "ada"
 
 
+def test_who_decided_is_not_said_of_a_decision_that_was_taken_back(run: Path, tmp_path: Path):
+    """The file has said so meanwhile."""
+    file = tmp_path / "cases.jsonl"
+    review = DatasetReview(run, drawn(run), file)
+    for value, named in (("keep", True), (None, False)):
+        say(run, 0, value)
+        review.write()
+        assert ("reviewed_by" in next(iter(Dataset.read(file))).metadata) is named
+
+
 def test_the_last_decision_counts_whoever_made_it(run: Path, tmp_path: Path):
     """Also where nobody reviews, and cases are written anew."""
     review = DatasetReview(run, drawn(run), tmp_path / "cases.jsonl")

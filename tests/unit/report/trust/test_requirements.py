@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 
 import pytest
+from tests.unit.report.conftest import Make, make_run, result
 
 from evenhand import EvalSet, Run, at_least, at_most, run
 from evenhand.core.errors import UsageError
+from evenhand.core.requirement import PASSED, Bound, Requirement
+from evenhand.core.run import TrialResult
+from evenhand.core.score import Outcome
+from evenhand.core.variant import Variant
 from evenhand.report.console import show
 from evenhand.report.document import document
 from evenhand.report.trust.requirement_lines import requirement_lines
-from evenhand.report.trust.requirements import held
+from evenhand.report.trust.requirements import held, requirement_rows
 from evenhand.report.trust.run_verdict import verdict_of
+
+__all__ = ["make_run"]
 
 
 def labelled(right: int, wrong: int, broken: int = 0, **how: object) -> Run:
@@ -61,6 +69,63 @@ def test_a_metric_is_held_to_its_mean_over_the_run(trials: tuple[int, int, int],
     """`require` goes by the mean of a metric; what an error hides may have been anything on its scale."""
     with labelled(*trials, require={"accuracy": at_least(0.9)}) as found:
         assert found.verdict == word
+
+
+def accurate(index: int, ok: bool | None, variant: int = 0) -> TrialResult:
+    """A trial that measures accuracy, or is in error."""
+    trial = result(index, ok=ok, variant=variant)
+    if ok is None:
+        return trial
+    word = "pass" if ok else "fail"
+    outcome = Outcome("right", word, float(ok), metric="accuracy", scale=(0.0, 1.0))
+    return replace(trial, outcomes=(outcome,))
+
+
+@pytest.mark.parametrize("metric", [PASSED, "accuracy"])
+@pytest.mark.parametrize(
+    ("right", "wrong", "broken", "state", "ends", "word"),
+    [
+        (18, 0, 0, "kept", (0.9, 1.0), "passed"),
+        (17, 0, 1, "open", (0.85, 1.0), "undecided"),
+        (14, 3, 0, "missed", (0.7, 0.85), "failed"),
+        (18, 2, 0, "kept", (0.9, 0.9), "passed"),
+    ],
+)
+async def test_trials_that_were_never_run_may_have_come_to_anything(
+    make_run: Make,
+    metric: str,
+    right: int,
+    wrong: int,
+    broken: int,
+    state: str,
+    ends: tuple[float, float],
+    word: str,
+):
+    """Nine of ten are wanted of 20 that were planned, of which not all are there."""
+    kinds = [True] * right + [False] * wrong + [None] * broken
+    made = [accurate(i, ok) for i, ok in enumerate(kinds)]
+    required = (Requirement(metric, Bound(at_least=0.9), (0,)),)
+    run = await make_run(made, planned=20, requirements=required, status="interrupted")
+    (one,) = held(run)
+    assert (one.state, one.least, one.most) == (state, *map(pytest.approx, ends))
+    assert one.errors == 20 - right - wrong
+    assert verdict_of(run) == word
+    (row,) = requirement_rows(run)
+    assert row["value"] == (one.least if ends[0] == ends[1] else None)
+
+
+async def test_a_column_that_ended_in_errors_alone_leaves_a_requirement_open(make_run: Make):
+    """One that came to an end and does not measure the metric is none that it is required of."""
+    variants = (Variant(0, "a", "m"), Variant(1, "b", "m"))
+    required = (Requirement("accuracy", Bound(at_least=0.9), (0, 1)),)
+    good = [accurate(i, True) for i in range(5)]
+    for others, states in (
+        ([accurate(5 + i, None, 1) for i in range(5)], ["kept", "open"]),
+        ([result(5 + i, variant=1) for i in range(5)], ["kept"]),
+    ):
+        run = await make_run([*good, *others], variants, requirements=required)
+        assert [one.state for one in held(run)] == states
+        assert verdict_of(run) == ("passed" if states == ["kept"] else "undecided")
 
 
 def test_a_metric_without_a_scale_is_open_where_a_trial_is_in_error() -> None:
