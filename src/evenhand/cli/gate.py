@@ -129,13 +129,14 @@ def gate(
     from evenhand.core.secrets import known, shown
     from evenhand.documents.project import project_for
     from evenhand.report.gates.gate_results import nothing
-    from evenhand.report.words import clip, near, safe, short_id
+    from evenhand.report.words import clip, in_one_line, near, safe, short_id
 
     session = Session.of(options)
     request = ReplayRequest.of(options)
     terms = GateTerms(baseline or "", margin, undecided or "", metrics)
     name = near(baseline) if baseline else ""
     if to is not None:  # what an earlier gate left there says nothing of this one
+        _look_at_target(to)
         _write(to, nothing("the gate did not come to its end", 0.0, name))
     try:
         asked = asked_for(paths, options)
@@ -146,7 +147,7 @@ def gate(
     except EvenhandError as error:
         if to is not None:
             known.learn_environment(os.environ)
-            _write(to, nothing(clip(safe(shown(str(error))), 500), 0.0, name))
+            _write(to, nothing(clip(safe(shown(in_one_line(str(error)))), 500), 0.0, name))
         raise
     outcome = ended.outcome
     if to is not None:
@@ -252,6 +253,24 @@ def _gated(
         outcome = gating.outcome(run_file)
     outcome = replace(outcome, baseline=near(gating.terms.baseline))
     return _Ended(outcome, gating.terms, finished.ending.signal, bool(plan.broken), finished.path)
+
+
+def _look_at_target(file: Path) -> None:
+    """Looks whether a gate may be written to this file.
+
+    Raises:
+        UsageError: Something else than a gate is in it.
+    """
+    from evenhand.core.errors import UsageError
+
+    with contextlib.suppress(OSError):  # writing it says why it cannot be
+        with file.open("rb") as there:
+            start = there.read(1000)
+        if start.strip() and b'"evenhand.gate/' not in start:
+            raise UsageError(
+                f"--to {file} is there, and is not a gate's: it was not written over",
+                hint="Give --to another name, or delete that file.",
+            )
 
 
 def _write(file: Path, gate: Gate) -> None:
