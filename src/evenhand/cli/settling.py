@@ -20,7 +20,6 @@ from evenhand.scorers.rag.definitions import OURS, using_definitions
 if TYPE_CHECKING:
     from evenhand.core.plan import Plan
     from evenhand.core.run import CallRecord, TrialResult
-    from evenhand.core.variant import Variant
     from evenhand.engine.door import Finished, Settings
     from evenhand.report.progress import Progress
 

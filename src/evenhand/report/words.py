@@ -63,7 +63,7 @@ def columns(text: str) -> int:
 
 
 def in_one_line(text: str) -> str:
-    """A message and what to do about it, which have lines of their own, as sentences in one line.
+    r"""A message and what to do about it, which have lines of their own, as sentences in one line.
 
     >>> in_one_line("there is no baseline x.evn\n  Make one.")
     'there is no baseline x.evn. Make one.'

@@ -290,6 +290,7 @@ def test_runs_are_kept_in_the_current_folder(tmp_path: Path, monkeypatch: pytest
 
 
 def test_a_report_that_is_read_after_its_block_says_so_and_calls_nothing_damaged(home: Path):
+    """The file is whole: only the report was closed."""
     with score_batch(DATA, pipeline, metrics=["token_f1"], home=home) as report:
         pass
     with pytest.raises(StoreError, match="was closed before it was read") as caught:

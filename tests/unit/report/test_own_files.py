@@ -35,6 +35,7 @@ CONFIG = {
     ],
 )
 def test_what_a_run_was_made_of_is_not_written_over(tmp_path: Path, name: str) -> None:
+    """As a path, a pattern, a folder, with a function behind it, or through a link."""
     to = tmp_path / name
     to.parent.mkdir(exist_ok=True)
     (tmp_path / "cases.csv").write_text("mine")
@@ -49,6 +50,7 @@ def test_what_a_run_was_made_of_is_not_written_over(tmp_path: Path, name: str) -
 
 @pytest.mark.parametrize("name", ["results.json", "report.json", "new.csv", "out/cases.csv"])
 def test_results_are_written_over_earlier_ones(tmp_path: Path, name: str) -> None:
+    """Also to where the config says that results go."""
     to = tmp_path / name
     to.parent.mkdir(exist_ok=True)
     to.write_text("earlier results")

@@ -102,4 +102,5 @@ def test_a_judge_that_passed_everything_may_not_pass_all_others():
     assert "not even a label for each of 6 judged outputs" in "\n".join(few.lines())
     many = Power(Pilot(1.0, judges=[JudgeWorth("policy", 1.0, None, 100)]), 0.05, 0.05)
     labels, alone = many.labels(many.pilot.judges[0])
-    assert labels and 0 < labels <= alone
+    assert labels
+    assert 0 < labels <= alone
