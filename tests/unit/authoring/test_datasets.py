@@ -398,3 +398,12 @@ def test_a_field_that_no_case_has_is_refused_in_a_split(option: str):
     with pytest.raises(UsageError, match="no case has 'topics'"):
         cases.split({"dev": 0.5, "test": 0.5}, **{option: "topics"})
     assert cases.split({"dev": 0.5, "test": 0.5}, by="topic")
+
+
+def test_columns_that_are_separated_by_something_else_are_a_problem(tmp_path: Path):
+    """One column with a long name is never meant."""
+    (tmp_path / "a.csv").write_text("id;input\na;b\n")
+    with pytest.raises(ConfigError, match="its one column is called 'id;input'"):
+        Dataset.read(tmp_path / "a.csv")
+    (tmp_path / "b.csv").write_text("input\na;b\n")
+    assert Dataset.read(tmp_path / "b.csv")[0].input == "a;b"
