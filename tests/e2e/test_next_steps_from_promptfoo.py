@@ -42,7 +42,7 @@ def test_a_file_of_an_unknown_ending_is_refused_before_anything_is_asked(
         code, said = typed("run", *(["-o", "r.xlsx"] if where == "option" else []))
         assert fake.requests == []
     assert code == 2
-    assert "r.xlsx: the ending '.xlsx' says no format" in said
+    assert "r.xlsx: the ending '.xlsx' names no format" in said
     assert ".json, .jsonl" in said
     assert not (tmp_path / ".evenhand").exists()
 

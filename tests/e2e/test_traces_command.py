@@ -280,7 +280,7 @@ def test_an_imported_trace_is_judged_by_todays_evals_with_its_steps(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     """Its output is the answer, and its steps are those of the new trial: no model is asked."""
-    monkeypatch.setenv("OPENAI_API_KEY", "unused")
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     (tmp_path / "t.pb").write_bytes(protobuf(written([SHOP], genai)))
     imported = evenhand(tmp_path, "import", "traces", "t.pb", "--json")
     run = json.loads(imported.stdout)["runs"][0]["run"]

@@ -200,6 +200,39 @@ def test_known(expect):
     )
 
 
+def test_a_test_that_raises_counts_in_the_run_whatever_it_had_expected(
+    run: Run, pytester: pytest.Pytester
+):
+    """An exception leaves its trial without a verdict, a failed assert fails it: neither is left out, or passes."""
+    result = run("""
+def test_raises(expect):
+    raise KeyError("no such order")
+
+def test_raises_later(expect):
+    expect(True, "holds")
+    raise KeyError("no such order")
+
+def test_asserts(expect):
+    expect(True, "holds")
+    assert 1 + 1 == 3
+
+def test_good(expect):
+    expect(True, "holds")
+""")
+    result.assert_outcomes(passed=1, failed=3)
+    result.stdout.fnmatch_lines(["evenhand: 3 expectations: 3 met*"])
+    with RunFile.open(kept(pytester)[0]) as run_file:
+        trials = {trial.case.rpartition(":")[2]: trial for trial in run_file.trials()}
+    assert {name: one.outcome for name, one in trials.items()} == {
+        "test_raises": "error",
+        "test_raises_later": "error",
+        "test_asserts": "fail",
+        "test_good": "pass",
+    }
+    assert "KeyError: 'no such order'" in trials["test_raises"].reason
+    assert "1 + 1" in trials["test_asserts"].reason or "assert" in trials["test_asserts"].reason
+
+
 def test_a_test_that_expects_nothing_is_warned_of(run: Run):
     """It is given `expect`, and would pass whatever happens."""
     result = run("def test_bot(expect): pass", "-Wdefault")

@@ -11,7 +11,7 @@ from evenhand.authoring.evalset import EvalSet
 from evenhand.authoring.models import EvalSetRoster
 from evenhand.core.case import Case
 from evenhand.core.encoding import digest
-from evenhand.core.errors import ConfigError, StoreError
+from evenhand.core.errors import ConfigError, StoreError, UsageError
 from evenhand.core.expect import VerdictRule, all_pass
 from evenhand.core.plan import Body, Plan, Row, RunOptions, Sheet, Slot
 from evenhand.core.provider import Provider
@@ -84,6 +84,17 @@ def models_for(
     if models.problems:
         raise ConfigError(models.problems)
     return models
+
+
+def look_for_key(models: EvalSetRoster, model: object) -> None:
+    """Looks whether a model can be asked, before a run is begun.
+
+    Raises:
+        UsageError: It lacks its key.
+    """
+    lacking = models.keyless(model)
+    if lacking is not None:
+        raise UsageError(lacking[0], hint=lacking[1])
 
 
 def begun(home: Path, fingerprint: str, *, errors: bool = True) -> Path | None:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
-from evenhand.authoring.caseplan import case_plan, models_for
+from evenhand.authoring.caseplan import case_plan, look_for_key, models_for
 from evenhand.authoring.dataset import Dataset
 from evenhand.authoring.preparing import Prepared, settled
 from evenhand.core.case import Case, case_id
@@ -108,6 +108,7 @@ def generate(
     models = models_for(place, model=model)
     writer = models.of(model)
     assert writer is not None  # noqa: S101 (it was named)
+    look_for_key(models, writer)
     data = Dataset(pieces, "documents")
     plan = case_plan(
         "dataset generate",

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from evenhand.authoring.answer_material import answered_of
-from evenhand.authoring.caseplan import begun, case_plan, models_for
+from evenhand.authoring.caseplan import begun, case_plan, look_for_key, models_for
 from evenhand.authoring.dataset import Dataset
 from evenhand.authoring.running import shown
 from evenhand.core.case import Case
@@ -100,6 +100,7 @@ def enrich(
     models = models_for(place, judge=judge)
     if models.judge is None:
         raise UsageError("no judge is named", hint=_NAME_ONE)
+    look_for_key(models, models.judge)
     plan = case_plan(
         "dataset enrich",
         str(place),

@@ -55,7 +55,8 @@ def places_of(
             hint="A group goes whole into one part, whatever shares its values would have.",
         )
     if len(parts) > len(cases):
-        raise UsageError(f"split: {len(cases)} cases cannot be split into {len(parts)} parts")
+        number = f"{len(cases)} case{'s'[: len(cases) != 1]}"
+        raise UsageError(f"split: {number} cannot be split into {len(parts)} parts")
     places_by_part = {name: array("Q") for name in parts}
     if by:
         _by_value(cases, parts, places_by_part, seed, by)
@@ -84,10 +85,7 @@ def _by_hash(
             _part(_hash(seed, case.id if value is None else f"group {value}"), parts)
         ].append(place)
     if group and not grouped:
-        raise UsageError(
-            f"split: no case has {group!r}",
-            hint="Name a column, a variable, or a key of the metadata.",
-        )
+        raise _nowhere(group)
 
 
 def _by_value(
@@ -102,6 +100,8 @@ def _by_value(
     for place, case in enumerate(cases):
         value = ",".join(sorted(case.tags)) if by == "tags" else _value(case, by)
         values.setdefault(value or "", []).append((_hash(seed, case.id), place))
+    if values.keys() == {""} and by != "tags":
+        raise _nowhere(by)
     have = dict.fromkeys(parts, 0)
     total, number = sum(parts.values()), 0
     # Along the values, always the part that is furthest behind its share: few cases of many values add up.
@@ -113,6 +113,13 @@ def _by_value(
             places_by_part[part].append(place)
     for name, places in places_by_part.items():
         places_by_part[name] = array("Q", sorted(places))
+
+
+def _nowhere(field: str) -> UsageError:
+    return UsageError(
+        f"split: no case has {field!r}",
+        hint="Name a column, a variable, or a key of the metadata.",
+    )
 
 
 def _part(hashed: int, parts: Mapping[str, float]) -> str:

@@ -42,6 +42,15 @@ class DelimitedFile:
                 named = " and ".join(map(repr, sorted(twice)))
                 problems.append(Problem(str(self.file), 1, 0, f"two columns are called {named}"))
                 return
+            if (
+                len(self._header) == 1
+                and self._delimiter == ","
+                and set(self._header[0]) & {";", "\t"}
+            ):
+                what = f"its one column is called {self._header[0]!r}"
+                hint = "Separate columns with commas, or with tabs in a file that ends in .tsv."
+                problems.append(Problem(str(self.file), 1, 0, what, hint))
+                return
             line, place = reader.line_num + 1, lines.read
             for cells in reader:
                 row = self._row(line, cells, problems)

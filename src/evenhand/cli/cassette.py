@@ -11,7 +11,7 @@ from evenhand.cli.replaying import AGE
 from evenhand.cli.streams import tell
 
 
-@click.command(short_help="Write what a run was answered to a file that `run --replay` takes.")
+@click.command(short_help="Write a run's answers to a file that `run --replay` takes.")
 @click.argument("run", required=False, metavar="[RUN]", shell_complete=complete_runs)
 @click.option(
     "--to",

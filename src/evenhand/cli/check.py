@@ -58,6 +58,6 @@ def _difference_lines(sentences: Sequence[str]) -> Iterator[str]:
     import textwrap
 
     if sentences:
-        yield "otherwise than in promptfoo:"
+        yield "differences from promptfoo:"
     for sentence in sentences:
         yield textwrap.fill(sentence, 100, initial_indent="  - ", subsequent_indent="    ")

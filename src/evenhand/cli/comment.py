@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 NUMBER = Range(1, 10**9, whole=True)
 
 
-@click.command(short_help="Write what a gate came to as one comment on a pull request.")
+@click.command(short_help="Write a gate's result as one comment on a pull request.")
 @click.argument("gate", type=click.Path(path_type=Path), metavar="FILE")
 @click.option(
     "--pr",

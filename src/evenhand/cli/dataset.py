@@ -255,8 +255,8 @@ def generate(
 ) -> int:
     """Write questions with their answers and the passages that hold them, from DOCUMENTS: files and folders of text.
 
-    A pair is kept only if its quotes stand in the document, and if it asks what no other one asks. Stopped, the same
-    command goes on from there, and what was received is not paid for again. Read what came out before you rely on it.
+    A pair is kept only if its quotes are in the document, and no other pair asks the same. If it is stopped, the same
+    command continues, and nothing is paid for twice. Review the cases before you rely on them.
     """
     from evenhand.authoring.generating import generate as write
 
@@ -271,7 +271,8 @@ def generate(
     )
     if not len(prepared.data):
         _complain(prepared)
-        raise UsageError(f"no pair could be used; {to} was not written")
+        tell(f"no pair could be used; {to} was not written")
+        return NO_VERDICT
     prepared.data.write(to)
     return _report(prepared, to, f"{prepared.dropped:,} left out as doubles or without their words")
 

@@ -26,7 +26,7 @@ from evenhand.core.errors import EvenhandError, NothingSelected, UsageError
 from evenhand.core.gate_terms import GateTerms
 from evenhand.core.ranges import MARGIN
 from evenhand.core.record import MutableRecord, Record
-from evenhand.report.words import clip, near, safe, short_id
+from evenhand.report.words import clip, in_one_line, near, safe, short_id
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -201,13 +201,14 @@ def _written_whatever_comes(request: GateRequest) -> Iterator[None]:
     if to is None:
         yield
         return
+    _look_at_target(to)
     name = near(request.terms.baseline) if request.terms.baseline else ""
     _write(to, nothing("the gate did not come to its end", 0.0, name))
     try:
         yield
     except EvenhandError as error:
         known.learn_environment(os.environ)
-        _write(to, nothing(clip(safe(shown(str(error))), 500), 0.0, name))
+        _write(to, nothing(clip(safe(shown(in_one_line(str(error)))), 500), 0.0, name))
         raise
 
 
@@ -310,6 +311,22 @@ def _read(request: GateRequest) -> Baseline:
     from evenhand.report.gates.baseline_file import read_baseline
 
     return read_baseline(Path(request.terms.baseline))
+
+
+def _look_at_target(file: Path) -> None:
+    """Looks whether a gate may be written to this file.
+
+    Raises:
+        UsageError: Something else than a gate is in it.
+    """
+    with contextlib.suppress(OSError):  # writing it says why it cannot be
+        with file.open("rb") as there:
+            start = there.read(1000)
+        if start.strip() and b'"evenhand.gate/' not in start:
+            raise UsageError(
+                f"--to {file} is there, and is not a gate's: it was not written over",
+                hint="Give --to another name, or delete that file.",
+            )
 
 
 def _write(file: Path, gate: Gate) -> None:

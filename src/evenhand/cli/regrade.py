@@ -48,6 +48,7 @@ def regrade(run: str, path: str, *, offline: bool, **options: Any) -> int:
     """
     from evenhand.cli.show import print_run
     from evenhand.providers.leading import lent_keys
+    from evenhand.providers.roster import model_id
     from evenhand.report.trust.run_verdict import verdict_of
     from evenhand.store.runfile import RunFile
 
@@ -63,7 +64,7 @@ def regrade(run: str, path: str, *, offline: bool, **options: Any) -> int:
             )
         asked = _asked(path, file, offline=offline)
         settings = replace(settings_for(asked, session), replay=outputs, regrades=True)
-        with lent_keys(one.provider_id for one in outputs.header.variants):
+        with lent_keys(model_id(one.provider_id) for one in outputs.header.variants):
             finished, plan = settled(asked, settings, None, session)
     with RunFile.open(finished.path) as graded:
         comparison = _compared(file, finished.path)

@@ -20,7 +20,6 @@ from evenhand.scorers.rag.definitions import OURS, using_definitions
 if TYPE_CHECKING:
     from evenhand.core.plan import Plan
     from evenhand.core.run import CallRecord, TrialResult
-    from evenhand.core.variant import Variant
     from evenhand.engine.door import Finished, Settings
     from evenhand.report.progress import Progress
 
@@ -84,7 +83,7 @@ def settled(
         if prepared is not None:
             settings = prepared(plan, settings)
         outputs = (*session.outputs, *plan.options.outputs)
-        _check_outputs(session, outputs, plan.variants)
+        _check_outputs(session, outputs, plan)
         if any(Path(name).suffix.lower() in (".html", ".htm") for name in outputs):
             from evenhand.viewer.page import static
 
@@ -118,18 +117,23 @@ def _source(settings: Settings, *, offline: bool) -> str:
     return SCRIPTED if offline else ""
 
 
-def _check_outputs(session: Session, outputs: Sequence[str], variants: Sequence[Variant]) -> None:
+def _check_outputs(session: Session, outputs: Sequence[str], plan: Plan) -> None:
     """Looks whether all that is wanted can be written, before anything is paid for.
 
     Raises:
-        UsageError: A file has an ending that says no format, or calls are wanted and no format has room for them.
+        UsageError: A file has an ending that names no format, or is one that the plan was read from; or calls are
+            wanted and no format has room for them.
     """
     if not outputs and not session.calls:
         return
     from evenhand.core.errors import UsageError
     from evenhand.report.export import check_endings, has_calls
+    from evenhand.report.own_files import refuse_own
 
+    variants = plan.variants
     check_endings(outputs, variants)
+    for name in outputs:
+        refuse_own("-o", Path(name), str(plan.source), plan.config)
     if session.calls and not session.as_json and not any(has_calls(o, variants) for o in outputs):
         raise UsageError(
             "--calls says nothing here",

@@ -141,7 +141,11 @@ def _table(path: Path, text: str) -> Mapping[str, Any] | None:
     except ValueError as error:  # not TOML, or a number of more digits than Python reads
         place = _PLACE.search(str(error))
         line, column = (int(place[1]), int(place[2])) if place else (0, 0)
-        raise ConfigError([Problem(str(path), line, column, f"is not TOML: {error}")]) from None
+        hint = 'Names with other signs than letters, digits, - and _ need quotes: "P@5" = 0.5.'
+        hint = hint if "after a key" in str(error) else ""
+        raise ConfigError(
+            [Problem(str(path), line, column, f"is not TOML: {error}", hint)]
+        ) from None
     if not isinstance(tools, Mapping):
         return None
     table = cast("Mapping[str, object]", tools).get("evenhand")

@@ -186,11 +186,19 @@ def _not_asked(*_: object) -> None:
     """Paths that resolve to tags: there are none."""
 
 
+_ODD_SPACE = re.compile("[\u00a0\u2000-\u200b\u202f\u205f\u3000\ufeff]")
+"""Spaces that look like one, and come with text that was copied from a page."""
+
+
 def _yaml_hint(text: str, mark: object) -> str:
     line = getattr(mark, "line", None)
     lines = text.splitlines()
     if line is None or line >= len(lines):
         return ""
+    for number, text_ in enumerate(lines[: line + 1], 1):
+        odd = _ODD_SPACE.search(text_)
+        if odd:
+            return f"Line {number} has a space that YAML doesn't take for one (U+{ord(odd[0]):04X}): replace it."
     here = lines[line]
     if "\t" in here[: len(here) - len(here.lstrip())]:
         return "YAML is indented with spaces, not with tabs."

@@ -57,6 +57,8 @@ def read_folder(path: Path | Sequence[Path], chosen: Chosen = PLAIN) -> Folder:
         raise findings.error()
     files = set(config.files)
     models = FolderModels(config, findings)
+    if chosen.overrides.grader:
+        models.look_at_grader(chosen.overrides.grader)
     all_prompts, all_subjects = read_prompts(config, findings, files), models.subjects()
     prompts, subjects = selected_subjects(all_prompts, all_subjects, config.selection)
     sources = read_sources(config, findings, files)

@@ -23,6 +23,7 @@ from evenhand.documents.findings import Findings, Place, problem_at
 from evenhand.documents.numbers import number
 from evenhand.documents.tree import Document, read_document
 from evenhand.promptfoo.config import Config
+from evenhand.promptfoo.setting_names import setting_hints
 from evenhand.providers.catalog import key_missing
 from evenhand.providers.missing_keys import NO_KEY, set_key
 from evenhand.providers.paused import Paused
@@ -132,6 +133,19 @@ class FolderModels:
         for subject in subjects:
             _think_aloud(subject.provider)
         return subjects
+
+    def look_at_grader(self, name: str) -> None:
+        """Looks at the model that `--grader` names, also where nothing is graded by one.
+
+        Raises:
+            UsageError: Nobody knows it.
+        """
+        if name.startswith("file://") and name.endswith((".yaml", ".yml", ".json")):
+            return  # read where it judges
+        try:
+            self._roster.make(name)
+        except UsageError as error:
+            raise UsageError(f"--grader: {error.message}", hint=error.hint) from None
 
     def judge(self, spec: object, place: Place, task: Task = "generate") -> Provider | None:
         """The model that a `provider` for grading names for a task; None, and a problem, where it names none.
@@ -292,6 +306,9 @@ class FolderModels:
         except UsageError as error:
             self._findings.problem(place, error.message, error.hint)
             return []
+        if settings and _is_vendors(provider):
+            for told, hint in setting_hints(settings, f"provider {id_}"):
+                self._findings.hint(place, told, hint)
         path = getattr(provider, "path", None)
         if isinstance(path, Path):
             self.files.add(path)
@@ -309,6 +326,13 @@ class FolderModels:
             self.files.update(() if mcp is None else mcp.files)
         changes = transform if isinstance(transform, str) else ""
         return [Subject(provider, names, changes, place, settings, next(iter(wrong), None), mcp)]
+
+
+def _is_vendors(provider: Provider) -> bool:
+    """Whether its settings are a vendor's, and not those of somebody's own code or service."""
+    from evenhand.providers.chat import ChatProvider  # noqa: PLC0415 (imported with the first vendor)
+
+    return isinstance(provider, ChatProvider)
 
 
 def _think_aloud(provider: Provider) -> None:

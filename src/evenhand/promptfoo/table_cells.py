@@ -34,6 +34,7 @@ _NAMED = {
     "__threshold": "threshold",
 }
 _OPTIONS = frozenset({"__prefix", "__suffix"})
+_BEGINS = re.compile(r"(?:not-)?([a-z][a-z-]{3,30})(?:\([^)]*\))?:(?! )")
 _MAGIC = (*_NAMED, "__expected")
 _COMMA = re.compile(r"(?<!\\),")
 
@@ -132,7 +133,19 @@ def test_from_row(
                     Place(place.file, 1), f"column '{name}' is taken for a variable", hint.strip()
                 )
             put(test, key, cell)
+            if put is _expect and (slip := _slip(cell)):
+                findings.hint(place, f"the output must equal {cell[:60]!r}, word for word", slip)
     return test.finished()
+
+
+def _slip(cell: str) -> str:
+    """The type that a cell probably means, where it begins like an assertion and is taken for plain text."""
+    begins = _BEGINS.match(cell)
+    if begins is None or assertion_from_cell(cell)["type"] != "equals" or begins[1] == "equals":
+        return ""
+    if begins[1] in KNOWN:
+        return f"Write {begins[1]}(0.8): …, if that is meant: the threshold is a number."
+    return did_you_mean(begins[1], KNOWN)
 
 
 _Put = Callable[[_Test, str, str], None]

@@ -6,6 +6,7 @@ A change in its file, or in any Python file beside or below it, makes it another
 
 from __future__ import annotations
 
+import ast
 import asyncio
 import os
 import time
@@ -17,6 +18,7 @@ from typing import Any
 from evenhand.core.encoding import decode, digest, encode
 from evenhand.core.errors import BadReply, BadRequest, CodeError, NoOutput
 from evenhand.core.message import CHATS, Prompt, Reply, Task
+from evenhand.core.names import did_you_mean
 from evenhand.core.provider import Answer, Host, Request
 from evenhand.core.ranges import WORKERS
 from evenhand.core.record import Record
@@ -163,7 +165,55 @@ def make(wanted: Wanted) -> FunctionProvider:
         )
     if not path.is_file():
         raise wanted.refused(f": {path.name} does not exist", f"Looked in {path.parent}.")
-    return _made(wanted, path, function, _in_python(wanted, path))
+    ask = _in_python(wanted, path)
+    _look_for(wanted, path, function)
+    return _made(wanted, path, function, ask)
+
+
+def _look_for(wanted: Wanted, path: Path, function: str) -> None:
+    """Looks whether the file has the function, as far as that can be seen without running it.
+
+    Raises:
+        UsageError: It does not, or is not Python.
+    """
+    try:
+        tree = ast.parse(path.read_bytes())
+    except (SyntaxError, ValueError) as error:
+        if another_python(wanted):  # which may know more
+            return
+        line = f":{error.lineno}" if isinstance(error, SyntaxError) and error.lineno else ""
+        why = error.msg if isinstance(error, SyntaxError) else str(error)
+        raise wanted.refused(f"cannot be used: {path.name}{line} is not Python: {why}") from None
+    names, open_ = _names_in(tree)
+    asked = [function.partition(".")[0]] if function else [name for name, _, _ in _CALLED.values()]
+    if open_ or not names.isdisjoint(asked):
+        return
+    functions = sorted(
+        node.name
+        for node in tree.body
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))
+        and not node.name.startswith("_")
+    )
+    there = f" It has {', '.join(functions[:10])}." if functions else ""
+    hint = (
+        did_you_mean(function, functions, "Name one that it has.")
+        if function
+        else f"Write def call_api(prompt, options, context), or name a function: python:{path.name}:NAME."
+    )
+    raise wanted.refused(f"cannot be used: {path.name} has no {asked[0]}", f"{hint}{there}")
+
+
+def _names_in(tree: ast.Module) -> tuple[set[str], bool]:
+    """All names that a file binds anywhere, and whether there may be others: from imports of `*`, or made by code."""
+    names: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            names.add(node.name)
+        elif isinstance(node, ast.Name):
+            names.add(node.id)
+        elif isinstance(node, ast.alias):
+            names.add((node.asname or node.name).partition(".")[0])
+    return names, not names.isdisjoint({"*", "globals", "setattr", "exec", "vars"})
 
 
 def _made(

@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import traceback
 from collections.abc import Generator, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
@@ -236,17 +237,11 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
         raise
     except BaseException as error:
         trial = item.stash.get(TRIAL, None)
-        if trial is not None and trial.places:
-            _settle(item, trial, body_failed=True)
-        refusal = _refusal(error, trial) if trial is not None else ""
+        refusal = _refusal(error, trial, item.config.rootpath) if trial is not None else ""
+        if trial is not None:
+            _settle(item, trial, shown_by_pytest=trial.raised(error))
         if refusal:
-            settled: dict[str, Any] = {
-                "run": str(item.config.stash[SESSION_RUN].path),
-                "states": [],
-                "calls": 0,
-                "cached": 0,
-            }
-            settled = item.stash.get(REPORTED, settled)
+            settled = item.stash[REPORTED]
             item.stash[REPORTED] = {**settled, "undecided": "fail" not in settled["states"]}
             raise pytest.fail.Exception(refusal, pytrace=False) from None
         if (
@@ -266,7 +261,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
     return result
 
 
-def _refusal(error: BaseException, trial: TestTrial) -> str:
+def _refusal(error: BaseException, trial: TestTrial, root: Path) -> str:
     """What to say where the application's call was refused, as the SDK's exception tells; empty for anything else.
 
     The traceback is the SDK's own from one end to the other, and the test has no verdict.
@@ -280,20 +275,33 @@ def _refusal(error: BaseException, trial: TestTrial) -> str:
     if missed is None and WITHOUT_LIVE not in str(error):
         return ""
     frames = [f for f in traceback.extract_tb(error.__traceback__) if is_users(f.filename)]
-    place = f"{frames[-1].filename}:{frames[-1].lineno}: " if frames else ""
+    place = f"{_below(root, frames[-1].filename)}:{frames[-1].lineno}: " if frames else ""
     if missed is not None:
         return f"{place}{missed}"
     what = "a model was not asked: no answer to this question is stored,"
     return f"{place}{what} {WITHOUT_LIVE}\n  {LIVE_HINT}"
 
 
-def _settle(item: pytest.Item, trial: TestTrial, *, body_failed: bool = False) -> None:
-    """Settles a test's expectations, notes them for the report, and fails the test where it has not failed already."""
+def _below(root: Path, file: str) -> str:
+    """A file's name as pytest writes it: from its root folder, where it is below that."""
+    return os.path.relpath(file, root) if Path(file).is_relative_to(root) else file
+
+
+def _settle(item: pytest.Item, trial: TestTrial, *, shown_by_pytest: int | None = None) -> None:
+    """Settles a test's expectations, notes them for the report, and fails the test where it has not failed already.
+
+    Args:
+        shown_by_pytest: The place of the outcome that is what the test's body raised, where it has failed already.
+    """
     from evenhand.pytest_plugin.report_lines import lines, summary
 
     session_run = item.config.stash[SESSION_RUN]
     result = session_run.settle(trial)
-    failing = result.outcome in ("fail", "error") and not body_failed
+    failing = result.outcome in ("fail", "error") and shown_by_pytest is None
+    if shown_by_pytest is not None and result.outcomes:
+        outcomes = list(result.outcomes)
+        del outcomes[shown_by_pytest]
+        result = replace(result, outcomes=tuple(outcomes), error=None)
     item.stash[REPORTED] = {
         "run": str(session_run.path),
         "undecided": failing and result.outcome == "error",

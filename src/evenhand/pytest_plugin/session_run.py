@@ -15,12 +15,16 @@ import itertools
 import os
 import threading
 import time
+import traceback
 from collections.abc import Coroutine, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
+import pytest
+
 from evenhand import __version__
+from evenhand.authoring.expect import Stated
 from evenhand.core.case import Case
 from evenhand.core.encoding import digest
 from evenhand.core.errors import (
@@ -45,7 +49,14 @@ from evenhand.engine.cassettes import record_cassettes
 from evenhand.engine.code import CodeHost
 from evenhand.engine.door import CEILING, START
 from evenhand.engine.limits import Limits
-from evenhand.engine.outcome import checked_outcome, error_outcome, raise_if_final, trial_error
+from evenhand.engine.outcome import (
+    checked_outcome,
+    error_outcome,
+    first_line,
+    raise_if_final,
+    trial_error,
+)
+from evenhand.engine.place import is_users
 from evenhand.engine.replaying import Replay, replay_record
 from evenhand.engine.stragglers import task_name, too_late
 from evenhand.engine.strays import holds, threads_over
@@ -126,6 +137,23 @@ class TestTrial(LiveTrial):
                             hint="Await it before the test returns.",
                         )
                     )
+
+    def raised(self, error: BaseException) -> int:
+        """Notes what ended the test early: a failed assert fails its trial, anything else leaves it without a verdict.
+
+        Returns:
+            The place of this outcome among those of the result, which pytest shows by itself.
+        """
+        text, frames = first_line(error), traceback.extract_tb(error.__traceback__)
+        own = [frame for frame in frames if is_users(frame.filename)] or frames
+        where = f"{Path(own[-1].filename).name}:{own[-1].lineno}" if own else ""
+        text = text.splitlines()[0] if text else type(error).__name__
+        if isinstance(error, (AssertionError, pytest.fail.Exception)):
+            reason = f"{where}: {text}" if where else text
+            self._expectations.append(Expectation(False, Stated("the test's own asserts", reason)))
+            return len(self._expectations) - 1
+        self.blame(CodeError(f"the test raised {text}", hint=where))
+        return -1
 
     def _record(self, expectation: Expectation) -> int:
         with contextlib.suppress(RuntimeError):  # a plain test

@@ -8,7 +8,7 @@ less room cuts them, numbers what would look alike, and says below what each sta
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from evenhand.core.variant import Variant
 from evenhand.report.words import clip, columns, safe
@@ -158,6 +158,12 @@ def _files(names: Sequence[str]) -> list[str]:
     if len(short) < len(different) or len(set(short.values())) < len(short):
         return list(names)
     return [short.get(name, name) for name in names]
+
+
+def file_names(names: Iterable[str]) -> dict[str, str]:
+    """The short names of prompts that are called by file and text, where the file tells them apart; see `_files`."""
+    listed = list(names)
+    return dict(zip(listed, _files(listed), strict=True))
 
 
 def _without_common(names: Sequence[str]) -> list[str]:

@@ -29,6 +29,7 @@ from evenhand.report.interchange.promptfoo_results.writing import (
 )
 from evenhand.report.junit import write_junit
 from evenhand.report.markdown import write_markdown
+from evenhand.report.own_files import refuse_own
 from evenhand.report.spreadsheet import write_csv
 from evenhand.report.step_rows import bounded_steps
 from evenhand.store.runfile import RunFile
@@ -52,7 +53,8 @@ def export(
         page: Writes HTML: the viewer's, which is on a floor above.
 
     Raises:
-        UsageError: No format can be made out, it has no room for calls, or there is no file of this name to write.
+        UsageError: No format can be made out, it has no room for calls, there is no file of this name to write, or it
+            is one that the run was made of.
         StoreError: The file cannot be written.
     """
     known = ", ".join(FORMATS)
@@ -71,7 +73,7 @@ def export(
         example = to / f"results.{name if write else 'json'}"
         raise UsageError(f"--to {to} is a folder", hint=f"Name a file in it: {example}")
     if write is None:
-        what = f"the ending {to.suffix!r} says no format" if name else "it has no ending to go by"
+        what = f"the ending {to.suffix!r} names no format" if name else "it has no ending to go by"
         raise UsageError(f"--to {to}: {what}", hint=f"Add --format: {known}.")
     if calls and name not in _WITH_CALLS:
         raise UsageError(
@@ -87,6 +89,7 @@ def export(
         raise UsageError(
             f"--to {to}: there is no folder {to.parent}", hint=f"Make it: mkdir -p {to.parent}"
         )
+    refuse_own("--to", to, run.meta.source, run.meta.config)
     with _through(to) if target.exists() and not target.is_file() else _replaced(target) as out:
         return write(run, out)
 
@@ -172,7 +175,7 @@ def check_endings(files: Iterable[str], variants: Sequence[Variant]) -> None:
         format_ = _by_ending(variants, Path(name))
         if format_ not in FORMATS:
             what = (
-                f"the ending '.{format_}' says no format"
+                f"the ending '.{format_}' names no format"
                 if format_
                 else "it has no ending to go by"
             )

@@ -20,7 +20,7 @@ from evenhand.report.document import writer
 from evenhand.report.trust.calibrated import judged_rates
 from evenhand.report.trust.run_verdict import verdict_of
 from evenhand.report.trust.trust_lines import standing
-from evenhand.report.words import count, number, safe
+from evenhand.report.words import count, in_one_line, number, safe
 from evenhand.store.runfile import RunFile
 
 # XML 1.0 has no place for these, escaped or not; `safe` has shown the controls already.
@@ -63,7 +63,7 @@ def write_junit(run: RunFile, out: TextIO) -> int:
         line(_testcase(trial, names[trial.variant] or meta.title, repeated=meta.repeats > 1))
         written += 1
     if missing and meta.status != "decided":
-        what = f"{count(missing, 'trial')} not run: {meta.message or meta.status}"
+        what = f"{count(missing, 'trial')} not run: {in_one_line(meta.message) or meta.status}"
         line('    <testcase classname="evenhand" name="the run is finished">\n')
         line(f'      <error type="unfinished" message={_attribute(what)}/>\n    </testcase>\n')
     line("  </testsuite>\n</testsuites>\n")

@@ -18,6 +18,7 @@ from evenhand.core.encoding import digest, encode
 from evenhand.core.message import CallRole
 from evenhand.core.record import Record
 from evenhand.core.run import TrialResult
+from evenhand.report.column_names import file_names
 from evenhand.report.gates.baseline_making import is_offline
 from evenhand.report.judgements.judged import instrument_of, judge_of, metric_of
 from evenhand.report.words import clip, count, safe
@@ -154,14 +155,15 @@ def _data_changes(before: Evidence, now: Evidence) -> Iterator[str]:
 
 
 def _prompt_changes(before: Evidence, now: Evidence) -> Iterator[str]:
-    edited = {
-        name
-        for name in before.prompts.keys() & now.prompts.keys()
-        if before.prompts[name] != now.prompts[name]
-    }
+    # A prompt that is called by its file and its text has another name once it is edited.
+    old, new = (
+        {short: one.prompts[name] for name, short in file_names(one.prompts).items()}
+        for one in (before, now)
+    )
+    edited = {name for name in old.keys() & new.keys() if old[name] != new[name]}
     if edited:
         yield f"{_listed(edited)} edited"
-    yield from _come_and_gone(before.prompts.keys(), now.prompts.keys())
+    yield from _come_and_gone(old.keys(), new.keys())
 
 
 def _model_changes(before: Evidence, now: Evidence) -> Iterator[str]:

@@ -81,8 +81,9 @@ def _why_not(grid: Grid, first: int, second: int, data: Extremes, open_: bool, p
         both = grid.tallies[first].keys() & grid.tallies[second].keys()
         errors = sum(grid.tallies[i][case].errors for i in (first, second) for case in both)
         return f"undecided ({could_turn(errors)})"
-    can = could_show(data.n, data.smallest((1 - CONFIDENCE) / pairs))
-    return f"no detectable difference ({can})"
+    smallest = data.smallest((1 - CONFIDENCE) / pairs)
+    word = "undecided" if smallest is None else "no detectable difference"
+    return f"{word} ({could_show(data.n, smallest)})"
 
 
 def could_turn(errors: int) -> str:

@@ -62,6 +62,17 @@ def columns(text: str) -> int:
     )
 
 
+def in_one_line(text: str) -> str:
+    r"""A message and what to do about it, which have lines of their own, as sentences in one line.
+
+    >>> in_one_line("there is no baseline x.evn\n  Make one.")
+    'there is no baseline x.evn. Make one.'
+    """
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    ends = [line if line[-1] in ".:;,!?…" else f"{line}." for line in lines[:-1]]
+    return " ".join((*ends, *lines[-1:]))
+
+
 def clip(text: str, width: int) -> str:
     """Text cut to so many columns, with an ellipsis where something is missing."""
     if columns(text) <= width:

@@ -328,7 +328,13 @@ class OnlyCalls:
         ]
         if doubtful:
             raise ScoreError(f"{self}: the arguments of {doubtful[0].name} are not known")
-        return verdict(True, f"{len(calls)} calls, all of them allowed", [], steps, trial)
+        return verdict(
+            True,
+            f"{len(calls)} call{'s'[: len(calls) != 1]}, all of them allowed",
+            [],
+            steps,
+            trial,
+        )
 
     def __str__(self) -> str:
         listed = [one if isinstance(one, str) else one.wanted() for one in self.allowed]

@@ -231,6 +231,10 @@ def find(start: Path, ref: str | None) -> Path:
             return path.absolute()
         raise UsageError(f"{ref}: there is no such run file")
     known = newest_first(files(start))
+    if ref and Path(ref).is_file() and not matching(known, ref):
+        raise UsageError(
+            f"{ref} is a file, but not a run", hint="`evenhand show --list` lists the runs."
+        )
     if not known:
         raise UsageError(
             f"there are no runs in or below {os.environ.get('EVENHAND_HOME') or start.absolute()}",

@@ -171,6 +171,11 @@ def readable(path: Path) -> Iterator[None]:
         OverflowError,
         LookupError,
     ) as error:
+        if isinstance(error, sqlite3.ProgrammingError) and "closed database" in str(error):
+            raise StoreError(
+                f"{path} was closed before it was read",
+                hint="Read a run inside its `with` block, or open it again: Run.open(path).",
+            ) from error
         raise StoreError(
             f"{path} cannot be read: {error}",
             hint="It is damaged or not a run file. Other runs are not affected.",

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from evenhand import Dataset, score_batch, score_batch_async
-from evenhand.core.errors import UsageError
+from evenhand.core.errors import StoreError, UsageError
 from evenhand.stats.interval import wilson
 from evenhand.testing import Scripted
 
@@ -287,3 +287,13 @@ def test_runs_are_kept_in_the_current_folder(tmp_path: Path, monkeypatch: pytest
     monkeypatch.chdir(tmp_path)
     with score_batch(DATA, pipeline, metrics=METRICS) as report:
         assert report.path.is_relative_to(tmp_path / ".evenhand")
+
+
+def test_a_report_that_is_read_after_its_block_says_so_and_calls_nothing_damaged(home: Path):
+    """The file is whole: only the report was closed."""
+    with score_batch(DATA, pipeline, metrics=["token_f1"], home=home) as report:
+        pass
+    with pytest.raises(StoreError, match="was closed before it was read") as caught:
+        _ = report.verdict
+    assert "with" in caught.value.hint
+    assert "damaged" not in str(caught.value)

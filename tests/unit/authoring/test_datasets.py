@@ -382,10 +382,28 @@ def test_shares_must_be_above_nothing(parts: dict[str, float]):
     """And there must be some."""
     with pytest.raises(UsageError, match="the parts are"):
         Dataset.of({"id": "a"}).split(parts)
-    with pytest.raises(UsageError, match="1 cases cannot be split"):
+    with pytest.raises(UsageError, match="1 case cannot be split"):
         Dataset.of({"id": "a"}).split({"a": 1, "b": 1})
 
 
 def test_the_formats_are_those_that_are_written():
     """What can be read can be written."""
     assert [name.removeprefix(".") for name in rows.FORMATS] == [*FORMATS]
+
+
+@pytest.mark.parametrize("option", ["by", "group"])
+def test_a_field_that_no_case_has_is_refused_in_a_split(option: str):
+    """A slip would otherwise make another split than was meant."""
+    cases = Dataset.of(*({"id": str(i), "topic": "a"} for i in range(10)))
+    with pytest.raises(UsageError, match="no case has 'topics'"):
+        cases.split({"dev": 0.5, "test": 0.5}, **{option: "topics"})
+    assert cases.split({"dev": 0.5, "test": 0.5}, by="topic")
+
+
+def test_columns_that_are_separated_by_something_else_are_a_problem(tmp_path: Path):
+    """One column with a long name is never meant."""
+    (tmp_path / "a.csv").write_text("id;input\na;b\n")
+    with pytest.raises(ConfigError, match="its one column is called 'id;input'"):
+        Dataset.read(tmp_path / "a.csv")
+    (tmp_path / "b.csv").write_text("input\na;b\n")
+    assert Dataset.read(tmp_path / "b.csv")[0].input == "a;b"

@@ -244,3 +244,17 @@ def test_documents_that_cannot_be_read_are_told_before_anything_is_asked(
         generate({"a": "x"}, model=model, per_document=0)
     with pytest.raises(UsageError, match="no documents"):
         generate({}, model=model)
+
+
+def test_a_key_that_is_missing_is_told_before_a_run_is_begun(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """There is nothing that could be gone on with."""
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    (tmp_path / "a.md").write_text("The moon is rock.")
+    model = "openai:chat:gpt-5-mini"
+    with pytest.raises(UsageError, match="there is no API key for openai:chat:gpt-5-mini"):
+        generate([str(tmp_path / "a.md")], model=model, home=tmp_path / "home")
+    with pytest.raises(UsageError, match="there is no API key for openai:chat:gpt-5-mini"):
+        enrich(CASES, judge=model, home=tmp_path / "home")
+    assert not (tmp_path / "home").exists()

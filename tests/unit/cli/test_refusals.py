@@ -55,6 +55,18 @@ def test_a_file_of_another_tool_is_refused_with_the_tools(
         (["listen", "--port", "abc"], "it is 'abc', not a whole number from 0 to 65,535"),
         (["run", "--env-file", "nope.env"], "nope.env: does not exist"),
         (["import", "empty.json"], "empty.json is empty"),
+        (["show", "promptfooconfig.yaml"], "promptfooconfig.yaml is a file, but not a run"),
+        (["compare", "promptfooconfig.yaml", "x"], "promptfooconfig.yaml is a file, but not a run"),
+        (
+            ["gate", "--baseline", "promptfooconfig.yaml", "--margin", "0.1"],
+            "promptfooconfig.yaml:1: this is not a baseline: the line is not JSON",
+        ),
+        (
+            ["gate", "--margin", "0.1", "--to", "promptfooconfig.yaml"],
+            "--to promptfooconfig.yaml is there, and is not a gate's",
+        ),
+        (["comment", "promptfooconfig.yaml"], "promptfooconfig.yaml holds no gate: it is not JSON"),
+        (["run", "-o", "promptfooconfig.yaml"], "is a file that runs are made of"),
     ],
 )
 def test_a_slip_is_refused_in_words_and_once(

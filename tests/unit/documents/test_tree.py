@@ -222,3 +222,10 @@ def test_what_is_tagged_as_text_is_text(tmp_path: Path, text: str, value: object
     document = read_yaml(tmp_path / "a.yml", f"key: {text}\n", Findings())
     assert document is not None
     assert document.value == {"key": value}
+
+
+def test_a_space_that_yaml_does_not_take_for_one_is_named_with_its_line() -> None:
+    """It comes with text that was copied from a page, and cannot be seen."""
+    _, problems = read("prompts:\u00a0[a]\nproviders: [echo]\n")
+    assert "Line 1 has a space that YAML doesn't take for one (U+00A0)" in problems[0]
+    assert value_of('a: "12\u00a0000"') == {"a": "12\u00a0000"}

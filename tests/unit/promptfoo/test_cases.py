@@ -553,3 +553,15 @@ def test_a_reader_of_tests_is_whole_when_it_is_made(tmp_path: Path) -> None:
     assert unchecked.problem is None
     (again,) = AllTests(sources, reader.unchecked(), {1: test.problem})
     assert again.problem == test.problem
+
+
+def test_a_cell_that_begins_like_an_assertion_and_is_plain_text_is_a_hint(tmp_path: Path) -> None:
+    """Promptfoo compares it word for word, which is seldom meant; ordinary text with a colon is left alone."""
+    cells = ["contains-jsn:x", "similar(abc):x", "https://x.example", "Answer: yes", "note:x"]
+    (tmp_path / "t.csv").write_text("x,__expected\n" + "".join(f"1,{cell}\n" for cell in cells))
+    _, findings = read(tmp_path, {"prompts": ["a"], "providers": ["echo"], "tests": "t.csv"})
+    told = [(hint.line, hint.hint) for hint in findings.hints if "word for word" in hint.what]
+    assert told == [
+        (2, "Did you mean 'contains-json'?"),
+        (3, "Write similar(0.8): …, if that is meant: the threshold is a number."),
+    ]

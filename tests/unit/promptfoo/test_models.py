@@ -9,13 +9,14 @@ from pathlib import Path
 
 import pytest
 
+from evenhand.core.errors import UsageError
 from evenhand.core.message import Prompt
 from evenhand.documents.findings import Findings, Place
 from evenhand.engine.code import CodeHost
 from evenhand.promptfoo.config import read_config
 from evenhand.promptfoo.load import load
 from evenhand.promptfoo.models import FolderModels, Subject
-from evenhand.promptfoo.overrides import Chosen
+from evenhand.promptfoo.overrides import Chosen, Overrides
 from evenhand.providers.chat import ChatProvider
 from evenhand.providers.paused import Paused
 
@@ -193,3 +194,33 @@ def test_a_judge_that_makes_no_embeddings_is_told(tmp_path: Path) -> None:
     assert any("file://j.js makes no embeddings" in hint for hint in hints["j.js"])
     assert any("embeddings are made by openai" in hint for hint in hints["j.js"])
     assert not hints["e.js"]
+
+
+def test_slips_in_the_settings_of_a_vendors_model_are_hints(tmp_path: Path) -> None:
+    """Near names, and texts in place of numbers; settings of one's own code, and new ones, are left alone."""
+    (tmp_path / "bot.py").write_text("def call_api(*_): return 1")
+    settings = {"temprature": 0.2, "max_tokens": "many", "brand_new": 1, "top_p": "{{ env.P }}"}
+    _, findings = subjects(
+        tmp_path,
+        {"id": "openai:gpt-4o", "config": settings},
+        {"id": "python:bot.py", "config": settings},
+    )
+    assert not findings.problems
+    assert [(hint.what, hint.hint) for hint in findings.hints] == [
+        (
+            "setting 'temprature' of provider openai:gpt-4o is not known",
+            "Did you mean 'temperature'?",
+        ),
+        (
+            "max_tokens of provider openai:gpt-4o is 'many', not a number",
+            "Write max_tokens: 1, say.",
+        ),
+    ]
+
+
+def test_a_grader_that_nobody_knows_is_refused_also_where_no_model_judges(tmp_path: Path) -> None:
+    """It would only be missed once an assertion needs it."""
+    path = tmp_path / "promptfooconfig.json"
+    path.write_text(json.dumps({"prompts": ["a"], "providers": ["echo"], "tests": [{"vars": {}}]}))
+    with pytest.raises(UsageError, match="--grader: provider 'openia:gpt-5' is not known"):
+        load(path, Chosen(overrides=Overrides(grader="openia:gpt-5"), env={}))

@@ -164,7 +164,6 @@ async def test_functions_of_every_kind_answer(tmp_path, other, elsewhere):
         (":raises", r"bot\.py:raises: ValueError: no"),
         (":dies", r"the process of bot\.py:dies ended: last words"),
         (":sleeps", r"bot\.py:sleeps took longer than 0\.5 s"),
-        (":nothing", "AttributeError"),
         (":odd", "not JSON serializable"),
     ],
 )
@@ -309,3 +308,40 @@ def test_a_javascript_file_that_only_answers_says_so(tmp_path):
     (tmp_path / "mine.js").write_text("module.exports = (prompt) => prompt")
     provider = create("file://mine.js", config={}, env={}, base=tmp_path)
     assert provider.tasks == {"generate"}
+
+
+@pytest.mark.parametrize(
+    ("code", "id_", "says"),
+    [
+        ("def call(prompt): return 1", "python:bot.py", "bot.py has no call_api"),
+        ("def answr(prompt): return 1", "python:bot.py:answer", "Did you mean 'answr'?"),
+        ("def call_api(", "file://bot.py", "bot.py:1 is not Python"),
+    ],
+)
+def test_a_file_without_the_function_is_refused_before_anything_is_asked(
+    tmp_path: Path, code: str, id_: str, says: str
+) -> None:
+    """The file is read, and not run."""
+    (tmp_path / "bot.py").write_text(code)
+    with pytest.raises(UsageError) as refused:
+        create(id_, env={}, base=tmp_path)
+    assert says in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "from elsewhere import call_api",
+        "from elsewhere import *",
+        "if True:\n    def call_api(*_): return 1",
+        "call_api = lambda *_: 1",
+        "globals()['call_api'] = print",
+        "def call_embedding_api(*_): return 1",
+    ],
+)
+def test_a_function_that_may_be_there_is_looked_for_when_it_is_called(
+    tmp_path: Path, code: str
+) -> None:
+    """Imports and code can make names that cannot be seen."""
+    (tmp_path / "bot.py").write_text(code)
+    assert create("python:bot.py", env={}, base=tmp_path).id == "python:bot.py"

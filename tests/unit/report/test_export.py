@@ -72,7 +72,7 @@ async def test_a_dash_is_stdout(summaries_run: RunFile, capsys: pytest.CaptureFi
 @pytest.mark.parametrize(
     ("name", "format_", "words"),
     [
-        ("x.xlsx", None, "the ending '.xlsx' says no format"),
+        ("x.xlsx", None, "the ending '.xlsx' names no format"),
         ("x", None, "it has no ending to go by"),
         ("-", None, "does not say in which format"),
         ("x.json", "yaml", "--format 'yaml' is not known"),

@@ -243,3 +243,14 @@ async def test_imported_runs_stand_before_those_of_the_set_that_they_were_moved_
     folder.paths.pop()
     (line,) = folder.history().lines
     assert (line.source, len(line.runs)) == ("/evals/sums_evals.py", 2)
+
+
+async def test_a_prompt_that_is_called_by_its_file_and_text_is_edited_and_not_another_one(
+    folder: Folder,
+):
+    """The name of a .txt prompt holds its text, and changes with it."""
+    first = replace(PLAIN, prompt="a.txt: Say {{x}}", prompt_raw="Say {{x}}")
+    await folder.add(trials(), [first])
+    second = replace(PLAIN, prompt="a.txt: Tell {{x}}", prompt_raw="Tell {{x}}")
+    await folder.add(trials(), [second])
+    assert folder.last() == {"prompt": "a.txt edited"}

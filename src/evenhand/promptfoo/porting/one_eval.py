@@ -220,7 +220,9 @@ class PrintedEval:
         if len(expected.values) < expected.keys:
             where = "EXPECTED.get(case.id, [])"
         if self._says:
-            return f"    for scorer, said in {where}:\n        expect(output, scorer, **said)\n"
+            return (
+                f"    for scorer, options in {where}:\n        expect(output, scorer, **options)\n"
+            )
         return f"    for scorer in {where}:\n        expect(output, scorer)\n"
 
 

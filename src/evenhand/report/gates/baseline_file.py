@@ -84,10 +84,10 @@ def read_baseline(path: Path) -> Baseline:
 def _row(path: Path, number: int, line: bytes) -> Mapping[str, Any]:
     try:
         row = decode_once(line)
-    except ValueError as error:
-        raise _no_baseline(path, number, str(error)) from None
+    except ValueError:
+        raise _no_baseline(path, number, "the line is not JSON") from None
     if not isinstance(row, dict):
-        raise _no_baseline(path, number, "a line is no JSON object")
+        raise _no_baseline(path, number, "the line is not a JSON object")
     return cast("Mapping[str, Any]", row)
 
 

@@ -92,8 +92,9 @@ def read_gate(file: Path) -> GateDocument:
     try:
         read = msgspec.json.decode(data, type=GateDocument)
     except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
+        why = clip(safe(str(error)), 200) if data.lstrip().startswith(b"{") else "it is not JSON"
         raise UsageError(
-            f"{shown} holds no gate: {clip(safe(str(error)), 200)}",
+            f"{shown} holds no gate: {why}",
             hint="Name a file that `evenhand gate --to FILE` wrote.",
         ) from error
     if read.schema != SCHEMA:

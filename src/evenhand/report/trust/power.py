@@ -148,8 +148,13 @@ class Power(Record, frozen=True):
 
     def labels(self, judge: JudgeWorth) -> tuple[int | None, int]:
         """The labels that it takes with this judge, and without any; None where not even all of them are enough."""
-        alone = labels_needed(self.half_width, judge.rate)
-        with_judge = labels_needed(self.half_width, judge.rate, judge.rho2 or 0.0, judge.judged)
+        rate = judge.rate
+        if (
+            rate in (0, 1) and judge.judged
+        ):  # all passed, or none: others like them may not (Laplace)
+            rate = (rate * judge.judged + 1) / (judge.judged + 2)
+        alone = labels_needed(self.half_width, rate)
+        with_judge = labels_needed(self.half_width, rate, judge.rho2 or 0.0, judge.judged)
         return (
             None if with_judge is None else math.ceil(with_judge - 1e-9),
             math.ceil((alone or 0.0) - 1e-9),

@@ -155,7 +155,7 @@ async def test_two_trials_of_one_place_are_refused(make_run: Make):
         (lambda data: b"", "is empty"),
         (lambda data: b"\n\n", "is empty"),
         (lambda data: b"hello\n", "b.evn:1: this is not a baseline"),
-        (lambda data: b"[]\n", "a line is no JSON object"),
+        (lambda data: b"[]\n", "the line is not a JSON object"),
         (lambda data: b"\xff\xfe\x00", "b.evn:1: this is not a baseline"),
         (lambda data: b'{"schema":"evenhand.run/1"}\n', "its schema is 'evenhand.run/1'"),
         (lambda data: b'{"schema":"evenhand.baseline/2"}\n', "this Evenhand reads"),

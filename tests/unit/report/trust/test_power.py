@@ -93,3 +93,14 @@ async def test_a_judges_labels_are_counted_with_what_it_replaces(make_run: Make)
     json.dumps(empty.document())
     numbers = Power(Pilot(0.5, judges=[JudgeWorth("", 0.5, None, None)]), 0.1, 0.1)
     assert numbers.document()["labels"][0]["labels"] == 97
+
+
+def test_a_judge_that_passed_everything_may_not_pass_all_others():
+    """A rate of 1 has no variance, and no labels would be needed: 6 of 6 are no such rate."""
+    few = Power(Pilot(1.0, judges=[JudgeWorth("policy", 1.0, None, 6)]), 0.05, 0.05)
+    assert few.labels(few.pilot.judges[0])[0] is None
+    assert "not even a label for each of 6 judged outputs" in "\n".join(few.lines())
+    many = Power(Pilot(1.0, judges=[JudgeWorth("policy", 1.0, None, 100)]), 0.05, 0.05)
+    labels, alone = many.labels(many.pilot.judges[0])
+    assert labels
+    assert 0 < labels <= alone
