@@ -6,6 +6,7 @@ sentence counts, too. What was hidden once is not hidden a second time, so that 
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 from collections.abc import Iterator, Mapping
@@ -58,6 +59,26 @@ def scrubbed_text(text: str) -> str:
     text = _SHAPED.sub(HIDDEN, text)
     text = str(redacted(text))
     return _ASSIGNED.sub(_assigned, text)
+
+
+def named_secrets(value: Any) -> Iterator[str]:
+    """The texts in a JSON value that `scrubbed` hides for their names, in JSON in texts, too.
+
+    >>> list(named_secrets({"user": "ann", "password": "x9!kfjw", "body": '{"api_key": "k-77aa"}'}))
+    ['x9!kfjw', 'k-77aa']
+    """
+    if isinstance(value, Mapping):
+        for name, item in cast("Mapping[str, Any]", value).items():
+            if isinstance(item, str) and is_secret_name(name) and _looks_secret(item):
+                yield item
+            else:
+                yield from named_secrets(item)
+    elif isinstance(value, list):
+        for item in cast("list[Any]", value):
+            yield from named_secrets(item)
+    elif isinstance(value, str) and value[:1] in ("{", "["):
+        with contextlib.suppress(ValueError):
+            yield from named_secrets(decode(value))
 
 
 def _named(name: str, value: Any) -> Any:

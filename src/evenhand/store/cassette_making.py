@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from base64 import b64encode
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -15,8 +15,8 @@ from evenhand.core.encoding import decode, digest, digest_of, encode
 from evenhand.core.errors import UsageError
 from evenhand.core.run import SHORT_ID, CallRecord, ToolRecord
 from evenhand.core.scripted import journaled_name, without_port
-from evenhand.core.scrubbing import scrubbed, scrubbed_text
-from evenhand.core.secrets import HIDDEN, known
+from evenhand.core.scrubbing import named_secrets, scrubbed, scrubbed_text
+from evenhand.core.secrets import HIDDEN, Secrets, known
 from evenhand.core.variant import Variant
 from evenhand.store.cassette import (
     PART,
@@ -61,11 +61,15 @@ def cassette_of(
         if result.variant in names
     }
     scripted = is_scripted(meta)
+    asked, used = _final(run, places), _final_tools(run, places)
+    # What is hidden for its name in one place may be repeated in another, under no name.
+    hidden = Secrets()
+    hidden.learn(secret for value in _recorded(asked, used) for secret in named_secrets(value))
     calls = [
-        _call(record, key, places[record.start.trial], scripted=scripted)
-        for key, record in _final(run, places)
+        _call(record, key, places[record.start.trial], hidden, scripted=scripted)
+        for key, record in asked
     ]
-    tools = [_tool(record, places[record.trial]) for record in _final_tools(run, places)]
+    tools = [_tool(record, places[record.trial], hidden) for record in used]
     if not calls and not tools:
         raise UsageError(
             f"run {meta.id[:SHORT_ID]} asked nothing that a cassette could answer",
@@ -120,7 +124,7 @@ def _place(row: CassetteCall | CassetteTool) -> Place:
     return row.case, row.variant, row.repeat
 
 
-def _final(run: RunFile, places: Mapping[int, Place]) -> Iterable[tuple[str, CallRecord]]:
+def _final(run: RunFile, places: Mapping[int, Place]) -> Collection[tuple[str, CallRecord]]:
     """Of each request of a settled trial what it was answered at last, with its key."""
     scripted = is_scripted(run.meta)
     final: dict[tuple[int, str, int], tuple[str, CallRecord]] = {}
@@ -135,16 +139,30 @@ def _final(run: RunFile, places: Mapping[int, Place]) -> Iterable[tuple[str, Cal
     return final.values()
 
 
-def _final_tools(run: RunFile, places: Mapping[int, Place]) -> Iterable[ToolRecord]:
+def _final_tools(run: RunFile, places: Mapping[int, Place]) -> Collection[ToolRecord]:
     final = {(t.trial, t.key, t.nth): t for t in run.tools() if t.trial in places}
     return final.values()
 
 
-def _call(record: CallRecord, key: str, place: Place, *, scripted: bool) -> CassetteCall:
+def _recorded(
+    calls: Collection[tuple[str, CallRecord]], tools: Collection[ToolRecord]
+) -> Iterator[Any]:
+    """All that was recorded, as JSON has it, or as text."""
+    for _, call in calls:
+        yield _value(call.start.identity)
+        if call.end is not None and call.end.body:
+            yield _value(call.end.body)
+    for tool in tools:
+        yield from (_value(data) for data in (tool.arguments, tool.result) if data)
+
+
+def _call(
+    record: CallRecord, key: str, place: Place, hidden: Secrets, *, scripted: bool
+) -> CassetteCall:
     start, end = record.start, record.end
     assert end is not None  # noqa: S101 (only those that ended come here)
     request = _value(without_port(start.identity) if scripted else start.identity)
-    clean = scrubbed(request)
+    clean = hidden.inside(scrubbed(request))
     return CassetteCall(
         *place,
         role=start.role,
@@ -153,9 +171,9 @@ def _call(record: CallRecord, key: str, place: Place, *, scripted: bool) -> Cass
         nth=start.nth,
         draw=start.draw,
         request=clean,
-        **_body(end.body),
+        **hidden.inside(_body(end.body)),
         error=end.error,
-        message=scrubbed_text(end.message) if end.error else "",
+        message=hidden.text(scrubbed_text(end.message)) if end.error else "",
         latency_s=end.latency_s,
         tokens_in=end.tokens_in,
         tokens_out=end.tokens_out,
@@ -165,11 +183,11 @@ def _call(record: CallRecord, key: str, place: Place, *, scripted: bool) -> Cass
     )
 
 
-def _tool(record: ToolRecord, place: Place) -> CassetteTool:
+def _tool(record: ToolRecord, place: Place, hidden: Secrets) -> CassetteTool:
     arguments = cast("dict[str, Any]", decode(record.arguments))
-    clean = cast("dict[str, Any]", scrubbed(arguments))
-    said = {"error": scrubbed(decode(record.error))} if record.error else {}
-    value = {} if record.error else {"result": scrubbed(decode(record.result))}
+    clean = cast("dict[str, Any]", hidden.inside(scrubbed(arguments)))
+    said = {"error": hidden.inside(scrubbed(decode(record.error)))} if record.error else {}
+    value = {} if record.error else {"result": hidden.inside(scrubbed(decode(record.result)))}
     return CassetteTool(
         *place,
         name=record.name,

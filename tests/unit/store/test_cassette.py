@@ -271,6 +271,29 @@ async def test_a_call_of_a_tool_with_a_password_is_found_although_the_cassette_h
     assert (result.error, result.output) == (None, "ann, [redacted] is in")
 
 
+@tool
+def open_door(name: str, api_key: str) -> str:
+    """A tool that repeats the secret that it is given."""
+    return f"{name} was let in with {api_key}"
+
+
+async def test_a_secret_that_a_tools_result_repeats_is_hidden_there_too(tmp_path: Path):
+    """Its name is at the argument only, and by its looks it could be anything."""
+    code, model = "Kd7_velvet-Xq", Scripted(("ann",))
+
+    async def body(trial: Trial) -> object:
+        user = (await trial.model(model, "subject").generate(f"Who? Not {code}")).text
+        said = open_door(user, api_key=code)
+        trial.expect(Expectation(said, Is()))
+        return said
+
+    plan = example(1, body, providers=(model,))
+    file = written(await ran(plan, tmp_path), tmp_path / "a.cassette")
+    assert code not in file.read_text()
+    (result,) = await replayed(plan, tmp_path, file)
+    assert (result.error, result.output) == (None, "ann was let in with [redacted]")
+
+
 def test_what_is_no_secret_stays():
     """Words after such names, numbers of tokens, tokens of a text, and what was hidden before."""
     kept = [
