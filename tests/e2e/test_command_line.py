@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -272,6 +273,30 @@ def test_check_sends_nothing_and_counts_and_prices_the_calls(
     counted = json.loads(evenhand("check", "--json").out)
     assert counted["trials"] == 3
     assert counted["calls"][0]["calls"] == 3
+    assert fake.requests == []
+
+
+def test_check_without_a_key_still_says_what_a_run_would_cost(
+    evenhand: Run, tmp_path: Path, fake: FakeProvider, monkeypatch: pytest.MonkeyPatch
+):
+    """And then that the key is missing; of a judge's, too. Anything else that is wrong comes alone."""
+    for name in fake.env():
+        monkeypatch.delenv(name, raising=False)
+    tests = [{"assert": [{"type": "llm-rubric", "value": "kind", "provider": "openai:chat:gpt-5"}]}]
+    body = {"prompts": ["Hello"], "providers": ["openai:chat:gpt-5-mini"], "tests": tests}
+    file = tmp_path / "promptfooconfig.json"
+    file.write_text(json.dumps(body))
+    ended = evenhand("check")
+    assert ended.code == 2
+    assert "subject   openai:chat:gpt-5-mini   1 call" in ended.out
+    assert "judge     openai:chat:gpt-5   1 call" in ended.out
+    assert "nothing is wrong" not in ended.out
+    assert ended.err.count("Set OPENAI_API_KEY in the environment.") == 2
+    assert evenhand("check", "--json").out == ""
+    file.write_text(json.dumps({**body, "tests": [{"assert": [{"type": "contians"}]}]}))
+    broken = evenhand("check")
+    assert (broken.code, broken.out) == (2, "")
+    assert "OPENAI_API_KEY" not in os.environ
     assert fake.requests == []
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -14,6 +14,11 @@ from evenhand.cli.grouped import GroupedCommand
 from evenhand.cli.selecting import asked_for, selecting
 from evenhand.cli.streams import tell
 from evenhand.core.errors import ConfigError
+
+if TYPE_CHECKING:
+    from evenhand.cli.run_request import Asked
+    from evenhand.core.errors import Problem
+    from evenhand.core.plan import Plan
 
 
 @click.command(
@@ -33,9 +38,9 @@ def check(paths: tuple[str, ...], as_json: bool, **options: Any) -> int:
     from evenhand.report.precedent import precedent_of
     from evenhand.store.catalogue import home_for
 
-    plan = asked_for(paths, options).plan(prepare=False)
-    if plan.broken:
-        raise ConfigError(plan.broken, plan.hints)
+    plan, missing_keys = _planned(asked_for(paths, options))
+    if missing_keys and as_json:
+        raise ConfigError(missing_keys, plan.hints)
     estimates = plan.estimate()
     precedent = None if estimates else precedent_of(plan, home_for(Path(plan.source)))
     if as_json:
@@ -49,9 +54,37 @@ def check(paths: tuple[str, ...], as_json: bool, **options: Any) -> int:
         tell(line)
     for line in _difference_lines(plan.differences()):
         tell(line)
-    for line in estimate_lines(plan, estimates, shown, precedent):
+    for line in estimate_lines(plan, estimates, shown, precedent, ready=not missing_keys):
         click.echo(line)
+    if missing_keys:
+        raise ConfigError(missing_keys)
     return 0
+
+
+def _planned(asked: Asked) -> tuple[Plan, Sequence[Problem]]:
+    """The plan, and the keys that it lacks: what it would cost can be said without them.
+
+    Raises:
+        ConfigError: Anything else is wrong.
+    """
+    from evenhand.providers.leading import lent_keys
+    from evenhand.providers.missing_keys import model_without_key
+
+    try:
+        plan = asked.plan(prepare=False)
+        problems, hints = plan.broken, plan.hints
+    except ConfigError as error:
+        plan, problems, hints = None, error.problems, error.hints
+    if plan is not None and not problems:
+        return plan, ()
+    models = [model_without_key(problem) for problem in problems]
+    if not all(models):
+        raise ConfigError(problems, hints)
+    with lent_keys(models):
+        plan = asked.plan(prepare=False)
+    if plan.broken:
+        raise ConfigError((*problems, *plan.broken), hints)
+    return plan, problems
 
 
 def _difference_lines(sentences: Sequence[str]) -> Iterator[str]:

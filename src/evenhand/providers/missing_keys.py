@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+from evenhand.core.errors import Problem
+
 NO_KEY = "there is no API key for {}"
 """What to say of a provider that lacks its key; `catalog.key_missing` says which."""
+_BEFORE_MODEL = NO_KEY.partition("{")[0]
 _HOW = {"GOOGLE_ACCESS_TOKEN": "to what `gcloud auth print-access-token` prints"}
 """How to come by a key that lasts an hour. Application-default credentials are not read."""
+
+
+def model_without_key(problem: Problem) -> str:
+    """The model that lacks its key, where this is what is wrong; empty for any other problem."""
+    return problem.what.rpartition(_BEFORE_MODEL)[2] if _BEFORE_MODEL in problem.what else ""
 
 
 def set_key(variable: str) -> str:

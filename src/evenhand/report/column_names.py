@@ -41,12 +41,12 @@ def _whole(variants: Sequence[Variant]) -> dict[str, list[str]]:
 
 def _cut(parts: dict[str, list[str]]) -> dict[str, list[str]]:
     """The parts as names have them: in full where that is short enough, or else each cut."""
-    for shortened in (parts, {part: _ends(texts) for part, texts in parts.items()}):
+    for shortened in (parts, {part: _ends(part, texts) for part, texts in parts.items()}):
         names = _joined(shortened, len(next(iter(shortened.values()), [])))
         if all(columns(name) <= LONGEST for name in names) and len(set(names)) == len(names):
             return shortened
     room = max(PART, (LONGEST - 3 * len(parts)) // max(1, len(parts)))
-    return {part: _shortened(_ends(texts), room) for part, texts in parts.items()}
+    return {part: _shortened(_ends(part, texts), room) for part, texts in parts.items()}
 
 
 def column_head(variants: Sequence[Variant]) -> str:
@@ -127,8 +127,10 @@ def _shortened(texts: Sequence[str], room: int) -> list[str]:
     return [short.get(text, text) for text in texts]
 
 
-def _ends(texts: Sequence[str]) -> list[str]:
-    """`a set: an eval` as `an eval`, where that tells all of them apart."""
+def _ends(part: str, texts: Sequence[str]) -> list[str]:
+    """`a set: an eval` as `an eval`, where that tells all of them apart; a prompt's text may have colons anywhere."""
+    if part == "prompt":
+        return list(texts)
     different = set(filter(None, texts))
     short = {text: text.rpartition(": ")[2] for text in different}
     if not all(short.values()) or len(set(short.values())) < len(different):

@@ -17,12 +17,15 @@ def estimate_lines(
     estimates: Sequence[CallEstimate],
     path: str = "",
     precedent: Precedent | None = None,
+    *,
+    ready: bool = True,
 ) -> list[str]:
     """What a run of a plan would ask, and what it may cost.
 
     Args:
         path: How the user named it.
         precedent: An earlier run, where the calls are not known before they are made.
+        ready: Whether it could be run as it is; the last line says so.
     """
     lines = [heading(plan), ""]
     bound = "at most"
@@ -54,8 +57,10 @@ def estimate_lines(
         )
     state = f"no problems, {count(len(plan.hints), 'hint')}" if plan.hints else "nothing is wrong"
     lanes = batch_line(plan, estimates, bound, precedent if bound == "about" else None)
+    lines += [lanes] if lanes else []
+    if not ready:
+        return [*lines, ""]
     lines += [
-        *([lanes] if lanes else []),
         "",
         f"{state}, and nothing was sent · next: evenhand run {path}".rstrip(),
     ]
