@@ -324,7 +324,7 @@ def _look_at_target(file: Path) -> None:
             start = there.read(1000)
         if start.strip() and b'"evenhand.gate/' not in start:
             raise UsageError(
-                f"--to {file} is there, and is not a gate's: it was not written over",
+                f"--to {near(file)} is there, and is not a gate's: it was not written over",
                 hint="Give --to another name, or delete that file.",
             )
 
@@ -341,7 +341,7 @@ def _write(file: Path, gate: Gate) -> None:
     try:
         file.write_text(json_text(document(gate)) + "\n", encoding="utf-8")
     except OSError as error:
-        raise UsageError(f"--to {file} cannot be written: {error.strerror or error}") from error
+        raise UsageError(f"--to {near(file)} cannot be written: {error.strerror or error}") from error
 
 
 def _terms_of(plan: Plan, said: GateTerms) -> GateTerms:

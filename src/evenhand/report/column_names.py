@@ -132,7 +132,10 @@ def _ends(part: str, texts: Sequence[str]) -> list[str]:
     if part == "prompt":
         return list(texts)
     different = set(filter(None, texts))
-    short = {text: text.rpartition(": ")[2] for text in different}
+    short: dict[str, str] = {}
+    for text in different:
+        name, dot, axes = text.partition(" · ")  # values of axes may be prompts, too
+        short[text] = f"{name.rpartition(': ')[2]}{dot}{axes}"
     if not all(short.values()) or len(set(short.values())) < len(different):
         return list(texts)
     return [short.get(text, text) for text in texts]

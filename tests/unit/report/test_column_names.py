@@ -42,6 +42,14 @@ def test_columns_of_several_sets_are_told_apart_by_what_differs() -> None:
     assert column_head(of_sets()) == "eval · prompt · model"
 
 
+def test_an_eval_of_one_prompt_keeps_its_name_whatever_the_prompt_says() -> None:
+    """Texts of prompts have colons."""
+    label = "refunds: answers · prompts/a.txt: You help customers. Their tier: {{tier}}"
+    axes = {"prompt": "prompts/a.txt: You help customers. Their tier: {{tier}}", "model": "echo"}
+    (name,) = column_names([Variant(0, label, "echo", axes=axes, eval="refunds: answers")])
+    assert name.startswith("answers · prompts/a.txt")
+
+
 def test_a_prompt_of_a_file_is_called_by_its_file_whatever_its_text_says() -> None:
     """The name stays when the prompt is changed, which is what people compare; two texts of one file are told apart."""
     for text in (

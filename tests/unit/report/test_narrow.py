@@ -75,7 +75,7 @@ async def test_a_view_is_closed_with_its_run(make_run: Make) -> None:
         deeper = view.only([1], "the same")
         assert deeper.totals().trials == 1
     for closed in (view, deeper):
-        with pytest.raises(StoreError, match="closed database"):
+        with pytest.raises(StoreError, match="was closed before it was read"):
             closed.totals()
 
 

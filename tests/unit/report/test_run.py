@@ -46,5 +46,5 @@ async def test_a_run_and_its_file_are_compared_alike(make_run: Make) -> None:
     second = await make_run([result(i) for i in range(8)])
     with Run.open(first.path) as a, Run.open(second.path) as b:
         assert str(compare(a, b)) == str(compare(a.file, b.file)) == str(compare(first, second))
-    with pytest.raises(StoreError, match="closed database"):
+    with pytest.raises(StoreError, match="was closed before it was read"):
         a.totals()
