@@ -413,8 +413,10 @@ def test_the_catalog_and_the_supported_types_are_the_same():
         ('"a, b",c', ["a, b", "c"]),
         (r'"say ""hi""", "say \"hi\""', ['say "hi"', 'say "hi"']),
         ('a"b', ['a"b']),
-        ("", [""]),
-        ("a,", ["a", ""]),
+        ("", []),
+        ("a,", ["a"]),
+        ("a, ,b,,\n", ["a", "b"]),
+        ('"", "a\\\\"', ["", "a\\"]),
         ('" a "  , b', [" a ", "b"]),
     ],
 )
