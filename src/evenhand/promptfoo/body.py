@@ -28,6 +28,8 @@ from evenhand.promptfoo.variants import Combination
 from evenhand.providers.configured import takes_chats
 
 NOTHING = Usage(0, 0)
+REPEAT = "__repeatIndex"
+"""A variable that prompts have and nobody else sees, as in promptfoo: which repeat it is, counted from 0."""
 
 
 class CellBody(MutableRecord):
@@ -113,6 +115,9 @@ class CellBody(MutableRecord):
         fill = pair.fill("", "") if test.literal else pair.fill(test.prefix, test.suffix)
         provider = pair.subject.provider
         prompt: Prompt | None = None
+        if REPEAT in pair.prompt.raw:
+            repeat = {REPEAT: trial.repeat}
+            variables, filled = {**variables, **repeat}, {**filled, **repeat}
         if fill is not None:
             prompt = fill(variables, filled)
             broken = half_a_chat(prompt) if takes_chats(provider) else None
