@@ -18,7 +18,7 @@ def replied(row: Mapping[str, Any], output: object, text: str | None = None) -> 
         output: The output in it.
         text: The output as text, where it is neither text nor to be written as JSON.
     """
-    usage, extra = mapping(row.get("tokenUsage")), row.get("metadata")
+    extra = row.get("metadata")
     metadata = mapping(extra) if isinstance(extra, dict) or not extra else {"metadata": extra}
     if row.get("guardrails"):
         metadata = {**metadata, "guardrails": row["guardrails"]}
@@ -27,13 +27,34 @@ def replied(row: Mapping[str, Any], output: object, text: str | None = None) -> 
     return Reply(
         text=text,
         output=output,
-        usage=Usage(*(number(usage.get(name)) for name in ("prompt", "completion", "cached"))),
+        usage=_usage(row),
         cost_usd=_dollars(row.get("cost")),
         finish_reason=str(row.get("finishReason") or ""),
         refused=bool(row.get("isRefusal")),
         metadata=metadata,
         logprobs=_numbers(row.get("logProbs")),
     )
+
+
+def paid_for(row: Mapping[str, Any]) -> bool | None:
+    """Whether a return value without an answer was paid for: None, for perhaps, where it has a cost or tokens."""
+    usage = mapping(row.get("tokenUsage"))
+    counts = (number(usage.get(name)) for name in ("total", "prompt", "completion"))
+    return None if _dollars(row.get("cost")) or any(counts) else False
+
+
+def _usage(row: Mapping[str, Any]) -> Usage:
+    """Its tokens. Of `prompt`, `completion` and `total`, two say the third; `total` alone says neither."""
+    usage = mapping(row.get("tokenUsage"))
+    total, read, wrote, cached = (
+        number(usage.get(name)) for name in ("total", "prompt", "completion", "cached")
+    )
+    if total is not None:
+        if wrote is None and read is not None and read <= total:
+            wrote = total - read
+        elif read is None and wrote is not None and wrote <= total:
+            read = total - wrote
+    return Usage(read, wrote, cached)
 
 
 def _numbers(value: object) -> tuple[float, ...] | None:

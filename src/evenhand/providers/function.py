@@ -23,7 +23,7 @@ from evenhand.core.record import Record
 from evenhand.core.secrets import redacted
 from evenhand.javascript import running as javascript
 from evenhand.javascript.source import is_reference, split_reference
-from evenhand.providers.call_result import replied
+from evenhand.providers.call_result import paid_for, replied
 from evenhand.providers.chat import seconds
 from evenhand.providers.classification import labelled
 from evenhand.providers.embeddings import numbers
@@ -118,11 +118,13 @@ class FunctionProvider:
         if not isinstance(result, Mapping):
             result = {wanted: result}
         if result.get("error"):  # pyright: ignore[reportUnknownMemberType]
-            raise BadRequest(f"{name} answered with an error: {result['error']}")
+            error = f"{name} answered with an error: {result['error']}"
+            raise BadRequest(error, billed=paid_for(result))  # pyright: ignore[reportUnknownArgumentType]
         if result.get(wanted) is None:  # pyright: ignore[reportUnknownMemberType]
             raise NoOutput(
                 f"{name} answered without an {wanted}",
                 hint=f"Return {{'{wanted}': …}}, or {{'error': …}}.",
+                billed=paid_for(result),  # pyright: ignore[reportUnknownArgumentType]
             )
         try:
             read(result[wanted])
