@@ -1,4 +1,4 @@
-"""What stands in a model's place returns: `{"output": …, "tokenUsage": …, "cost": …}`, as promptfoo has it."""
+"""What stands in a model's place is told and returns: `{"output": …, "tokenUsage": …, "cost": …}`, as in promptfoo."""
 
 from __future__ import annotations
 
@@ -6,8 +6,17 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from evenhand.core.encoding import encode
-from evenhand.core.message import Reply, Usage
+from evenhand.core.message import Prompt, Reply, Usage
 from evenhand.providers.usage import mapping, number
+
+
+def shown_to_code(prompt: Prompt) -> dict[str, object]:
+    """What a program is told of a prompt, beside its text: as it is written, its label, and its own settings."""
+    return {
+        "raw": prompt.template or prompt.text,
+        "label": prompt.label,
+        "config": dict(prompt.config),
+    }
 
 
 def replied(row: Mapping[str, Any], output: object, text: str | None = None) -> Reply:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import sys
 from pathlib import Path
@@ -99,6 +100,24 @@ async def test_an_answer_without_an_output_that_names_a_price_may_have_been_paid
     with host.open(), pytest.raises(BadRequest) as caught:
         await provider.send(provider.request(Prompt.of("x")), host)
     assert caught.value.billed is billed
+
+
+async def test_code_is_told_the_settings_of_a_prompt(tmp_path: Path):
+    """Those of a class in JavaScript are made once, and have the provider's alone."""
+    (tmp_path / "m.py").write_text("def call_api(p, o, c): return {'output': c['prompt']}\n")
+    (tmp_path / "m.js").write_text(
+        "module.exports = class { async callApi(p, c) { return {output: c.prompt}; } };\n"
+    )
+    (tmp_path / "m.sh").write_text('printf %s "$3"\n')
+    prompt = Prompt((), "hi 1", {"n": 1}, {"x": 1}, "mine", template="hi {{x}}")
+    host = CodeHost()
+    with host.open():
+        for id_ in ("python:m.py", "file://m.js", "exec:sh m.sh"):
+            provider = create(id_, config={"n": 0}, env={}, base=tmp_path)
+            reply = provider.reply((await provider.send(provider.request(prompt), host)).body)
+            told = json.loads(reply.text)
+            shown = {"raw": "hi {{x}}", "label": "mine", "config": {"n": 1}}
+            assert told in (shown, {"vars": {"x": 1}, "prompt": shown}), id_
 
 
 @pytest.mark.parametrize(
