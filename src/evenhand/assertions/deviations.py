@@ -78,9 +78,11 @@ DEVIATIONS: Mapping[str, str] = {
     "prefixes of code": "options.prefix and options.suffix also stand around what a prompt function or program makes; "
     "promptfoo leaves them out there.",
     "prompt prefixes": "--prompt-prefix and --prompt-suffix hold beside other defaultTest.options, too.",
-    "prompts of providers": "Each provider keeps its own prompts, also where two have the same id, and a label beside a "
+    "prompts of providers": "Each provider keeps its own prompts, also where two have the same id, and a label beside "
+    "a "
     "pattern of files is that of all its prompts; promptfoo drops it, and what names the label selects nothing.",
-    "texts like paths": "A prompt with tags is text. promptfoo takes one line with a slash, or with a dot near its end, "
+    "texts like paths": "A prompt with tags is text. promptfoo takes one line with a slash, or with a dot near its "
+    "end, "
     "for a path, and ends if nothing is there.",
     "programs": "A Python or exec: provider has the settings of the prompt and the test also in its own "
     "config, over the provider's; in promptfoo they are in context.prompt.config alone. `context` has `vars` and "
