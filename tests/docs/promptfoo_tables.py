@@ -21,6 +21,7 @@ _NEGATED = {
     "kept": "the opposite verdict, the same score",
     "own": "its own way",
     "ignored": "no effect, as in promptfoo",
+    "refused": "an error, as in promptfoo",
 }
 
 FLAGS = """

@@ -56,6 +56,18 @@ def test_the_commands_of_a_page_run(page: str, tmp_path: Path):
         assert "EqualsExpected" in (tmp_path / "back.yaml").read_text("utf-8")
 
 
+def test_runs_of_one_moment_are_listed_and_compared_under_ids_that_find_them(tmp_path: Path):
+    """Exports without a time have that of their file, and files may have been written at once."""
+    files = EXPORTS["deepeval"](tmp_path)[1:]
+    for path in files:
+        os.utime(path, (1_790_000_000, 1_790_000_000))
+    out = evenhand(tmp_path, "import", "deepeval", *names(files, tmp_path))
+    listed = re.findall(r"^  (01\w+)  test_bot\.py", out.stdout, re.MULTILINE)
+    assert len(set(listed)) == 2, out.stdout
+    compared = evenhand(tmp_path, "compare", *listed)
+    assert compared.stdout.splitlines()[0] == " → ".join(listed)
+
+
 def test_runs_of_before_and_after_are_compared_and_a_dataset_is_not_overwritten(tmp_path: Path):
     """One tool for all: cases pair, the second import changes nothing, another dataset of the name is refused."""
     files = names(EXPORTS["braintrust"](tmp_path), tmp_path)

@@ -154,7 +154,7 @@ def split(type_: str) -> tuple[str, bool]:
     return (type_[4:], True) if type_.startswith("not-") else (type_, False)
 
 
-Negation = Literal["opposite", "kept", "own", "ignored"]
+Negation = Literal["opposite", "kept", "own", "ignored", "refused"]
 """What `not-` does: turns verdict and score round; the verdict alone; is the scorer's own business; does nothing."""
 
 Wrong = Sequence[tuple[str, str]]

@@ -60,7 +60,7 @@ DEVIATIONS: Mapping[str, str] = {
     "contests": "select-best and max-score number the outputs by their variants, and leave out those that have none; "
     "promptfoo numbers them as they arrive, and lets an empty text compete. A judge that names none of them, or an "
     "assertion without a score, leaves all without a verdict. A winner without other assertions has score 1, and 0 in "
-    "promptfoo's format, as there.",
+    "promptfoo's format, as there. The judge's tokens count once, with the last variant; there with each.",
     "scoring functions": "An assertScoringFunction is not asked where an assertion is in error; one that raises, or "
     "returns no verdict, is an error and not a failed test with score 0.",
     "tags in data": "{{…}} in a cell of a table is text; promptfoo fills it in.",
@@ -78,7 +78,18 @@ DEVIATIONS: Mapping[str, str] = {
     "prefixes of code": "options.prefix and options.suffix also stand around what a prompt function or program makes; "
     "promptfoo leaves them out there.",
     "prompt prefixes": "--prompt-prefix and --prompt-suffix hold beside other defaultTest.options, too.",
-    "prompts of providers": "Each provider keeps its own prompts, also where two have the same id.",
+    "prompts of providers": "Each provider keeps its own prompts, also where two have the same id, and a label beside "
+    "a "
+    "pattern of files is that of all its prompts; promptfoo drops it, and what names the label selects nothing.",
+    "texts like paths": "A prompt with tags is text. promptfoo takes one line with a slash, or with a dot near its "
+    "end, "
+    "for a path, and ends if nothing is there.",
+    "programs": "A Python or exec: provider has the settings of the prompt and the test also in its own "
+    "config, over the provider's; in promptfoo they are in context.prompt.config alone. `context` has `vars` and "
+    "`prompt`; promptfoo's has the test, too.",
+    "tokens": "A tokenUsage of `total` alone says nothing, and neither do the tokens of a call that failed, or those "
+    "that a grader in code says it used; promptfoo adds them up. A failed call with a cost or tokens counts toward "
+    "--max-cost.",
     "transformVars": "transformVars is called for each case, with one combination of the variables.",
     "derived metrics": "A derived metric that cannot be worked out is left out; promptfoo says 0.",
     "objects in CSV": "Objects are written to CSV as JSON; promptfoo writes [object Object] for variables.",

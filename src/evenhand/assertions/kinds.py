@@ -80,15 +80,16 @@ def kind_of(type_: str) -> Kind:
 
 def type_problem(written: str) -> tuple[str, str] | None:
     """Why a type, as written, cannot be run, and what to do; None for one that can."""
-    name, _ = split(written)
-    if name in SUPPORTED:
-        return None
+    name, negated = split(written)
     try:
-        kind_of(name)
+        kind = None if name in SUPPORTED and not negated else kind_of(name)
     except ScoreError:
         return unknown_type(written)
     except UsageError as error:  # a package's, and the package is at fault
         return error.message, error.hint
+    if negated and kind is not None and kind.negation == "refused":
+        hint = f"Write {name}, or a Python assertion that says the opposite."
+        return f"assertion type '{written}' is not known", hint
     return None
 
 

@@ -63,7 +63,10 @@ class Not(Record, frozen=True):
         if score.passed is None:  # `not None` would pass
             raise ScoreError(f"{label_of(self.scorer)} gave {score.value:g} without a verdict")
         value = score.value if self.keeps_score else min(1.0, max(0.0, 1.0 - score.value))
-        return replace(score, value=value, passed=not score.passed)
+        reason = score.reason
+        if score.passed and not reason:
+            reason = f"{label_of(self.scorer)} passes"
+        return replace(score, value=value, passed=not score.passed, reason=reason)
 
     def __str__(self) -> str:
         return f"not-{label_of(self.scorer)}"

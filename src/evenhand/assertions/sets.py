@@ -75,6 +75,6 @@ KINDS = (
         _set,
         optional=True,
         of_each_cell=True,
-        negation="ignored",
+        negation="refused",
     ),
 )

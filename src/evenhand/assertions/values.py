@@ -25,17 +25,22 @@ def texts(value: object) -> Sequence[str]:
 def comma_list(text: str) -> list[str]:
     r"""A list written with commas: fields trimmed, quoted where they hold commas; `""` or `\"` for a quote in quotes.
 
+    Nothing between two commas, or after the last one, is no field: as a text to look for it would be in every output.
+    Empty for text without a field.
+
     Raises:
         ScoreError: A quote is not closed, or something follows it before the next comma.
     """
     fields: list[str] = []
     i, n = 0, len(text)
-    while i <= n:
-        while i < n and text[i] in " \t":
+    while True:
+        while i < n and (text[i] == "," or text[i].isspace()):
             i += 1
-        if i < n and text[i] == '"':
+        if i == n:
+            return fields
+        if text[i] == '"':
             field_text, i = _quoted_field(text, i + 1)
-            while i < n and text[i] in " \t\r\n":
+            while i < n and text[i].isspace():
                 i += 1
             if i < n and text[i] != ",":
                 raise ScoreError(f"expected a comma after the quoted text in {quoted(text)}")
@@ -44,15 +49,13 @@ def comma_list(text: str) -> list[str]:
             end = n if end < 0 else end
             field_text, i = text[i:end].strip(), end
         fields.append(field_text)
-        i += 1
-    return fields
 
 
 def _quoted_field(text: str, i: int) -> tuple[str, int]:
     parts: list[str] = []
     while i < len(text):
-        if text[i : i + 2] in ('""', '\\"'):
-            parts.append('"')
+        if text[i : i + 2] in ('""', '\\"', "\\\\"):
+            parts.append(text[i + 1])
             i += 2
         elif text[i] == '"':
             return "".join(parts), i + 1

@@ -202,7 +202,7 @@ def _print(
     if datasets:
         lines += ["", *dataset_lines(datasets)]
     if len(runs) > 1:
-        lines += ["", *run_lines(runs)]
+        lines += ["", *run_lines(runs, [called(Path.cwd(), one.path) for one in runs])]
     elif runs:
         with RunFile.open(runs[0].path) as run:
             print_run(run, as_json=False, table=True)

@@ -201,6 +201,8 @@ def scorers() -> int:
     list_added(ASSERTIONS, "Added by installed packages, as the type of an assertion:")
     click.echo("\nnot- asks the opposite: not-contains, not-regex, …")
     say_wrapped(f"It changes nothing about these: {unmoved}.")
+    refused = ", ".join(kind.name for kind in types if kind.negation == "refused")
+    say_wrapped(f"These can't have it: {refused}.")
     return PASSED
 
 

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from evenhand.conversations.tool_calls import CallingModel
 
 NOTHING = Usage(0, 0)
+REPEAT = "__repeatIndex"
+"""A variable that prompts have and nobody else sees, as in promptfoo: which repeat it is, counted from 0."""
 
 
 class CellBody(MutableRecord):
@@ -129,6 +131,9 @@ class CellBody(MutableRecord):
         fill = pair.fill("", "") if test.literal else pair.fill(test.prefix, test.suffix)
         provider = pair.subject.provider
         prompt: Prompt | None = None
+        if REPEAT in pair.prompt.raw:
+            repeat = {REPEAT: trial.repeat}
+            variables, filled = {**variables, **repeat}, {**filled, **repeat}
         if fill is not None:
             prompt = fill(variables, filled)
             broken = half_a_chat(prompt) if takes_chats(provider) else None

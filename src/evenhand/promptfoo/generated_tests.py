@@ -1,4 +1,8 @@
-"""Tests that a program makes: a function of a Python or JavaScript file, called once, when the config is read."""
+"""Tests that a program makes: a function of a Python or JavaScript file, called once, when the config is read.
+
+Functions in what a JavaScript file exports by default stay where they are, as those of a config in JavaScript do: they
+are read as references, `file://tests.js:config().0.assert.0.value`. That takes Node.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +17,8 @@ from evenhand.assertions.code_files import called_in_file, file_problems
 from evenhand.core.encoding import decode, encode
 from evenhand.core.errors import EvenhandError
 from evenhand.documents.findings import Findings, Place
+from evenhand.javascript.node import found_node
+from evenhand.javascript.source import CONFIG
 
 _PROGRAM = re.compile(r"(?P<path>.+\.(?:py|js|mjs|cjs|ts|mts|cts))(?::(?P<name>[\w.]+))?")
 
@@ -34,6 +40,7 @@ def generated(
     match = _PROGRAM.fullmatch(name)
     assert match is not None  # noqa: S101 (see is_program)
     path, python = base / match["path"], match["path"].endswith(".py")
+    keeps = not python and not match["name"] and settings is None and bool(found_node())
     function = match["name"] or ("generate_tests" if python else "")
     wrong = file_problems(f"file://{name}", base, function)
     for what, hint in wrong:
@@ -44,7 +51,10 @@ def generated(
     try:
         result = decode(
             encode(
-                called_now(path, function, () if settings is None else (settings,)), ordered=False
+                called_now(
+                    path, CONFIG if keeps else function, () if settings is None else (settings,)
+                ),
+                ordered=False,
             )
         )
     except EvenhandError as error:
@@ -59,7 +69,22 @@ def generated(
     if not isinstance(result, list):
         findings.problem(place, f"{shown} returned a {type(result).__name__}, not a list of tests")
         return None
-    return path, cast("list[object]", result)
+    begins = f"file://{path.name}:{CONFIG}."
+    return path, cast(
+        "list[object]", _from_base(result, begins, match["path"]) if keeps else result
+    )
+
+
+def _from_base(value: object, begins: str, path: str) -> object:
+    """A value, its references to functions of the program as they are written in the config's folder."""
+    if isinstance(value, str) and value.startswith(begins):
+        return f"file://{path}:{value[len(begins) - len(CONFIG) - 1 :]}"
+    if isinstance(value, dict):
+        items = cast("dict[str, object]", value).items()
+        return {key: _from_base(one, begins, path) for key, one in items}
+    if isinstance(value, list):
+        return [_from_base(one, begins, path) for one in cast("list[object]", value)]
+    return value
 
 
 def called_now(path: Path, name: str, args: Sequence[object]) -> object:

@@ -347,21 +347,10 @@ def _think_aloud(provider: Provider) -> None:
         asked.shows_thoughts = True
 
 
-def read_settings(
-    written: object, whose: str, base: Path, place: Place, findings: Findings, files: set[Path]
-) -> dict[str, Any]:
-    """Settings as a config writes them, with the JSON and YAML files that they name read in; empty for none.
-
-    Args:
-        whose: What they belong to, for messages: `provider echo`.
-        base: The folder that files are looked for in.
-        files: Is told which files were read.
-    """
-    if written is None:
-        return {}
-    if not isinstance(written, Mapping):
-        findings.problem(place, f"config of {whose} is {written!r}, not an object")
-        return {}
+def with_files_read(
+    written: object, base: Path, place: Place, findings: Findings, files: set[Path]
+) -> object:
+    """A value with the JSON and YAML files that it names, at any depth, read in: see `read_settings`."""
 
     def read(value: object) -> object:
         if isinstance(value, str):
@@ -383,7 +372,29 @@ def read_settings(
             return [read(v) for v in cast("list[object]", value)]
         return value
 
-    settings = cast("dict[str, Any]", read(cast("object", written)))
+    return read(written)
+
+
+def read_settings(
+    written: object, whose: str, base: Path, place: Place, findings: Findings, files: set[Path]
+) -> dict[str, Any]:
+    """Settings as a config writes them, with the JSON and YAML files that they name read in; empty for none.
+
+    Args:
+        whose: What they belong to, for messages: `provider echo`.
+        base: The folder that files are looked for in.
+        files: Is told which files were read.
+    """
+    if written is None:
+        return {}
+    if not isinstance(written, Mapping):
+        findings.problem(place, f"config of {whose} is {written!r}, not an object")
+        return {}
+
+    settings = cast(
+        "dict[str, Any]",
+        with_files_read(cast("object", written), base, place, findings, files),
+    )
     headers = settings.get("headers")
     if headers is not None and not isinstance(headers, Mapping):
         what = f"headers of {whose} are {type(headers).__name__}, not names with values"

@@ -38,7 +38,7 @@ ENDINGS = frozenset(
 _PROGRAMS = frozenset(".sh .bash .rb .pl .ps1 .exe .bat .cmd".split())
 _INTERPRETERS = {".sh": ("sh",), ".bash": ("bash",), ".rb": ("ruby",), ".pl": ("perl",)}
 """What runs a script that is not executable, or runs it all the same."""
-_SEPARATOR = re.compile(r"^---[ \t]*\r?$", re.MULTILINE)
+_SEPARATOR = re.compile(r"^[ \t]*---[ \t]*$", re.MULTILINE)
 KEYS = frozenset({"id", "label", "raw", "config", "display", "function", "prefix", "suffix"})
 
 
@@ -303,15 +303,16 @@ class _PromptReader:
 def _named_pieces(suffix: str, text: str, shown: str, label: str) -> list[tuple[str, str]]:
     """The prompts in the text of a file, each with what it is called."""
     pieces = [text]
-    if suffix == ".txt":
-        pieces = [piece.strip("\r\n") for piece in _SEPARATOR.split(text)]
-    elif suffix == ".jsonl":
+    if suffix in (".txt", ".jsonl"):
+        text = text.replace("\r\n", "\n")  # Git's and Windows' doing: no part of a prompt
         pieces = text.split("\n")
+    if suffix == ".txt":
+        pieces = [piece.strip() for piece in _SEPARATOR.split(text)]
     pieces = [piece for piece in pieces if piece.strip()]
 
     def called(piece: str) -> str:
         if suffix == ".txt":
-            return f"{label}: {shown}: {piece.strip()}" if label else f"{shown}: {piece.strip()}"
+            return f"{label}: {shown}: {piece}" if label else f"{shown}: {piece}"
         if suffix == ".jsonl":
             return f"{label or shown}: {piece}" if len(pieces) > 1 else label or shown
         return label or f"{shown}: {piece[:50]}..."

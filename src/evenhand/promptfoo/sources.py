@@ -20,6 +20,7 @@ from evenhand.documents.tree import Document, read_document
 from evenhand.promptfoo.config import Config
 from evenhand.promptfoo.environment import env_filled, not_secret
 from evenhand.promptfoo.generated_tests import generated, is_program
+from evenhand.promptfoo.models import with_files_read
 from evenhand.promptfoo.tests import Line, TestSource, WrittenTest
 
 TABLES = frozenset({".csv", ".tsv", ".xlsx", ".xls"})
@@ -304,6 +305,7 @@ class _Sources:
             return []
         if is_program(name):
             settings = None if fields is None else fields.get("config")
+            settings = with_files_read(settings, self._config.base, place, findings, self._files)
             rows = generated(name, settings, self._config.base, place, findings)
             if rows is None:
                 return []

@@ -1,4 +1,4 @@
-"""What stands in a model's place returns: `{"output": …, "tokenUsage": …, "cost": …}`, as promptfoo has it."""
+"""What stands in a model's place is told and returns: `{"output": …, "tokenUsage": …, "cost": …}`, as in promptfoo."""
 
 from __future__ import annotations
 
@@ -6,8 +6,17 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from evenhand.core.encoding import encode
-from evenhand.core.message import Reply, Usage
+from evenhand.core.message import Prompt, Reply, Usage
 from evenhand.providers.usage import mapping, number
+
+
+def shown_to_code(prompt: Prompt) -> dict[str, object]:
+    """What a program is told of a prompt, beside its text: as it is written, its label, and its own settings."""
+    return {
+        "raw": prompt.template or prompt.text,
+        "label": prompt.label,
+        "config": dict(prompt.config),
+    }
 
 
 def replied(row: Mapping[str, Any], output: object, text: str | None = None) -> Reply:
@@ -18,7 +27,7 @@ def replied(row: Mapping[str, Any], output: object, text: str | None = None) -> 
         output: The output in it.
         text: The output as text, where it is neither text nor to be written as JSON.
     """
-    usage, extra = mapping(row.get("tokenUsage")), row.get("metadata")
+    extra = row.get("metadata")
     metadata = mapping(extra) if isinstance(extra, dict) or not extra else {"metadata": extra}
     if row.get("guardrails"):
         metadata = {**metadata, "guardrails": row["guardrails"]}
@@ -27,13 +36,34 @@ def replied(row: Mapping[str, Any], output: object, text: str | None = None) -> 
     return Reply(
         text=text,
         output=output,
-        usage=Usage(*(number(usage.get(name)) for name in ("prompt", "completion", "cached"))),
+        usage=_usage(row),
         cost_usd=_dollars(row.get("cost")),
         finish_reason=str(row.get("finishReason") or ""),
         refused=bool(row.get("isRefusal")),
         metadata=metadata,
         logprobs=_numbers(row.get("logProbs")),
     )
+
+
+def paid_for(row: Mapping[str, Any]) -> bool | None:
+    """Whether a return value without an answer was paid for: None, for perhaps, where it has a cost or tokens."""
+    usage = mapping(row.get("tokenUsage"))
+    counts = (number(usage.get(name)) for name in ("total", "prompt", "completion"))
+    return None if _dollars(row.get("cost")) or any(counts) else False
+
+
+def _usage(row: Mapping[str, Any]) -> Usage:
+    """Its tokens. Of `prompt`, `completion` and `total`, two say the third; `total` alone says neither."""
+    usage = mapping(row.get("tokenUsage"))
+    total, read, wrote, cached = (
+        number(usage.get(name)) for name in ("total", "prompt", "completion", "cached")
+    )
+    if total is not None:
+        if wrote is None and read is not None and read <= total:
+            wrote = total - read
+        elif read is None and wrote is not None and wrote <= total:
+            read = total - wrote
+    return Usage(read, wrote, cached)
 
 
 def _numbers(value: object) -> tuple[float, ...] | None:

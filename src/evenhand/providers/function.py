@@ -25,7 +25,7 @@ from evenhand.core.record import Record
 from evenhand.core.secrets import redacted
 from evenhand.javascript import running as javascript
 from evenhand.javascript.source import is_reference, split_reference
-from evenhand.providers.call_result import replied
+from evenhand.providers.call_result import paid_for, replied, shown_to_code
 from evenhand.providers.chat import seconds
 from evenhand.providers.classification import labelled
 from evenhand.providers.embeddings import numbers
@@ -102,7 +102,7 @@ class FunctionProvider:
         whole = {**options, "config": {**config, "basePath": str(self.path.parent)}}
         arguments: tuple[object, ...] = (prompt.text, whole)
         if prompt.task == "generate":
-            shown = {"raw": prompt.template or prompt.text, "label": prompt.label}
+            shown = shown_to_code(prompt)
             arguments = (*arguments, {"vars": dict(prompt.vars), "prompt": shown})
         call = _Call(function, arguments, prompt.task)
         bound = call_bound(config)
@@ -120,11 +120,13 @@ class FunctionProvider:
         if not isinstance(result, Mapping):
             result = {wanted: result}
         if result.get("error"):  # pyright: ignore[reportUnknownMemberType]
-            raise BadRequest(f"{name} answered with an error: {result['error']}")
+            error = f"{name} answered with an error: {result['error']}"
+            raise BadRequest(error, billed=paid_for(result))  # pyright: ignore[reportUnknownArgumentType]
         if result.get(wanted) is None:  # pyright: ignore[reportUnknownMemberType]
             raise NoOutput(
                 f"{name} answered without an {wanted}",
                 hint=f"Return {{'{wanted}': …}}, or {{'error': …}}.",
+                billed=paid_for(result),  # pyright: ignore[reportUnknownArgumentType]
             )
         try:
             read(result[wanted])

@@ -18,6 +18,7 @@ from evenhand.core.errors import BadRequest, TimedOut
 from evenhand.core.message import CHATS, Prompt, Reply, Task
 from evenhand.core.provider import Answer, Host, Request
 from evenhand.core.secrets import redacted
+from evenhand.providers.call_result import shown_to_code
 from evenhand.providers.chat import seconds
 from evenhand.providers.local_code import code_digest
 from evenhand.providers.prices import call_bound
@@ -50,7 +51,7 @@ class ProcessProvider:
     def request(self, prompt: Prompt) -> Request:
         config = {**self.config, **prompt.config, "basePath": str(self.folder)}
         options = encode({"id": self.id, "config": config}, ordered=False).decode()
-        shown = {"raw": prompt.template or prompt.text, "label": prompt.label}
+        shown = shown_to_code(prompt)
         context = encode({"vars": prompt.vars, "prompt": shown}, ordered=False).decode()
         identity = encode(
             {

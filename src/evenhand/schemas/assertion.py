@@ -18,7 +18,7 @@ def types() -> Part:
     for kind in kinds():
         takes = f" Value: {kind.takes}." if kind.takes else ""
         listed[kind.name] = f"{kind.about}.{takes}"
-        if kind.negation != "ignored":
+        if kind.negation not in ("ignored", "refused"):
             listed[f"not-{kind.name}"] = f"Not: {kind.about}.{takes}"
     for name in sorted(plugins(ASSERTIONS)):
         listed |= {name: "", f"not-{name}": ""}

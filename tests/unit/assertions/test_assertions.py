@@ -11,7 +11,7 @@ from evenhand.assertions.aggregate import verdict_rule
 from evenhand.assertions.assertion import Assertion, Cell, split
 from evenhand.assertions.code_files import file_problems, transform_problems
 from evenhand.assertions.deviations import DEVIATIONS
-from evenhand.assertions.kinds import KNOWN, SUPPORTED, kinds, unknown_type
+from evenhand.assertions.kinds import KNOWN, SUPPORTED, kinds, type_problem, unknown_type
 from evenhand.assertions.preparing import Not, prepared
 from evenhand.assertions.reading import problems
 from evenhand.assertions.values import comma_list
@@ -24,6 +24,7 @@ from evenhand.core.score import Score
 from evenhand.core.variant import Variant
 from evenhand.engine.code import CodeHost
 from evenhand.engine.trial import LiveTrial
+from evenhand.scorers.text import Equals
 from evenhand.templates.chat import fill_json
 from evenhand.templates.rendering import NO_CONFIG
 from evenhand.testing.scripted import Scripted
@@ -204,6 +205,22 @@ async def test_what_did_not_apply_stays_so_under_not():
     """The opposite of no answer is no answer."""
     score = Not(Silent()).score("x", None)
     assert score.value is None
+
+
+async def test_the_opposite_of_what_passes_without_a_reason_says_what_passed():
+    """A failure is never without a word."""
+    score = Not(Equals("x")).score("x", None)
+    assert (score.passed, score.reason) == (False, 'equals "x" passes')
+    assert Not(Equals("x")).score("y", None).passed
+
+
+@pytest.mark.parametrize("name", ["assert-set", "select-best", "max-score"])
+def test_what_has_no_opposite_is_no_type_with_not(name: str):
+    """As in promptfoo, where it is an error: it would say the same as without."""
+    assert type_problem(name) is None
+    what, hint = type_problem(f"not-{name}") or ("", "")
+    assert what == f"assertion type 'not-{name}' is not known"
+    assert f"Write {name}, or" in hint
 
 
 async def test_a_number_without_a_verdict_has_no_opposite():
@@ -413,8 +430,10 @@ def test_the_catalog_and_the_supported_types_are_the_same():
         ('"a, b",c', ["a, b", "c"]),
         (r'"say ""hi""", "say \"hi\""', ['say "hi"', 'say "hi"']),
         ('a"b', ['a"b']),
-        ("", [""]),
-        ("a,", ["a", ""]),
+        ("", []),
+        ("a,", ["a"]),
+        ("a, ,b,,\n", ["a", "b"]),
+        ('"", "a\\\\"', ["", "a\\"]),
         ('" a "  , b', [" a ", "b"]),
     ],
 )

@@ -202,6 +202,25 @@ async def test_prefix_and_suffix_stand_around_text_and_functions(tmp_path: Path)
     assert [trial.sent[0].text for trial in trials] == ["<1 t>", "<1 f>"]
 
 
+async def test_prompts_know_which_repeat_it_is(tmp_path: Path) -> None:
+    """From 0, in texts and chats; assertions and results do not, as in promptfoo."""
+    trials = await run(
+        tmp_path,
+        {
+            "prompts": ["{{x}} {{ __repeatIndex + 1 }}", '["{{__repeatIndex}}"]'],
+            "evaluateOptions": {"repeat": 2},
+            "tests": [
+                {"vars": {"x": "v"}, "assert": [{"type": "equals", "value": "{{__repeatIndex}}"}]}
+            ],
+        },
+    )
+    assert sorted("".join(trial.sent[0].text.split()) for trial in trials) == [
+        '["0"]', '["1"]', "v1", "v2",
+    ]  # fmt: skip
+    assert [trial.shown for trial in trials] == [{"x": "v"}] * 4
+    assert not any("0" in str(trial.expectations[0].scorer) for trial in trials)
+
+
 async def test_a_prefix_from_a_table_is_data(tmp_path: Path) -> None:
     """No tag in it is filled in."""
     (tmp_path / "t.csv").write_text("x,__prefix\n1,{{x}} \n")

@@ -133,3 +133,19 @@ def test_of_several_configs_in_a_folder_the_first_by_ending_counts(tmp_path: Pat
         path = tmp_path / f"promptfooconfig.{ending}"
         path.write_text("")
         assert find_config(tmp_path, Findings()) == path
+
+
+@needs_node
+def test_functions_in_tests_that_javascript_makes_are_called_where_they_stand(
+    tmp_path: Path,
+) -> None:
+    """With what they keep of the program, from whatever folder it is in."""
+    (tmp_path / "made").mkdir()
+    (tmp_path / "made" / "tests.js").write_text(
+        "module.exports = async () => ['one', 'three'].map((q) => ({ vars: { q }, assert: [\n"
+        "  { type: 'javascript', value: (output) => output === q && q.length < 4 }] }));\n"
+    )
+    (tmp_path / "promptfooconfig.json").write_text(
+        json.dumps({"prompts": ["{{q}}"], "providers": ["echo"], "tests": "file://made/tests.js"})
+    )
+    assert results(tmp_path) == [("one", "pass", 1), ("three", "fail", 0)]

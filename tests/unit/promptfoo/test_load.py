@@ -498,6 +498,21 @@ def test_tests_may_be_made_by_a_function(tmp_path: Path) -> None:
         plan_of(tmp_path, {"tests": "made.py:broken"})
 
 
+def test_settings_of_a_function_that_makes_tests_may_be_in_files(tmp_path: Path) -> None:
+    """At any depth; what else is written there is left as it is."""
+    (tmp_path / "made.py").write_text(
+        "def generate_tests(config):\n"
+        "    return [{'vars': {'q': word}} for word in config['words']['list'] + config['headers']]\n"
+    )
+    (tmp_path / "words.json").write_text('{"list": ["alpha", "beta"]}')
+    settings = {"words": "file://words.json", "headers": ["q"]}
+    plan = plan_of(tmp_path, {"tests": [{"path": "file://made.py", "config": settings}]})
+    assert questions(plan) == ["alpha", "beta", "q"]
+    settings["words"] = "file://word.json"
+    with pytest.raises(ConfigError, match=r"word\.json does not exist"):
+        plan_of(tmp_path, {"tests": [{"path": "file://made.py", "config": settings}]})
+
+
 def test_the_assertions_of_a_test_in_a_file_may_be_in_a_file_too(tmp_path: Path) -> None:
     """Its path starts from the config; what is wrong with one is told with the line it stands on."""
     (tmp_path / "tests").mkdir()

@@ -99,6 +99,14 @@ def test_a_text_file_is_split_at_lines_of_three_dashes(tmp_path: Path) -> None:
     assert [prompt.raw for prompt in found] == ["one --- {{x}}", "two"]
 
 
+def test_the_line_ends_of_windows_are_no_part_of_a_prompt(tmp_path: Path) -> None:
+    """Nor is white space around it: what is sent is the same wherever the folder was checked out."""
+    (tmp_path / "p.txt").write_bytes(b"  one\r\n  two\r\n --- \r\nthree \r\n")
+    (tmp_path / "p.jsonl").write_bytes(b'["a"]\r\n["b"]\r\n')
+    found, _ = read(tmp_path, {"prompts": ["file://p.txt", "file://p.jsonl"]})
+    assert [prompt.raw for prompt in found] == ["one\n  two", "three", '["a"]', '["b"]']
+
+
 def test_a_markdown_file_is_one_prompt(tmp_path: Path) -> None:
     """A rule in it is a rule."""
     (tmp_path / "p.md").write_text("# A\n---\nB")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import sys
 from pathlib import Path
@@ -14,6 +15,7 @@ from evenhand.core.errors import BadRequest, UsageError
 from evenhand.core.message import Prompt, Reply
 from evenhand.engine.code import CodeHost
 from evenhand.javascript.node import found_node
+from evenhand.providers.call_result import replied
 from evenhand.providers.catalog import create
 
 CODE = """
@@ -75,6 +77,65 @@ async def test_this_python_answers_in_this_process(tmp_path):
     for config in ({}, {"pythonExecutable": sys.executable}):
         (reply,) = await asked(tmp_path, "", **config)
         assert reply.output["pid"] == os.getpid()
+
+
+@pytest.mark.parametrize(
+    ("beside", "billed"),
+    [
+        ({}, False),
+        ({"cost": 0, "tokenUsage": {"total": 0}}, False),
+        ({"cost": 0.01}, None),
+        ({"tokenUsage": {"prompt": 20}}, None),
+        ({"tokenUsage": {"total": 20}}, None),
+    ],
+)
+@pytest.mark.parametrize("answer", [{"error": "cut off"}, {"output": None}])
+async def test_an_answer_without_an_output_that_names_a_price_may_have_been_paid_for(
+    tmp_path: Path, answer: dict[str, object], beside: dict[str, object], billed: bool | None
+):
+    """A budget counts it then, as it does for a vendor's answer that came to nothing."""
+    (tmp_path / "m.py").write_text(f"def call_api(p, o, c): return {answer | beside!r}\n")
+    provider = create("python:m.py", env={}, base=tmp_path)
+    host = CodeHost()
+    with host.open(), pytest.raises(BadRequest) as caught:
+        await provider.send(provider.request(Prompt.of("x")), host)
+    assert caught.value.billed is billed
+
+
+async def test_code_is_told_the_settings_of_a_prompt(tmp_path: Path):
+    """Those of a class in JavaScript are made once, and have the provider's alone."""
+    (tmp_path / "m.py").write_text("def call_api(p, o, c): return {'output': c['prompt']}\n")
+    (tmp_path / "m.js").write_text(
+        "module.exports = class { async callApi(p, c) { return {output: c.prompt}; } };\n"
+    )
+    (tmp_path / "m.sh").write_text('printf %s "$3"\n')
+    prompt = Prompt((), "hi 1", {"n": 1}, {"x": 1}, "mine", template="hi {{x}}")
+    host = CodeHost()
+    with host.open():
+        for id_ in ("python:m.py", "file://m.js", "exec:sh m.sh"):
+            provider = create(id_, config={"n": 0}, env={}, base=tmp_path)
+            reply = provider.reply((await provider.send(provider.request(prompt), host)).body)
+            told = json.loads(reply.text)
+            shown = {"raw": "hi {{x}}", "label": "mine", "config": {"n": 1}}
+            assert told in (shown, {"vars": {"x": 1}, "prompt": shown}), id_
+
+
+@pytest.mark.parametrize(
+    ("counts", "usage"),
+    [
+        ({"prompt": 20, "completion": 10, "total": 99}, (20, 10)),
+        ({"prompt": 20, "total": 30}, (20, 10)),
+        ({"completion": 10, "total": 30}, (20, 10)),
+        ({"prompt": 20, "total": 3}, (20, None)),
+        ({"total": 30}, (None, None)),
+    ],
+)
+def test_two_of_the_three_counts_of_tokens_say_the_third(
+    counts: dict[str, int], usage: tuple[int | None, int | None]
+):
+    """A total alone does not say which of them were read and which were written."""
+    used = replied({"output": "x", "tokenUsage": counts}, "x").usage
+    assert (used.tokens_in, used.tokens_out) == usage
 
 
 async def test_another_python_imports_the_users_modules_and_none_of_ours(tmp_path, other):

@@ -148,8 +148,8 @@ def compare(
                 hint=f"{margin:g} points are {margin / 100:g}.",
             )
     return Comparison(
-        str(first),
-        str(second),
+        first.beside(second),
+        second.beside(first),
         tuple(with_verdicts(made, margin)),
         margin,
         cluster,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
@@ -11,6 +12,7 @@ from typing import Protocol
 from evenhand.core.errors import UsageError
 from evenhand.core.names import did_you_mean
 from evenhand.core.record import Record
+from evenhand.core.run import SHORT_ID
 from evenhand.core.variant import Variant
 from evenhand.report.column_names import column_names
 from evenhand.report.words import safe, short_id
@@ -45,7 +47,13 @@ class Side(Record, frozen=True):
     column: int | None = None
 
     def __str__(self) -> str:
-        name = short_id(self.run.meta.id)
+        return self.beside(self)
+
+    def beside(self, other: Side) -> str:
+        """Its name, with as much of the run's id as tells it from the other's."""
+        id_, theirs = self.run.meta.id, other.run.meta.id
+        alike = len(os.path.commonprefix([id_, theirs])) if id_ != theirs else 0  # noqa: RUF071 (of ids)
+        name = id_[: max(SHORT_ID, alike + 1)]
         if self.column is None:
             return name
         return f"{name}:{column_names(self.run.meta.variants)[self.column]}"
@@ -100,7 +108,8 @@ def matched(first: Side, second: Side) -> tuple[list[tuple[int, int]], list[str]
     if first.column is not None and second.column is not None:
         return [(first.column, second.column)], []
     pairs, left, right = matched_variants(_columns(first), _columns(second))
-    alone = [f"{first}: {v}" for v in left] + [f"{second}: {v}" for v in right]
+    alone = [f"{first.beside(second)}: {v}" for v in left]
+    alone += [f"{second.beside(first)}: {v}" for v in right]
     return pairs, [safe(name) for name in alone]
 
 

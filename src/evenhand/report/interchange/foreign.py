@@ -77,6 +77,10 @@ class Notes:
                     yield Note(kind, str(where), text, cast("int", more))
 
 
+ENDS_EARLY = "is before the start: how long it took is not known"
+"""What to say of an end that cannot be."""
+
+
 @dataclass(frozen=True, slots=True)
 class Part:
     """An object of a file, and where it stands.
@@ -115,6 +119,13 @@ class Part:
             if number is not None:
                 return number
         return self._wrong(key, value, "number")
+
+    def amount(self, key: str) -> float | None:
+        """A finite number from 0 up, such as seconds or dollars; None where there is none."""
+        number = self.number(key)
+        if number is None or number >= 0:
+            return number
+        return self._wrong(key, number, "number from 0 up")
 
     def whole(self, key: str) -> int | None:
         """A count from 0 to 2⁵³; None where there is none."""

@@ -149,7 +149,22 @@ def _reader(path: Path, delimiter: str) -> csv.DictReader[str]:
         text = read_bytes(path).decode("utf-8-sig")
     except UnicodeDecodeError:
         raise UsageError(f"{path} is not UTF-8", hint="Save it as UTF-8.") from None
-    return csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter)
+    reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter)
+    reader.fieldnames = list(_unlike(reader.fieldnames or ()))
+    return reader
+
+
+def _unlike(names: Sequence[str]) -> Iterator[str]:
+    """Names of columns, those that are there again as pandas calls them: `score`, `score.1`."""
+    used: set[str] = set(names)
+    seen: set[str] = set()
+    for name in names:
+        own, number = name, 0
+        while own in seen or (number and own in used):
+            number += 1
+            own = f"{name}.{number}"
+        seen.add(own)
+        yield own
 
 
 def _table(path: Path, delimiter: str) -> list[tuple[str, object]]:

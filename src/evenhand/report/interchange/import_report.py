@@ -10,7 +10,7 @@ from evenhand.core.record import Record
 from evenhand.core.run import RunMeta, Totals
 from evenhand.report.ink import Ink
 from evenhand.report.interchange.foreign import Note
-from evenhand.report.words import clip, count, safe, short_id
+from evenhand.report.words import clip, count, safe
 
 SCHEMA = "evenhand.import/1"
 READ: Mapping[str, str] = {
@@ -118,18 +118,22 @@ def newest_pair(runs: Sequence[ImportedFile]) -> Sequence[ImportedFile]:
     return pair
 
 
-def run_lines(runs: Sequence[ImportedFile]) -> Iterator[str]:
-    """A line for each run, in columns."""
+def run_lines(runs: Sequence[ImportedFile], names: Sequence[str]) -> Iterator[str]:
+    """A line for each run, in columns.
+
+    Args:
+        names: What a command calls each.
+    """
     rows = [
         (
-            short_id(one.meta.id),
+            safe(name),
             clip(safe(one.meta.title), 32),
             clip(safe(one.name), 28),
             clip(safe(", ".join(v.model for v in one.meta.variants)), 24),
             _came_to(one.totals),
             "" if one.new else "there already",
         )
-        for one in runs
+        for one, name in zip(runs, names, strict=True)
     ]
     widths = [max(len(row[i]) for row in rows) for i in range(6)]
     for row in rows:

@@ -148,6 +148,60 @@ def test_scores_of_langfuse_that_are_texts_are_kept_and_decide_nothing(tmp_path:
         assert part in notes(read), part
 
 
+@pytest.mark.parametrize("type_", ["CORRECTION", "CATEGORICAL", "TEXT"])
+@pytest.mark.parametrize("text", [{"stringValue": "Lyon"}, {"stringValue": None}, {}])
+def test_the_number_of_a_score_of_langfuse_that_is_a_text_decides_nothing(
+    tmp_path: Path, type_: str, text: JSON
+):
+    """A correction has 0 there, whatever it says, and so has a category without a mapping."""
+
+    def change(values: list[JSON]) -> None:
+        base = {"id": "x", "traceId": "t0b", "name": "fix", "dataType": type_, "value": 0}
+        values[1]["scores"].append(base | text)
+
+    assert outcomes(changed("langfuse", tmp_path, "traces", change)) == ["fail", "pass", "pass"]
+
+
+def test_what_took_less_than_no_time_or_cost_less_than_nothing_is_named(tmp_path: Path):
+    """It is not known then."""
+
+    def langfuse(values: list[JSON]) -> None:
+        values[0].update(latency=-3, totalCost=-0.5)
+
+    def phoenix(values: list[list[JSON]]) -> None:
+        values[0][0]["latency_ms"] = -1
+
+    def langsmith(values: list[list[JSON]]) -> None:
+        values[0][1].update(end_time="2026-10-01T10:00:00+02:00", total_cost=-1)
+
+    def braintrust(values: list[JSON]) -> None:
+        values[0]["events"][0]["metrics"] = {"start": 2, "end": 1, "prompt_tokens": -3}
+
+    for tool, stem, change, said in (
+        ("langfuse", "traces", langfuse, ("latency: is -3.0, not", "totalCost: is -0.5, not")),
+        ("phoenix", "RXhw0", phoenix, ("latency_ms: is -1.0, not a number from 0 up",)),
+        ("langsmith", "runs", langsmith, ("end_time: is before", "total_cost: is -1.0, not")),
+        ("braintrust", "before", braintrust, ("metrics.end: is before the start",)),
+    ):
+        read = changed(tool, tmp_path / tool, stem, change)
+        first = next(iter(read.runs[0].trials()))
+        assert (first.latency_s, first.cost_usd) == (None, None), tool
+        for part in said:
+            assert part in notes(read), part
+
+
+def test_a_column_of_a_table_that_is_there_again_is_read_too(tmp_path: Path):
+    """Under the name that pandas gives it."""
+    path = tmp_path / "r.csv"
+    path.write_text("user_input,ok,ok,ok.1,ok\na,1,0,1,1\nb,1,1,1,1\n", "utf-8")
+    read = read_runs([path], "ragas")
+    assert outcomes(read) == ["fail", "pass"]
+    first = next(iter(read.runs[0].trials()))
+    assert [(one.name, one.score) for one in first.outcomes] == [
+        ("ok", 1), ("ok.2", 0), ("ok.1", 1), ("ok.3", 1),
+    ]  # fmt: skip
+
+
 def test_runs_of_langsmith_without_an_experiment_are_read_as_one(tmp_path: Path):
     """And that is said."""
     read = changed(
@@ -278,6 +332,15 @@ def test_a_log_of_inspects_may_have_epochs_nulls_and_scores_of_any_type(tmp_path
     read = read_runs([deflated(tmp_path / "a.eval", members(*samples))], "inspect")
     assert sorted(outcomes(read)) == ["error", "fail", "not_applicable", "pass", "pass", "pass"]
     assert "scores.f.value: is '0.5', which is no score" in notes(read)
+
+
+def test_a_log_of_inspects_from_before_there_were_several_scores_has_one(tmp_path: Path):
+    """Its samples have `score` in place of `scores`."""
+    samples = [a_sample(id_, score={"value": value}) for id_, value in (("a", "C"), ("b", "I"))]
+    for one in samples:
+        del one["scores"]
+    read = read_runs([saved(tmp_path / "a.json", a_header() | {"samples": samples})], "inspect")
+    assert outcomes(read) == ["pass", "fail"]
 
 
 def test_a_log_of_inspects_in_json_may_have_ids_twice_and_huge_numbers(tmp_path: Path):

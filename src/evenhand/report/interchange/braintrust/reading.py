@@ -13,7 +13,7 @@ from pathlib import Path
 
 from evenhand.core.case import Case, case_id
 from evenhand.core.variant import Variant
-from evenhand.report.interchange.foreign import Notes, Part, shown
+from evenhand.report.interchange.foreign import ENDS_EARLY, Notes, Part, shown
 from evenhand.report.interchange.foreign_cases import fields_of, line_of, tell_unread
 from evenhand.report.interchange.foreign_files import Found, find, moment_of
 from evenhand.report.interchange.foreign_scores import ForeignScore, outcome_of, verdicts_among
@@ -176,7 +176,6 @@ def _trial(
     known = dict(fields_of(metadata))
     error = root.said("error")
     model = next((m for one in (root, *asked) if (m := _model(one))), "")
-    began, ended = _metric(root, "start"), _metric(root, "end")
     return ImportedTrial(
         case=case,
         repeat=repeat,
@@ -186,9 +185,7 @@ def _trial(
         outcomes=tuple(outcomes),  # type: ignore[arg-type]
         input=root.value.get("input"),
         expected=root.value.get("expected"),
-        latency_s=ended - began
-        if began is not None and ended is not None and ended >= began
-        else None,
+        latency_s=_seconds(root),
         cost_usd=_metric(root, "estimated_cost"),
         tokens_in=_tokens(root, asked, "prompt_tokens"),
         tokens_out=_tokens(root, asked, "completion_tokens"),
@@ -214,7 +211,17 @@ def _model(event: Part) -> str:
 
 def _metric(event: Part, key: str) -> float | None:
     metrics = event.part("metrics")
-    return metrics.number(key) if metrics else None
+    return metrics.amount(key) if metrics else None
+
+
+def _seconds(root: Part) -> float | None:
+    began, ended = _metric(root, "start"), _metric(root, "end")
+    if began is None or ended is None:
+        return None
+    if ended < began:
+        root.notes.left_out(f"{root.where}.metrics.end", ENDS_EARLY)
+        return None
+    return ended - began
 
 
 def _tokens(root: Part, asked: Sequence[Part], key: str) -> int | None:

@@ -55,7 +55,7 @@ def run_of(test_run: Part, path: Path) -> ImportedRun | None:
         created_at=dated(path, test_run.where, test_run.notes),
         variants=[Variant(0, "", model or "recorded outputs", "", model)],
         trials=trials,
-        took_s=test_run.number("runDuration"),
+        took_s=test_run.amount("runDuration"),
         settings=settings,
     )
 
@@ -106,8 +106,8 @@ def _trial(one: Part, fields: dict[str, object], case: str, repeat: int) -> Impo
         input=fields.get("input", fields.get("scenario")),
         expected=fields.get("expected_output", fields.get("expected_outcome")),
         vars=_contexts(fields),
-        latency_s=one.number("completionTime"),
-        cost_usd=one.number("tokenCost"),
+        latency_s=one.amount("completionTime"),
+        cost_usd=one.amount("tokenCost"),
         tokens_in=one.whole("inputTokenCount"),
         tokens_out=one.whole("outputTokenCount"),
         metadata={"deepeval": {k: v for k, v in fields.items() if k not in _CASE}},

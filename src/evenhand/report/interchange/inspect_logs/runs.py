@@ -22,7 +22,7 @@ from evenhand.report.interchange.inspect_logs.steps import resolved
 _READ = ("input_tokens", "input_tokens_cache_read", "input_tokens_cache_write")
 """What a model read: Inspect counts cached tokens apart."""
 _PLACED = (
-    "id", "epoch", "input", "target", "messages", "output", "scores", "model_usage", "error",
+    "id", "epoch", "input", "target", "messages", "output", "scores", "score", "model_usage", "error",
     "working_time", "metadata", "attachments", "choices",
 )  # fmt: skip
 
@@ -110,7 +110,7 @@ def _trial(
         expected=sample.value.get("target"),
         prompt=_asked(messages),
         vars={"choices": sample.value["choices"]} if sample.value.get("choices") else {},
-        latency_s=sample.number("working_time"),
+        latency_s=sample.amount("working_time"),
         tokens_in=_sum(used, *_READ),
         tokens_out=_sum(used, "output_tokens"),
         cost_usd=_cost(used),
@@ -134,7 +134,7 @@ def _sum(used: Sequence[Part], *keys: str) -> int | None:
 
 def _cost(used: Sequence[Part]) -> float | None:
     """Dollars, if they are known of each model that was used."""
-    costs = [one.number("total_cost") for one in used]
+    costs = [one.amount("total_cost") for one in used]
     known = [cost for cost in costs if cost is not None]
     return math.fsum(known) if known and len(known) == len(costs) else None
 

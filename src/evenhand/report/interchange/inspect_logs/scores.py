@@ -24,8 +24,10 @@ _WORDS = {"yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
 def values_of(sample: Part) -> Iterator[tuple[str, object, Part]]:
     """The values of a sample's scores by name, and the score that each is of."""
     scores = sample.part("scores")
-    for name in scores.value if scores else ():
-        score = scores.part(name) if scores else None
+    named = [(name, scores.part(name)) for name in scores.value] if scores else []
+    if scores is None:  # logs of before there were several
+        named = [("score", sample.part("score"))]
+    for name, score in named:
         if score is None:
             continue
         value = score.value.get("value")

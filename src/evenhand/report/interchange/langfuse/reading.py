@@ -15,7 +15,12 @@ from evenhand.core.variant import Variant
 from evenhand.report.interchange.foreign import Notes, Part, shown
 from evenhand.report.interchange.foreign_cases import fields_of, line_of
 from evenhand.report.interchange.foreign_files import find, moment_of
-from evenhand.report.interchange.foreign_scores import ForeignScore, outcome_of, verdicts_among
+from evenhand.report.interchange.foreign_scores import (
+    ForeignScore,
+    is_number,
+    outcome_of,
+    verdicts_among,
+)
 from evenhand.report.interchange.imported import ImportedRun, ImportedTrial
 from evenhand.report.interchange.langfuse.objects import Export, export_of, kind_of
 from evenhand.report.interchange.recorded import RecordedDataset, Recordings, each_once, recordings
@@ -32,6 +37,8 @@ _LINK = (
     "createdAt",
     "updatedAt",
 )
+_TEXTS = ("CATEGORICAL", "TEXT", "CORRECTION")
+"""Types of scores that are texts."""
 _SCORE = ("id", "name", "value", "stringValue", "comment", "traceId")
 
 
@@ -135,8 +142,9 @@ def _score(score: Part) -> ForeignScore:
     value = score.value.get("value")
     if score.value.get("dataType") == "BOOLEAN" and value in (0, 1):
         value = bool(value)
-    elif score.value.get("dataType") in ("CATEGORICAL", "TEXT"):
-        value = score.value.get("stringValue", value)
+    elif score.value.get("dataType") in _TEXTS:  # their number, 0 for a correction, says nothing
+        text = score.value.get("stringValue")
+        value = text if text is not None or is_number(value) else value
     return ForeignScore(
         score.text("name") or "score",
         value,
@@ -177,8 +185,8 @@ def _trial(
         outcomes=outcomes,
         input=item.value.get("input") if item else trace.value.get("input"),
         expected=item.value.get("expectedOutput") if item else None,
-        latency_s=trace.number("latency"),
-        cost_usd=trace.number("totalCost"),
+        latency_s=trace.amount("latency"),
+        cost_usd=trace.amount("totalCost"),
         tokens_in=_tokens(asked, "input", "promptTokens"),
         tokens_out=_tokens(asked, "output", "completionTokens"),
         metadata={

@@ -14,7 +14,7 @@ from pathlib import Path
 from evenhand.core.case import Case, case_id
 from evenhand.core.encoding import digest, encode
 from evenhand.core.variant import Variant
-from evenhand.report.interchange.foreign import Notes, Part, shown
+from evenhand.report.interchange.foreign import ENDS_EARLY, Notes, Part, shown
 from evenhand.report.interchange.foreign_cases import alone, fields_of, line_of, tell_unread
 from evenhand.report.interchange.foreign_files import Found, find, moment_of
 from evenhand.report.interchange.foreign_scores import ForeignScore, outcome_of, verdicts_among
@@ -206,7 +206,12 @@ def _trials(
 
 def _seconds(row: Part) -> float | None:
     began, ended = moment_of(row.text("start_time")), moment_of(row.text("end_time"))
-    return ended - began if began is not None and ended is not None and ended >= began else None
+    if began is None or ended is None:
+        return None
+    if ended < began:
+        row.notes.left_out(f"{row.where}.end_time", ENDS_EARLY)
+        return None
+    return ended - began
 
 
 def _dollars(row: Part) -> float | None:
@@ -216,9 +221,9 @@ def _dollars(row: Part) -> float | None:
         try:
             price = float(value)
         except ValueError:
-            return row.number("total_cost")
-        return price if 0 <= price < MOST_DOLLARS else row.number("total_cost")
-    return row.number("total_cost")
+            return row.amount("total_cost")
+        return price if 0 <= price < MOST_DOLLARS else row.amount("total_cost")
+    return row.amount("total_cost")
 
 
 def _scores(row: Part, feedback: Sequence[Part]) -> list[ForeignScore]:

@@ -163,7 +163,7 @@ def _trials(rows: Sequence[Part]) -> Iterator[ImportedTrial]:
         places.add((case, repeat))
         inputs = row.value.get("input")
         error = row.said("error")
-        milliseconds = row.number("latency_ms")
+        milliseconds = row.amount("latency_ms")
         yield ImportedTrial(
             case=case,
             repeat=repeat,

@@ -119,7 +119,7 @@ class RowWriter:
             "vars": {} if stripped.vars else _vars(trial),
             "testCase": self._test_case(trial),
             "response": self._response(trial, graded, cost, spent, latency),
-            **({} if graded.passed else {"error": graded.reason or "It failed"}),
+            **({} if graded.passed else {"error": graded.reason or without_reason(trial, graded)}),
             "success": graded.passed,
             "score": graded.score,
             "failureReason": graded.failure,
@@ -328,6 +328,13 @@ def _unanswered(trial: TrialResult) -> bool:
     return trial.outcome == "error" and trial.output is None
 
 
+def without_reason(trial: TrialResult, graded: GradedTrial) -> str:
+    """What to say of a trial whose outcomes give no reason."""
+    if not graded.passed:
+        return "It failed"
+    return "All assertions passed" if trial.outcomes else "No assertions"
+
+
 def _grading(
     trial: TrialResult,
     graded: GradedTrial,
@@ -337,11 +344,10 @@ def _grading(
     if _unanswered(trial) and not trial.outcomes and not labels:
         return None
     note = comment(labels)
-    default = "All assertions passed" if trial.outcomes else "No assertions"
     return {
         "pass": graded.passed,
         "score": graded.score,
-        "reason": graded.reason or default,
+        "reason": graded.reason or without_reason(trial, graded),
         "namedScores": graded.named,
         "namedScoreWeights": graded.weights,
         "tokensUsed": tokens_of(judged),

@@ -11,7 +11,12 @@ from typing import Any, TextIO
 from evenhand.core.label import newest, standing
 from evenhand.core.run import TrialResult
 from evenhand.report.document import json_text, writer
-from evenhand.report.interchange.promptfoo_results.row import comment, graded, prompt_label
+from evenhand.report.interchange.promptfoo_results.row import (
+    comment,
+    graded,
+    prompt_label,
+    without_reason,
+)
 from evenhand.report.spreadsheet import cell
 from evenhand.store.runfile import RunFile
 
@@ -66,7 +71,7 @@ def _columns(trial: TrialResult | None, measures: Sequence[str], note: str) -> l
     if trial is None:
         return [""] * (6 + len(measures))
     row = graded(trial)
-    reason = row.reason or ("All assertions passed" if trial.outcomes else "No assertions")
+    reason = row.reason or without_reason(trial, row)
     return [
         cell(trial.output),
         _STATUS[row.failure],

@@ -64,8 +64,8 @@ def _trials(cases: Sequence[Part]) -> Iterator[ImportedTrial]:
             outcomes=[outcome_of(score, verdicts, one.notes) for score in measured],
             input=one.value.get("inputs"),
             expected=one.value.get("expected_output"),
-            latency_s=one.number("task_duration"),
-            cost_usd=metrics.number("cost") if metrics else None,
+            latency_s=one.amount("task_duration"),
+            cost_usd=metrics.amount("cost") if metrics else None,
             tokens_in=metrics.whole("input_tokens") if metrics else None,
             tokens_out=metrics.whole("output_tokens") if metrics else None,
             metadata={
