@@ -9,7 +9,7 @@ from evenhand.report.grid import Grid
 from evenhand.report.words import count
 from evenhand.stats.extremes import Extremes, certain
 from evenhand.stats.interval import CONFIDENCE
-from evenhand.stats.paired import Differences
+from evenhand.stats.paired import FEWEST, Differences, Word
 from evenhand.stats.tallies import OpenNumber, rate_of, worth_of
 
 MOST_VARIANTS = 6
@@ -50,7 +50,7 @@ def _compared(grid: Grid, places: Sequence[int]) -> list[str]:
         if word in ("better", "worse"):
             lines.append(_beats(grid, best, other, data, pairs, turned=word == "worse"))
         else:
-            alike.setdefault(_why_not(grid, best, other, data, open_, pairs), []).append(
+            alike.setdefault(_why_not(grid, best, other, data, word, open_, pairs), []).append(
                 grid.names[other]
             )
     lines += [f"{grid.names[best]} and {_listed(names)}: {why}" for why, names in alike.items()]
@@ -75,19 +75,27 @@ def _beats(grid: Grid, first: int, second: int, data: Extremes, pairs: int, *, t
     )
 
 
-def _why_not(grid: Grid, first: int, second: int, data: Extremes, open_: bool, pairs: int) -> str:
-    """What two columns come to of which none beats the other, in words."""
+def _why_not(
+    grid: Grid, first: int, second: int, data: Extremes, word: Word, open_: bool, pairs: int
+) -> str:
+    """What two columns come to of which none beats the other, in words: those of `evenhand compare`."""
     if open_:
         both = grid.tallies[first].keys() & grid.tallies[second].keys()
         errors = sum(grid.tallies[i][case].errors for i in (first, second) for case in both)
         return f"undecided ({could_turn(errors)})"
-    can = could_show(data.n, data.smallest((1 - CONFIDENCE) / pairs))
-    return f"no detectable difference ({can})"
+    if data.n < FEWEST:
+        return f"{word} ({too_few(count(data.n, 'case'))})"
+    return f"{word} ({could_show(data.n, data.smallest((1 - CONFIDENCE) / pairs))})"
 
 
 def could_turn(errors: int) -> str:
     """That trials in error leave open what is better, in words."""
     return f"{count(errors, 'trial')} in error could turn it"
+
+
+def too_few(cases: str) -> str:
+    """That so many cases, or clusters, are too few for any verdict, in words."""
+    return f"{cases}: too few to say anything, it takes {FEWEST} and more"
 
 
 def could_show(n: int, smallest: float | None) -> str:

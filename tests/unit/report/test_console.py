@@ -253,7 +253,7 @@ async def test_repeats_count_as_one_case(make_run: Make) -> None:
     assert "2 prompts × 1 model × 4 cases × 2 repeats = 16 trials" in text
     assert "8/8  100 %  [51–100]" in text
     assert (
-        "first and second: no detectable difference (4 cases can show no difference, however large)"
+        "first and second: undecided (4 cases: too few to say anything, it takes 5 and more)"
         in text
     )
     assert "second: 4 of 4 cases passed in some repeats and failed in others" in text
@@ -266,7 +266,7 @@ async def test_few_cases_can_show_nothing(make_run: Make) -> None:
     trials = [result(i, ok=i % 2 == 0, variant=i % 2, case=f"c{i // 2}") for i in range(6)]
     text = shown(await make_run(trials, TWO))
     assert (
-        "first and second: no detectable difference (3 cases can show no difference, however large)"
+        "first and second: undecided (3 cases: too few to say anything, it takes 5 and more)"
         in text
     )
 

@@ -149,3 +149,17 @@ def _said(
         found = re.match(r"p(\d) beats p(\d): .* \[([+-]?\d+), ([+-]?\d+)\]", line)
         if found:
             yield int(found[1]), int(found[2]), float(found[3]), float(found[4])
+
+
+@pytest.mark.parametrize(("cases", "repeats"), [(3, 1), (4, 3), (5, 1), (6, 1), (12, 2)])
+async def test_where_nothing_beats_anything_the_words_are_those_of_the_comparison(
+    make_run: Make, cases: int, repeats: int
+):
+    """Too few cases to say anything are undecided in both, and never *no detectable difference*."""
+    alike = [i % 2 == 0 for i in range(cases * repeats)]
+    run = await make_run(columns([alike, alike[::-1]], repeats), TWO, repeats=repeats)
+    (said,) = sentences(Grid(run))
+    (passed,) = compare(Column(run, 0), Column(run, 1), metric="passed").results
+    assert passed.verdict == ("undecided" if cases <= 5 else "no detectable difference")
+    assert said.split(": ")[1].startswith(f"{passed.verdict} (")
+    assert ("too few to say anything" in said) is (cases < 5)

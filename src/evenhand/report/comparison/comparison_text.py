@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from evenhand.report.comparison.comparison_results import CaseChange, Compared, ComparedRuns, ends
 from evenhand.report.document import json_text
-from evenhand.report.variant_comparison import could_show, could_turn, points
+from evenhand.report.variant_comparison import could_show, could_turn, points, too_few
 from evenhand.report.words import clip, count, percents, safe
 from evenhand.stats.paired import FEWEST
 from evenhand.stats.tallies import OpenNumber
@@ -120,7 +120,7 @@ def because(result: Compared, comparison: ComparedRuns) -> str:
     )  # of a rate an interval is known, and can decide
     if result.verdict == "undecided" and (n < FEWEST or (unknown and groups < FEWEST)):
         few = count(n, "case") if n < FEWEST else count(groups, "cluster")
-        return f" ({few}: too few to say anything, it takes {FEWEST} and more)"
+        return f" ({too_few(few)})"
     if margin is not None:
         low, high = result.data.interval(0.9)
         least = high if result.lower else -low
