@@ -13,6 +13,7 @@ from evenhand.stats.paired import FEWEST, Differences, Word
 from evenhand.stats.tallies import OpenNumber, rate_of, worth_of
 
 MOST_VARIANTS = 6
+_RESIDUE = 1e-9  # what is left of nothing where thirds are added
 
 
 def sentences(grid: Grid) -> list[str]:
@@ -126,9 +127,15 @@ def point_range(least: float, most: float) -> str:
 
 
 def points(share: float) -> str:
-    """A difference of shares in percentage points, with its sign."""
+    """A difference of shares in percentage points, with its sign; nothing has none.
+
+    >>> points(-0.19), points(0.004), points(1 / 3 + 2 / 3 - 1 - 1e-17)
+    ('-19', '+0.4', '0')
+    """
+    if abs(share) < _RESIDUE:
+        return "0"
     text = f"{share * 100:+.0f}"
-    return f"{share * 100:+.1f}" if text in ("+0", "-0") and share else "0" if not share else text
+    return f"{share * 100:+.1f}" if text in ("+0", "-0") else text
 
 
 def _listed(names: list[str]) -> str:

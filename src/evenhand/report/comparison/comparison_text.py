@@ -65,7 +65,8 @@ def amount(result: Compared, value: float) -> str:
     if math.isinf(value):
         return "-∞" if value < 0 else "+∞"
     if result.data.rates:
-        return f"{value * 100:+.1f}" if _narrow(result) else points(value)
+        text = points(value)
+        return f"{value * 100:+.1f}" if _narrow(result) and text != "0" else text
     reach = (result.high - result.low) / 2
     largest = max(map(abs, result.difference_range or (0.0,)))
     scale = reach if 0 < reach < math.inf else largest or 1
