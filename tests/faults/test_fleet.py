@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import force_setattr
 from tests.faults.conftest import COMMAND, Folder, settled, until
 
 from evenhand.cli.far_plan import far_plan
@@ -216,9 +217,9 @@ def test_a_worker_that_was_given_up_counts_for_nothing_when_it_comes_back(
     until(lambda: fake.ledger.total >= price.total() // 4)
     zombie = cluster.links[0].process
     os.kill(zombie.pid, signal.SIGSTOP)
-    object.__setattr__(fleet, "patience_s", 3)  # those that start may take longer than that
+    force_setattr(fleet, "patience_s", 3)  # those that start may take longer than that
     until(lambda: any("no sign of life" in note for note in notes), 100)
-    object.__setattr__(fleet, "patience_s", 60)
+    force_setattr(fleet, "patience_s", 60)
     os.kill(zombie.pid, signal.SIGCONT)
     thread.join(200)
     kill()

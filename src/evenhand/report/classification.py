@@ -101,7 +101,7 @@ def _of(
     matrix = LabelMatrix(variant, errors=len(errors))
     right = {expected for _, expected, _ in pairs} | {wanted for _, wanted in errors if wanted}
     for label in right:
-        matrix.precision[label] = Decisions(stopped=stopped)
+        matrix.precision[label] = Decisions(stopped=stopped, each=True)
         matrix.recall[label] = Decisions(stopped=stopped)
     for case, expected, answer in pairs:
         answered = answer if answer in right else None

@@ -1,4 +1,4 @@
-"""Decisions that were right or wrong, each case counted once: what precision and recall are counted from."""
+"""Decisions that were right or wrong, case by case: what precision and recall are counted from."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from msgspec import field
 from evenhand.core.record import MutableRecord
 from evenhand.report.rates import allowing_for_looks, share_row
 from evenhand.report.words import interval, percents
-from evenhand.stats.tallies import Share, Tally, counted, rate_of
+from evenhand.stats.tallies import Share, Tally, counted, rate_of, rate_of_decisions
 
 
 class Decisions(MutableRecord):
@@ -20,6 +20,8 @@ class Decisions(MutableRecord):
         n: Of how many that were made.
         errors: How many more there may have been, of trials in error.
         stopped: Whether the run stopped as soon as it was decided: the interval then allows for having looked.
+        each: Whether each decision counts once, and not each query: where chance says how many decisions a query has,
+            as those of a precision, which are answers.
     """
 
     least: dict[str, Tally] = field(default_factory=dict[str, Tally])
@@ -28,6 +30,7 @@ class Decisions(MutableRecord):
     n: int = 0
     errors: int = 0
     stopped: bool = False
+    each: bool = False
 
     def add(self, query: str, hit: bool) -> None:
         """One decision more."""
@@ -49,14 +52,14 @@ class Decisions(MutableRecord):
 
     @property
     def share(self) -> Share | None:
-        """The share that was right, query by query; None where there may be none to tell of."""
+        """The share that was right; None where there may be none to tell of."""
         least, most = self._rate(self.least), self._rate(self.most)
         if least is None or most is None:
             return None
         return Share(least.least, most.most, least.low, most.high)
 
     def _rate(self, queries: dict[str, Tally]) -> Share | None:
-        share = rate_of(queries.values())
+        share = (rate_of_decisions if self.each else rate_of)(queries.values())
         if share is None or not self.stopped:
             return share
         return allowing_for_looks(share, sum(1 for tally in queries.values() if tally.n))

@@ -27,7 +27,7 @@ class TriggerRates(Record, frozen=True):
     """
 
     variant: int
-    precision: Decisions = field(default_factory=Decisions)
+    precision: Decisions = field(default_factory=lambda: Decisions(each=True))
     recall: Decisions = field(default_factory=Decisions)
 
     def add_error(self, query: str, *, wanted: bool) -> None:
@@ -61,7 +61,8 @@ def trigger_rates(run: RunFile, places: Sequence[int] | None = None) -> list[Tri
 
     def of(variant: int) -> TriggerRates:
         if variant not in by_variant:
-            precision, recall = Decisions(stopped=stopped), Decisions(stopped=stopped)
+            precision = Decisions(stopped=stopped, each=True)
+            recall = Decisions(stopped=stopped)
             by_variant[variant] = TriggerRates(variant, precision, recall)
         return by_variant[variant]
 

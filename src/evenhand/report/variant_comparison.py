@@ -9,10 +9,11 @@ from evenhand.report.grid import Grid
 from evenhand.report.words import count
 from evenhand.stats.extremes import Extremes, certain
 from evenhand.stats.interval import CONFIDENCE
-from evenhand.stats.paired import Differences
+from evenhand.stats.paired import FEWEST, Differences, Word
 from evenhand.stats.tallies import OpenNumber, rate_of, worth_of
 
 MOST_VARIANTS = 6
+_RESIDUE = 1e-9  # what is left of nothing where thirds are added
 
 
 def sentences(grid: Grid) -> list[str]:
@@ -50,7 +51,7 @@ def _compared(grid: Grid, places: Sequence[int]) -> list[str]:
         if word in ("better", "worse"):
             lines.append(_beats(grid, best, other, data, pairs, turned=word == "worse"))
         else:
-            alike.setdefault(_why_not(grid, best, other, data, open_, pairs), []).append(
+            alike.setdefault(_why_not(grid, best, other, data, word, open_, pairs), []).append(
                 grid.names[other]
             )
     lines += [f"{grid.names[best]} and {_listed(names)}: {why}" for why, names in alike.items()]
@@ -75,20 +76,27 @@ def _beats(grid: Grid, first: int, second: int, data: Extremes, pairs: int, *, t
     )
 
 
-def _why_not(grid: Grid, first: int, second: int, data: Extremes, open_: bool, pairs: int) -> str:
-    """What two columns come to of which none beats the other, in words."""
+def _why_not(
+    grid: Grid, first: int, second: int, data: Extremes, word: Word, open_: bool, pairs: int
+) -> str:
+    """What two columns come to of which none beats the other, in words: those of `evenhand compare`."""
     if open_:
         both = grid.tallies[first].keys() & grid.tallies[second].keys()
         errors = sum(grid.tallies[i][case].errors for i in (first, second) for case in both)
         return f"undecided ({could_turn(errors)})"
-    smallest = data.smallest((1 - CONFIDENCE) / pairs)
-    word = "undecided" if smallest is None else "no detectable difference"
-    return f"{word} ({could_show(data.n, smallest)})"
+    if data.n < FEWEST:
+        return f"{word} ({too_few(count(data.n, 'case'))})"
+    return f"{word} ({could_show(data.n, data.smallest((1 - CONFIDENCE) / pairs))})"
 
 
 def could_turn(errors: int) -> str:
     """That trials in error leave open what is better, in words."""
     return f"{count(errors, 'trial')} in error could turn it"
+
+
+def too_few(cases: str) -> str:
+    """That so many cases, or clusters, are too few for any verdict, in words."""
+    return f"{cases}: too few to say anything, it takes {FEWEST} and more"
 
 
 def could_show(n: int, smallest: float | None) -> str:
@@ -119,9 +127,15 @@ def point_range(least: float, most: float) -> str:
 
 
 def points(share: float) -> str:
-    """A difference of shares in percentage points, with its sign."""
+    """A difference of shares in percentage points, with its sign; nothing has none.
+
+    >>> points(-0.19), points(0.004), points(1 / 3 + 2 / 3 - 1 - 1e-17)
+    ('-19', '+0.4', '0')
+    """
+    if abs(share) < _RESIDUE:
+        return "0"
     text = f"{share * 100:+.0f}"
-    return f"{share * 100:+.1f}" if text in ("+0", "-0") and share else "0" if not share else text
+    return f"{share * 100:+.1f}" if text in ("+0", "-0") else text
 
 
 def _listed(names: list[str]) -> str:

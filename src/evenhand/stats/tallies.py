@@ -123,6 +123,46 @@ def rate_of(tallies: Iterable[Tally], confidence: float = CONFIDENCE) -> Share |
     )
 
 
+def rate_of_decisions(tallies: Iterable[Tally], confidence: float = CONFIDENCE) -> Share | None:
+    """The share of all trials that passed, where cases have different numbers of them by chance, as in a precision.
+
+    A case counts as often as it has trials: were each to count once, one wrong answer in ten repeats of a case would
+    weigh as much as ten right ones of another. How sure the share is goes by cases, which are clusters.
+
+    Args:
+        tallies: One for each case. Those of no trials are left out.
+        confidence: Of the interval, two-sided.
+
+    Returns:
+        None for no trials.
+
+    Source: the ratio of two means over clusters (Cochran, Sampling Techniques, 1977, §9A.1); the interval is that of
+        `mean_on_scale`, Wilson's where every case passed always or never and all have as many trials.
+
+    >>> rate_of_decisions([Tally(3, 0, 0), Tally(0, 1, 0)])[:2]
+    (0.75, 0.75)
+    """
+    different = Counter(tallies)
+    del different[Tally()]
+    if not different:
+        return None
+    largest = max(tally.n for tally in different)
+
+    def each(passed: Callable[[Tally], int]) -> tuple[float, float, float]:
+        units = (
+            (passed(tally) / largest, tally.n / largest)
+            for tally, cases in different.items()
+            for _ in range(cases)
+        )
+        return mean_on_scale(units, (0, 1), confidence) or (0.0, 0.0, 1.0)
+
+    least, low, high = each(lambda tally: tally.passed)
+    if not any(tally.errors for tally in different):
+        return Share(least, least, low, high)
+    most, _, high = each(lambda tally: tally.passed + tally.errors)
+    return Share(least, most, low, high)
+
+
 def rate_of_trials(tally: Tally, confidence: float = CONFIDENCE) -> Share | None:
     """The pass rate of trials each of which is a case of its own; None for no trials.
 

@@ -18,7 +18,7 @@ from evenhand.report.grid import Grid
 from evenhand.report.markdown import write_markdown
 from evenhand.report.preferences import preferences
 from evenhand.report.run_warnings import warnings
-from evenhand.report.triggers import trigger_rates
+from evenhand.report.triggers import TriggerRates, trigger_rates
 from evenhand.report.usage import usage_line
 from evenhand.report.words import interval
 from evenhand.stats.interval import wilson
@@ -273,3 +273,12 @@ async def test_metadata_that_only_looks_like_a_preference_is_none(make_run: Make
     own = Outcome("mine", "pass", 1.0, metadata={"winner": "output", "consistent": True})
     trials = [result(0, outcomes=(own,)), result(1, output='"consistent": true "winner": "output"')]
     assert preferences(await make_run(trials)) == []
+
+
+def test_the_precision_of_triggers_counts_each_decision_as_the_counts_beside_it_do():
+    """Three repeats that match rightly, and one of another query that shouldn't have: three of four."""
+    one = TriggerRates(0)
+    for query, right in (("a", True), ("a", True), ("a", True), ("b", False)):
+        one.precision.add(query, hit=right)
+    assert str(one).startswith("precision 75 % [")
+    assert "3 of 4 that matched should" in str(one)

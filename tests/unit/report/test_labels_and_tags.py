@@ -152,3 +152,27 @@ def test_a_label_has_to_be_among_those_there_are() -> None:
     assert Label("billing", among=["Billing"]).score("BILLING").passed
     assert not Label("billing", among=["Billing"]).score("billing, I think").passed
     assert Label("billing", among=["Billing"]).score("refund").metadata["answered_label"] == ""
+
+
+def test_the_precision_of_repeats_is_that_of_the_matrix_beside_it() -> None:
+    """Three repeats of four cases: six answers are "no", four of them rightly."""
+    answers = {"a": ["no", "no", "no"], "b": ["no", "yes", "yes"], "c": ["no", "yes", "yes"],
+               "d": ["yes", "yes", "no"]}  # fmt: skip
+    asked = dict.fromkeys(answers, 0)
+    rows = [{"id": i, "expected": "no" if i in "ad" else "yes"} for i in answers]
+    evals = EvalSet("repeated", data=rows)
+
+    @evals.eval
+    def labels(case, expect) -> str:
+        answer = answers[case.id][asked[case.id]]
+        asked[case.id] += 1
+        expect(answer, Label(case.expected))
+        return answer
+
+    (one,) = classified(run(evals, repeats=3).file)
+    share = one.precision["no"].share
+    assert share is not None
+    assert (one.matrix["no", "no"], one.matrix["yes", "no"]) == (4, 2)
+    assert share.value == pytest.approx(4 / 6)
+    assert share.low < 0.3
+    assert share.high > 0.85

@@ -149,3 +149,28 @@ def _said(
         found = re.match(r"p(\d) beats p(\d): .* \[([+-]?\d+), ([+-]?\d+)\]", line)
         if found:
             yield int(found[1]), int(found[2]), float(found[3]), float(found[4])
+
+
+async def test_no_difference_has_no_sign_where_shares_are_thirds(make_run: Make):
+    """The sum of the cases' differences is 0 but for rounding: neither +0.0 nor -0.0."""
+    passes = ((1, 2, 0, 2, 1, 3, 2), (2, 1, 1, 2, 0, 3, 2))
+    outcomes = [[repeat < n for n in column for repeat in range(3)] for column in passes]
+    run = await make_run(columns(outcomes, 3), TWO, repeats=3)
+    for first, second in ((0, 1), (1, 0)):
+        found = compare(Column(run, first), Column(run, second), metric="passed")
+        assert "passed: 0 points [" in str(found)
+    assert point_range(-1e-17, 1e-17) == "0"
+
+
+@pytest.mark.parametrize(("cases", "repeats"), [(3, 1), (4, 3), (5, 1), (6, 1), (12, 2)])
+async def test_where_nothing_beats_anything_the_words_are_those_of_the_comparison(
+    make_run: Make, cases: int, repeats: int
+):
+    """Too few cases to say anything are undecided in both, and never *no detectable difference*."""
+    alike = [i % 2 == 0 for i in range(cases * repeats)]
+    run = await make_run(columns([alike, alike[::-1]], repeats), TWO, repeats=repeats)
+    (said,) = sentences(Grid(run))
+    (passed,) = compare(Column(run, 0), Column(run, 1), metric="passed").results
+    assert passed.verdict == ("undecided" if cases <= 5 else "no detectable difference")
+    assert said.split(": ")[1].startswith(f"{passed.verdict} (")
+    assert ("too few to say anything" in said) is (cases < 5)

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from evenhand.report.comparison.comparison_results import CaseChange, Compared, ComparedRuns, ends
 from evenhand.report.document import json_text
-from evenhand.report.variant_comparison import could_show, could_turn, points
+from evenhand.report.variant_comparison import could_show, could_turn, points, too_few
 from evenhand.report.words import clip, count, percents, safe
 from evenhand.stats.paired import FEWEST
 from evenhand.stats.tallies import OpenNumber
@@ -65,7 +65,8 @@ def amount(result: Compared, value: float) -> str:
     if math.isinf(value):
         return "-∞" if value < 0 else "+∞"
     if result.data.rates:
-        return f"{value * 100:+.1f}" if _narrow(result) else points(value)
+        text = points(value)
+        return f"{value * 100:+.1f}" if _narrow(result) and text != "0" else text
     reach = (result.high - result.low) / 2
     largest = max(map(abs, result.difference_range or (0.0,)))
     scale = reach if 0 < reach < math.inf else largest or 1
@@ -120,7 +121,7 @@ def because(result: Compared, comparison: ComparedRuns) -> str:
     )  # of a rate an interval is known, and can decide
     if result.verdict == "undecided" and (n < FEWEST or (unknown and groups < FEWEST)):
         few = count(n, "case") if n < FEWEST else count(groups, "cluster")
-        return f" ({few}: too few to say anything, it takes {FEWEST} and more)"
+        return f" ({too_few(few)})"
     if margin is not None:
         low, high = result.data.interval(0.9)
         least = high if result.lower else -low

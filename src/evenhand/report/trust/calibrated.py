@@ -20,6 +20,7 @@ from evenhand.core.record import Record
 from evenhand.core.run import RunMeta
 from evenhand.documents.project import project_folder
 from evenhand.report.judgements.judged import Item, JudgedMetric, Judgements, judgements
+from evenhand.report.judgements.raw_rates import raw_mean, raw_rate
 from evenhand.report.trust.calibration import (
     SCHEMA,
     Calibration,
@@ -27,7 +28,7 @@ from evenhand.report.trust.calibration import (
     calibrations,
 )
 from evenhand.report.trust.jury_rates import KeptJury, KeptVotes, weighted_counts
-from evenhand.report.trust.scores_calibrated import JudgedMean, later_mean, raw_mean, scale_of
+from evenhand.report.trust.scores_calibrated import JudgedMean, later_mean, scale_of
 from evenhand.report.trust.trust_rules import (
     Evidence,
     bound_to,
@@ -36,7 +37,6 @@ from evenhand.report.trust.trust_rules import (
     evidence_of,
 )
 from evenhand.stats.correction import Estimate, Verdicts, corrected_rate
-from evenhand.stats.interval import wilson
 from evenhand.stats.paired_scores import PairedScores, Spread
 from evenhand.stats.weighted import UniformLabels, corrected_by_strata
 from evenhand.store.runfile import RunFile
@@ -139,7 +139,7 @@ class JudgedRate(Record, frozen=True):
         model: The judge, as its answers named it.
         variant: The variant's index.
         items: How many outputs it has a verdict on.
-        raw: As the judge has it, with its Wilson interval.
+        raw: As the judge has it, each case counting once; see `raw_rate`.
         corrected: As people would have found it; None without a calibration that holds.
         labels: How many labels that rests on.
         labelled_at: When the last of them was given, seconds since 1970.
@@ -271,7 +271,13 @@ def judged_rates(run: RunFile) -> list[JudgedRate]:
             counts = {} if judge.corrected is None else judge.by_variant
             weighted = {v: one.uniform for v, one in judge.weighted_by_variant.items()}
             own_rates = _rates(
-                metric, counts, weighted, judge.labelled_at, "fresh", verdict=judge.verdict
+                run.meta,
+                metric,
+                counts,
+                weighted,
+                judge.labelled_at,
+                "fresh",
+                verdict=judge.verdict,
             )
             rates += _with_means(own_rates, _own_means(metric, judge))
         elif file is not None:
@@ -288,12 +294,12 @@ def judged_rates(run: RunFile) -> list[JudgedRate]:
                 votes = {}
             status = "stale" if changed else "fresh"
             of_file = _rates(
-                metric, counts, weighted, file.labelled_at, status, changed, file.verdict
+                run.meta, metric, counts, weighted, file.labelled_at, status, changed, file.verdict
             )
             of_file = [replace(rate, by_votes=rate.variant in votes) for rate in of_file]
             rates += _with_means(of_file, _means_of_file(metric, file, same))
         else:
-            rates += _rates(metric, {}, {}, None, "missing", _other_judge(metric, kept))
+            rates += _rates(run.meta, metric, {}, {}, None, "missing", _other_judge(metric, kept))
     return rates
 
 
@@ -408,6 +414,7 @@ def _with_means(rates: Sequence[JudgedRate], means: Mapping[int, JudgedMean]) ->
 
 
 def _rates(
+    meta: RunMeta,
     metric: JudgedMetric,
     counts: Mapping[int, Verdicts],
     weighted: Mapping[int, UniformLabels],
@@ -430,7 +437,7 @@ def _rates(
                 metric.model,
                 variant,
                 len(items),
-                Estimate(passed / len(items), *wilson(passed, len(items))),
+                raw_rate(meta, items),
                 corrected,
                 0 if verdicts is None else verdicts.labels,
                 labelled_at,

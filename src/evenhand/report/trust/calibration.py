@@ -20,6 +20,7 @@ from msgspec import field
 
 from evenhand.core.draw import Draw, MetricLabel
 from evenhand.core.record import Record
+from evenhand.core.run import RunMeta
 from evenhand.core.variant import Variant
 from evenhand.report.judgements.judged import (
     Item,
@@ -28,6 +29,7 @@ from evenhand.report.judgements.judged import (
     judgements,
     verdicts_of,
 )
+from evenhand.report.judgements.raw_rates import raw_rate
 from evenhand.report.judgements.strata import uniform_first
 from evenhand.report.trust.agreement import agreement, rate_of
 from evenhand.report.trust.auditing import Audits, JudgeBesidePeople, audits
@@ -57,7 +59,6 @@ from evenhand.report.words import count, percent
 from evenhand.stats.agreement import alpha
 from evenhand.stats.alternative import Alternative, alternative_annotator
 from evenhand.stats.correction import Estimate, Verdicts
-from evenhand.stats.interval import wilson
 from evenhand.stats.weighted import Weighted
 from evenhand.store.draws import standing_labels
 from evenhand.store.runfile import RunFile
@@ -83,7 +84,7 @@ class JudgeCalibration(Record, frozen=True):
         kappa: Agreement beyond chance; None where it is not defined.
         ac1: The same by Gwet.
         rho2: The share of labels that it replaces; None where it is not defined.
-        raw: Its own pass rate, with its Wilson interval.
+        raw: Its own pass rate, with its interval; see `raw_rate`.
         corrected: The rate that people would have found; None where there is none.
         random_p: How likely a random draw would be to look like the labels; None without labels.
         people: Agreement beyond chance between people who labelled the same outputs; None with fewer than two.
@@ -101,6 +102,7 @@ class JudgeCalibration(Record, frozen=True):
         systems: A digest of what each variant is, whatever it is called.
         errors: How many outputs the judge gave no verdict on.
         seen: What later runs need to say what has changed since.
+        repeated: Labels of repeats of a case of which another repeat has a label.
     """
 
     metric: str
@@ -131,6 +133,7 @@ class JudgeCalibration(Record, frozen=True):
     systems: Mapping[int, str] = field(default_factory=dict[int, str])
     errors: int = 0
     seen: Evidence | None = None
+    repeated: int = 0
 
     @property
     def pairs(self) -> int:
@@ -158,6 +161,11 @@ class JudgeCalibration(Record, frozen=True):
             notes.append(f"{count(self.errors, 'output')} left out: {NO_VERDICT}")
         if self.unused:
             notes.append(f"{self.unused} labels are not used: outside a draw, or people are split")
+        if self.repeated:
+            notes.append(
+                f"{count(self.repeated, 'label')} of further repeats of a case counted as if of other cases:"
+                " if repeats are alike, the intervals are too narrow"
+            )
         if self.weighted is not None:
             notes += [WEIGHTED, NO_PEOPLE] if self.shared else [WEIGHTED]
         if self.scores is not None:
@@ -297,7 +305,7 @@ def calibrations(run: RunFile, judged: Judgements) -> list[JudgeCalibration]:
     scores, scored = peoples_scores(run.labels()), scored_metrics(metrics)
     return [
         replace(
-            _calibrated(metric, judged, draws, labels, rules.get(metric.metric, "")),
+            _calibrated(run.meta, metric, judged, draws, labels, rules.get(metric.metric, "")),
             scores=calibrate_scores(metric, scored, draws, scores),
         )
         for metric in metrics
@@ -315,6 +323,7 @@ def weighted_row(weighted: Weighted | None) -> dict[str, float] | None:
 
 
 def _calibrated(
+    meta: RunMeta,
     metric: JudgedMetric,
     judged: Judgements,
     draws: Sequence[Draw],
@@ -328,7 +337,7 @@ def _calibrated(
     worse = tpr is not None and tnr is not None and tpr.value + tnr.value <= 1
     not_random = random_p is not None and random_p < UNLIKELY
     corrected = None if worse or not_random else agrees.corrected
-    raw = Estimate(metric.passed / max(1, verdicts.items), *wilson(metric.passed, verdicts.items))
+    raw = raw_rate(meta, metric.items)
     verdict, why = _trust(verdicts, random_p, tpr, tnr, raw, corrected)
     return JudgeCalibration(
         metric.metric,
@@ -367,6 +376,7 @@ def _calibrated(
         },
         errors=metric.errors.total(),
         seen=evidence_of(metric, judged),
+        repeated=len(counted) - len({(item.case, item.variant) for item in counted}),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 
 from evenhand.core.record import Record
@@ -19,7 +20,7 @@ class RankedChances(Record, frozen=True):
     Attributes:
         chances: Of each the chance that it beats the average of them, ties aside.
         order: They, best first.
-        not_behind: Those that the first of them is not shown to beat, all comparisons with it taken together.
+        not_behind: Those that the first of them is not shown to beat, all pairs taken together.
         first_wins: The chance that the text shown first is preferred where both are equally good, ties aside.
         weight: The judge's weight beside people, from 0 to 1; 1 where there are no people.
     """
@@ -104,10 +105,11 @@ class _Fits:
     def _not_behind(self, order: Sequence[int]) -> tuple[int, ...]:
         """The variants that the first of them is not shown to beat, had it lost all of its missing answers.
 
-        It was picked for being the best: so each interval is wide enough for all of them to hold at once (Bonferroni).
+        It was picked for being the best, after a look at all of them: it has been compared with each, as each has with
+        the others. So each interval is wide enough for those of all pairs to hold at once (Bonferroni).
         """
         best, *others = order
-        fitted, confidence = self._losing(best), 1 - (1 - CONFIDENCE) / len(others)
+        fitted, confidence = self._losing(best), 1 - (1 - CONFIDENCE) / math.comb(len(order), 2)
         return tuple(v for v in others if not fitted.beats(best, v, confidence).low > 0.5)
 
     def _losing(self, variant: int) -> Strengths:

@@ -20,6 +20,7 @@ from evenhand.core.label import Label, standing
 from evenhand.core.record import Record
 from evenhand.core.score import SHARES, Scale
 from evenhand.report.judgements.judged import Item, JudgedMetric, verdicts_of
+from evenhand.report.judgements.raw_rates import raw_mean
 from evenhand.report.judgements.strata import Key, strata_of
 from evenhand.report.means import known_scale
 from evenhand.stats.bounded import mean_on_scale
@@ -231,12 +232,6 @@ def later_mean(paired: PairedScores, items: Sequence[Item], scale: Scale) -> Est
         return None
     spread = pvariance(values) if len(values) > 1 else 0.0
     return _within(mean_of_others(paired, fmean(values), spread, len(values)), scale)
-
-
-def raw_mean(items: Sequence[Item], scale: Scale) -> Estimate:
-    """The judge's own mean with its interval."""
-    units = [(item.score, 1.0) for item in items if item.score is not None]
-    return Estimate(*(mean_on_scale(units, scale) or (scale[0], *scale)))
 
 
 def _corrected(

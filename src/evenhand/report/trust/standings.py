@@ -52,7 +52,7 @@ class Standings(Record, frozen=True):
         apart: Variants that were never compared with those in `ranked`.
         first_wins: The chance that the text shown first is preferred where both are equally good, ties aside.
         ties: The share of answers that are ties; None without answers.
-        not_behind: Of the others those that the first is not shown to beat, all comparisons with it taken together.
+        not_behind: Of the others those that the first is not shown to beat, all pairs taken together.
         correction: What is known of people's view.
     """
 

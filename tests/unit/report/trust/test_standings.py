@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import math
 from collections.abc import Sequence
+from itertools import combinations
 from random import Random
 from typing import Any
 
@@ -18,8 +19,11 @@ from evenhand.report.document import document
 from evenhand.report.filters.where import narrow
 from evenhand.report.findings import findings
 from evenhand.report.grid import Grid
+from evenhand.report.judgements.compared_pairs import ComparedPairs
 from evenhand.report.markdown import write_markdown
+from evenhand.report.trust.ranking_fits import judges_chances
 from evenhand.report.trust.standings import standings
+from evenhand.stats.bradley_terry import Comparison
 from evenhand.store.runfile import RunFile
 from evenhand.viewer.columns import parts
 from evenhand.viewer.head import notes
@@ -260,3 +264,20 @@ async def test_names_and_judges_steer_no_terminal(make_run: Make):
     said = "\n".join(findings(run, Grid(run)))
     assert "\\x1b[31m" in said
     assert "\x1b" not in said
+
+
+def test_of_variants_that_are_alike_none_is_said_to_beat_another_for_being_picked_as_the_best():
+    """Eight of them in 100 runs. Intervals that hold for seven comparisons at once say so in 11 of these runs."""
+    random = Random(SEED)
+    names = range(8)
+    orders = [order for pair in combinations(names, 2) for order in (pair, pair[::-1])]
+    wrong = 0
+    for _ in range(100):
+        answers = [
+            Comparison(str(case), *order, random.choice(("first", "second")))
+            for case in range(40)
+            for order in orders
+        ]
+        pairs = ComparedPairs(NAME, answers=answers)
+        wrong += len(judges_chances(pairs, names).not_behind) < 7
+    assert wrong <= 5
