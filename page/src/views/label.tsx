@@ -97,8 +97,8 @@ function DrawForm({ draw, make }: { draw: Draw; make: (wish: DrawWish) => void }
   const [column, by] = useState(draw.columns[0] ?? "");
   const [equal, alike] = useState(false);
   return (
-    <form onSubmit={(event) => { event.preventDefault(); make({ size, design, column, equal }); }}>
-      <label>Outputs to draw <input type="number" min={1} max={Math.min(2000, draw.left)} value={size} onInput={(event) => set(event.currentTarget.valueAsNumber)} /></label>{" "}
+    <form class="labelling-draw" onSubmit={(event) => { event.preventDefault(); make({ size, design, column, equal }); }}>
+      <label>Outputs to draw <input class="control" type="number" min={1} max={Math.min(2000, draw.left)} value={size} onInput={(event) => set(event.currentTarget.valueAsNumber)} /></label>{" "}
       <label>How{" "}
         <select class="control" value={design} onChange={(event) => choose(event.currentTarget.value as DrawWish["design"])}>
           {DESIGNS.filter(([id]) => id !== "stratum" || draw.columns.length > 0).map(([id, name]) => <option key={id} value={id}>{name}</option>)}
