@@ -78,7 +78,7 @@ test("a comparison of two columns counts errors at both ends, cases wholly in er
   assert.deepEqual(rounded([least, most]), rounded([1 / 3, 2.5 / 3]));
   assert.ok(low < least && high > most);
   const said = pairSaid(found, (value) => value.toFixed(2));
-  assert.match(said, /On the mean over 3 cases the difference is \+0\.33 to \+0\.83 \[/);
+  assert.match(said, /The mean difference over 3 cases is \+0\.33 to \+0\.83 \[/);
   assert.match(said, /3 trials in error may have had any value: this holds for all of them\. Errors leave 1 case open\./);
 });
 

@@ -26,3 +26,12 @@ export function about(what: string, thrown: unknown): Problem {
 export function calledOff(thrown: unknown): boolean {
   return thrown instanceof DOMException && thrown.name === "AbortError";
 }
+
+/** Those of some problems that say something else: a server that was stopped fails several requests at once. */
+export function different(problems: readonly (Problem | undefined)[]): Problem[] {
+  const kept: Problem[] = [];
+  for (const problem of problems) {
+    if (problem !== undefined && !kept.some(({ message, hint }) => message.endsWith(problem.message) && hint === problem.hint)) kept.push(problem);
+  }
+  return kept;
+}

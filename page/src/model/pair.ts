@@ -72,7 +72,7 @@ export function pairSaid({ cases, difference, errors, open }: Pair, form: (value
   const { least, most, low, high } = difference;
   const [from, to, ...ends] = [least, most, low, high].map((end) => signed(form(end)));
   const told = [
-    `On the mean over ${count(cases.length, "case")} the difference${which} is ${from === to ? from : `${from} to ${to}`}` +
+    `The mean difference over ${count(cases.length, "case")}${which} is ${from === to ? from : `${from} to ${to}`}` +
       (Number.isFinite(low) && Number.isFinite(high) ? ` [${ends.join(", ")}], paired, 95 %.` : "."),
   ];
   if (errors > 0) {

@@ -267,7 +267,7 @@ function words(place: Place, field: string, key: string, operator: Operator, giv
     if (known === null || known.includes(value)) continue;
     const near = nearest(value, known);
     const all = `There are: ${known.join(", ")}.`;
-    throw new Wrong(`${field} is never '${given[i]!.text}'`, near ? `Did you mean '${near}'? ${all}` : all, given[i]!);
+    throw new Wrong(`'${field}' has no value '${given[i]!.text}'`, near ? `Did you mean '${near}'? ${all}` : all, given[i]!);
   }
   return { ...place, kind: "word", field, key, values, spans: given.map(({ from, to }) => [from, to] as const) };
 }

@@ -5,6 +5,7 @@ import type { Problem } from "../model/filter";
 import { suggest, type Suggestion } from "../model/suggest";
 import type { Table } from "../model/table";
 import { sentences } from "../model/words";
+import { shown } from "./text";
 
 interface Props {
   readonly q: string;
@@ -113,8 +114,8 @@ function Problems({ of, query, note = false }: { of: readonly Problem[]; query: 
     <div class={note ? "filter-problems filter-notes" : "filter-problems"} id="filter-problems" role={note ? "status" : "alert"}>
       {of.map(({ at, end, what, hint }) => (
         <p key={`${at} ${end}`}>
-          <code>{query.slice(0, at)}<mark>{query.slice(at, end)}</mark>{query.slice(end)}</code>
-          <span>{sentences(what)}{hint !== "" && <em> {hint}</em>}</span>
+          <code>{shown(query.slice(0, at))}<mark>{shown(query.slice(at, end))}</mark>{shown(query.slice(end))}</code>
+          <span>{shown(sentences(what))}{hint !== "" && <em> {shown(hint)}</em>}</span>
         </p>
       ))}
     </div>

@@ -15,7 +15,7 @@ export function useKeys(keys: Keys, active = true): void {
     let first = "";
     let at = 0;
     const press = (event: KeyboardEvent): void => {
-      if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || writing(event)) return;
+      if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || left(event) || writing(event)) return;
       const pair = first !== "" && event.timeStamp - at < PATIENCE ? `${first} ${event.key}` : "";
       first = "";
       const known = Object.hasOwn(now.current, pair) ? pair : event.key;
@@ -29,6 +29,17 @@ export function useKeys(keys: Keys, active = true): void {
     addEventListener("keydown", press);
     return () => removeEventListener("keydown", press);
   }, [active]);
+}
+
+/** Escape in a list of choices leaves it: its letters choose, so no other key would. In a drawer, the drawer has the keyboard then. */
+function left(event: KeyboardEvent): boolean {
+  const { target } = event;
+  if (event.key !== "Escape" || !(target instanceof HTMLSelectElement)) return false;
+  event.preventDefault();
+  const drawer = target.closest<HTMLElement>("[role=dialog]");
+  if (drawer === null) target.blur();
+  else drawer.focus();
+  return true;
 }
 
 /** Whether the key goes into a field. Enter and space on a button or a link are theirs too. */

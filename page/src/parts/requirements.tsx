@@ -15,7 +15,7 @@ export function Requirements({ of, columns }: { of: Summary; columns: number }) 
   return (
     <>
       <p class="chart-said">
-        {`${parts.filter(([n]) => n > 0).map(([n, words]) => `${n} ${words}`).join(", ")}. A bound is held against what was measured; the bracket is the 95 % interval, over cases.`}
+        {`${parts.filter(([n]) => n > 0).map(([n, words]) => `${n} ${words}`).join(", ")}. Each bound is compared with what was measured; the bracket is the 95 % interval, over cases.`}
         {of.failures_allowed && " Trials that fail do not count by themselves: no pass rate is required."}
       </p>
       <ul class="requirements">

@@ -90,7 +90,7 @@ const SORT_WORDS: Readonly<Record<(typeof KEYS)[number], readonly [up: string, d
   score: ["lowest score first", "highest score first"],
   change: ["worst change first", "best change first"],
   latency: ["fastest first", "slowest first"],
-  cost: ["cheapest first", "dearest first"],
+  cost: ["cheapest first", "most expensive first"],
 };
 
 const METRICS = 50; // that the menu offers

@@ -74,7 +74,7 @@ function Runs({ head, table, comparison, baseline, state, go, runs }: RunsProps)
       <section aria-labelledby="verdicts">
         <h2 id="verdicts" class="chart-title">Is it better than the baseline?</h2>
         <p class="chart-said">{`Against ${visible(comparison.baseline.title)} of ${started(comparison.baseline, runs)}: each column on the cases that both have.`}</p>
-        {question === undefined || results.length === 0 ? <p class="chart-empty">No column of the two belongs to another.</p> : (
+        {question === undefined || results.length === 0 ? <p class="chart-empty">The two runs have no column in common.</p> : (
           <>
             <Asked questions={questions} question={question} plot={state.plot} go={go} />
             {metrics.map((metric) => (
@@ -86,7 +86,7 @@ function Runs({ head, table, comparison, baseline, state, go, runs }: RunsProps)
               </Fragment>
             ))}
             <details class="chart-numbers">
-              <summary>All that is to be said, as “evenhand compare” says it</summary>
+              <summary>Everything that “evenhand compare” says</summary>
               <pre class="said-lines">{visible(question.lines.join("\n"))}</pre>
             </details>
           </>
@@ -94,13 +94,13 @@ function Runs({ head, table, comparison, baseline, state, go, runs }: RunsProps)
       </section>
       <section aria-labelledby="kinds">
         <h2 id="kinds" class="chart-title">What became of the trials</h2>
-        <p class="chart-said">{`${count(table.size, "trial")}, each held against the one of the same case, column and repeat. A click shows them in the matrix.`}</p>
+        <p class="chart-said">{`${count(table.size, "trial")}, each compared with the trial of the same case, column and repeat. Click to see them in the matrix.`}</p>
         <Kinds table={table} baseline={baseline} go={go} />
       </section>
       <div class="chart-grid">
         <section aria-labelledby="differences">
           <h2 id="differences" class="chart-title">Differences</h2>
-          <p class="chart-said">Now minus before: the mean difference over the cases that both runs have, with its 95 % interval. An arrow means that it goes on beyond the drawing.</p>
+          <p class="chart-said">Now minus before: the mean difference over the cases that both runs have, with its 95 % interval. An arrow means that it goes on beyond the chart.</p>
           <div class="forests">
             {metrics.map((metric) => <Forest key={metric} metric={metric} results={results.filter((each) => each.metric === metric)} />)}
           </div>
@@ -134,7 +134,7 @@ function Asked({ questions, question, plot, go }: { questions: readonly Question
         The same as <code>{visible(question.command)}</code>.
         {besides.length > 0 && (
           <>
-            {" Moved besides: "}
+            {" Also moved: "}
             {besides.map((each, i) => (
               <Fragment key={i}>
                 {i > 0 && ", "}

@@ -130,7 +130,7 @@ function ShownOf({ table, selection, blind }: Pick<Props, "table" | "selection">
   if (selection.waiting) return <div class="shown-of" role="status">…</div>;
   return (
     <div class="shown-of" role="status">
-      {n === of ? count(of, "case") : <><b>{grouped(n)}</b> of {count(of, "case")}{!blind && <small>the numbers beside this are of these</small>}</>}
+      {n === of ? count(of, "case") : <><b>{grouped(n)}</b> of {count(of, "case")}{!blind && <small>totals count only these</small>}</>}
     </div>
   );
 }
@@ -149,8 +149,8 @@ function Reading({ head, progress }: Props) {
 function Nothing({ table, head, state, go }: Props) {
   if (table.rows.length === 0) {
     return (
-      <Told title={head.alive ? "Nothing is settled yet" : "This run has no results"}>
-        <p>{head.alive ? "Cases appear here as they are settled." : head.status === "finished" ? "There was nothing to run." : "It ended before its first case was settled."}</p>
+      <Told title={head.alive ? "No results yet" : "This run has no results"}>
+        <p>{head.alive ? "Cases appear here as they finish." : head.status === "finished" ? "There was nothing to run." : "It ended before its first case finished."}</p>
       </Told>
     );
   }

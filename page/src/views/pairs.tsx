@@ -67,8 +67,8 @@ export function PairsView({ source, run, ranking, author }: Props) {
 function DrawForm({ draw, make }: { draw: PairDraw; make: (size: number) => void }) {
   const [size, set] = useState(Math.min(FIRST_DRAW, draw.left));
   return (
-    <form onSubmit={(event) => { event.preventDefault(); make(size); }}>
-      <label>Pairs to draw <input type="number" min={1} max={Math.min(2000, draw.left)} value={size} onInput={(event) => set(event.currentTarget.valueAsNumber)} /></label>{" "}
+    <form class="labelling-draw" onSubmit={(event) => { event.preventDefault(); make(size); }}>
+      <label>Pairs to draw <input class="control" type="number" min={1} max={Math.min(2000, draw.left)} value={size} onInput={(event) => set(event.currentTarget.valueAsNumber)} /></label>{" "}
       <button type="submit" class="button">Draw</button>
     </form>
   );

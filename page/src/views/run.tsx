@@ -1,6 +1,6 @@
 /** One run: what it came to, and its views. */
 import { useEffect, useMemo, useState } from "preact/hooks";
-import { about, Problem } from "../data/problem";
+import { about, different, Problem } from "../data/problem";
 import type { DataSource, Head, RunSummary } from "../data/source";
 import { summaries as summariesOf } from "../model/summary";
 import type { Table } from "../model/table";
@@ -63,10 +63,11 @@ export function RunPage({ source, state, go }: Props) {
     const view = VIEWS.find(([each]) => each === state.view && each !== "matrix")?.[1];
     if (head !== undefined) document.title = [view, visible(head.title || head.id), "Evenhand"].filter((part) => part !== undefined).join(" · ");
   }, [head, state.view]);
+  const trouble = problem !== undefined && <Trouble problem={problem}><a href="#/">{source.live ? "Back to the list of runs" : "The run of this report"}</a></Trouble>;
   return (
     <div class={`run-page${tools.low ? " low" : ""}${tools.folded ? " folded" : ""}`}>
       <TopBar source={source} help={() => setHelp(true)} tools={tools}>{head !== undefined && <RunTitle head={head} blind={state.blind || state.view === "label"} />}</TopBar>
-      {problem !== undefined && <Trouble problem={problem}><a href="#/">{source.live ? "Back to the list of runs" : "The run of this report"}</a></Trouble>}
+      {trouble !== false && (head === undefined ? <main class="run-main"><h1 class="unseen">The run cannot be shown</h1>{trouble}</main> : trouble)}
       {head === undefined && problem === undefined && <Waiting>Reading the run…</Waiting>}
       {head !== undefined && table !== undefined && <Views source={source} state={state} go={go} head={head} table={table} progress={progress} missed={missed} />}
       {help && <Help source={source} close={() => setHelp(false)} />}
@@ -101,14 +102,17 @@ function Views({ source, state, go, head, table, progress, missed }: ViewsProps)
   const summaries = useLate(() => (table.size === 0 || waiting || failure !== undefined ? [] : summariesOf(table, head.columns, rows, head.status === "decided")), [table, head, rows, waiting, failure], []);
   const shownTrials = useMemo(() => trialsOf(table, rows, state.hide), [table, rows, state.hide.join()]);
   const hidden = state.blind && state.view !== "matrix" && state.view !== "label";
+  const troubles = [
+    missed,
+    !state.blind && (state.view === "matrix" || state.view === "comparison" || state.view === "history") ? unlisted : undefined,
+    state.view === "matrix" ? against.problem : undefined,
+    state.cell === undefined ? labels.problem : undefined,
+  ];
   return (
     <main class="run-main">
       <RunTotals head={head} blind={state.blind || state.view === "label"} live={source.live} />
       <Tabs state={state} live={source.live} judged={head.judged.length > 0 || head.rankings.length > 0} />
-      <TroubleLine problem={missed} />
-      {!state.blind && (state.view === "matrix" || state.view === "comparison" || state.view === "history") && <TroubleLine problem={unlisted} />}
-      {state.view === "matrix" && <TroubleLine problem={against.problem} />}
-      {state.cell === undefined && <TroubleLine problem={labels.problem} />}
+      {different(troubles).map((each) => <TroubleLine key={each.message} problem={each} />)}
       {head.review !== null && state.view === "matrix" && <ReviewLine review={head.review} labels={labels.all} />}
       {state.view === "matrix" && (
         <MatrixView

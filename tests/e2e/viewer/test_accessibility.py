@@ -60,3 +60,15 @@ def test_nothing_serious_is_found(
     seen.page.wait_for_timeout(200)
     seen.page.evaluate(axe)
     assert seen.page.evaluate(LOOK) == []
+
+
+def test_a_run_that_is_not_there_has_a_heading_and_a_main_part(
+    served: Any, runs: list[str], watch: Any
+):
+    """Whoever hears the page instead of seeing it can go to what it says."""
+    seen = watch(served.link)
+    seen.expected = ["404"]
+    seen.turn("01ARZ3NDEKTSV4RRFFQ69G5FAV")
+    main = seen.page.get_by_role("main")
+    main.get_by_role("alert").wait_for()
+    assert main.get_by_role("heading", level=1).count() == 1

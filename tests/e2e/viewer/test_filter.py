@@ -46,6 +46,19 @@ def test_a_tag_that_does_not_exist_is_said_with_the_one_that_was_meant(
     )
 
 
+def test_a_problem_names_what_cannot_be_seen(either: str, runs: list[str], watch: Any):
+    """A filter that was pasted with a zero-width space, or with text turned round, can be told from the right one."""
+    seen = watch(either)
+    seen.turn(runs[0], q="sta\u200btus:fail \u202ecost<x")
+    problems = seen.page.locator(".filter-problems")
+    problems.wait_for()
+    text = problems.inner_text()
+    assert "sta⟨ZWSP⟩tus" in text
+    assert "⟨RLO⟩cost" in text
+    assert "\u200b" not in text
+    assert "\u202e" not in text
+
+
 def test_the_command_says_on_stderr_what_the_run_does_not_have(home: Path, runs: list[str]):
     """The names that were asked for, their place, and no other word on stdout."""
     import subprocess

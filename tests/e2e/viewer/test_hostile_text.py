@@ -83,6 +83,7 @@ CHARACTERS = (
     "line\u2028separator\u2029paragraph\r\nreturn\x0b\x0c evil-breaks",
     "Z̴̘̈a̷l̸g̶o̵ e\u0301\u0301\u0301 👩‍👩‍👧‍👦 🏳️‍🌈 evil-combined",
     "w" * 3000 + " evil-long",
+    "\u0338\u20dd" + "\u0e49" * 60 + " evil-stack",
 )
 CORPUS = MARKUP + MARKDOWN + TEMPLATES + CHARACTERS
 ALL = "\n\n".join(CORPUS)

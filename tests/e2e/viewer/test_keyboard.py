@@ -43,6 +43,26 @@ def test_enter_opens_the_cell_also_after_a_link_was_clicked(
     page.get_by_role("dialog").wait_for()
 
 
+def test_escape_leaves_a_list_of_choices_for_the_rows(served: Any, runs: list[str], watch: Any):
+    """After an order was chosen, keys work again; in a drawer, Escape leaves the list before the drawer."""
+    seen = watch(served.link)
+    page, press = seen.page, seen.page.keyboard.press
+    seen.turn(runs[1])
+    page.get_by_label("Order").focus()
+    press("ArrowDown")
+    page.wait_for_function("() => location.hash.includes('sort=score')")
+    press("Escape")
+    press("j")
+    press("Enter")
+    drawer = page.get_by_role("dialog")
+    drawer.wait_for()
+    drawer.get_by_role("combobox").first.focus()
+    press("Escape")
+    assert drawer.is_visible()
+    press("Escape")
+    drawer.wait_for(state="detached")
+
+
 def test_twenty_cells_are_labelled_without_the_mouse(
     own_home: Path, runs: list[str], serve: Any, watch: Any
 ):

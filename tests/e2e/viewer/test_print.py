@@ -65,3 +65,14 @@ def test_an_open_cell_is_printed_alone(served: Any, runs: list[str], watch: Any)
     _, text = _text(seen.page)
     assert "Thank you for asking!" in text
     assert "returns: shoes" not in text
+
+
+def test_a_heading_is_printed_with_what_follows_it(served: Any, runs: list[str], watch: Any):
+    """Not alone at the foot of a page, with its table on the next."""
+    seen = watch(served.link)
+    seen.show(runs[1], view="summary")
+    seen.page.get_by_role("heading", name="Pass rates by tag").wait_for()
+    pdf = pypdf.PdfReader(io.BytesIO(seen.page.pdf(prefer_css_page_size=True)))
+    texts = [" ".join(each.extract_text().split()) for each in pdf.pages]
+    (text,) = [each for each in texts if "Pass rates by tag" in each]
+    assert "account" in text.partition("Pass rates by tag")[2]

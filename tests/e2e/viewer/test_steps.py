@@ -74,6 +74,20 @@ def test_a_cell_shows_what_its_agent_did_and_opens_the_step_that_failed(
             seen.close()
 
 
+def test_the_sums_of_steps_can_be_read_on_a_phone(home: Path, serve: Any, watch: Any):
+    """Their names stand in a line or two, not letter under letter, and nothing is cut off at the side."""
+    (path,) = (home / "runs").glob("*.db")
+    with serve(home) as viewer:
+        seen = watch(viewer.link, viewport={"width": 320, "height": 640})
+        seen.show(path.stem, cell=0, tab="steps")
+        sums = seen.page.locator(".step-sums")
+        for name in ("search", "refund", "planner"):
+            box = sums.locator(".step-name", has_text=name).bounding_box()
+            assert box["height"] < 40, name
+        assert sums.evaluate("(at) => at.scrollWidth - at.parentElement.clientWidth") <= 0
+        seen.close()
+
+
 def test_ten_thousand_steps_come_in_pages(home: Path, serve: Any, watch: Any):
     """The first page is the one with the step that failed; the others are one click away."""
     (path,) = (home / "runs").glob("*.db")

@@ -332,7 +332,7 @@ def _words(
             near = nearest(value.text, known)
             every = f"There are: {', '.join(known)}."
             hint = f"Did you mean '{near}'? {every}" if near else every
-            raise _WrongError(f"{field} is never '{value.text}'", hint, value)
+            raise _WrongError(f"'{field}' has no value '{value.text}'", hint, value)
     values = tuple(value.text.lower() for value in operands)
     spans = tuple((value.start, value.end) for value in operands)
     return WordTerm(negated, field, key, values, place, spans)

@@ -78,7 +78,7 @@ def test_a_problem_says_where_it_is() -> None:
     """Characters count from 1, and the hint stands in a line of its own."""
     _, (problem,) = parse("refund status:purple", Names())
     assert str(problem) == (
-        "--where:15: status is never 'purple'\n  There are: pass, fail, error, na."
+        "--where:15: 'status' has no value 'purple'\n  There are: pass, fail, error, na."
     )
 
 
