@@ -341,7 +341,9 @@ def _write(file: Path, gate: Gate) -> None:
     try:
         file.write_text(json_text(document(gate)) + "\n", encoding="utf-8")
     except OSError as error:
-        raise UsageError(f"--to {near(file)} cannot be written: {error.strerror or error}") from error
+        raise UsageError(
+            f"--to {near(file)} cannot be written: {error.strerror or error}"
+        ) from error
 
 
 def _terms_of(plan: Plan, said: GateTerms) -> GateTerms:
