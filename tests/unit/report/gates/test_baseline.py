@@ -162,7 +162,10 @@ async def test_two_trials_of_one_place_are_refused(make_run: Make):
         (lambda data: b'{"schema":"evenhand.baseline/1"}\n', "`title` is missing"),
         (lambda data: data.replace(b'"score":1.0', b'"score":0.5', 1), "it was edited or merged"),
         (lambda data: data.replace(b'"outcome":"fail"', b'"outcome":"pass"'), "it was edited"),
-        (lambda data: data.replace(b'"outcome":"fail"', b'"outcome":"maybe"'), "`outcome` is 'maybe'"),
+        (
+            lambda data: data.replace(b'"outcome":"fail"', b'"outcome":"maybe"'),
+            "`outcome` is 'maybe'",
+        ),
         (lambda data: data[: data.rindex(b'{"case"')], "has 11 trials, and its first line says 12"),
         (lambda data: data[:-20], "this is not a baseline"),
         (lambda data: data.splitlines()[0], "holds no trial"),
