@@ -100,7 +100,7 @@ def label(
     from evenhand.core.errors import UsageError
     from evenhand.report.judgements.judge_checks import refuse_judge_check
     from evenhand.report.labels.label_sheets import write_items
-    from evenhand.report.labels.labelling import drawn_items, items_for
+    from evenhand.report.labels.labelling import drawn_items, items_for, judged_places
     from evenhand.report.labels.pair_drawing import ranking_to_label
     from evenhand.report.labels.pair_sheets import ranking_in
     from evenhand.report.trust.selective import items_for_people
@@ -130,6 +130,8 @@ def label(
         if ranking is not None:
             design.refuse_for(ranking.name, unsure)
             return _label_pairs(run_file, ranking, rule, _Files(size, seed, to, source, by, run))
+        if source is None and not metrics:
+            judged_places(run_file)  # says so where no judge was asked
         if rule is not None:
             set_rule(run_file.path, _one_metric(run_file, metrics), rule)
         if source is not None:

@@ -66,7 +66,7 @@ def ranking_to_label(run: RunFile, metrics: Sequence[str]) -> ComparedPairs | No
 
     Raises:
         UsageError: Rankings are named together with something else, or there are several and none is named; or no
-            judge was asked, or not under one of these names.
+            judge gave a verdict under one of these names.
     """
     refuse_judge_check(run.meta)
     rankings = {pairs.name: pairs for pairs in compared_pairs(run) if pairs.judged}
@@ -79,7 +79,7 @@ def ranking_to_label(run: RunFile, metrics: Sequence[str]) -> ComparedPairs | No
             hint="Its pairs are compared; other metrics take verdicts on single outputs.",
         )
     if not rankings or any(judged_metrics(trial) for trial in run.trials()):
-        if metrics or not rankings:
+        if metrics:
             judged_places(run, metrics, rankings)
         return None
     if metrics:
