@@ -224,8 +224,14 @@ def test_forty_graders_come_to_the_verdicts_that_were_worked_out_by_hand(tmp_pat
     assert written.returncode == 0, written.stderr
     assert "not translated" not in written.stdout
     ran = evenhand(tmp_path, "run", "evals/capitals_evals.py", "--offline", "--json")
-    assert json.loads(ran.stdout)["totals"]["errors"] == 0, ran.stdout
+    document = json.loads(ran.stdout)
+    assert document["totals"]["errors"] == 0, ran.stdout
     assert verdicts(tmp_path) == by_hand
+    reasons = {one["name"]: one["reason"] for one in document["trials"][1]["outcomes"]}
+    assert reasons["unequal"] == "'I think madrid.' is not 'Madrid'"
+    assert reasons["has it"] == "'I think madrid.' doesn't have 'Madrid'"
+    assert reasons["thinks"] == "'I think madrid.' has 'THINK'"
+    assert "looks for the empty text, which every answer has" in written.stdout + written.stderr
     history = json.loads(evenhand(tmp_path, "history", "--json").stdout)
     (line,) = history["lines"]
     assert [run["columns"][0]["rate"] for run in line["runs"]] == [0.0, 0.0]

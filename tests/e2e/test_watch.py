@@ -65,3 +65,51 @@ def test_paths_that_do_not_exist_are_refused_at_once(
     assert ended.value.code == 2
     said = capsys.readouterr().err
     assert "nope does not exist\ngone_evals.py:3 does not exist\n" in said
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("data.csv", "is data, not something to run"),
+        ("notes.md", "cannot be run: a config ends in"),
+    ],
+)
+def test_a_file_that_can_never_run_is_refused_once(
+    name: str,
+    says: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+):
+    """And nothing is watched: saving it would change nothing."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / name).write_text("a,b\n1,2\n")
+    with pytest.raises(SystemExit) as ended:
+        main(["watch", name])
+    assert ended.value.code == 2
+    assert capsys.readouterr().err.count(f"{name}: {says}") == 1
+
+
+def test_what_cannot_be_run_yet_says_what_it_waits_for(tmp_path: Path):
+    """A config with a mistake, until it is saved without."""
+    config = tmp_path / "promptfooconfig.json"
+    config.write_text('{"prompts": ["a"]')
+    with subprocess.Popen(
+        [*COMMAND, "watch", "promptfooconfig.json"],
+        cwd=tmp_path,
+        env={**os.environ, "NO_COLOR": "1"},
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        line = process.stdout.readline()
+        assert "not run (exit code 2)" in line
+        while not line.startswith("watching "):
+            line = process.stdout.readline()
+        assert "promptfooconfig.json will be tried again when a file of it is saved" in line
+        test = {"assert": [{"type": "contains", "value": "a"}]}
+        config.write_text(json.dumps({"prompts": ["a"], "providers": ["echo"], "tests": [test]}))
+        assert "passed · 1 of 1 passed" in process.stdout.readline()
+        process.send_signal(signal.SIGINT)
+        process.stdout.read()
+        assert process.wait() == 0

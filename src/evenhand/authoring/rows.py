@@ -14,6 +14,7 @@ from evenhand.authoring.json_lines import JsonLines, Placed, Row, no_json, objec
 from evenhand.authoring.tables import DelimitedFile, Parquet
 from evenhand.core.encoding import decode_once
 from evenhand.core.errors import ConfigError, Problem, UsageError
+from evenhand.documents.file_kinds import other_kind
 from evenhand.documents.files import unreadable as not_a_file
 from evenhand.documents.merging import RESOLVE, UNRESOLVED, conflict_in
 
@@ -69,7 +70,7 @@ def rows_in(file: Path, problems: list[Problem]) -> Iterator[tuple[int, Row]]:
 
 
 def readable(file: Path, problems: list[Problem]) -> bool:
-    """Whether there is a file of this name.
+    """Whether there is a file of this name, and it is text where its ending says so.
 
     Raises:
         UsageError: Its ending says no format.
@@ -81,6 +82,8 @@ def readable(file: Path, problems: list[Problem]) -> bool:
     wrong = not_a_file(file)
     if wrong is None and not file.is_file():
         wrong = "does not exist", f"Looked in {file.absolute().parent}."
+    if wrong is None and file.suffix.lower() != ".parquet":
+        wrong = other_kind(file, takes_parquet=True)
     if wrong is not None:
         problems.append(Problem(str(file), 0, 0, *wrong))
         return False

@@ -16,6 +16,7 @@ from evenhand.authoring.frames import plain_row
 from evenhand.authoring.json_lines import Placed, Row, no_json
 from evenhand.core.encoding import decode
 from evenhand.core.errors import Problem, UsageError
+from evenhand.documents.file_kinds import other_kind
 from evenhand.documents.merging import MARKED, RESOLVE, is_marked_row
 
 JSON_COLUMN = ":json"
@@ -141,9 +142,23 @@ class Parquet:
                 for batch in table.iter_batches(batch_size=_BATCH):
                     yield start, batch
                     start += len(batch)
-        except (pa.ArrowException, pa.ArrowInvalid) as error:
-            detail = str(error).partition("\n")[0]
-            problems.append(Problem(str(self.file), 0, 0, f"is not Parquet: {detail}"))
+        except (pa.ArrowException, pa.ArrowInvalid):
+            problems.append(Problem(str(self.file), 0, 0, *_no_parquet(self.file)))
+
+
+def _no_parquet(file: Path) -> tuple[str, str]:
+    """Why a file cannot be read as Parquet, and what to do."""
+    with file.open("rb") as raw:
+        begins = raw.read(4)
+    if begins == b"PAR1":
+        return "is not a whole Parquet file", "It may have been cut off: write or copy it anew."
+    other = other_kind(file)
+    if other is not None:
+        return f"is not Parquet: it {other[0]}", other[1]
+    return (
+        "is not Parquet",
+        "Rename it, so that its name ends in what it is: .csv, .jsonl or .json.",
+    )
 
 
 def parquet_library(file: Path) -> Any:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import shlex
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -15,11 +16,46 @@ if TYPE_CHECKING:
     from evenhand.store.cache import Cache
 
 
+class _Source(click.Path):
+    """A config, or a folder, whose cache is meant."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if not Path(value).exists():
+            self.fail(
+                f"{value} does not exist. --of takes a config or a folder; the cache is cleared as a whole,"
+                " not by model.",
+                param,
+                ctx,
+            )
+        return super().convert(value, param, ctx)
+
+
+class _OfCache(click.Command):
+    """A command of the cache, which says where `--of` belongs."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        words = list(args)
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            if error.option_name != "--of":
+                raise
+            at = next(i for i, word in enumerate(words) if word.partition("=")[0] == "--of")
+            of = words[at : at + 1 + (words[at] == "--of")]
+            rest = [*words[:at], *words[at + len(of) :]]
+            of = of if len(of) > 1 or "=" in of[0] else ["--of", "FOLDER"]
+            raise click.UsageError(
+                f"--of comes before `{ctx.info_name}`: evenhand cache"
+                f" {shlex.join([*of, str(ctx.info_name), *rest])}",
+                ctx,
+            ) from None
+
+
 @click.group(short_help="Inspect or clear the reply cache.")
 @click.option(
     "--of",
     "source",
-    type=click.Path(path_type=Path, exists=True),
+    type=_Source(path_type=Path, exists=True),
     default=".",
     help="The config file or folder that the cache belongs to.  [default: the current folder]",
 )
@@ -36,7 +72,7 @@ def cache(ctx: click.Context, source: Path) -> None:
     ctx.obj = Cache.open(cache_folder(home_for(source)))
 
 
-@cache.command()
+@cache.command(cls=_OfCache)
 @click.pass_obj
 def stats(store: Cache) -> None:
     """Say where it is and how much it holds."""
@@ -47,7 +83,7 @@ def stats(store: Cache) -> None:
         click.echo(f"the oldest is of {_date(statistics.oldest_at)}")
 
 
-@cache.command()
+@cache.command(cls=_OfCache)
 @click.argument("key", default="")
 @click.option("--first", type=Number(ROWS), default=20, show_default=True, help="Show at most N.")
 @click.pass_obj
@@ -64,7 +100,7 @@ def explain(store: Cache, key: str, first: int) -> None:
     store.close()
 
 
-@cache.command()
+@cache.command(cls=_OfCache)
 @click.pass_obj
 def clear(store: Cache) -> None:
     """Forget all replies. Runs are not touched."""

@@ -10,6 +10,7 @@ import msgspec
 
 from evenhand.core.errors import UsageError
 from evenhand.core.gate_terms import GateTerms
+from evenhand.core.malformed import shape_fault
 from evenhand.core.record import Record
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ class GateRequest(Record, frozen=True):
             return msgspec.convert(kept, GateRequest)
         except msgspec.ValidationError as error:
             raise UsageError(
-                f"run {meta.id} cannot be resumed: what its gate goes by is damaged: {error}",
+                f"run {meta.id} cannot be resumed: what its gate goes by is damaged: {shape_fault(error)}",
                 hint=AGAIN,
             ) from error
 

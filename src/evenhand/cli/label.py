@@ -100,7 +100,7 @@ def label(
     from evenhand.core.errors import UsageError
     from evenhand.report.judgements.judge_checks import refuse_judge_check
     from evenhand.report.labels.label_sheets import write_items
-    from evenhand.report.labels.labelling import drawn_items, items_for
+    from evenhand.report.labels.labelling import drawn_items, items_for, judged_places
     from evenhand.report.labels.pair_drawing import ranking_to_label
     from evenhand.report.labels.pair_sheets import ranking_in
     from evenhand.report.trust.selective import items_for_people
@@ -130,10 +130,12 @@ def label(
         if ranking is not None:
             design.refuse_for(ranking.name, unsure)
             return _label_pairs(run_file, ranking, rule, _Files(size, seed, to, source, by, run))
+        if source is None and not metrics:
+            judged_places(run_file)  # says so where no judge was asked
         if rule is not None:
             set_rule(run_file.path, _one_metric(run_file, metrics), rule)
         if source is not None:
-            return _read_sheet(run_file, source, _name(by), run or "latest")
+            return _read_sheet(run_file, source, metrics, _name(by), run or "latest")
         picked = None if unsure is None else items_for_people(run_file, unsure, metrics)
         draws = [d for d in run_file.draws() if not metrics or set(metrics) & set(d.metrics)]
         if size is not None:
@@ -155,7 +157,8 @@ def label(
                 f"evenhand label {run or 'latest'} --from {to} --by NAME"
             )
             return 0
-        if rule is not None and size is None and not sys.stdin.isatty():
+        if rule is not None and picked is None and size is None and not sys.stdin.isatty():
+            _tell_rule(_one_metric(run_file, metrics), run or "latest", is_drawn=bool(draws))
             return 0
     from evenhand.cli.labelling import label_in_terminal
 
@@ -216,15 +219,26 @@ class _Design(Record, frozen=True):
         return drawn
 
 
-def _read_sheet(run: RunFile, source: Path, author: str, name: str) -> int:
+def _read_sheet(
+    run: RunFile, source: Path, metrics: tuple[str, ...], author: str, name: str
+) -> int:
     """Keeps the labels in a file."""
+    from evenhand.core.errors import UsageError
     from evenhand.core.label import NewLabel
-    from evenhand.report.labels.label_sheets import read_labels
+    from evenhand.report.labels.inclusion_column import inclusion_line
+    from evenhand.report.labels.label_sheets import NEEDED, read_labels
     from evenhand.report.words import count
     from evenhand.store.draws import add_metric_labels
     from evenhand.store.labels import append_labels
 
     sheet = read_labels(run, source)
+    others = sorted({metric for _, metric in sheet.verdicts} - set(metrics)) if metrics else []
+    if others:
+        raise UsageError(
+            f"{source} also has labels of {others[0]!r}, which --metric doesn't name",
+            hint="Leave --metric out: the file names its metrics.",
+        )
+    changed = inclusion_line(run, source, NEEDED)
     add_metric_labels(run.path, author, sheet.labels)
     append_labels(
         run.path,
@@ -237,6 +251,8 @@ def _read_sheet(run: RunFile, source: Path, author: str, name: str) -> int:
     outside = sum((index, metric) not in drawn for index, metric, _ in sheet.labels)
     if outside:
         tell(f"{count(outside, 'label')} outside a draw: kept, and not used to correct anything")
+    if changed:
+        tell(changed)
     tell(f"{count(len(sheet.labels), 'label')} by {author}; next: evenhand calibrate {name}")
     return 0
 
@@ -261,6 +277,8 @@ def _label_pairs(run: RunFile, pairs: ComparedPairs, rule: str | None, files: _F
         set_rule(run.path, pairs.name, rule)
         idle = files.size is None and files.source is None and files.to is None
         if idle and not sys.stdin.isatty():
+            drawn = any(draw.metric == pairs.name for draw in run.pair_draws())
+            _tell_rule(pairs.name, files.run or "latest", is_drawn=drawn)
             return 0
     labelling = PairLabelling(
         _name(files.by),
@@ -272,6 +290,17 @@ def _label_pairs(run: RunFile, pairs: ComparedPairs, rule: str | None, files: _F
         files.run or "latest",
     )
     return labelling.done(run, pairs)
+
+
+def _tell_rule(metric: str, run: str, *, is_drawn: bool) -> None:
+    """Says that a rule was kept, and what comes next."""
+    from evenhand.report.words import safe
+
+    draw = "" if is_drawn else "--draw 60 "
+    tell(
+        f"the rule for {safe(metric)} is kept; next: evenhand label {run} {draw}--to draw.csv, or in a terminal:"
+        f" evenhand label {run}"
+    )
 
 
 def _codes(path: Path, rename: tuple[str, ...]) -> int:

@@ -14,8 +14,9 @@ from evenhand.core.drawn_pairs import Pair, PairAnswer, unordered
 from evenhand.core.errors import UsageError
 from evenhand.core.record import Record
 from evenhand.report.judgements.compared_pairs import ComparedPairs
+from evenhand.report.labels.inclusion_column import inclusion_line
 from evenhand.report.labels.pair_drawing import DrawnPair, draw_pairs, drawn_pairs, pairs_for
-from evenhand.report.labels.pair_sheets import read_pair_labels, write_pairs
+from evenhand.report.labels.pair_sheets import NEEDED, read_pair_labels, write_pairs
 from evenhand.report.labels.ranking_labels import ranking_labels
 from evenhand.report.trust.ranking_lines import labels_line
 from evenhand.report.words import count, safe
@@ -109,6 +110,9 @@ class PairLabelling(Record, frozen=True):
             tell(
                 f"{count(outside, 'label')} outside a draw: kept, and not used to correct anything"
             )
+        changed = inclusion_line(run, source, NEEDED)
+        if changed:
+            tell(changed)
         tell(f"{count(len(labels), 'label')} by {self.author}; next: evenhand calibrate {self.run}")
         return 0
 

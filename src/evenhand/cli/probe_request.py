@@ -11,6 +11,7 @@ import msgspec
 
 from evenhand.cli.run_request import Asked
 from evenhand.core.errors import UsageError
+from evenhand.core.malformed import shape_fault
 from evenhand.core.record import Record
 from evenhand.probing.plan import Probing
 
@@ -66,7 +67,7 @@ class ProbeRequest(Record, frozen=True):
             kept = msgspec.convert(record["probe"], _Kept)
         except msgspec.ValidationError as error:
             raise UsageError(
-                f"probe {meta.id} cannot be resumed: what it was asked is damaged: {error}",
+                f"probe {meta.id} cannot be resumed: what it was asked is damaged: {shape_fault(error)}",
                 hint=AGAIN,
             ) from error
         run = run_beside(file, kept.run)

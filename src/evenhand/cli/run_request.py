@@ -21,6 +21,7 @@ import msgspec
 from evenhand import __version__
 from evenhand.cli.option_checks import CONFIGS, EVALS, PROMPTS, refuse
 from evenhand.core.errors import ConfigError, UsageError
+from evenhand.core.malformed import shape_fault
 from evenhand.core.plan import Selection
 from evenhand.core.record import Record
 from evenhand.promptfoo.overrides import Chosen, Overrides
@@ -117,7 +118,7 @@ class Asked(Record, frozen=True):
             return msgspec.convert(kept, Asked)
         except msgspec.ValidationError as error:
             raise UsageError(
-                f"this run cannot be resumed: the options that it was started with are damaged: {error}",
+                f"this run cannot be resumed: the options that it was started with are damaged: {shape_fault(error)}",
                 hint=f"Run it again: {_NOT_PAID_TWICE}",
             ) from error
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from evenhand.core.errors import UsageError
+from evenhand.core.malformed import shape_fault
 from evenhand.core.record import Record
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ class SkillRequest(Record, frozen=True):
             return msgspec.convert(meta.settings["skill"], SkillRequest)
         except msgspec.ValidationError as error:
             raise UsageError(
-                f"run {meta.id} cannot be resumed: what it was asked is damaged: {error}",
+                f"run {meta.id} cannot be resumed: what it was asked is damaged: {shape_fault(error)}",
                 hint="Run `evenhand skill` again: answers that the cache has are not paid for twice.",
             ) from error
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import shlex
 from typing import TYPE_CHECKING
 
 import click
@@ -181,10 +182,34 @@ class _Verbs(click.Group):
             raise click.UsageError(f"'{name}' is not a command. {hint}", ctx)
         return super().resolve_command(ctx, args)
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """As always, but an option before the command is told where it belongs."""
+        words = list(args)
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            hint = _moved(self, ctx, words, error.option_name)
+            if hint is None:
+                raise
+            raise click.UsageError(hint, ctx) from None
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         del ctx
         with formatter.section("Commands"):
             formatter.write_dl([(name, text) for name, (_, text) in _COMMANDS.items()])
+
+
+def _moved(verbs: click.Group, ctx: click.Context, words: list[str], option: str) -> str | None:
+    """Where an option belongs that stands before the command; None where no command there has it."""
+    for at, name in enumerate(words):
+        command = verbs.get_command(ctx, name)
+        if command is None:
+            continue
+        for parameter in command.params:
+            if option in (*parameter.opts, *parameter.secondary_opts):
+                moved = shlex.join([name, *words[:at], *words[at + 1 :]])
+                return f"'{option}' is an option of `evenhand {name}`, and comes after it: evenhand {moved}"
+    return None
 
 
 @click.group(

@@ -74,6 +74,7 @@ def watch(
     Takes most options of `evenhand run`. --max-cost holds for all runs together.
     """
     _refuse_missing(paths)
+    _refuse_what_never_runs(paths)
     watched = Watched(tuple(map(os.path.abspath, paths or (".",))))
     options = _without(context.meta[_WORDS], paths)
     with _signals():
@@ -93,6 +94,23 @@ def _refuse_missing(paths: Sequence[str]) -> None:
     if missing:
         lines = "\n".join(f"{path} does not exist" for path in missing)
         raise UsageError(lines, hint=f"Looked in {Path.cwd()}.")
+
+
+def _refuse_what_never_runs(paths: Sequence[str]) -> None:
+    """Raises a ConfigError for files that are of no kind that runs: saving them would never help."""
+    from evenhand.authoring.eval_paths import is_evals
+    from evenhand.core.errors import ConfigError
+    from evenhand.documents.findings import Findings
+    from evenhand.promptfoo.config_files import find_config
+    from evenhand.registry.library import prompts_at
+
+    findings = Findings()
+    for path in paths:
+        file = Path(path)
+        if file.is_file() and not is_evals(path) and prompts_at(file) is None:
+            find_config(file, findings)
+    if findings.problems:
+        raise ConfigError(findings.problems)
 
 
 def _without(words: Sequence[str], paths: Sequence[str]) -> list[str]:
@@ -144,6 +162,7 @@ class _Watcher(MutableRecord):
     budget: _Budget
     failing: dict[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
     told: dict[str, str] = field(default_factory=dict[str, str])
+    not_run: set[str] = field(default_factory=set[str])
     during: frozenset[str] = frozenset()
     live: bool = field(default_factory=sys.stdout.isatty)
 
@@ -155,10 +174,7 @@ class _Watcher(MutableRecord):
             self._run(target, [target.path], [])
         now = self.watched.look()
         before = {**before, **{path: now[path] for path in now.keys() - before.keys()}}
-        count = len(self.watched.targets)
-        self._say(
-            f"watching {len(before):,} files of {count} target{'s'[: count != 1]} · Ctrl-C ends it"
-        )
+        self._say(f"{self._watching(len(before))} · Ctrl-C ends it")
         while True:
             time.sleep(POLL_S)
             now = self.watched.look()
@@ -173,6 +189,18 @@ class _Watcher(MutableRecord):
                 now = again
             self._changed(changed(before, now))
             before = self._without_outputs(now, self.watched.look())
+
+    def _watching(self, files: int) -> str:
+        """How much is watched, and what a target that could not be run waits for."""
+        from evenhand.report.words import count, safe
+
+        text = f"watching {count(files, 'file')} of {count(len(self.watched.targets), 'target')}"
+        idle = [target for target in self.watched.targets if target.path in self.not_run]
+        if not idle:
+            return text
+        named = ", ".join(safe(_name(target.path)) for target in idle[:NAMED])
+        more = f" and {len(idle) - NAMED} more" if len(idle) > NAMED else ""
+        return f"{text} · {named}{more} will be tried again when a file of it is saved"
 
     def _without_outputs(self, before: Looked, now: Looked) -> Looked:
         """The files as they were before a run, but those that each run changes: it writes them."""
@@ -205,6 +233,7 @@ class _Watcher(MutableRecord):
                     os.path.normpath(target.folder / name) + "/" * name.endswith("/")
                     for name in names
                 )
+        (self.not_run.add if document is None else self.not_run.discard)(target.path)
         for line in self._lines(target, paths, files, document, code, seconds):
             self._say(line)
         if complaint != self.told.get(target.path, "") or document is None:

@@ -16,6 +16,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from evenhand.documents.file_kinds import other_kind
 from evenhand.documents.files import unreadable
 from evenhand.documents.findings import Findings, Place
 from evenhand.documents.merging import RESOLVE, UNRESOLVED, conflict_in
@@ -95,6 +96,10 @@ def decoded(data: bytes, path: Path, findings: Findings) -> str | None:
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
+        kind = other_kind(path)
+        if kind is not None:
+            findings.problem(Place(path), *kind)
+            return None
         line = data.count(b"\n", 0, error.start) + 1
         column = error.start - (data.rfind(b"\n", 0, error.start) + 1) + 1
         findings.problem(

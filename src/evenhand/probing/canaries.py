@@ -14,6 +14,7 @@ import msgspec
 from evenhand.core.draw import LabelledVerdict, MetricLabel
 from evenhand.core.encoding import decode, digest, encode
 from evenhand.core.errors import UsageError
+from evenhand.core.malformed import document_fault
 from evenhand.report.words import count, safe
 from evenhand.scorers.text import text_of
 from evenhand.store.draws import standing_labels
@@ -199,7 +200,7 @@ def read_canaries(path: Path) -> Canaries:
         canaries = msgspec.convert(decode(data), Canaries)
     except (ValueError, msgspec.ValidationError) as error:
         raise UsageError(
-            f"{path} is not a file of canaries: {error}",
+            f"{path} is not a file of canaries: {document_fault(data, error)}",
             hint="Make it anew with evenhand canaries RUN --keep 40, or restore it.",
         ) from error
     if not canaries.canaries:

@@ -9,8 +9,9 @@ from typing import Any, cast
 
 from evenhand.core.names import nearest
 from evenhand.core.record import Record
+from evenhand.documents.file_kinds import is_database
 from evenhand.documents.files import unreadable
-from evenhand.documents.findings import Findings, Place
+from evenhand.documents.findings import Findings, Place, shown_path
 from evenhand.documents.tree import Document, read_document
 from evenhand.javascript.source import ENDINGS as JAVASCRIPT
 from evenhand.promptfoo.config_code import read_code
@@ -23,6 +24,10 @@ NAMES = tuple(
     for ending in ("yaml", "yml", "json", "cjs", "cts", "js", "mjs", "mts", "ts")
 )
 """What a config is called in its folder; the first that is there."""
+
+RUN_SUFFIX = ".db"
+DATA = frozenset({".csv", ".tsv", ".jsonl", ".parquet", ".xlsx"})
+"""How files with cases end that cannot be configs."""
 
 
 class Written(Record, frozen=True):
@@ -99,11 +104,7 @@ def find_config(path: Path, findings: Findings) -> Path | None:
         return None
     if not path.is_dir():
         if path.suffix not in (".yaml", ".yml", ".json") and path.suffix not in JAVASCRIPT:
-            findings.problem(
-                Place(path),
-                f"cannot be run: a config ends in .yaml, .yml, .json, .js or .ts, not '{path.suffix}'",
-                "Name a promptfooconfig.yaml, or the folder that holds one.",
-            )
+            findings.problem(Place(path), *_no_config(path))
             return None
         return path.absolute()
     for name in NAMES:
@@ -122,6 +123,25 @@ def find_config(path: Path, findings: Findings) -> Path | None:
         else "`evenhand init`, or `init --python`, makes a folder to start from.",
     )
     return None
+
+
+def _no_config(path: Path) -> tuple[str, str]:
+    """Why a file that cannot be a config is not run, and what to do."""
+    suffix = path.suffix.lower()
+    if suffix == RUN_SUFFIX and is_database(path):
+        return (
+            "is the file of a run, not something to run",
+            f"`evenhand show {shown_path(path)}` shows it; `evenhand resume` finishes an unfinished one.",
+        )
+    if suffix in DATA:
+        return (
+            "is data, not something to run",
+            "Run what reads it: an eval set (Dataset.read), or a promptfooconfig.yaml with it as `tests`.",
+        )
+    return (
+        f"cannot be run: a config ends in .yaml, .yml, .json, .js or .ts, not '{path.suffix}'",
+        "Name a promptfooconfig.yaml, or the folder that holds one.",
+    )
 
 
 def find_configs(paths: Sequence[Path], findings: Findings) -> list[Path]:

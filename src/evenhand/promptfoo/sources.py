@@ -14,6 +14,7 @@ from typing import Any, cast
 from evenhand.core.encoding import decode_once
 from evenhand.core.names import did_you_mean
 from evenhand.core.record import MutableRecord, Record
+from evenhand.documents.file_kinds import other_kind
 from evenhand.documents.files import unreadable
 from evenhand.documents.findings import At, Findings, Place, matching
 from evenhand.documents.tree import Document, read_document
@@ -56,6 +57,10 @@ class Jsonl(MutableRecord):
 
     def rows(self, findings: Findings) -> Iterator[WrittenTest]:
         path, count = self.path, 0
+        kind = other_kind(path)
+        if kind is not None:
+            findings.problem(Place(path), *kind)
+            return
         with path.open("rb") as lines:
             for number, line in enumerate(lines, 1):
                 if number == 1:
@@ -66,8 +71,6 @@ class Jsonl(MutableRecord):
                     value = decode_once(line)
                 except (ValueError, RecursionError) as error:
                     findings.problem(Place(path, number), *_not_json(line, error))
-                    if number == 1 and line[:2] in (b"\xff\xfe", b"\xfe\xff"):
-                        return
                     continue
                 if isinstance(value, dict):
                     value = env_filled(value, self.env) if b"env" in line else value
@@ -415,8 +418,6 @@ def content_digest(path: Path) -> str:
 
 def _not_json(line: bytes, error: Exception) -> tuple[str, str]:
     """What to say of a line that is no JSON, and what to do."""
-    if line[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        return "is UTF-16", "Save it as UTF-8."
     try:
         line.decode()
     except UnicodeDecodeError as wrong:

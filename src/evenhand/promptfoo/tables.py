@@ -13,6 +13,7 @@ from typing import cast
 
 from evenhand.core.names import did_you_mean
 from evenhand.core.record import MutableRecord
+from evenhand.documents.file_kinds import other_kind
 from evenhand.documents.findings import Findings, Place
 from evenhand.documents.merging import MARKED, RESOLVE, is_marked_row
 from evenhand.documents.tree import decoded
@@ -33,6 +34,10 @@ class Csv(MutableRecord):
         if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
             text = decoded(self.path.read_bytes(), self.path, findings) or ""
             yield from self._parsed(io.StringIO(text, newline="").readlines(), findings)
+            return
+        kind = other_kind(self.path)
+        if kind is not None:
+            findings.problem(Place(self.path), *kind)
             return
         try:
             with self.path.open(encoding="utf-8-sig", newline="") as lines:

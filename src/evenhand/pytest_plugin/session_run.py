@@ -66,6 +66,7 @@ from evenhand.providers.app_call import AppCall
 from evenhand.providers.catalog import create
 from evenhand.providers.wrapped import Wrapped
 from evenhand.pytest_plugin.cassette import SessionCassette
+from evenhand.report.heading import PYTEST
 from evenhand.store.cache import Cache
 from evenhand.store.catalogue import cache_folder, home_for, new_id, run_folder
 from evenhand.store.journal import Journal
@@ -230,7 +231,7 @@ class SessionRun:
         home = home_for(root)
         meta = RunMeta(
             id=new_id(),
-            title="pytest",
+            title=PYTEST,
             source=str(root),
             fingerprint=digest(*planned),
             planned=sum(planned.values()),

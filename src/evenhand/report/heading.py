@@ -13,6 +13,8 @@ from evenhand.core.variant import Variant
 from evenhand.report.words import clip, count, money, safe
 
 HINTS = 8
+PYTEST = "pytest"
+"""What sessions of pytest are called."""
 
 
 def heading(plan: Plan) -> str:
@@ -27,6 +29,8 @@ def heading_of(
     evals = len({v.eval for v in variants if v.eval})
     prompts, models = len({v.prompt for v in variants}), len({v.model for v in variants})
     sizes = {"prompt": prompts, "model": models, "case": cases}
+    if is_of_pytest(title, variants):
+        sizes = {"test": prompts}  # each by itself may have cases and repeats
     if evals:
         runs = Counter(v.eval for v in variants).values()
         columns = max(runs) if len(set(runs)) == 1 else len(variants)  # of each eval; or of all
@@ -39,6 +43,11 @@ def heading_of(
     counts += count(planned, "trial")
     name = safe(title)
     return f"{clip(name, max(20, width - len(counts) - 3)) if width else name} · {counts}"
+
+
+def is_of_pytest(title: str, variants: Sequence[Variant]) -> bool:
+    """Whether a run is a session of pytest: its variants are tests, and no model is theirs."""
+    return title == PYTEST and not any(v.model or v.eval or v.prompt_raw for v in variants)
 
 
 def problem_lines(problems: Sequence[Problem], most: int = HINTS) -> list[str]:

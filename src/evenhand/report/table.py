@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from evenhand.core.record import Record
 from evenhand.report.column_names import column_head, fitted, full_names, legend
 from evenhand.report.grid import Grid
+from evenhand.report.heading import is_of_pytest
 from evenhand.report.ink import Ink
 from evenhand.report.means import mean_cell, mean_of
 from evenhand.report.rates import Rate, latencies, mean_in, rates, scores
@@ -36,8 +37,9 @@ def table_lines(run: RunFile, grid: Grid, width: int, ink: Ink) -> list[str]:
     meta = run.meta
     totals = grid.totals
     names = _names(run, grid, width)
+    head = "test" if is_of_pytest(meta.title, meta.variants) else column_head(meta.variants)
     table = [
-        _TableColumn(column_head(meta.variants), names, left=True),
+        _TableColumn(head, names, left=True),
         _TableColumn(" passed", _rates(rates(run)), left=True),
     ]
     extra = [

@@ -40,9 +40,11 @@ class JavaScriptVerdict:
         name, value = self.script.name, returned.value
         if returned.kind in ("boolean", "number"):
             number = float(value) if returned.kind == "number" else value
-            return verdict_of(number, self.threshold, name, negated=self.negated)
+            return verdict_of(
+                number, self.threshold, name, negated=self.negated, language="JavaScript"
+            )
         if returned.kind == "object" and is_verdict(value):
-            return verdict_of(value, None, name, negated=self.negated)
+            return verdict_of(value, None, name, negated=self.negated, language="JavaScript")
         return Score(
             0.0,
             passed=False,

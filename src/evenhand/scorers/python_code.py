@@ -16,15 +16,22 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from numbers import Real
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Literal, cast
 
+from evenhand.core.encoding import encode
 from evenhand.core.errors import CodeError
 from evenhand.core.expect import Trial
 from evenhand.core.score import Scale, Score
 from evenhand.scorers.text import quoted
 
 _EPSILON = 2.2e-16
-_SHAPE = "Return a bool, a number, or a dict with 'pass', 'score' and 'reason'."
+Language = Literal["Python", "JavaScript", "Ruby"]
+_DICT: dict[Language, str] = {"Python": "dict", "JavaScript": "object", "Ruby": "hash"}
+_BOOLS: dict[Language, str] = {
+    "Python": "True nor False",
+    "JavaScript": "true nor false",
+    "Ruby": "true nor false",
+}
 _PLACE = re.compile(r"(.+\.py):(\d+): ")
 _CAMEL = {
     "pass_": "pass",
@@ -197,7 +204,12 @@ def is_verdict(value: object) -> bool:
 
 
 def verdict_of(
-    result: object, threshold: float | None, name: str, *, negated: bool = False
+    result: object,
+    threshold: float | None,
+    name: str,
+    *,
+    negated: bool = False,
+    language: Language = "Python",
 ) -> Score:
     """What the value that a user's function returned comes to.
 
@@ -205,15 +217,22 @@ def verdict_of(
     dict or an object with `pass`, `score` and `reason` says all three, and a score below the threshold fails it. Text
     is read as one of these. Scores are kept as they are, also above 1, and also where `not-` turns the verdict round.
 
+    Args:
+        result: The value.
+        threshold: A number from here on passes.
+        name: What the function is called in reasons and errors.
+        negated: What passes fails, and the other way round.
+        language: What the function is written in: reasons show values as it writes them.
+
     Raises:
         CodeError: It is none of these.
     """
     if isinstance(result, str):
-        result = _from_text(result, name)
+        result = _from_text(result, name, language)
     result = _scalar(result)
     if isinstance(result, bool):
         passed = result is not negated
-        return Score(1.0 if passed else 0.0, passed, f"{name} returned {result}")
+        return Score(1.0 if passed else 0.0, passed, f"{name} returned {_shown(result, language)}")
     if isinstance(result, float):
         score = _finite(result, "a score", name)
         passed = score > 0 if threshold is None else score >= threshold - _EPSILON
@@ -225,25 +244,35 @@ def verdict_of(
         )
     fields = _fields(result)
     if fields is None:
-        raise CodeError(f"{name} returned {_kind(result)}", hint=_SHAPE)
-    return _graded(fields, threshold, name, negated=negated)
+        raise CodeError(f"{name} returned {_kind(result)}", hint=_shape(language))
+    return _graded(fields, threshold, name, negated=negated, language=language)
 
 
 def _graded(
-    fields: Mapping[str, object], threshold: float | None, name: str, *, negated: bool
+    fields: Mapping[str, object],
+    threshold: float | None,
+    name: str,
+    *,
+    negated: bool,
+    language: Language,
 ) -> Score:
+    shape = _shape(language)
     missing = [key for key in ("pass", "score", "reason") if fields.get(key) is None]
     if missing:
         raise CodeError(
-            f"{name} returned a dict without {' and '.join(map(repr, missing))}", hint=_SHAPE
+            f"{name} returned a {_DICT[language]} without {' and '.join(map(repr, missing))}",
+            hint=shape,
         )
     passed, score = _scalar(fields["pass"]), _scalar(fields["score"])
     if not isinstance(passed, bool):
         raise CodeError(
-            f"{name} returned 'pass': {passed!r}, which is neither True nor False", hint=_SHAPE
+            f"{name} returned 'pass': {_shown(passed, language)}, which is neither {_BOOLS[language]}",
+            hint=shape,
         )
     if not isinstance(score, float):
-        raise CodeError(f"{name} returned 'score': {score!r}, which is not a number", hint=_SHAPE)
+        raise CodeError(
+            f"{name} returned 'score': {_shown(score, language)}, which is not a number", hint=shape
+        )
     value = _finite(score, "a 'score'", name)
     why = str(fields["reason"])
     if threshold is not None and value < threshold - _EPSILON:
@@ -255,8 +284,8 @@ def _graded(
             number = float(number)
         if not isinstance(number, float):
             raise CodeError(
-                f"{name} returned the named score {key!r}: {raw!r}, which is not a number",
-                hint=_SHAPE,
+                f"{name} returned the named score {key!r}: {_shown(raw, language)}, which is not a number",
+                hint=shape,
             )
         named[str(key)] = _finite(number, f"a named score {key!r}", name)
     scale = _scale(fields.get("scale"), value, name)
@@ -349,7 +378,7 @@ def _fields(result: object) -> Mapping[str, object] | None:
     return {_CAMEL.get(name, name): value for name, value in fields.items()}
 
 
-def _from_text(text: str, name: str) -> object:
+def _from_text(text: str, name: str, language: Language) -> object:
     word = text.strip()
     if word.lower() in ("true", "false"):
         return word.lower() == "true"
@@ -358,7 +387,7 @@ def _from_text(text: str, name: str) -> object:
             return json.loads(word)
         return float(word)
     except ValueError:
-        raise CodeError(f"{name} returned the text {quoted(text)}", hint=_SHAPE) from None
+        raise CodeError(f"{name} returned the text {quoted(text)}", hint=_shape(language)) from None
 
 
 def _mapping(value: object) -> Mapping[str, object]:
@@ -367,3 +396,12 @@ def _mapping(value: object) -> Mapping[str, object]:
 
 def _kind(value: object) -> str:
     return "nothing" if value is None else f"a {type(value).__name__}"
+
+
+def _shape(language: Language) -> str:
+    return f"Return a bool, a number, or a {_DICT[language]} with 'pass', 'score' and 'reason'."
+
+
+def _shown(value: object, language: Language) -> str:
+    """A value as the language writes it."""
+    return repr(value) if language == "Python" else encode(value).decode()

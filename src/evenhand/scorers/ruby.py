@@ -69,7 +69,9 @@ class RubyVerdict:
 
     async def score(self, output: Any, trial: Trial) -> Score:
         result = await called(trial, self.source, output, self.context())
-        return verdict_of(result, self.threshold, self.source.name, negated=self.negated)
+        return verdict_of(
+            result, self.threshold, self.source.name, negated=self.negated, language="Ruby"
+        )
 
     def __str__(self) -> str:
         source = self.source

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import json
 import tracemalloc
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from types import MappingProxyType
@@ -194,6 +196,41 @@ def test_a_line_that_is_not_utf8_is_named(tmp_path: Path):
         (tmp_path / name).write_bytes(b'{"id": "a"}\n{"id": "\xff"}\n')
         with pytest.raises(ConfigError, match=f"{name}:2: is not UTF-8"):
             Dataset.read(tmp_path / name)
+
+
+def _workbook() -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        archive.writestr("xl/workbook.xml", "<plain/>")
+    return buffer.getvalue()
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize(
+    ("name", "data", "says"),
+    [
+        ("a.csv", _workbook(), "is an Excel workbook"),
+        ("a.jsonl", _workbook(), "save it as CSV"),
+        ("a.csv", _workbook().replace(b"xl/", b"xy/"), "is a zip archive"),
+        ("a.tsv", b"PK\x03\x04 cut off", "is a zip archive"),
+        ("a.csv", b"PAR1\x15\x04", "Rename it, so that its name ends in .parquet"),
+        ("a.jsonl", b"\x1f\x8b\x08", "is compressed with gzip"),
+        ("a.csv", "input\n1\n".encode("utf-16"), "is UTF-16"),
+        ("a.parquet", b"PAR1 cut off", "is not a whole Parquet file"),
+        ("a.parquet", _workbook(), "is not Parquet: it is an Excel workbook"),
+        ("a.parquet", b"input\n1\n", "ends in what it is"),
+    ],
+)
+def test_a_file_of_another_kind_than_its_name_says_is_told_once(
+    tmp_path: Path, name: str, data: bytes, says: str, stream: bool
+):
+    """What it is, and what to do; no library's words, and no hint to change its encoding."""
+    (tmp_path / name).write_bytes(data)
+    with pytest.raises(ConfigError) as caught:
+        Dataset.read(tmp_path / name, stream=stream)
+    assert says in str(caught.value)
+    assert str(caught.value).count(name) == 1
+    assert "magic" not in str(caught.value)
 
 
 def test_a_missing_library_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -67,6 +68,18 @@ def test_a_file_of_another_tool_is_refused_with_the_tools(
         ),
         (["comment", "promptfooconfig.yaml"], "promptfooconfig.yaml holds no gate: it is not JSON"),
         (["run", "-o", "promptfooconfig.yaml"], "is a file that runs are made of"),
+        (["--offline", "run", "x"], "comes after it: evenhand run --offline x"),
+        (["-j", "4", "run"], "comes after it: evenhand run -j 4"),
+        (["--of", ".", "cache", "clear"], "comes after it: evenhand cache --of . clear"),
+        (["--frob", "run"], "No such option '--frob'"),
+        (["cache", "clear", "--of"], "comes before `clear`: evenhand cache --of FOLDER clear"),
+        (["cache", "explain", "--of=x", "k"], "evenhand cache --of=x explain k"),
+        (["cache", "--of", "gpt-5", "clear"], "the cache is cleared as a whole, not by model"),
+        (["run", "a.db"], "a.db: is the file of a run, not something to run"),
+        (["check", "a.db"], "`evenhand show a.db` shows it"),
+        (["run", "data.csv"], "data.csv: is data, not something to run"),
+        (["check", "-t", "data.csv"], "data.csv: is an Excel workbook"),
+        (["check", "-t", "data.jsonl"], "data.jsonl: is a Parquet file"),
     ],
 )
 def test_a_slip_is_refused_in_words_and_once(
@@ -74,6 +87,10 @@ def test_a_slip_is_refused_in_words_and_once(
 ):
     """No notation of a library's, and no file named twice."""
     (tmp_path / "empty.json").touch()
+    (tmp_path / "a.db").write_bytes(b"SQLite format 3\x00")
+    with zipfile.ZipFile(tmp_path / "data.csv", "w") as archive:
+        archive.writestr("xl/workbook.xml", "<plain/>")
+    (tmp_path / "data.jsonl").write_bytes(b"PAR1")
     (tmp_path / "promptfooconfig.yaml").write_text(
         "prompts: [a]\nproviders: [echo]\ntests: [{assert: [{type: contains, value: a}]}]\n"
     )

@@ -17,7 +17,7 @@ from evenhand.core.score import Outcome
 from evenhand.core.variant import Variant
 from evenhand.report.console import list_lines, show
 from evenhand.report.estimates import estimate_lines, estimate_row
-from evenhand.report.heading import doubt_lines, problem_lines
+from evenhand.report.heading import doubt_lines, heading_of, problem_lines
 from evenhand.report.words import columns
 from evenhand.store.catalogue import ListedRun, find
 from evenhand.store.runfile import RunFile
@@ -566,3 +566,14 @@ async def test_the_list_tells_copies_and_runs_of_one_moment_apart(
         str(files[0].relative_to(tmp_path)),
         f"b/{run.path.name}",
     ]
+
+
+def test_a_session_of_pytest_is_counted_in_tests():
+    """A test may have cases and repeats of its own: they are trials, and it has no model."""
+    tests = [Variant(i, f"test_{i}", "") for i in range(3)]
+    assert heading_of("pytest", tests, 8, 1, 8) == "pytest · 3 tests: 8 trials"
+    assert heading_of("pytest", tests[:1], 1, 1, 1) == "pytest · 1 test = 1 trial"
+    asked = [Variant(0, "p", "echo")]
+    assert (
+        heading_of("pytest", asked, 2, 1, 2) == "pytest · 1 prompt × 1 model × 2 cases = 2 trials"
+    )

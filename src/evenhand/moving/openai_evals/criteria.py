@@ -71,21 +71,22 @@ def check_of(one: Criterion, taken: set[str], prefix: str) -> Check | None:
 def _string_check(one: Criterion, name: str, prefix: str) -> Check:
     del name, prefix
     text, wanted = _text(one, "input"), _text(one, "reference")
-    label = flat(literal(one.name))
-    named = {"metric": one.name}
     match one.part.text("operation"):
         case "eq":
-            line = _call("expect", text, f"Equals({wanted})", label=one.name, metric=one.name)
-            return Check(line, imports={"evenhand.scorers": ("Equals",)})
-        case "ne":
-            return Check(_call("expect", f"{text} != {wanted}", label, **named))
-        case "like":
-            return Check(_call("expect", f"{wanted} in {text}", label, **named))
-        case "ilike":
-            condition = f"{wanted}.lower() in {text}.lower()"
-            return Check(_call("expect", condition, label, **named))
+            scorer, imports = f"Equals({wanted})", {"evenhand.scorers": ("Equals",)}
+        case "ne" | "like" | "ilike" as operation:
+            scorer = f"StringCheck({flat(literal(operation))}, {wanted})"
+            imports = {"openai_templates": ("StringCheck",)}
+            if operation != "ne" and not one.part.text("reference"):
+                one.part.notes.changed(
+                    one.part.where,
+                    f"grader {shown(one.name)} looks for the empty text, which every answer has: it passes"
+                    " them all, as OpenAI's does; Contains would refuse to",
+                )
         case operation:
             raise Untranslated(f"its operation {shown(operation)} is not known here")
+    line = _call("expect", text, scorer, label=one.name, metric=one.name)
+    return Check(line, imports=imports)
 
 
 def _text_similarity(one: Criterion, name: str, prefix: str) -> Check:

@@ -12,6 +12,8 @@ from typing import IO, cast
 
 from evenhand.core.encoding import decode
 from evenhand.core.errors import UsageError
+from evenhand.core.malformed import CUT_OFF, json_fault
+from evenhand.documents.file_kinds import other_kind
 from evenhand.documents.files import LARGEST_BYTES, unreadable
 from evenhand.moving.traces import (
     atif,
@@ -91,8 +93,8 @@ def _json(path: Path, stream: IO[bytes], notes: Notes) -> Iterator[RawSpan]:
             if number > 1:
                 try:
                     value = decode(line)
-                except ValueError as error:
-                    _not_json(path, number, error, notes, understood=understood)
+                except ValueError:
+                    _not_json(path, number, line, notes, understood=understood)
                     value = None
             if value is not None:
                 where = f"{path.name}:{number} $" if number > 1 else f"{path.name} $"
@@ -110,21 +112,25 @@ def _json(path: Path, stream: IO[bytes], notes: Notes) -> Iterator[RawSpan]:
             return
 
 
-def _not_json(
-    path: Path, number: int, error: ValueError, notes: Notes, *, understood: bool
-) -> None:
+def _not_json(path: Path, number: int, line: bytes, notes: Notes, *, understood: bool) -> None:
+    why = json_fault(line)
     if not understood:
-        raise UsageError(f"{path}:{number} is not JSON: {_why(error)}") from None
-    notes.left_out(f"{path.name}:{number}", f"is not JSON: {_why(error)}")
+        raise UsageError(f"{path}:{number} is not JSON: {why}", hint=_again(why)) from None
+    notes.left_out(f"{path.name}:{number}", f"is not JSON: {why}")
+
+
+def _again(why: str) -> str:
+    return "Export or copy it anew." if why == CUT_OFF else f"What is read: {_FORMATS}."
 
 
 def _documents(path: Path, data: bytes, notes: Notes) -> Iterator[RawSpan]:
     try:
         values = [decode(data.removeprefix(b"\xef\xbb\xbf"))]
-    except ValueError as error:
+    except ValueError:
         values = list(_behind_each_other(json.JSONDecoder(), data.decode("utf-8", "replace")))
         if len(values) < 2:
-            raise UsageError(f"{path} is not JSON: {_why(error)}") from None
+            why = json_fault(data)
+            raise UsageError(f"{path} is not JSON: {why}", hint=_again(why)) from None
     for i, value in enumerate(values):
         spans = spans_of(value, f"{path.name} ${f'[{i}]' if i else ''}", notes)
         if spans is None:
@@ -159,10 +165,27 @@ def _protobuf(path: Path, data: bytes) -> Iterator[RawSpan]:
         else:
             yield from otlp_protobuf.spans_of(data)
     except Malformed as error:
-        raise UsageError(
-            f"{path} is neither JSON nor a whole OTLP protobuf: {error}",
-            hint=f"What is read: {_FORMATS}.",
-        ) from None
+        raise _unreadable(path, data, error) from None
+
+
+def _unreadable(path: Path, data: bytes, error: Malformed) -> UsageError:
+    """The error of a file that is neither JSON nor protobuf, with what it seems to be."""
+    kind = None if data[:2] == GZIP else other_kind(path)
+    if kind is not None and not kind[0].startswith("is compressed with gzip"):
+        return UsageError(f"{path} {kind[0]}", hint=f"What is read: {_FORMATS}.")
+    why = str(error)
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        pass
+    else:
+        if not any(byte < 9 for byte in data):
+            is_yaml = path.suffix.lower() in (".yaml", ".yml")
+            why = "it is YAML" if is_yaml else "it is text of another kind"
+    return UsageError(
+        f"{path} is neither JSON nor a whole OTLP protobuf: {why}",
+        hint=f"What is read: {_FORMATS}.",
+    )
 
 
 def _framed(data: bytes, at: int) -> bytes:
@@ -189,7 +212,10 @@ def _opened(path: Path) -> Iterator[IO[bytes]]:
             with gzip.GzipFile(fileobj=stream) as inner:
                 yield cast("IO[bytes]", inner)
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise UsageError(f"{path} is a damaged gzip file: {error}") from None
+        why = ": it was cut off" if isinstance(error, EOFError) else ""
+        raise UsageError(
+            f"{path} is a damaged gzip file{why}", hint="Export or copy it anew."
+        ) from None
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror or error}") from error
 
@@ -219,7 +245,3 @@ def _unknown(path: Path, value: object) -> UsageError:
         f"{path} is in no format of traces that is read: it has {seen}",
         hint=f"What is read: {_FORMATS}.",
     )
-
-
-def _why(error: ValueError) -> str:
-    return " ".join(str(error).split())[:200]

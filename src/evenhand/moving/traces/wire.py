@@ -57,7 +57,7 @@ def fields(
             yield key >> 3, kind, int.from_bytes(data[at : at + size], "little"), 0
             at += size
         else:
-            raise Malformed(f"byte {at - 1:,} begins a field of type {kind}, which there is not")
+            raise Malformed(f"byte {at - 1:,} begins nothing that protobuf has")
 
 
 def _varint(data: bytes, at: int, stop: int) -> tuple[int, int]:

@@ -10,7 +10,7 @@ from itertools import accumulate
 from statistics import fmean
 from typing import Any
 
-from evenhand.core.encoding import encode
+from evenhand.core.encoding import digest, encode
 from evenhand.core.run import TrialResult
 from evenhand.core.score import SHARES, Outcome, Scale
 from evenhand.report.comparison.case_ids import CaseIds
@@ -192,13 +192,13 @@ class Seen:
     Attributes:
         cases: The cases, by number.
         metrics: For each metric what each case came to.
-        clusters: What each case belongs to; missing where its metadata does not say.
+        clusters: What each case belongs to; missing where neither a variable nor its metadata says.
         labels: Everything that could be compared, by name.
         bounded: For each metric which bounds there were: `least`, `most`.
         scales: For each metric the lowest and the highest value there can be, as far as scorers say so.
         lower: Metrics of which the run itself says that less is better.
         judges: For each metric the judges, with the versions of what they were told.
-        keys: The metadata that cases have.
+        keys: The names of the cases' variables and metadata.
     """
 
     cases: ColumnCases
@@ -239,7 +239,7 @@ def read(
         run: The run, read once.
         columns: Which.
         wanted: The metrics; with none, whether trials passed and everything that was counted under a name.
-        cluster: The key of the metadata that says what belongs together; empty for none.
+        cluster: The variable, or key of the metadata, that says what belongs together; empty for none.
         ids: Numbers the cases, those of both that are compared.
     """
     counted = dict.fromkeys(_counted(run), SHARES)
@@ -271,7 +271,7 @@ def read_trials(
         trials: In any order; those of other columns are passed over.
         columns: Which.
         wanted: The metrics; see `read`.
-        cluster: The key of the metadata that says what belongs together; empty for none.
+        cluster: The variable, or key of the metadata, that says what belongs together; empty for none.
         ids: Numbers the cases, those of both that are compared.
         scales: As far as scorers say so.
         lower: Metrics of which less is better, whatever their bounds.
@@ -314,9 +314,10 @@ def read_trials(
             known.append(len(side.metrics))
         if cluster:
             side.keys.update(trial.metadata)
-            if trial.metadata.get(cluster) is not None:
-                number = ids.number(trial.case)
-                side.clusters.setdefault(number, encode(trial.metadata[cluster]))
+            side.keys.update(trial.vars)
+            value = trial.vars.get(cluster, trial.metadata.get(cluster))
+            if value is not None:
+                side.clusters.setdefault(ids.number(trial.case), digest(encode(value)).encode())
     for column, errors in in_error.items():
         metrics = list(seen[column].metrics.values())
         for place, known in zip(*errors, strict=True):

@@ -89,8 +89,8 @@ def compare(
             Without any, `passed` and every metric that both have. With several, p-values are corrected (Holm).
         margin: How much worse the second may be and still be accepted, in the metric's unit: 0.05 is 5 points of a pass
             rate. The verdict is then *non-inferior*, *better*, *worse* or *undecided*.
-        cluster: The key of the cases' metadata that says which belong together, such as the document that they ask
-            about. A case without it stands alone.
+        cluster: The variable of the cases, or the key of their metadata, that says which belong together, such as the
+            document that they ask about. A case without it stands alone.
         lower: The metrics of which less is better. Latency, cost, what has only upper bounds, and those of
             `score_batch`, are known to be.
 
@@ -208,13 +208,15 @@ def _check_names(
     ]
     if cluster and not any(one.clusters for one in seen):
         keys = sorted({key for one in seen for key in one.keys})
-        wrong.append(f"no case has {cluster!r} in its metadata{_nearest(cluster, keys)}")
+        none = "\n  They have neither: give each row of the dataset a column that says what it belongs to."
+        near = _nearest(cluster, keys) if keys else none
+        wrong.append(f"no case has a variable or metadata called {cluster!r}{near}")
     if wrong:
         raise UsageError("\n".join(wrong))
 
 
 def _nearest(name: str, known: Sequence[str]) -> str:
-    listed = f"There are: {', '.join(map(safe, known[:LISTED])) or 'none'}."
+    listed = f"There are: {', '.join(map(safe, known[:LISTED]))}."
     return f"\n  {did_you_mean(name, known, listed)}"
 
 

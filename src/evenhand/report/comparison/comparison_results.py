@@ -156,7 +156,7 @@ class ComparedRuns:
         second: What is judged.
         results: One for each pair of columns and metric.
         margin: How much worse is still accepted; None where that was not asked.
-        cluster: The key of the metadata that says which cases belong together; empty for none.
+        cluster: The variable, or key of the metadata, that says which cases belong together; empty for none.
         notes: What else there is to know: columns without a counterpart, metrics of one side, runs that did not finish.
         judged: The judged metrics of each pair of columns, corrected where people labelled them.
     """

@@ -24,14 +24,19 @@ COLORS = {"better": "#1a7f37", "worse": "#cf222e", "undecided": "#9a6700"}
 def lines(comparison: ComparedRuns) -> list[str]:
     """The comparison as text: each metric's line, and what there is to know of it below, indented."""
     text: list[str] = []
+    few = dict.fromkeys(filter(None, (_too_few(one, comparison) for one in comparison.results)))
     for result in comparison.results:
-        text.append(
-            f"{headline(result, comparison)}: {result.verdict}{because(result, comparison)}"
-        )
+        is_few = _too_few(result, comparison) is not None
+        why = "" if is_few and len(comparison.results) > 1 else because(result, comparison)
+        text.append(f"{headline(result, comparison)}: {result.verdict}{why}")
         text += [f"  {line}" for line in below(result)]
     if len(comparison.results) > 1:
         text.append(f"p-values are corrected for {len(comparison.results)} comparisons (Holm)")
-    return [*text, *_judged_lines(comparison), *comparison.notes]
+    text += [*_judged_lines(comparison), *comparison.notes]
+    if few:
+        told = "".join(f"{each}; " for each in few) if len(comparison.results) > 1 else ""
+        text.append(f"{told}`evenhand power` says how many cases show a difference")
+    return text
 
 
 def _judged_lines(comparison: ComparedRuns) -> Iterator[str]:
@@ -115,13 +120,9 @@ def because(result: Compared, comparison: ComparedRuns) -> str:
         return f" ({could_turn(result.trials_in_error)})"
     if result.verdict == "undecided" and not n:
         return " (no case has a value in both)"
-    groups = len(result.data.clusters)
-    unknown = margin is None or math.isinf(
-        result.low
-    )  # of a rate an interval is known, and can decide
-    if result.verdict == "undecided" and (n < FEWEST or (unknown and groups < FEWEST)):
-        few = count(n, "case") if n < FEWEST else count(groups, "cluster")
-        return f" ({too_few(few)})"
+    few = _too_few(result, comparison)
+    if few is not None:
+        return f" ({few})"
     if margin is not None:
         low, high = result.data.interval(0.9)
         least = high if result.lower else -low
@@ -139,6 +140,19 @@ def because(result: Compared, comparison: ComparedRuns) -> str:
     if not result.smallest:
         return " (all cases scored the same in both)"
     return f" ({count(n, 'case')} could show {sized(result, result.smallest)} or more)"
+
+
+def _too_few(result: Compared, comparison: ComparedRuns) -> str | None:
+    """That there are too few cases, or clusters of them, for any verdict; None where there are enough, or none."""
+    n, groups = result.n, len(result.data.clusters)
+    if result.verdict != "undecided" or result.open or not n:
+        return None
+    # Of a rate an interval is known, and can decide.
+    unknown = comparison.margin is None or math.isinf(result.low)
+    if n >= FEWEST and not (unknown and groups < FEWEST):
+        return None
+    few = count(n, "case") if n < FEWEST else count(groups, "cluster")
+    return too_few(few)
 
 
 def below(result: Compared) -> Iterator[str]:

@@ -11,6 +11,7 @@ from msgspec import ValidationError, convert, to_builtins
 
 from evenhand.core.encoding import decode_once, digest_of, encode
 from evenhand.core.errors import UsageError
+from evenhand.core.malformed import shape_fault
 from evenhand.report.gates.baseline import SCHEMA, Baseline, BaselineHeader, BaselineTrial
 from evenhand.report.words import clip, safe
 from evenhand.store.replacing import replace_file
@@ -104,14 +105,14 @@ def _header(path: Path, row: Mapping[str, Any]) -> BaselineHeader:
     try:
         return convert(row, BaselineHeader)
     except ValidationError as error:
-        raise _no_baseline(path, 1, str(error)) from None
+        raise _no_baseline(path, 1, shape_fault(error)) from None
 
 
 def _trial(path: Path, number: int, row: Mapping[str, Any]) -> BaselineTrial:
     try:
         return convert(row, BaselineTrial)
     except ValidationError as error:
-        raise _no_baseline(path, number, str(error)) from None
+        raise _no_baseline(path, number, shape_fault(error)) from None
 
 
 def _check(

@@ -9,6 +9,7 @@ import msgspec
 from msgspec import Struct
 
 from evenhand.core.errors import UsageError
+from evenhand.core.malformed import document_fault
 from evenhand.core.run import RunStatus
 from evenhand.report.gates.gate_results import GateVerdict
 from evenhand.report.gates.gate_text import SCHEMA
@@ -92,7 +93,7 @@ def read_gate(file: Path) -> GateDocument:
     try:
         read = msgspec.json.decode(data, type=GateDocument)
     except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
-        why = clip(safe(str(error)), 200) if data.lstrip().startswith(b"{") else "it is not JSON"
+        why = clip(safe(document_fault(data, error)), 200)
         raise UsageError(
             f"{shown} holds no gate: {why}",
             hint="Name a file that `evenhand gate --to FILE` wrote.",

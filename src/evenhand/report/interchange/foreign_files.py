@@ -14,6 +14,7 @@ from typing import cast
 from evenhand.core.encoding import decode
 from evenhand.core.errors import UsageError
 from evenhand.core.record import Record
+from evenhand.documents.file_kinds import other_kind
 from evenhand.documents.findings import Findings
 from evenhand.documents.tree import read_document
 from evenhand.report.interchange.foreign import (
@@ -148,7 +149,8 @@ def _reader(path: Path, delimiter: str) -> csv.DictReader[str]:
     try:
         text = read_bytes(path).decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise UsageError(f"{path} is not UTF-8", hint="Save it as UTF-8.") from None
+        what, hint = other_kind(path) or ("is not UTF-8", "Save it as UTF-8.")
+        raise UsageError(f"{path} {what}", hint=hint) from None
     reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter)
     reader.fieldnames = list(_unlike(reader.fieldnames or ()))
     return reader

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from evenhand.core.draw import Draw, MetricLabel
 from evenhand.core.errors import UsageError
@@ -51,11 +51,14 @@ class DrawnItem(Record, frozen=True):
         return as_text(self.trial.output)
 
 
-def judged_places(run: RunFile, metrics: Sequence[str] = ()) -> tuple[list[int], list[str]]:
+def judged_places(
+    run: RunFile, metrics: Sequence[str] = (), rankings: Iterable[str] = ()
+) -> tuple[list[int], list[str]]:
     """The trials that a judge has a verdict on, in the plan's order, and the judged metrics.
 
     Args:
         metrics: Only these; all where there are none.
+        rankings: What else can be labelled in the run, by its own, for the error.
 
     Raises:
         UsageError: No judge was asked, or not under one of these; or its outputs are no system's answers.
@@ -73,11 +76,12 @@ def judged_places(run: RunFile, metrics: Sequence[str] = ()) -> tuple[list[int],
             f"run {run.meta.id}: no judge gave a verdict in it",
             hint="Labels are for judged metrics: llm-rubric, Passes, Rating with a bound, and so on.",
         )
+    known = [*names, *rankings]
     for metric in metrics:
         if metric not in names:
             raise UsageError(
                 f"--metric: no judge gave a verdict on {metric!r}",
-                hint=did_you_mean(metric, names) or f"There are: {', '.join(names)}.",
+                hint=did_you_mean(metric, known) or f"There are: {', '.join(known)}.",
             )
     return places, list(metrics or names)
 

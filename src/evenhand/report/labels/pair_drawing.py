@@ -12,7 +12,7 @@ from evenhand.core.record import Record
 from evenhand.core.run import TrialResult
 from evenhand.report.judgements.compared_pairs import ComparedPairs, compared_pairs
 from evenhand.report.judgements.judge_checks import refuse_judge_check
-from evenhand.report.labels.labelling import OVERLAP, DrawnItem, judged_metrics
+from evenhand.report.labels.labelling import OVERLAP, DrawnItem, judged_metrics, judged_places
 from evenhand.report.spreadsheet import as_text
 from evenhand.report.words import count
 from evenhand.store.pair_labels import add_pair_draw
@@ -65,7 +65,8 @@ def ranking_to_label(run: RunFile, metrics: Sequence[str]) -> ComparedPairs | No
         metrics: What is named; may be empty.
 
     Raises:
-        UsageError: Rankings are named together with something else, or there are several and none is named.
+        UsageError: Rankings are named together with something else, or there are several and none is named; or no
+            judge gave a verdict under one of these names.
     """
     refuse_judge_check(run.meta)
     rankings = {pairs.name: pairs for pairs in compared_pairs(run) if pairs.judged}
@@ -78,6 +79,8 @@ def ranking_to_label(run: RunFile, metrics: Sequence[str]) -> ComparedPairs | No
             hint="Its pairs are compared; other metrics take verdicts on single outputs.",
         )
     if not rankings or any(judged_metrics(trial) for trial in run.trials()):
+        if metrics:
+            judged_places(run, metrics, rankings)
         return None
     if metrics:
         raise UsageError(

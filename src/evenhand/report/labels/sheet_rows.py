@@ -11,6 +11,7 @@ from typing import Any, cast
 
 from evenhand.core.errors import UsageError
 from evenhand.core.record import Record
+from evenhand.documents.file_kinds import other_kind
 from evenhand.report.spreadsheet import cell
 
 NO_LABEL_KEPT = "no label was kept"
@@ -81,7 +82,8 @@ def read_rows(path: Path, columns: Sequence[str], needed: Sequence[str]) -> Iter
         )
         raise UsageError(f"{path} cannot be read: {error.strerror or error}", hint=hint) from error
     except UnicodeDecodeError as error:
-        raise UsageError(f"{path} cannot be read: {error}", hint="Save it as UTF-8.") from error
+        what, hint = other_kind(path) or ("is not UTF-8", "Save it as UTF-8.")
+        raise UsageError(f"{path} {what}", hint=hint) from error
     if _is_json_lines(path):
         return _json_rows(text, columns, needed)
     return _csv_rows(path, text, columns, needed)

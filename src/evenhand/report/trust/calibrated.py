@@ -16,6 +16,7 @@ import msgspec
 
 from evenhand.core.encoding import decode
 from evenhand.core.errors import UsageError
+from evenhand.core.malformed import document_fault
 from evenhand.core.record import Record
 from evenhand.core.run import RunMeta
 from evenhand.documents.project import project_folder
@@ -233,7 +234,7 @@ def _read(path: Path) -> _File:
         file = msgspec.convert(decode(data), _File)
     except (ValueError, msgspec.ValidationError) as error:
         raise UsageError(
-            f"{path} is not a calibration: {error}",
+            f"{path} is not a calibration: {document_fault(data, error)}",
             hint="Make it anew with `evenhand calibrate`, or restore it.",
         ) from error
     if file.schema != SCHEMA:

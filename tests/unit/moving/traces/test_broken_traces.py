@@ -318,11 +318,15 @@ def test_a_dialect_that_is_not_read_is_named_by_what_was_seen(tmp_path: Path):
         (b'[{"a": 1}]', "an object with 'a'"),
         (b'{\n "hello": 1\n}', "an object with 'hello'"),
         (b'{\n "resourceSpans": []\n}{\n "hello": 1\n}', "an object with 'hello'"),
-        (b'{"resourceSpans": [', "is not JSON"),
+        (b'{"resourceSpans": [', "is not JSON: it was cut off"),
+        (b'{"resourceSpans": [\n{"sco', "is not JSON: it was cut off"),
+        (b'{"resourceSpans": [\n{"a": 1,}]}', "is not JSON: line 2, column "),
+        (b"resourceSpans:\n  - a: 1\n", "protobuf: it is text of another kind"),
+        (b"PK\x03\x04\x00\xff", "is a zip archive"),
         (b"\x0a\x80", "neither JSON nor a whole OTLP protobuf"),
         (b"\x00\x00\x01\x00abc", "in the middle of a request"),
         (b"hello", "neither JSON nor a whole OTLP protobuf"),
-        (gzip.compress(b"{}" * 100, mtime=0)[:18], "is a damaged gzip file"),
+        (gzip.compress(b"{}" * 100, mtime=0)[:18], "is a damaged gzip file: it was cut off"),
     ],
 )
 def test_a_file_that_is_none_is_one_message(content: bytes, message: str, tmp_path: Path):

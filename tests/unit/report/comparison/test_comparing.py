@@ -142,7 +142,7 @@ async def test_clusters_are_taken_whole(runs: Pair):
     found = compare(a, b, cluster="document")
     assert found.verdict == "undecided"
     assert "over 12 cases in 3 clusters" in str(found)
-    with pytest.raises(UsageError, match="'documnet' in its metadata\n  Did you mean 'document'"):
+    with pytest.raises(UsageError, match="called 'documnet'\n  Did you mean 'document'"):
         compare(a, b, cluster="documnet")
 
 
@@ -362,6 +362,41 @@ async def test_fewer_than_five_clusters_say_nothing(runs: Pair):
         assert found.verdict == "undecided"
         assert "[-∞, +∞] over 6 cases in 2 clusters" in str(found)
         assert "(2 clusters: too few to say anything, it takes 5 and more)" in str(found)
+
+
+async def test_too_few_cases_are_said_once_with_where_to_ask(runs: Pair):
+    """Not in each metric's line."""
+    pair = await runs(passes([False] * 2), passes([True] * 2))
+    text = str(compare(*pair, metric=["passed", "score"]))
+    assert text.count("too few to say anything") == 1
+    assert text.count(": undecided\n") == 2
+    assert text.endswith(
+        "2 cases: too few to say anything, it takes 5 and more; `evenhand power` says how many cases show a difference"
+    )
+    assert "evenhand power" not in str(
+        compare(*await runs(passes([False] * 9), passes([True] * 9)))
+    )
+
+
+async def test_a_cluster_may_be_a_variable(runs: Pair):
+    """As the groups of a split may be; a long one as well."""
+    both = [
+        [replace(t, vars={"document": ["a long text"] * (t.index // 3)}) for t in trials]
+        for trials in (passes([False] * 6), passes([True] * 6))
+    ]
+    found = compare(*await runs(*both), metric="passed", cluster="document")
+    assert "over 6 cases in 2 clusters" in str(found)
+
+
+async def test_a_cluster_that_is_nowhere_is_told_with_what_there_is(runs: Pair):
+    """Variables and metadata; where cases have neither, what to do."""
+    trials = passes([True] * 3)
+    some = [replace(t, vars={"text": "a"}, metadata={"page": 1}) for t in trials]
+    with pytest.raises(UsageError, match=r"called 'zebra'\n  There are: page, text\."):
+        compare(*await runs(some, some), cluster="zebra")
+    none = [replace(t, vars={}, metadata={}) for t in trials]
+    with pytest.raises(UsageError, match="give each row of the dataset a column"):
+        compare(*await runs(none, none), cluster="zebra")
 
 
 async def test_five_cases_can_show_no_difference(runs: Pair):

@@ -1,0 +1,106 @@
+"""What `evenhand label` says of slips: names of metrics, rules, and files that somebody changed."""
+
+from __future__ import annotations
+
+import csv
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from evenhand.cli import main
+
+JUDGE = Path(__file__).parents[3] / "examples/judge"
+Evenhand = Callable[..., tuple[object, str]]
+
+
+@pytest.fixture
+def evenhand(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Evenhand:
+    """Runs a command in a folder with a run of twelve cases, judged under `policy`: its exit code and stderr."""
+    for file in JUDGE.iterdir():
+        if file.is_file() and file.name != "baseline.evn":
+            shutil.copy(file, tmp_path)
+    monkeypatch.chdir(tmp_path)
+
+    def run(*words: str) -> tuple[object, str]:
+        with pytest.raises(SystemExit) as ended:
+            main(words)
+        return ended.value.code or 0, capsys.readouterr().err
+
+    run("run", "--offline", "--first", "12", "--exit-zero")
+    return run
+
+
+@pytest.mark.parametrize(
+    "rest", [(), ("--to", "x.csv"), ("--rule", "no scorn"), ("--unsure", "0.1"), ("--draw", "3")]
+)
+def test_a_misspelt_metric_is_named_before_anything_else(evenhand: Evenhand, rest: tuple[str, ...]):
+    """Not a terminal that is missing, nor a draw."""
+    code, told = evenhand("label", "latest", "--metric", "polcy", *rest)
+    assert code == 2
+    assert "no judge gave a verdict on 'polcy'\n  Did you mean 'policy'?" in told
+    assert "terminal" not in told
+
+
+def test_a_rule_is_kept_and_said_to_be(evenhand: Evenhand):
+    """With what comes next, which is a draw where there is none."""
+    code, told = evenhand("label", "--rule", "no scorn")
+    assert code == 0
+    assert "the rule for policy is kept; next: evenhand label latest --draw 60 --to" in told
+    evenhand("label", "--draw", "3", "--to", "x.csv")
+    assert "next: evenhand label latest --to draw.csv" in evenhand("label", "--rule", "kind")[1]
+
+
+def _filled_in(source: Path, to: Path, inclusions: dict[int, str]) -> None:
+    with source.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    for number, row in enumerate(rows):
+        row["verdict"] = "pass"
+        row["inclusion"] = inclusions.get(number, row["inclusion"])
+    with to.open("w", encoding="utf-8", newline="") as file:
+        table = csv.DictWriter(file, rows[0])
+        table.writeheader()
+        table.writerows(rows)
+
+
+def test_an_inclusion_that_was_changed_is_said_to_be_ignored(evenhand: Evenhand, tmp_path: Path):
+    """The labels are kept: how likely an output was to be drawn is the run's to say."""
+    evenhand("label", "--draw", "6", "--to", "x.csv")
+    _filled_in(tmp_path / "x.csv", tmp_path / "y.csv", {0: "1", 1: "often", 2: "0,5", 3: "50 %"})
+    code, told = evenhand("label", "--from", "y.csv")
+    assert code == 0
+    assert "y.csv: `inclusion` of 2 labels is not what the run says; it is ignored" in told
+    assert "6 labels by" in told
+
+
+def test_a_file_that_was_written_before_a_later_draw_is_not_said_to_be_changed(
+    evenhand: Evenhand, tmp_path: Path
+):
+    """Each draw makes every output likelier to have been drawn."""
+    evenhand("label", "--draw", "4", "--to", "x.csv")
+    evenhand("label", "--draw", "4", "--to", "later.csv")
+    for name in ("x.csv", "later.csv"):
+        _filled_in(tmp_path / name, tmp_path / "y.csv", {})
+        code, told = evenhand("label", "--from", "y.csv")
+        assert (code, "inclusion" in told) == (0, False)
+
+
+def test_labels_of_another_metric_than_the_named_one_are_refused(
+    evenhand: Evenhand, tmp_path: Path
+):
+    """None is kept."""
+    config = (tmp_path / "promptfooconfig.yaml").read_text()
+    start = config.index("    - type: llm-rubric")
+    end = config.index("tests: messages.csv")
+    second = config[start:end].replace("policy\n", "tone\n", 1)
+    (tmp_path / "promptfooconfig.yaml").write_text(config[:end] + second + config[end:])
+    evenhand("run", "--offline", "--first", "4", "--exit-zero")
+    evenhand("label", "--draw", "3", "--to", "x.csv")
+    _filled_in(tmp_path / "x.csv", tmp_path / "y.csv", {})
+    code, told = evenhand("label", "--from", "y.csv", "--metric", "policy")
+    assert code == 2
+    assert "y.csv also has labels of 'tone', which --metric doesn't name" in told
+    assert "6 labels" in evenhand("label", "--from", "y.csv")[1]
