@@ -35,6 +35,9 @@ THREAD = "threading.Thread(target=time.sleep, args=(3,), name='sleeper').start()
         ("os.chdir('/')", 0, "2 of 2 passed"),
         ("sys.setrecursionlimit(100)", 0, "2 of 2 passed"),
         ("raise GeneratorExit", 3, "one raised GeneratorExit"),
+        ("import gc; gc.callbacks.clear()", 0, "2 of 2 passed"),
+        ("import atexit; atexit.register(lambda: os._exit(0)); raise ValueError", 3, "1 of 2"),
+        ("sys.exit = lambda *_: None; raise ValueError", 3, "1 of 2"),
         (THREAD, 0, "waiting for a thread that your code left running: sleeper"),
     ],
 )

@@ -72,7 +72,8 @@ def strays_told(*, warn: bool = False) -> Iterator[None]:
     try:
         yield
     finally:
-        gc.callbacks.remove(collect)
+        with contextlib.suppress(ValueError):  # user code has emptied it
+            gc.callbacks.remove(collect)
         setattr(warnings, _WARN, python)
         sys.set_coroutine_origin_tracking_depth(depth)
 
