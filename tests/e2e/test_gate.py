@@ -88,7 +88,14 @@ class Folder:
 def folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Folder:
-    """An empty one; the environment is not that of CI."""
+    """An empty one."""
+    return in_folder(tmp_path, monkeypatch, capsys)
+
+
+def in_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Folder:
+    """The command line in this folder; the environment is not that of CI."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("CI", raising=False)
     monkeypatch.setenv("NO_COLOR", "1")

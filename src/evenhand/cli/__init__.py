@@ -28,7 +28,11 @@ def main(args: Sequence[str] | None = None) -> None:
         tell("interrupted")
         code = 130
     leave()
-    sys.exit(_outlived(code))
+    code = _outlived(code)
+    process = sys.modules.get("evenhand.engine.process")
+    if args is None and process is not None:  # with arguments, somebody's program goes on
+        process.end_with(code)
+    raise SystemExit(code)  # not sys.exit, which user code may have replaced
 
 
 def _outlived(code: int) -> int:
@@ -101,6 +105,10 @@ def _run(words: list[str]) -> int:
                 "Replies received so far are saved: `evenhand resume` continues the run."
             )
             return NO_VERDICT
+        if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
+            start = ascii(os.fsdecode(error.filename or ""))[1:80]
+            tell(f"evenhand: {start}…: no file has a name as long as this one")
+            return USAGE
         if isinstance(error, FileNotFoundError) and _is_folder_gone():
             tell("evenhand: the current folder has been deleted or moved\n  Go to one that exists.")
             return USAGE

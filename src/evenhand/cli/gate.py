@@ -218,7 +218,11 @@ def _told(ended: _Ended, request: GateRequest, session: Session) -> int:
     if request.file is not None:
         _write(request.file, outcome)
     code = _printed(outcome, session, ended.terms.undecided, ended.signal)
-    if outcome.run and outcome.verdict in ("worse", "undecided", "nothing"):
+    if outcome.run and outcome.status not in ("finished", "decided"):
+        if ended.why:
+            tell(safe_text(ended.why))
+        tell(f"next: evenhand resume {short_id(outcome.run)}")
+    elif outcome.run and outcome.verdict in ("worse", "undecided", "nothing"):
         tell(f"next: evenhand show {short_id(outcome.run)} --where status:fail,error")
     code = code or (USAGE if ended.broken else code)
     if session.notify and ended.file is not None and code != INTERRUPTED:
@@ -241,6 +245,7 @@ class _Ended(Record, frozen=True):
         signal: The signal that stopped its run; 0 for none.
         broken: Whether parts of its files are broken.
         file: Its run's; None where nothing was run.
+        why: Why its run ended before all was run; empty where it didn't.
     """
 
     outcome: Gate
@@ -248,6 +253,7 @@ class _Ended(Record, frozen=True):
     signal: int = 0
     broken: bool = False
     file: Path | None = None
+    why: str = ""
 
 
 def _nothing(why: str, terms: GateTerms) -> _Ended:
@@ -290,7 +296,8 @@ def _gated(
         plan.options = replace(plan.options, closing=None, outputs=())
         # Without a cache, fresh answers are wanted.
         if not request.everything and plan.options.cache:
-            gating.taking = FromBaseline(gating.before, str(settings.record.get("script", "")))
+            script = str(settings.record.get("script", ""))
+            gating.taking = FromBaseline(gating.before, script, earlier=_run_before(file))
         if request.stops:
             gating.decider = gating.stopping(plan, asked.selection.seed)
             if gating.decider.hint:
@@ -304,7 +311,18 @@ def _gated(
     with RunFile.open(finished.path) as run_file:
         outcome = gating.outcome(run_file)
     outcome = replace(outcome, baseline=near(gating.terms.baseline))
-    return _Ended(outcome, gating.terms, finished.ending.signal, bool(plan.broken), finished.path)
+    ending, broken = finished.ending, bool(plan.broken)
+    return _Ended(outcome, gating.terms, ending.signal, broken, finished.path, ending.message)
+
+
+def _run_before(file: Path | None) -> int:
+    """How many trials an earlier session ran to a verdict; 0 where there was none."""
+    from evenhand.store.runfile import RunFile
+
+    if file is None:
+        return 0
+    with RunFile.open(file) as run:
+        return sum(not trial.taken and trial.outcome != "error" for trial in run.trials())
 
 
 def _read(request: GateRequest) -> Baseline:

@@ -103,7 +103,7 @@ def gone_on(
         meta = earlier.meta
         errors = earlier.totals().errors
     record = meta.settings
-    if meta.status == "decided" and not errors:
+    if meta.status == "decided" and not errors and not record.get("gate"):
         raise UsageError(
             f"run {meta.id} has ended: {safe_text(meta.message)}",
             hint="To run all of its cases, run it again without --stop-when-decided: answers that the cache has are not"

@@ -14,6 +14,7 @@ in doubt. Should it end after all, its answers come home, and what they cost is 
 from __future__ import annotations
 
 import asyncio
+from asyncio import sleep
 from collections import Counter
 from collections.abc import Callable, Iterable
 
@@ -217,7 +218,7 @@ class BatchLane:
             self._calls[name] = call = WantedCall(half, provider, cache, body)
             self.wanted[name] = place, call
         for _ in range(_TURNS):
-            await asyncio.sleep(0)
+            await sleep(0)
         raise Suspended
 
     def place(self, record: BatchRecord) -> BatchPlace:

@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from asyncio import sleep
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
@@ -301,7 +302,7 @@ class CallDesk:
                     if call_id is None:
                         call_id = await self._journal.begin(start)
                     if self._delay_s:
-                        await asyncio.sleep(self._delay_s)
+                        await sleep(self._delay_s)
                     await account.passable(permit)
                 except BaseException:
                     account.withdraw()
@@ -362,7 +363,7 @@ class CallDesk:
             attempt.reservation = NOTHING
             attempt.reservation = await self._reserved(provider, request)
         if pause:
-            await asyncio.sleep(pause)
+            await sleep(pause)
 
     async def _attempt(
         self,

@@ -7,6 +7,7 @@ next trial. `tasks` notes such cancellations here.
 from __future__ import annotations
 
 import asyncio
+from asyncio import sleep
 
 by_users: dict[asyncio.Task[object], int] = {}
 """How often each task was cancelled by the user's code that runs in it, as far as that was not taken back."""
@@ -29,7 +30,7 @@ async def undo_own_cancel() -> bool:
         return False
     pending = False
     try:
-        await asyncio.sleep(0)
+        await sleep(0)
     except asyncio.CancelledError:
         pending = True
     while task in by_users:

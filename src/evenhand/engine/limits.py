@@ -17,6 +17,7 @@ from __future__ import annotations
 import asyncio
 import heapq
 import random
+from asyncio import sleep
 from collections.abc import Callable
 from time import monotonic
 
@@ -126,7 +127,7 @@ class Account:
             if wait <= 0:
                 permit.sent_at = self._clock()
                 return
-            await asyncio.sleep(wait)
+            await sleep(wait)
         raise self._fatal
 
     def release(

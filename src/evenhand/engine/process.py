@@ -104,6 +104,21 @@ def end_if_forked(name: str) -> None:
         python_exit(1)
 
 
+def end_with(code: int) -> None:
+    """Sees to it that `os._exit(0)` in an `atexit` handler of user code does not turn this exit code into 0.
+
+    From here on, until the process ends.
+    """
+    if not code:
+        return
+    own = os.getpid()
+
+    def leave(status: int) -> None:
+        python_exit(code if not status and os.getpid() == own else status)
+
+    os._exit = posix._exit = leave  # noqa: SLF001  # pyright: ignore (the same function under two names)
+
+
 def _exit(status: int) -> None:
     if os.getpid() != _process.pid:
         python_exit(status)

@@ -23,6 +23,7 @@ import functools
 import signal
 import threading
 import time
+from asyncio import sleep
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
@@ -317,7 +318,7 @@ class Runner:
                 return
             if time.monotonic() - self._turned_at > TURN_S:
                 # Trials that wait for nothing would keep signals, progress and everybody else waiting.
-                await asyncio.sleep(0)
+                await sleep(0)
                 self._turned_at = time.monotonic()
 
     async def _one(
@@ -577,7 +578,7 @@ class Runner:
     async def _tick(self) -> None:
         while True:
             self._show()
-            await asyncio.sleep(0.1)
+            await sleep(0.1)
 
     def _show(self) -> None:
         if self._progress is None:

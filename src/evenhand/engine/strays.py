@@ -9,7 +9,6 @@ made (`cr_origin`) at the cost of 40 ns each.
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import functools
 import gc
@@ -19,6 +18,7 @@ import sys
 import threading
 import time
 import warnings
+from asyncio import sleep
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from types import CoroutineType, FunctionType, MethodType
@@ -72,7 +72,8 @@ def strays_told(*, warn: bool = False) -> Iterator[None]:
     try:
         yield
     finally:
-        gc.callbacks.remove(collect)
+        with contextlib.suppress(ValueError):  # user code has emptied it
+            gc.callbacks.remove(collect)
         setattr(warnings, _WARN, python)
         sys.set_coroutine_origin_tracking_depth(depth)
 
@@ -111,7 +112,7 @@ async def threads_over(limit_s: float, known: Collection[threading.Thread]) -> N
     for thread, trial in waited.values():
         # Nothing tells when a thread of others ends.
         while thread.is_alive() and time.monotonic() < end:  # noqa: ASYNC110 (see above)
-            await asyncio.sleep(0.01)
+            await sleep(0.01)
         if thread.is_alive():
             trial.blame(
                 CodeError(

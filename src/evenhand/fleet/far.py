@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import random
 import time
+from asyncio import sleep
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -273,7 +274,7 @@ class FarAccount:
             wait = self._closed_until - time.monotonic()  # it may be closed for longer meanwhile
             if wait <= 0:
                 return
-            await asyncio.sleep(wait)
+            await sleep(wait)
 
     def release(
         self, permit: Permit, error: ProviderError | None, rates: RateLimits | None, tokens: int

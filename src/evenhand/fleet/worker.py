@@ -12,6 +12,7 @@ import contextlib
 import os
 import tempfile
 import threading
+from asyncio import sleep
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -261,7 +262,7 @@ class Worker:
         try:
             await run_surrounded(runner, plan, host, (crumbs,), note)
         finally:
-            await asyncio.sleep(0)  # lets the last batch go
+            await sleep(0)  # lets the last batch go
 
 
 def _missing(names: tuple[str, ...]) -> tuple[str, ...]:

@@ -24,6 +24,7 @@ from evenhand.core.ranges import MILLISECONDS
 from evenhand.core.record import Record
 from evenhand.providers import http
 from evenhand.providers.allowance import hidden, most_written
+from evenhand.providers.answer_text import BROKEN_OFF, broken_off
 from evenhand.providers.faults import fault, unreadable
 from evenhand.providers.missing_keys import set_key
 from evenhand.providers.prices import bound
@@ -198,6 +199,8 @@ class ChatProvider:
 
     def reply(self, body: bytes) -> Reply:
         reply = self.dialect.read(body, self._parsed, self.price)
+        if reply.finish_reason in BROKEN_OFF:
+            raise broken_off(reply.finish_reason, body)
         if self.dialect.thought is None or not self.shows_thoughts:
             return reply
         thought = self.dialect.thought(body)

@@ -126,6 +126,7 @@ class _Choice(msgspec.Struct):
     message: _Message | None = None
     finish_reason: str | None = None
     logprobs: _Logprobs | None = None
+    error: Any = None  # gateways put it here if the vendor behind them breaks off
 
 
 class _Completion(msgspec.Struct):
@@ -177,7 +178,7 @@ def _read(body: bytes, parsed: bool, price: Price | None) -> Reply:
         usage=tokens,
         cost_usd=cost(price, tokens),
         model=completion.model or "",
-        finish_reason=reason,
+        finish_reason="error" if completion.error or choice.error else reason,
         refused=bool(message.refusal) or choice.finish_reason == "content_filter",
         tool_calls=tools,
         logprobs=tuple(t.logprob for t in logprobs) if logprobs else None,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
+from asyncio import sleep
 from dataclasses import dataclass
 
 from evenhand.core.provider import Answer, Host, Request
@@ -16,5 +16,5 @@ class Paused(Wrapped):
     delay_s: float
 
     async def send(self, request: Request, host: Host) -> Answer:
-        await asyncio.sleep(self.delay_s)
+        await sleep(self.delay_s)
         return await self.provider.send(request, host)

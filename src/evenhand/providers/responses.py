@@ -11,7 +11,7 @@ from evenhand.core.errors import BadReply
 from evenhand.core.message import Message, Reply, ToolCall
 from evenhand.core.provider import Price
 from evenhand.core.record import Record
-from evenhand.providers.answer_text import answer_text
+from evenhand.providers.answer_text import BROKEN_OFF, answer_text
 from evenhand.providers.chat import Dialect, passed_on
 from evenhand.providers.embeddings import looked_up
 from evenhand.providers.openai import bearer, rates
@@ -87,7 +87,7 @@ def _read(body: bytes, parsed: bool, price: Price | None) -> Reply:
     answer, listing = looked_up(body, lambda answer: answer["output"], "output")
     if not isinstance(listing, list):
         raise BadReply(f"the reply holds no output: {answer!r:.300}", billed=None)
-    reason = ended(answer)
+    reason, status = ended(answer), str(answer.get("status"))
     items = said_in(answer, reason)
     shown = "\n".join(text for text in items.shown if text)
     usage = counted(answer, "input_tokens", "output_tokens", "input_tokens_details.cached_tokens")
@@ -103,7 +103,9 @@ def _read(body: bytes, parsed: bool, price: Price | None) -> Reply:
         usage=usage,
         cost_usd=cost(price, usage),
         model=str(answer.get("model") or ""),
-        finish_reason=reason or ("tool_calls" if items.tools else "stop"),
+        finish_reason=status
+        if status in BROKEN_OFF
+        else reason or ("tool_calls" if items.tools else "stop"),
         refused=bool(items.refusal) or reason == "content_filter",
         tool_calls=items.tools,
         spoken=items.refusal or "\n".join(text for text in items.texts if text),

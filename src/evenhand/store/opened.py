@@ -92,7 +92,10 @@ def open_run(path: Path) -> OpenRun:
         with readable(path):
             row = db.execute("select meta from run").fetchone()
             if row is None:
-                raise StoreError(f"{path} holds no run: it was cut off while being made")  # noqa: TRY301 (closed below, like the others)
+                raise StoreError(  # noqa: TRY301 (closed below, like the others)
+                    f"{path} holds no run: it was cut off while being made",
+                    hint="Nothing was sent. Delete the file, and run it again.",
+                )
             meta = msgspec.convert(decode(cast(bytes, row[0])), RunMeta)
             remarks = remarks_in(db)
     except StoreError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -21,6 +22,7 @@ def replace_file(data: bytes, path: Path, is_one: Callable[[Path], bool], kind: 
     Raises:
         UsageError: It cannot be written, or the file that is there is something else.
     """
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         if path.exists() and not is_one(path):
             raise UsageError(
@@ -28,8 +30,9 @@ def replace_file(data: bytes, path: Path, is_one: Callable[[Path], bool], kind: 
                 hint="Give --to another name, or delete that file.",
             )
         path.parent.mkdir(parents=True, exist_ok=True)
-        beside = path.with_name(f".{path.name}.{os.getpid()}")
         beside.write_bytes(data)
         beside.replace(path)
     except OSError as error:
+        with contextlib.suppress(OSError):
+            beside.unlink(missing_ok=True)  # half of it, on a full disk
         raise UsageError(f"{path} cannot be written: {error.strerror or error}") from error

@@ -222,3 +222,17 @@ def test_a_file_of_labels_that_is_not_there_is_told_in_words(
     assert "none.csv cannot be read: No such file or directory" in said
     assert f"Looked in {tmp_path}" in said
     assert "Errno" not in said
+
+
+@pytest.mark.parametrize("words", [("show",), ("run",), ("check",)])
+def test_a_name_that_is_too_long_for_a_file_is_no_bug_of_ours(
+    words: tuple[str, ...], refused: pytest.CaptureFixture[str]
+):
+    """A text that was passed in the place of a name, say."""
+    with pytest.raises(SystemExit) as ended:
+        main([*words, "x" * 5000 + ".db"])
+    error = refused.readouterr().err
+    assert ended.value.code == 2
+    assert "no file has a name as long as this one" in error
+    assert "Traceback" not in error
+    assert len(error) < 400

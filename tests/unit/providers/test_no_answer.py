@@ -405,3 +405,46 @@ async def test_a_web_service_that_answers_null_has_not_answered(tmp_path: Path):
         with pytest.raises(NoAnswer, match="answered 200 with nothing"):
             await service.send(service.request(Prompt.of("hi")), CodeHost())
         await service.close()
+
+
+BROKEN_ERROR = {"code": 502, "message": "the model behind it is gone"}
+PART = {"role": "assistant", "content": "The capital"}
+
+
+@pytest.mark.parametrize(
+    ("id_", "answer", "why"),
+    [
+        ("openai:chat:m", chat(PART, "error"), ""),
+        (
+            "openai:chat:m",
+            {"choices": [{"message": PART, "finish_reason": "error", "error": BROKEN_ERROR}]},
+            "the model behind it is gone",
+        ),
+        ("openai:chat:m", {**chat(PART), "error": "no more"}, "no more"),
+        (
+            "openai:responses:m",
+            responses(spoken({"type": "output_text", "text": "The"}), status="cancelled"),
+            "",
+        ),
+        (
+            "openai:responses:m",
+            responses(
+                spoken({"type": "output_text", "text": "The"}), status="failed", error=BROKEN_ERROR
+            ),
+            "the model behind it is gone",
+        ),
+    ],
+    ids=["said", "said why", "beside it", "cancelled", "failed"],
+)
+def test_an_answer_that_the_vendor_broke_off_is_no_answer(id_: str, answer: Any, why: str):
+    """Half of a sentence is never scored: it is asked for again, and then an error."""
+    with pytest.raises(BadReply, match="broke off its answer") as caught:
+        read(id_, answer)
+    assert caught.value.billed is None
+    assert why in caught.value.message
+
+
+@pytest.mark.parametrize("nothing", [None, "", {}, []])
+def test_an_error_that_says_nothing_is_none(nothing: object):
+    """Some servers send the key with each answer."""
+    assert read("openai:chat:m", {**chat(PART), "error": nothing}).text == "The capital"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
+from asyncio import sleep
 from collections.abc import Iterator, Mapping
 from typing import Any, cast
 from urllib.parse import urlsplit
@@ -79,7 +79,7 @@ class Control:
                 if not error.retryable or attempt == ATTEMPTS or (once and error.billed is None):
                     raise
                 wait_s = error.retry_after_s or PAUSE_S * 2 ** (attempt - 1)
-            await asyncio.sleep(min(wait_s, 60.0))
+            await sleep(min(wait_s, 60.0))
         raise AssertionError  # the last attempt returns or raises
 
     async def _send(self, method: str, path: str, body: bytes | None, content: str) -> bytes:

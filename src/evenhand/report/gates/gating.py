@@ -132,6 +132,8 @@ def _nothing_asked(run: RunFile, pairs: Sequence[tuple[Seen, Seen]], taken: int)
     if not totals.trials:
         return run.meta.message or "no trial was run"
     if not any(mine.cases.meets(theirs.cases) for mine, theirs in pairs):
+        if run.meta.status not in ("finished", "decided"):
+            return "the run did not finish, and so far has no case in common with the baseline"
         return (
             "the baseline is of something else: it has no case and variant in common with the run"
         )

@@ -26,6 +26,7 @@ REQUEST = "another request"
 CHECKS = "another expectation, judge, variable or code"
 CODE = "it can't be known what they depend on (code, hooks, conversations, web services)"
 SEVERAL = "several requests"
+BEFORE = "run before it was resumed"
 UNASKED = "without a request of their own"
 
 
@@ -35,9 +36,11 @@ class FromBaseline:
     Args:
         baseline: It.
         script: A digest of the script that answers; empty for models.
+        earlier: How many trials an earlier session of the same run has run: it isn't known why.
     """
 
-    def __init__(self, baseline: Baseline, script: str = "") -> None:
+    def __init__(self, baseline: Baseline, script: str = "", *, earlier: int = 0) -> None:
+        self._earlier = earlier
         self._run = baseline.header.run
         self._by_case: dict[tuple[str, int], list[BaselineTrial]] = {}
         for trial in baseline.trials:
@@ -85,7 +88,8 @@ class FromBaseline:
         Args:
             run: How many were run.
         """
-        reasons = self.asked + Counter({UNASKED: max(0, run - self.asked.total())})
+        known = self.asked + Counter({BEFORE: self._earlier})
+        reasons = known + Counter({UNASKED: max(0, run - known.total())})
         if not reasons:
             return []
         parts = [f"{count(n, 'trial')} ({why})" for why, n in reasons.most_common()]
