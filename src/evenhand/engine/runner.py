@@ -564,9 +564,8 @@ class Runner:
             with contextlib.suppress(ValueError, RuntimeError, NotImplementedError):
                 loop.add_signal_handler(number, self._drain, number, limit_s)
                 installed.append(number)
-                signal.signal(
-                    number, self._insist
-                )  # in its place; the loop still hears of the signal
+                # In its place; the loop still hears of the signal.
+                signal.signal(number, self._insist)
         try:
             yield
         finally:
