@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     import subprocess
 
 LIMIT_S = 1.0
+_START_S = 60.0
 LONG = 5000
 """On longer texts even two repeats in a row are worth the care."""
 
@@ -46,6 +47,7 @@ SPACE = " \\t\\n\\v\\f\\r\\u00a0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u20
 _REPEAT = re.compile(r"[*+]|\{\d+,\}|\{\d*,?(?:\d{2,})\}")
 _CHILD = """
 import json, re, sys
+print("ready", flush=True)
 for line in sys.stdin:
     pattern, text, flags = json.loads(line)
     match = re.compile(pattern, flags).search(text)
@@ -145,17 +147,12 @@ def search_apart(pattern: str, text: str, flags: int = re.ASCII) -> tuple[int, i
         pattern: In Python's spelling.
         flags: Python's.
     """
-    import selectors  # noqa: PLC0415 (only for the patterns that need it)
-
     child = _idle.pop() if _idle else _start()
-    assert child.stdin is not None  # noqa: S101 (both are pipes)
-    assert child.stdout is not None  # noqa: S101
+    assert child.stdin is not None  # noqa: S101 (a pipe)
     try:
         child.stdin.write(json.dumps([pattern, text, int(flags)]) + "\n")
         child.stdin.flush()
-        with selectors.DefaultSelector() as waiting:
-            waiting.register(child.stdout, selectors.EVENT_READ)
-            answer = child.stdout.readline() if waiting.select(LIMIT_S) else ""
+        answer = _line(child, LIMIT_S)
     except OSError:
         answer = ""
     if not answer:
@@ -169,10 +166,21 @@ def search_apart(pattern: str, text: str, flags: int = re.ASCII) -> tuple[int, i
 _idle: list[subprocess.Popen[str]] = []
 
 
+def _line(child: subprocess.Popen[str], limit_s: float) -> str:
+    """What it says next; empty where it takes longer, or has ended."""
+    import selectors  # noqa: PLC0415 (only for the patterns that need it)
+
+    assert child.stdout is not None  # noqa: S101 (a pipe)
+    with selectors.DefaultSelector() as waiting:
+        waiting.register(child.stdout, selectors.EVENT_READ)
+        return child.stdout.readline() if waiting.select(limit_s) else ""
+
+
 def _start() -> subprocess.Popen[str]:
+    """A process that is ready to search: on a busy machine, starting it takes longer than a search may."""
     import subprocess  # noqa: PLC0415 (imported on use)
 
-    return subprocess.Popen(  # noqa: S603 (our own program, given above)
+    child = subprocess.Popen(  # noqa: S603 (our own program, given above)
         [sys.executable, "-I", "-S", "-c", _CHILD],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -181,6 +189,8 @@ def _start() -> subprocess.Popen[str]:
         encoding="utf-8",
         start_new_session=True,
     )
+    _line(child, _START_S)
+    return child
 
 
 def _stop(child: subprocess.Popen[str]) -> None:
