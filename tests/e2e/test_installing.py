@@ -29,6 +29,7 @@ REDISTRIBUTED = {
     "a-sync-waterfall", "asap", "big-integer", "diff", "marked", "node-sql-parser", "nunjucks", "preact",
 }  # fmt: skip
 LARGEST = 2_600_000
+SAFELY = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}  # from 3.11.4 on
 """Bytes of a wheel: an installation is to stay small."""
 UNREACHABLE = "http://127.0.0.1:9/"
 CONFIG = """
@@ -99,7 +100,7 @@ def test_a_wheel_from_the_source_distribution_has_all_parts_and_licences_and_nee
     with_parts(checkout)
     archive = built("sdist", checkout, tmp_path / "dist", PATH="/nowhere")
     with tarfile.open(archive) as packed:
-        packed.extractall(tmp_path / "unpacked", filter="data")
+        packed.extractall(tmp_path / "unpacked", **SAFELY)
     (source,) = (tmp_path / "unpacked").iterdir()
     wheel = built("wheel", source, tmp_path / "dist", PATH="/nowhere", EVENHAND_REQUIRE_PARTS="1")
     with zipfile.ZipFile(wheel) as packed:

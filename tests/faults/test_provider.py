@@ -216,8 +216,10 @@ def test_a_vendor_that_is_away_for_a_moment_costs_no_trial(
     totals = evals.document()["totals"]
     assert (totals["trials"], totals["passed"], totals["errors"]) == (120, 80, 0)
     ledger = Ledger.read(bill)
-    assert len(ledger.delivered) == 120
-    assert ledger.repeated <= 10  # what was under way when it died
+    assert len(ledger.counts) == 120
+    # What was under way when it died: delivered and not written down any more, or lost and asked for again.
+    assert len(ledger.delivered) >= 120 - 10
+    assert ledger.repeated <= 10
 
 
 def test_a_budget_is_never_passed(
