@@ -29,8 +29,8 @@ REDISTRIBUTED = {
     "a-sync-waterfall", "asap", "big-integer", "diff", "marked", "node-sql-parser", "nunjucks", "preact",
 }  # fmt: skip
 LARGEST = 2_600_000
-SAFELY = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}  # from 3.11.4 on
 """Bytes of a wheel: an installation is to stay small."""
+SAFELY = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}  # from 3.11.4 on
 UNREACHABLE = "http://127.0.0.1:9/"
 CONFIG = """
 prompts: ["Say {{ word | upper }}"]
