@@ -96,7 +96,7 @@ def could_turn(errors: int) -> str:
 
 def too_few(cases: str) -> str:
     """That so many cases, or clusters, are too few for any verdict, in words."""
-    return f"{cases}: too few to say anything, it takes {FEWEST} and more"
+    return f"{cases}: too few to say anything, as {FEWEST} are needed"
 
 
 def could_show(n: int, smallest: float | None) -> str:

@@ -252,10 +252,7 @@ async def test_repeats_count_as_one_case(make_run: Make) -> None:
     assert "1 prompt" not in text
     assert "2 prompts × 1 model × 4 cases × 2 repeats = 16 trials" in text
     assert "8/8  100 %  [51–100]" in text
-    assert (
-        "first and second: undecided (4 cases: too few to say anything, it takes 5 and more)"
-        in text
-    )
+    assert "first and second: undecided (4 cases: too few to say anything, as 5 are needed)" in text
     assert "second: 4 of 4 cases passed in some repeats and failed in others" in text
     assert "± ± ± ±" in text
     assert "✗ second · cases 1, 2, 3, 4   contains" in text
@@ -265,10 +262,7 @@ async def test_few_cases_can_show_nothing(make_run: Make) -> None:
     """Three cases cannot tell two prompts apart, and it says so."""
     trials = [result(i, ok=i % 2 == 0, variant=i % 2, case=f"c{i // 2}") for i in range(6)]
     text = shown(await make_run(trials, TWO))
-    assert (
-        "first and second: undecided (3 cases: too few to say anything, it takes 5 and more)"
-        in text
-    )
+    assert "first and second: undecided (3 cases: too few to say anything, as 5 are needed)" in text
 
 
 async def test_columns_without_common_cases_are_not_compared(make_run: Make) -> None:

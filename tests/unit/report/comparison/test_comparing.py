@@ -346,7 +346,7 @@ async def test_fewer_than_five_cases_say_nothing(runs: Pair, n: int):
     for margin in (None, 0.5):
         found = compare(*pair, metric="passed", margin=margin)
         assert found.verdict == "undecided"
-        assert "too few to say anything, it takes 5 and more" in str(found)
+        assert "too few to say anything, as 5 are needed" in str(found)
 
 
 async def test_fewer_than_five_clusters_say_nothing(runs: Pair):
@@ -361,7 +361,7 @@ async def test_fewer_than_five_clusters_say_nothing(runs: Pair):
         found = compare(*pair, metric="faithfulness", cluster="document", margin=margin)
         assert found.verdict == "undecided"
         assert "[-∞, +∞] over 6 cases in 2 clusters" in str(found)
-        assert "(2 clusters: too few to say anything, it takes 5 and more)" in str(found)
+        assert "(2 clusters: too few to say anything, as 5 are needed)" in str(found)
 
 
 async def test_too_few_cases_are_said_once_with_where_to_ask(runs: Pair):
@@ -371,7 +371,7 @@ async def test_too_few_cases_are_said_once_with_where_to_ask(runs: Pair):
     assert text.count("too few to say anything") == 1
     assert text.count(": undecided\n") == 2
     assert text.endswith(
-        "2 cases: too few to say anything, it takes 5 and more; `evenhand power` says how many cases show a difference"
+        "2 cases: too few to say anything, as 5 are needed; `evenhand power` says how many cases show a difference"
     )
     assert "evenhand power" not in str(
         compare(*await runs(passes([False] * 9), passes([True] * 9)))
