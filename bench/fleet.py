@@ -3,6 +3,7 @@
     python bench/fleet.py                       # all parts, some ten minutes on two cores
     python bench/fleet.py chaos --rows 2000     # one part
     python bench/fleet.py chaos --ray           # on a Ray cluster of three nodes, with real processes
+    python bench/fleet.py chaos --ray --rows 2400 --a-minute 600
 
 chaos: a vendor takes 6,000 requests a minute, ten times the usual 600, so that 20,000 rows take minutes and not half an
 hour. A worker (with --ray, a node) is killed every 10 s, one is stopped for longer than anybody waits and continued,
@@ -272,26 +273,26 @@ def keep_nodes() -> None:
     cluster.shutdown()
 
 
-def chaos(rows: int, *, ray: bool) -> None:
+def chaos(rows: int, a_minute: int, *, ray: bool) -> None:
     """Everything dies, and nothing is lost."""
     with tempfile.TemporaryDirectory() as name, vendor() as (price, env):
         alone = Path(name)
         write_config(alone, rows)
         finished(alone, env, "run", *QUIET)
         wanted, _, _ = results_of(alone)
-    with tempfile.TemporaryDirectory() as name, vendor(A_MINUTE, LATENCY_S) as (books, env):
+    with tempfile.TemporaryDirectory() as name, vendor(a_minute, LATENCY_S) as (books, env):
         folder = Path(name)
         write_config(folder, rows)
         died = endured(folder, env, books, rows, ray=ray)
         came_to, settled, doubted = results_of(folder)
     twice = sum((books.taken - price.taken - doubted).values())
-    used = books.taken.total() / (died.lived_s * A_MINUTE / 60)
+    used = books.taken.total() / (died.lived_s * a_minute / 60)
     most = books.most_in(60)
-    print(f"{rows:,} rows, {A_MINUTE:,} requests a minute, {'nodes' if ray else 'workers'}: 3")
+    print(f"{rows:,} rows, {a_minute:,} requests a minute, {'nodes' if ray else 'workers'}: 3")
     print(f"killed: {died.workers} workers, {died.drivers} drivers; stopped and continued: 1")
     print(f"results lost: {rows - settled}; the same as in one process: {came_to == wanted}")
     print(f"finished calls paid for twice: {twice}; in doubt: {doubted.total()}")
-    print(f"most sent in any 60 s: {most:,} ({most / A_MINUTE:.1%}); refused: {books.refused}")
+    print(f"most sent in any 60 s: {most:,} ({most / a_minute:.1%}); refused: {books.refused}")
     print(f"of the limit used: {used:.1%} of {died.lived_s:.0f} s in which a driver had workers")
 
 
@@ -507,13 +508,14 @@ def _driver_cpu(rows: int, *words: str) -> float:
 
 def main() -> None:
     parts: dict[str, Callable[[Any], None]] = {
-        "chaos": lambda a: chaos(a.rows, ray=a.ray),
+        "chaos": lambda a: chaos(a.rows, a.a_minute, ray=a.ray),
         "cpu": lambda a: cpu(400, a.rounds),
         "driver": lambda a: driver(a.rounds, ray=a.ray),
     }
     parser = argparse.ArgumentParser()
     parser.add_argument("part", nargs="?", choices=[*parts, "nodes"])
     parser.add_argument("--rows", type=int, default=20_000)
+    parser.add_argument("--a-minute", type=int, default=A_MINUTE)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--ray", action="store_true")
     arguments = parser.parse_args()

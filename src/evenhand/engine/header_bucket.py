@@ -16,6 +16,8 @@ from evenhand.core.record import MutableRecord
 STEADY = 0.2
 """How far the seconds that a unit takes to come back may differ between two headers of a bucket that refills."""
 MINUTE_S = 60.0
+COUNTED = 10
+"""Headers count whole units. Of fewer, a part of one is too much to compare them."""
 NEARLY = 0.25
 """The time in which a bucket by the minute fills may be so far from a minute: vendors round the seconds."""
 
@@ -72,13 +74,24 @@ class HeaderBucket(MutableRecord):
         return self.remaining + self.refill * (now - self._counted_at)
 
     def _compare(self, limit: float, used: float, reset_s: float) -> None:
-        if self._used and self._used <= used < 2 * self._used:
+        if not self._used:
+            self.a_second = _by_minute(limit, reset_s, used - 1, used)
+        if used < min(COUNTED, limit / 2):
+            return
+        if self._used <= used < 2 * self._used:
             return  # too near each other to tell
         if used >= 2 * self._used > 0:
             before = self._back_in_s / self._used
             steady = abs(reset_s / used - before) <= STEADY * before
             self.refill = used / reset_s if steady else 0.0
-            fills_in_s = limit / self.refill if self.refill else 0.0
-            by_minute = abs(fills_in_s - MINUTE_S) <= NEARLY * MINUTE_S
-            self.a_second = limit / MINUTE_S if by_minute else 0.0
+            self.a_second = _by_minute(limit, reset_s, used, used) if steady else 0.0
         self._used, self._back_in_s = used, reset_s
+
+
+def _by_minute(limit: float, reset_s: float, least: float, most: float) -> float:
+    """What comes in a second, if a bucket of which so much is used would fill in a minute; else 0."""
+    fills_in_s = limit * reset_s / most
+    longest_s = limit * reset_s / least if least > 0 else float("inf")
+    if fills_in_s > (1 + NEARLY) * MINUTE_S or longest_s < (1 - NEARLY) * MINUTE_S:
+        return 0.0
+    return limit / MINUTE_S

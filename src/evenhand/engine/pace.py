@@ -16,6 +16,8 @@ refusal after another at the same width proves nothing, unless calls were accept
 *Held by rate.* The rate is what was accepted between two refusals: a bucket that is empty at both ends has let through
 just what came in. Where this accepts less than the width did, the width is taken up again.
 
+*Opening.* The first calls go out as `opening` has it.
+
 *Named by headers.* Some vendors' headers count the minute, and calls are refused by the second. What they name comes to
 a rate. Calls are held to that, and are not sent faster to see whether more is allowed.
 
@@ -32,6 +34,7 @@ from dataclasses import dataclass
 from evenhand.core.record import MutableRecord
 from evenhand.engine.closing import Closing
 from evenhand.engine.flow import Flow
+from evenhand.engine.opening import Opening
 from evenhand.engine.refusals import Refusals
 from evenhand.engine.window import Window
 
@@ -121,6 +124,7 @@ class Pace:
         width: How many may be in flight.
         flow: How many may be sent a second.
         closing: Whether any may be sent.
+        opening: How the first go out.
         named: How many a second the vendor's headers name; 0 where they don't.
     """
 
@@ -130,6 +134,7 @@ class Pace:
         self.closing = Closing()
         self.named = 0.0
         self._ceiling = float(ceiling)
+        self.opening = Opening()
         self._refusals = Refusals()
         self._window = Window()
         self._held = False
@@ -166,15 +171,19 @@ class Pace:
             return False
         if in_flight and self._window.used_up(now):
             return False
-        return now >= self.closing.until and self.flow.wait_s(tokens, now) == 0
+        return now >= self.closing.until and self._flows_in_s(tokens, now) == 0
 
     def wait_s(self, tokens: int, now: float) -> float:
         """Seconds until time alone no longer holds such a call back; 0 for now."""
-        return max(0.0, self.closing.until - now, self.flow.wait_s(tokens, now))
+        return max(0.0, self.closing.until - now, self._flows_in_s(tokens, now))
+
+    def _flows_in_s(self, tokens: int, now: float) -> float:
+        return max(self.opening.wait_s(now), self.flow.wait_s(tokens, now))
 
     def permit(self, tokens: int, in_flight: int, now: float) -> Permit:
         """The leave of a call that is sent; so many are in flight with it."""
         self.flow.take(tokens, now)
+        self.opening.sent(now)
         self._refusals.sent()
         extra = self._window.sent(now, closed=self.closing.alone)
         return Permit(tokens, in_flight, self._epoch, now, self._window.nth, extra)
@@ -194,6 +203,8 @@ class Pace:
             self._window.holds_more()
         self.flow.accepted(permit.tokens)
         self._refusals.accepted()
+        if not self.opening.over:
+            self.opening.heard(self.named, now, refused=False)
         self._amount += self.flow.amount(permit.tokens)
         took = now - permit.sent_at
         self._round_trip_s += (took - self._round_trip_s) * (RECENT if self._round_trip_s else 1)
@@ -249,6 +260,8 @@ class Pace:
     def overloaded(self, now: float, asked_s: float | None) -> None:
         """The vendor was too busy for a call: no sign of a limit."""
         self._round = 0
+        if not self.opening.over:
+            self.opening.heard(self.named, now, refused=False)
         self.closing.overloaded(now, asked_s)
 
     # Windows
@@ -287,10 +300,11 @@ class Pace:
 
     def _refused_free(self, permit: Permit, left: int, now: float, asked_s: float | None) -> None:
         refusals = self._refusals
+        opened = not self.opening.over and self.opening.heard(self.named, now, refused=True)
         if self._free_since is None:
             # A bucket is empty now, so that what is accepted from here on has just come in.
             self._free_since, self._amount = now, 0.0
-        known = self._names_rate(now) and refusals.exceed_accidents()
+        known = self._names_rate(now) and (opened or refusals.exceed_accidents())
         if known or refusals.exceed_shedding():
             self._hold_back(left, now)
             if not left:

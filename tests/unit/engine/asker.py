@@ -1,4 +1,4 @@
-"""An account whose permits are given back in the order in which they were given."""
+"""An account of which something is known, and whose permits are given back in the order in which they were given."""
 
 from __future__ import annotations
 
@@ -31,6 +31,7 @@ class Asker(Account):
     ) -> None:
         draw = random.Random(1)
         super().__init__("api.example.com", ceiling, start, policy or RetryPolicy(), clock, draw)
+        self.pace.opening.over = True
         self.permits: list[Permit] = []
 
     async def ask(self, priority: int = 0, tokens: int = 0) -> None:

@@ -341,20 +341,24 @@ def test_a_bucket_that_refills_is_told_from_a_window_by_two_headers():
 
 
 @pytest.mark.parametrize(
-    ("limit", "first", "second", "a_second"),
+    ("limit", "first", "second", "at_first", "a_second"),
     [
-        (6000, (5990, 0.1), (5900, 1.0), 100),
-        (6000, (5990, 0.12), (5900, 1.1), 100),
-        (14_400, (14_399, 6.0), (14_390, 60.0), 0),
-        (6000, (5990, 50.0), (5900, 49.0), 0),
+        (6000, (5990, 0.1), (5900, 1.0), 100, 100),
+        (6000, (5990, 0.12), (5900, 1.1), 100, 100),
+        (6000, (5998, 0.011), (5900, 1.0), 100, 100),
+        (14_400, (14_399, 6.0), (14_390, 60.0), 0, 0),
+        (6000, (5990, 50.0), (5900, 49.0), 0, 0),
+        (6000, (5400, 6.5), (4200, 5.5), 100, 0),
     ],
-    ids=["by the minute", "rounded", "by the day", "a window"],
+    ids=["by the minute", "rounded", "a part of one", "by the day", "a window", "a window's end"],
 )
-def test_headers_name_a_rate_where_a_limit_by_the_minute_refills(limit, first, second, a_second):
-    """A day's reserve may be used in an hour, and a window's in a second."""
+def test_headers_name_a_rate_where_a_limit_by_the_minute_refills(
+    limit, first, second, at_first, a_second
+):
+    """A day's reserve may be used in an hour, and a window's in a second; one header is taken for what it looks like."""
     bucket = HeaderBucket()
     bucket.learn(limit, *first, 0)
-    assert bucket.a_second == 0
+    assert bucket.a_second == at_first
     bucket.learn(limit, *second, 1)
     assert bucket.a_second == a_second
 

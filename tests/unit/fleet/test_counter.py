@@ -86,10 +86,10 @@ def test_refusals_of_one_worker_close_the_gate_for_all(
     monkeypatch.setattr("time.monotonic", scene.loop.time)
 
     async def go() -> None:
-        both = Counted(scene.backing(ceiling=12))
-        for number in range(12):
+        both = Counted(scene.backing(ceiling=5))
+        for number in range(5):
             await both.asks(0, number, "acquire", "api", 0, 0)
-        for number in range(12):
+        for number in range(5):
             refused = RateLimited("slow down", retry_after_s=7.0)
             both.tells(0, "release", both.links[0].answer(number)[0], refused, None, 0)
         kind, name, seconds = both.announced[-1]
