@@ -100,8 +100,9 @@ class Users:
                 if permit is not None:
                     self.account.release(permit, error, rates, 3)
             case ("withdraw",):
-                if self.give_back() is not None:
-                    self.account.withdraw()
+                permit = self.give_back()
+                if permit is not None:
+                    self.account.withdraw(permit)
             case ("cancel", i):
                 if self.tasks:
                     task = self.tasks[i % len(self.tasks)]
@@ -131,8 +132,8 @@ class Users:
         for _ in range(10_000):
             await asyncio.sleep(0.5)
             self.check()
-            while self.give_back() is not None:
-                self.account.withdraw()
+            while (permit := self.give_back()) is not None:
+                self.account.withdraw(permit)
             if not self.tasks:
                 break
         assert not self.tasks, "somebody was never let through"
@@ -175,8 +176,8 @@ def test_an_account_that_fails_leaves_nobody_waiting(steps, when):
         assert all(
             isinstance(result, (Permit, ProviderError, asyncio.CancelledError)) for result in done
         )
-        while users.give_back():
-            users.account.withdraw()
+        while (permit := users.give_back()) is not None:
+            users.account.withdraw(permit)
         assert users.account.in_flight == 0
 
     try:

@@ -118,7 +118,7 @@ class CallAccount(Protocol):
     """Lets calls through to an account. `engine.limits.Account` learns how many."""
 
     async def acquire(self, priority: int, tokens: int) -> Permit:
-        """Waits until a call may be sent. Every permit has to be released or withdrawn."""
+        """Waits until a call may be sent. Every permit has to be given back: released, withdrawn or forgotten."""
         ...
 
     async def passable(self, permit: Permit) -> None:
@@ -131,8 +131,12 @@ class CallAccount(Protocol):
         """Gives the permit back, with what became of the call."""
         ...
 
-    def withdraw(self) -> None:
-        """Gives a permit back: nothing was sent."""
+    def withdraw(self, permit: Permit) -> None:
+        """Gives the permit back, with what was debited for it: nothing was sent."""
+        ...
+
+    def forget(self, permit: Permit) -> None:
+        """Gives the permit back: nobody will know what became of the call."""
         ...
 
     def fail(self, error: ProviderError) -> None:

@@ -305,7 +305,7 @@ class CallDesk:
                         await sleep(self._delay_s)
                     await account.passable(permit)
                 except BaseException:
-                    account.withdraw()
+                    account.withdraw(permit)
                     raise
                 answer, error = await self._attempt(provider, request, account, permit, attempt)
                 if answer is not None:
@@ -392,7 +392,7 @@ class CallDesk:
             attempt.under_way = False
             attempt.fail(doubtful=failure.billed is not False)
         except BaseException as failure:  # cancelled, or broken: says nothing of the account
-            account.withdraw()
+            account.forget(permit)
             attempt.fail(doubtful=True)
             if isinstance(failure, Exception) and not isinstance(failure, EvenhandError):
                 raise _broken(provider, failure) from failure

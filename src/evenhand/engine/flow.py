@@ -93,6 +93,10 @@ class Flow:
             self._credit = self._credits(self.rate, now, amount) - amount
             self._credited_at = now
 
+    def give_back(self, tokens: int) -> None:
+        """A call was not sent after all."""
+        self._credit += self.amount(tokens)
+
     def accepted(self, tokens: int) -> None:
         """A call of this size was accepted."""
         self._accepted.add(tokens)

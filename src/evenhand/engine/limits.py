@@ -91,7 +91,7 @@ class Account:
         self._answered_at: float | None = None
 
     async def acquire(self, priority: int, tokens: int) -> Permit:
-        """Waits until a call may be sent. Every permit has to be released or withdrawn.
+        """Waits until a call may be sent. Every permit has to be given back: released, withdrawn or forgotten.
 
         Raises:
             ProviderError: The account has failed for good.
@@ -111,7 +111,7 @@ class Account:
         except BaseException as error:
             # Nobody waits for it any more: no permit may go there, and one that it has goes back.
             if not (future.cancel() or future.cancelled()) and future.exception() is None:
-                self._give_back()
+                self.withdraw(future.result())
             elif isinstance(error, asyncio.CancelledError):
                 self._wake()  # it may have been the one that held up the others
             raise
@@ -147,8 +147,17 @@ class Account:
         finally:
             self._give_back()
 
-    def withdraw(self) -> None:
-        """Gives the permit back: nothing was sent."""
+    def withdraw(self, permit: Permit) -> None:
+        """Gives the permit back, with what was debited for it: nothing was sent."""
+        now = self._clock()
+        self.pace.withdrawn(permit)
+        self._requests.take(-1, now)
+        self._tokens.take(-permit.tokens, now)
+        self._give_back()
+
+    def forget(self, permit: Permit) -> None:
+        """Gives the permit back: nobody will know what became of the call."""
+        del permit  # what was debited for it stays so
         self._give_back()
 
     def fail(self, error: ProviderError) -> None:

@@ -1,10 +1,10 @@
 """The first calls to an account, of which nobody knows yet what it takes.
 
-How this works: until the account says its first word, an answer or a refusal, a few calls go out at once and the others
-one after the other, so fast that a run with many calls at once hardly notices. Where that word's headers name no limit
-by the minute, this was all. Where they do, the limit may also be enforced by the second, or not: calls go out at twice
-a second's share. Either more are accepted than come to a second's share, and nothing holds them back any more; or some
-are refused, and calls are held to it from then on.
+How this works: until one is answered, a few calls go out at once and the others one after the other, so fast that a
+run with many calls at once hardly notices. Where headers name no limit by the minute, the first answer ends it. Where
+they do, the limit may be enforced by the second, or not: calls go out at twice a second's share. Either more are
+accepted than come to a second's share, and nothing holds them back any more; or some are refused, and calls are held to
+it from then on.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from __future__ import annotations
 AT_ONCE = 5.0
 """Calls that go out in the first moment."""
 A_SECOND = 40.0
-"""How many more go out a second until the account says something."""
+"""How many more go out a second until one is answered."""
 FASTER = 2.0
 """From then on, so many times a second's share."""
 MORE = 1.25
@@ -30,11 +30,19 @@ class Opening:
         over: It holds nothing back any more.
     """
 
-    __slots__ = ("_accepted", "_at", "_most", "_rate", "_refused", "_room", "_since", "_spoken", "over")
+    __slots__ = (
+        "_accepted",
+        "_at",
+        "_most",
+        "_rate",
+        "_refused",
+        "_room",
+        "_since",
+        "over",
+    )
 
     def __init__(self) -> None:
         self.over = False
-        self._spoken = False
         self._rate, self._room, self._most = A_SECOND, AT_ONCE, AT_ONCE
         self._at = self._since = 0.0
         self._accepted = self._refused = 0
@@ -51,13 +59,17 @@ class Opening:
         self._since = self._since or now
         self._at = now
 
+    def withdrawn(self) -> None:
+        """A call was not sent after all."""
+        self._room += 1
+
     def heard(self, named: float, now: float, *, refused: bool) -> bool:
-        """The account has said something.
+        """A call was answered, or refused.
 
         Args:
-            named: How many calls a second its headers come to; 0 where they name no limit by the minute.
+            named: How many calls a second the headers come to; 0 where they name no limit by the minute.
             now: Seconds.
-            refused: It refused a call.
+            refused: It was refused.
 
         Returns:
             Whether calls are to be held to that from now on.
@@ -68,7 +80,9 @@ class Opening:
         if self._accepted < share:  # so few are sent that its reserve is full
             self._since, self._accepted, share = now, 0, 0.0
         taken_by_second = MORE * (named + share) + BEYOND
-        if not named or self._accepted > taken_by_second:
+        if not named:
+            self.over = not refused
+        elif self._accepted > taken_by_second:
             self.over = True
         elif self._refused >= REFUSED:
             self.over = True

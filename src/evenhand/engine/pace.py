@@ -188,6 +188,14 @@ class Pace:
         extra = self._window.sent(now, closed=self.closing.alone)
         return Permit(tokens, in_flight, self._epoch, now, self._window.nth, extra)
 
+    def withdrawn(self, permit: Permit) -> None:
+        """A call was not sent after all."""
+        if permit.epoch == self._epoch:
+            self.flow.give_back(permit.tokens)
+            self._refusals.withdrawn()
+        self.opening.withdrawn()
+        self._window.took_nothing(permit.window)
+
     def accepted(self, permit: Permit, now: float, *, saturated: bool) -> None:
         """A call was answered.
 
@@ -231,7 +239,7 @@ class Pace:
             asked_s: The wait that the vendor asks for; None for none.
         """
         self._round = 0
-        self._window.refused(permit.window)
+        self._window.took_nothing(permit.window)
         probe = self.closing.alone and permit.sent_at >= self.closing.until
         if permit.extra or probe:  # the window is used up, or the next has not begun
             self._close(now, asked_s)
@@ -260,8 +268,6 @@ class Pace:
     def overloaded(self, now: float, asked_s: float | None) -> None:
         """The vendor was too busy for a call: no sign of a limit."""
         self._round = 0
-        if not self.opening.over:
-            self.opening.heard(self.named, now, refused=False)
         self.closing.overloaded(now, asked_s)
 
     # Windows
@@ -350,6 +356,7 @@ class Pace:
     # Held
 
     def _hold_back(self, left: int, now: float) -> None:
+        self.opening.over = True
         self._held, self._held_at = True, now
         self._trying, self.flow.rate = False, None
         self._refusals.begin_holding()

@@ -66,6 +66,11 @@ class Refusals:
         self._sent += 1
         self._free_sent += 1
 
+    def withdrawn(self) -> None:
+        """A call was not sent after all."""
+        self._sent = max(0, self._sent - 1)
+        self._free_sent = max(0, self._free_sent - 1)
+
     def accepted(self) -> None:
         """A call was accepted. What is long past says little of now."""
         if self._sent >= 2 * LONG_RUN:

@@ -50,8 +50,8 @@ class Window:
         self._taken += 1
         return self._taken > self._size and not closed
 
-    def refused(self, nth: int) -> None:
-        """A call was refused that was sent in that window: it takes nothing."""
+    def took_nothing(self, nth: int) -> None:
+        """A call of that window was refused, or not sent after all."""
         if nth == self.nth:
             self._taken -= 1
 

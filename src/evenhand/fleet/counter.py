@@ -2,9 +2,11 @@
 
 How this works: what a worker asks for may wait (for room at an account, for money, for another worker's answer) and is
 a task of its own; what it tells is done at once, in its order. All that a worker is lent is written down with it, so
-that it can be taken back when the worker is gone: permits are withdrawn, money that was set aside is booked at its
+that it can be taken back when the worker is gone: permits are free again, money that was set aside is booked at its
 worst price, answers that it wanted to ask for may be asked for by others. Calls that it had begun stay without an end:
 they are in doubt.
+
+A worker that has been silent since it was lent a permit may be gone: others get the next ones until it speaks.
 
 A worker that was given up counts for nothing, whatever it says later.
 """
@@ -81,6 +83,11 @@ class Counter:
     async def _acquire(self, hand: Hand, name: str, priority: int, tokens: int) -> int:
         account = self._backing.limits.account(name)
         permit = await account.acquire(priority, tokens)
+        while hand.silent:
+            account.withdraw(permit)
+            await hand.speaks()
+            permit = await account.acquire(priority, tokens)
+        hand.lend()
         number = next(self._numbers)
         hand.permits[number] = name, permit
         return number
@@ -152,11 +159,17 @@ class Counter:
             if seconds > 0:
                 self._announce(("gate", name, seconds))
 
-    def _told_withdraw(self, hand: Hand, name: str) -> None:
-        number = next((n for n, (other, _) in hand.permits.items() if other == name), None)
-        if number is not None:
-            del hand.permits[number]
-            self._backing.limits.account(name).withdraw()
+    def _told_withdraw(self, hand: Hand, number: int) -> None:
+        held = hand.permits.pop(number, None)
+        if held is not None:
+            name, permit = held
+            self._backing.limits.account(name).withdraw(permit)
+
+    def _told_forget(self, hand: Hand, number: int) -> None:
+        held = hand.permits.pop(number, None)
+        if held is not None:
+            name, permit = held
+            self._backing.limits.account(name).forget(permit)
 
     def _told_fail(self, hand: Hand, name: str, error: ProviderError) -> None:
         del hand
@@ -194,8 +207,8 @@ class Counter:
             task.cancel()
         if hand.waiting or hand.writing:
             await asyncio.wait({*hand.waiting, *hand.writing})
-        for name, _ in hand.permits.values():
-            self._backing.limits.account(name).withdraw()
+        for name, permit in hand.permits.values():
+            self._backing.limits.account(name).forget(permit)
         for reservation in hand.reservations.values():
             self._backing.budget.settle(reservation, None)
         for name in hand.claims:

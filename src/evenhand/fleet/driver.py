@@ -224,6 +224,7 @@ class Driver:
             while hand.alive:
                 async with asyncio.timeout(self.fleet.patience_s):
                     messages = await hand.link.receive()
+                hand.spoke()
                 for message in messages:
                     if message[0] == "ended":
                         why = message[1] or why

@@ -248,6 +248,10 @@ class FarPermit(Permit):
         self.number = number
 
 
+def _number(permit: Permit) -> int:
+    return permit.number if isinstance(permit, FarPermit) else 0
+
+
 class FarAccount:
     """An account that the driver keeps. Implements `evenhand.engine.backing.CallAccount`."""
 
@@ -263,7 +267,7 @@ class FarAccount:
         self._closed_until = time.monotonic() + seconds
 
     async def acquire(self, priority: int, tokens: int) -> FarPermit:
-        give_back: Undo = lambda _: self.withdraw()  # noqa: E731
+        give_back: Undo = lambda number: self.withdraw(FarPermit(number))  # noqa: E731
         return FarPermit(
             await self._line.ask("acquire", self.name, priority, tokens, undo=give_back)
         )
@@ -279,11 +283,13 @@ class FarAccount:
     def release(
         self, permit: Permit, error: ProviderError | None, rates: RateLimits | None, tokens: int
     ) -> None:
-        number = permit.number if isinstance(permit, FarPermit) else 0
-        self._line.tell("release", number, error, rates, tokens)
+        self._line.tell("release", _number(permit), error, rates, tokens)
 
-    def withdraw(self) -> None:
-        self._line.tell("withdraw", self.name)
+    def withdraw(self, permit: Permit) -> None:
+        self._line.tell("withdraw", _number(permit))
+
+    def forget(self, permit: Permit) -> None:
+        self._line.tell("forget", _number(permit))
 
     def fail(self, error: ProviderError) -> None:
         self._line.tell("fail", self.name, error)

@@ -10,6 +10,9 @@ from evenhand.engine.budget import Reservation
 from evenhand.engine.pace import Permit
 from evenhand.fleet.messages import Hello, Link, Message
 
+SILENT_S = 0.25
+"""A worker takes a few milliseconds to say what it does with a permit. One that takes so long may be gone."""
+
 
 class WorkerLost(Exception):
     """The worker of a trial is gone."""
@@ -51,6 +54,8 @@ class Hand:
     waiting: set[asyncio.Task[None]] = field(default_factory=set["asyncio.Task[None]"])
     writing: set[asyncio.Task[None]] = field(default_factory=set["asyncio.Task[None]"])
     batch: list[Message] = field(default_factory=list[Message])
+    _lent_at: float | None = None
+    _spoke: asyncio.Event = field(default_factory=asyncio.Event)
 
     @property
     def name(self) -> str:
@@ -61,6 +66,29 @@ class Hand:
     def ready(self) -> bool:
         """Whether it takes trials."""
         return self.alive and self.hello is not None and not self.over
+
+    @property
+    def silent(self) -> bool:
+        """Whether it has said nothing for a while since it was lent a permit."""
+        return (
+            self._lent_at is not None
+            and asyncio.get_running_loop().time() - self._lent_at > SILENT_S
+        )
+
+    def lend(self) -> None:
+        """It is lent a permit, and should say something soon."""
+        if self._lent_at is None:
+            self._lent_at = asyncio.get_running_loop().time()
+            self._spoke.clear()
+
+    def spoke(self) -> None:
+        """It has said something."""
+        self._lent_at = None
+        self._spoke.set()
+
+    async def speaks(self) -> None:
+        """Waits until it says something."""
+        await self._spoke.wait()
 
     def say(self, message: Message) -> None:
         """Puts a message into the next batch for it."""

@@ -46,8 +46,7 @@ class Asker(Account):
 
     def give_up(self) -> None:
         """Gives the oldest permit back: nothing was sent."""
-        self.permits.pop(0)
-        self.withdraw()
+        self.withdraw(self.permits.pop(0))
 
     async def refuse(self, count: int, seconds: float | None = None) -> None:
         """So many calls at once, all of them refused."""

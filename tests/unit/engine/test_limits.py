@@ -303,6 +303,22 @@ async def test_a_withdrawn_permit_is_free_again():
     assert acc.in_flight == 0
 
 
+async def test_what_a_withdrawn_call_was_debited_comes_back():
+    """At a rate, and where headers count: the next call need not wait for what nobody sent."""
+    clock = Clock()
+    by_rate = Asker(clock)
+    by_rate.pace.flow.begin(10, clock.now)
+    clock.now += 1
+    by_headers = Asker(clock)
+    await by_headers.ask()
+    by_headers.answer(None, RateLimits(requests_remaining=1, requests_reset_s=60))
+    for account in (by_rate, by_headers):
+        await account.ask()
+        assert await taken(account, 1) == 0
+        account.give_up()
+        assert await taken(account, 1) == 1
+
+
 def test_accounts_are_kept_by_name_and_say_together_what_holds_them_up():
     """The part after the mark tells keys apart, and is not shown."""
     clock = Clock()
@@ -355,7 +371,7 @@ def test_a_bucket_that_refills_is_told_from_a_window_by_two_headers():
 def test_headers_name_a_rate_where_a_limit_by_the_minute_refills(
     limit, first, second, at_first, a_second
 ):
-    """A day's reserve may be used in an hour, and a window's in a second; one header is taken for what it looks like."""
+    """A day's reserve may be used in an hour, a window's in a second; one header is taken for what it looks like."""
     bucket = HeaderBucket()
     bucket.learn(limit, *first, 0)
     assert bucket.a_second == at_first

@@ -87,10 +87,10 @@ def test_whatever_becomes_of_calls_none_is_left_waiting_and_no_permit_is_lost(nt
                     await account.passable(permit)
                     await asyncio.sleep(draw.choice((0, 0.0004, 0.003)))
                 except BaseException:
-                    account.withdraw()
+                    account.withdraw(permit)
                     raise
                 if draw.random() < 0.1:
-                    account.withdraw()
+                    draw.choice((account.withdraw, account.forget))(permit)
                 else:
                     account.release(permit, outcome(), None, draw.randrange(50))
             finally:

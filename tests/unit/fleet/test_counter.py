@@ -11,7 +11,7 @@ from evenhand.core.errors import BudgetStop, RateLimited, StoreError
 from evenhand.core.run import CallEnd
 from evenhand.engine.backing import Backing
 from evenhand.fleet.counter import Counter
-from evenhand.fleet.hands import Hand
+from evenhand.fleet.hands import SILENT_S, Hand
 from evenhand.fleet.messages import Message
 
 
@@ -56,7 +56,7 @@ def test_room_at_an_account_is_shared_by_all_workers_and_comes_back_from_a_dead_
         assert not both.answered(0, 4)
         assert backing.limits.account("api").in_flight == 1
         both.tells(0, "release", permit, None, None, 0)
-        both.tells(0, "withdraw", "api")
+        both.tells(0, "withdraw", permit)
         assert backing.limits.account("api").in_flight == 1
         both.tells(1, "release", both.links[1].answer(3)[0], None, None, 0)
         assert backing.limits.account("api").in_flight == 0
@@ -159,5 +159,30 @@ def test_one_worker_asks_for_an_answer_and_the_others_wait_for_it(scene: Scene):
         assert both.links[1].answer(2) == (None, None)
         both.tells(0, "landed", "key", "draw")  # of the dead one: nobody is freed by it
         assert ("key", "draw") in both.hands[1].claims
+
+    scene.loop.run(go())
+
+
+def test_a_worker_that_is_silent_with_a_permit_gets_no_more_until_it_speaks(scene: Scene):
+    """Others get them; what it asked for comes as soon as it says something."""
+
+    async def go() -> None:
+        both = Counted(scene.backing(ceiling=2))
+        assert await both.asks(0, 1, "acquire", "api", 0, 0)
+        assert await both.asks(1, 2, "acquire", "api", 0, 0)
+        assert not await both.asks(0, 3, "acquire", "api", 0, 0)
+        assert not await both.asks(1, 4, "acquire", "api", 9, 0)
+        await asyncio.sleep(2 * SILENT_S)
+        both.hands[1].spoke()
+        both.tells(1, "release", both.links[1].answer(2)[0], None, None, 0)
+        await turns()
+        assert both.answered(1, 4)
+        assert not both.answered(0, 3)
+        both.tells(1, "release", both.links[1].answer(4)[0], None, None, 0)
+        await turns()
+        assert not both.answered(0, 3)
+        both.hands[0].spoke()
+        await turns()
+        assert both.answered(0, 3)
 
     scene.loop.run(go())

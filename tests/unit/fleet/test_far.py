@@ -34,6 +34,6 @@ def test_a_worker_that_hears_nothing_sends_nothing_and_gives_back_what_comes_lat
             line.answered(number, 7, None)
         await turns()
         told = [(what, arguments) for kind, what, arguments in said[3:] if kind == "tell"]
-        assert sorted(told) == [("book", (7, 0.0)), ("drop", (7, 0, 0)), ("withdraw", ("api",))]
+        assert sorted(told) == [("book", (7, 0.0)), ("drop", (7, 0, 0)), ("withdraw", (7,))]
 
     scene.loop.run(go())
