@@ -10,6 +10,8 @@ from __future__ import annotations
 
 BURST_S = 0.01
 """Credit for this long is kept: what a late timer is late by, and no more."""
+LONG_BURST_S = 0.1
+"""The same on a busy machine, where the vendor is known to keep a reserve."""
 LARGER = 1.3
 """Refused calls that are so many times as large as accepted ones are refused for their size."""
 ENOUGH_REFUSED = 5
@@ -44,23 +46,24 @@ class Flow:
         usual: The tokens of a call of the usual size; 0 where a call is a call.
     """
 
-    __slots__ = ("_accepted", "_credit", "_credited_at", "_refused", "rate", "usual")
+    __slots__ = ("_accepted", "_burst_s", "_credit", "_credited_at", "_refused", "rate", "usual")
 
     def __init__(self) -> None:
         self.rate: float | None = None
         self.usual = 0.0
+        self._burst_s = BURST_S
         self._credit = 0.0
         self._credited_at = 0.0
         self._accepted = Mean(200)
         self._refused = Mean(30)
 
-    def begin(self, rate: float, now: float) -> None:
+    def begin(self, rate: float, now: float, burst_s: float = BURST_S) -> None:
         """Holds calls to this rate, from no credit on.
 
         Where calls count by their tokens, it saves first for one as large as those that are refused: the vendor has
         nothing left, and would refuse the next large one too.
         """
-        self.rate = rate
+        self.rate, self._burst_s = rate, burst_s
         self._credit = -self.largest if self.usual else 0.0
         self._credited_at = now
 
@@ -114,5 +117,5 @@ class Flow:
 
     def _credits(self, rate: float, now: float, amount: float = 1.0) -> float:
         return min(
-            max(1.0, amount, rate * BURST_S), self._credit + (now - self._credited_at) * rate
+            max(1.0, amount, rate * self._burst_s), self._credit + (now - self._credited_at) * rate
         )

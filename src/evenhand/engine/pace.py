@@ -33,7 +33,7 @@ from dataclasses import dataclass
 
 from evenhand.core.record import MutableRecord
 from evenhand.engine.closing import Closing
-from evenhand.engine.flow import Flow
+from evenhand.engine.flow import LONG_BURST_S, Flow
 from evenhand.engine.opening import Opening
 from evenhand.engine.refusals import Refusals
 from evenhand.engine.window import Window
@@ -367,7 +367,7 @@ class Pace:
             self._best, self._best_width = self.named, self.width
             self._rates = _Rates(before=CUT * self.named, raised=True)
             self.width = self._ceiling
-            self.flow.begin(SLACK * self.named, now)
+            self.flow.begin(SLACK * self.named, now, LONG_BURST_S)
         self._next_epoch(now)
 
     def _names_rate(self, now: float) -> bool:
