@@ -94,6 +94,9 @@ class JudgedDifference(Record, frozen=True):
             if rate.corrected is None:
                 stale = f"stale in the {which} ({', '.join(rate.changed)} changed)"
                 sides.append(stale if rate.status == "stale" else f"none for the {which}")
+        for rate in (self.first, self.second):
+            if rate.why:
+                return f"labelled, and not corrected: {rate.why}"
         if self.first.status == self.second.status == "missing":
             return NOT_CHECKED
         return f"{NOT_CHECKED}: the calibration is {' and '.join(sides)}"

@@ -180,6 +180,8 @@ def _standing_words(one: JudgedRate) -> str:
     raw = f"{rate(one.raw)} by {safe(one.model)}"
     if one.status == "stale":
         return f"{raw} · calibration is stale: {', '.join(one.changed)} changed"
+    if one.why:
+        return f"{raw} · labelled, and not corrected: {one.why}"
     if one.status == "fresh":
         return f"{raw} · labelled, and not corrected: see `evenhand calibrate`"
     if one.changed:
@@ -217,12 +219,14 @@ def half_width(judge: JudgeCalibration, labels: int) -> float:
     Source: the variance of PPI++ with its best λ, arXiv:2311.01453: σ²/n · (1 − ρ² · N/(n + N)).
     """
     v = judge.verdicts
+    # More labels of the same cases go together more.
+    effect = 1 + (judge.effects.rate - 1) * labels / max(1, v.labels)
     if judge.weighted is not None:
-        return half_width_by_strata(judge.weighted, labels, v.items)
+        return half_width_by_strata(judge.weighted, labels, v.items) * math.sqrt(effect)
     people = (v.both_pass + v.missed + 1) / (v.labels + 2)  # never 0 or 1 on so few
     others = max(0, v.items - labels)
     left = 1 - (judge.rho2 or 0.0) * others / max(1, labels + others)
-    return z_of() * math.sqrt(people * (1 - people) / labels * left)
+    return z_of() * math.sqrt(people * (1 - people) / labels * left * effect)
 
 
 def jury_lines(jury: JuryWeights) -> Iterator[str]:
