@@ -105,7 +105,7 @@ def design_effects(
     if not labels or (once and same_trials):
         return DesignEffects(cases=len(m), labels=len(labels))
     if once:
-        ratio = _ratio(_of_rate(judged, labels, prior=0.0))
+        ratio = ratio_by_case(_of_rate(judged, labels, prior=0.0))
         rate = ratio if ratio > 1 + _ROUNDING else 1.0
         return DesignEffects(rate, cases=len(m), labels=len(labels))
     student = (t_quantile(confidence, max(1, len(m) - 1)) / z_of(confidence)) ** 2
@@ -114,7 +114,8 @@ def design_effects(
     whole = [label._replace(weight=1.0) for label in labels]
 
     def effect(parts: Iterable[tuple[str, float]], of: Sequence[CaseLabel]) -> float:
-        return _drawn_to_alike(_ratio(parts), of) * student * groups
+        alike = drawn_to_alike(ratio_by_case(parts), [one.case for one in of])
+        return alike * student * groups
 
     passed = [label for label in whole if label.people]
     failed = [label for label in whole if not label.people]
@@ -160,8 +161,12 @@ def _of_share(verdicts: Sequence[tuple[str, bool]]) -> Iterator[tuple[str, float
         yield case, ok - rate
 
 
-def _ratio(parts: Iterable[tuple[str, float]]) -> float:
-    """The sum of squares over cases, divided by that over single trials; 1 where nothing differs."""
+def ratio_by_case(parts: Iterable[tuple[str, float]]) -> float:
+    """The sum of squares over cases, divided by that over single trials; 1 where nothing differs.
+
+    Args:
+        parts: The case of each trial, and what the trial adds to the number in question.
+    """
     cases: defaultdict[str, float] = defaultdict(float)
     single = 0.0
     for case, part in parts:
@@ -173,9 +178,15 @@ def _ratio(parts: Iterable[tuple[str, float]]) -> float:
     return squares / single
 
 
-def _drawn_to_alike(ratio: float, labels: Sequence[CaseLabel]) -> float:
-    n = len(labels)
+def drawn_to_alike(ratio: float, cases: Sequence[str]) -> float:
+    """A ratio as a few labels allow it to be believed: at least 1, and the nearer to that of trials that are all alike.
+
+    Args:
+        ratio: As it was measured.
+        cases: The case of each label.
+    """
+    n = len(cases)
     if not n:
         return 1.0
-    alike = math.fsum(m * m for m in Counter(one.case for one in labels).values()) / n
+    alike = math.fsum(m * m for m in Counter(cases).values()) / n
     return max(1.0, (n * ratio + _ALIKE * alike) / (n + _ALIKE))

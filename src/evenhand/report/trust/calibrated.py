@@ -29,7 +29,7 @@ from evenhand.report.trust.calibration import (
     calibrations,
 )
 from evenhand.report.trust.jury_rates import KeptJury, KeptVotes, weighted_verdicts
-from evenhand.report.trust.labelled_cases import effects_of, few_cases, labels_from
+from evenhand.report.trust.labelled_cases import effects_of, few_cases, labels_from, scores_from
 from evenhand.report.trust.scores_calibrated import JudgedMean, later_mean, scale_of
 from evenhand.report.trust.trust_rules import (
     Evidence,
@@ -74,6 +74,7 @@ class _PairedScores(msgspec.Struct):
     spread_people: Annotated[float, msgspec.Meta(ge=0)]
     spread_together: float
     spread_judge: Annotated[float, msgspec.Meta(ge=0)]
+    labelled: list[str] | None = None
 
     def paired(self) -> PairedScores:
         """It as it was computed, as far as other outputs need it."""
@@ -346,7 +347,7 @@ def judged_rates(run: RunFile) -> list[JudgedRate]:
                 run.meta, metric, labels, file.labelled_at, status, changed, file.verdict
             )
             of_file = [replace(rate, by_votes=rate.variant in votes) for rate in of_file]
-            rates += _with_means(of_file, _means_of_file(metric, file, same))
+            rates += _with_means(of_file, _means_of_file(place, metric, file, same))
         else:
             rates += _rates(run.meta, metric, {}, None, "missing", _other_judge(metric, kept))
     return rates
@@ -469,11 +470,15 @@ def _effects(
     try:
         labels = labels_from(rows, cells)
     except (ValueError, KeyError):
-        raise UsageError(
-            f"{place}: the labels of {judge.metric!r} don't add up to its counts",
-            hint="Make it anew with `evenhand calibrate`, or restore it.",
-        ) from None
+        raise _not_these(place, judge) from None
     return effects_of(items, labels, same_trials=False)
+
+
+def _not_these(place: Path, judge: _Judge) -> UsageError:
+    return UsageError(
+        f"{place}: the labels of {judge.metric!r} don't add up to its counts",
+        hint="Make it anew with `evenhand calibrate`, or restore it.",
+    )
 
 
 def _own_means(metric: JudgedMetric, judge: JudgeCalibration) -> dict[int, JudgedMean]:
@@ -493,7 +498,7 @@ def _own_means(metric: JudgedMetric, judge: JudgeCalibration) -> dict[int, Judge
 
 
 def _means_of_file(
-    metric: JudgedMetric, judge: _Judge, same: Mapping[int, _Variant]
+    place: Path, metric: JudgedMetric, judge: _Judge, same: Mapping[int, _Variant]
 ) -> dict[int, JudgedMean]:
     """The means as scores of an earlier run correct them, variant by variant; none on another scale."""
     if judge.scores is None or scale_of(metric) != judge.scores.scale:
@@ -504,7 +509,12 @@ def _means_of_file(
         items = _of_variant(metric, index)
         if one.scores is None or all(item.score is None for item in items):
             continue
-        corrected = later_mean(one.scores.paired(), items, scale)
+        try:
+            rows = one.scores.labelled
+            labels = None if rows is None else scores_from(rows, one.scores.labels)
+        except ValueError:
+            raise _not_these(place, judge) from None
+        corrected = later_mean(one.scores.paired(), items, scale, labels)
         means[index] = JudgedMean(scale, raw_mean(items, scale), corrected, one.scores.labels)
     return means
 

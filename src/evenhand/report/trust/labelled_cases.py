@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from math import isfinite
 
 from evenhand.core.encoding import digest
 from evenhand.report.judgements.judged import Item
 from evenhand.report.judgements.strata import Key
 from evenhand.report.words import count
 from evenhand.stats.design_effect import FEWEST_CASES, CaseLabel, DesignEffects, design_effects
+from evenhand.stats.mean_effect import MeanEffect, ScoreLabel
 
 _WORDS = {True: "pass", False: "fail"}
 _VERDICTS = {word: verdict for verdict, word in _WORDS.items()}
@@ -74,7 +76,7 @@ def effects_of(
     return design_effects(judged, labels, same_trials=same_trials)
 
 
-def few_cases(effects: DesignEffects) -> str:
+def few_cases(effects: DesignEffects | MeanEffect) -> str:
     """Why labels of too few cases correct nothing, in words."""
     return (
         f"the {effects.labels} labels are of {count(effects.cases, 'case')}, which are too few where cases"
@@ -87,6 +89,33 @@ def rows_of(labels: Iterable[CaseLabel]) -> list[str]:
     return [
         f"{one.case} {_WORDS[one.people]} {_WORDS[one.judge]} {one.weight:.6g}" for one in labels
     ]
+
+
+def rows_of_scores(labels: Iterable[ScoreLabel]) -> list[str]:
+    """The same of scores."""
+    return [f"{one.case} {one.people:.6g} {one.judge:.6g} {one.weight:.6g}" for one in labels]
+
+
+def scores_from(rows: Sequence[str], labels: int) -> list[ScoreLabel]:
+    """Scores as they were.
+
+    Args:
+        rows: As `rows_of_scores` writes them.
+        labels: How many must be there.
+
+    Raises:
+        ValueError: They aren't such rows, or not so many.
+    """
+    scores: list[ScoreLabel] = []
+    for row in rows:
+        case, *numbers = row.split(" ")
+        people, judge, weight = map(float, numbers)
+        if not (0 < weight <= 1e9 and isfinite(people) and isfinite(judge)):
+            raise ValueError(row)
+        scores.append(ScoreLabel(case, people, judge, weight))
+    if len(scores) != labels:
+        raise ValueError(str(labels))
+    return scores
 
 
 def labels_from(rows: Sequence[str], cells: tuple[int, int, int, int]) -> list[CaseLabel]:

@@ -13,13 +13,25 @@ from tests.unit.report.conftest import Make
 from tests.unit.report.test_judge_trust import judge_call, judged, label
 
 from evenhand.core.errors import UsageError
+from evenhand.core.label import NewLabel
+from evenhand.core.run import TrialResult
 from evenhand.report.comparison.judged_differences import JudgedRun, judged_differences
+from evenhand.report.labels.labelling import draw
 from evenhand.report.trust.calibrated import judged_rates, place_of, write_calibration
 from evenhand.report.trust.calibration import calibrate
-from evenhand.report.trust.labelled_cases import labels_from, rows_of
+from evenhand.report.trust.labelled_cases import (
+    labels_from,
+    rows_of,
+    rows_of_scores,
+    scores_from,
+)
 from evenhand.report.trust.trust_lines import calibration_lines, half_width, standing
 from evenhand.stats.correction import Estimate, corrected_rate
 from evenhand.stats.design_effect import CaseLabel
+from evenhand.stats.mean_effect import ScoreLabel
+from evenhand.stats.paired_scores import mean_of_all
+from evenhand.store.draws import add_metric_labels
+from evenhand.store.labels import append_labels
 from evenhand.store.runfile import RunFile
 
 REPEATS = 5
@@ -154,8 +166,72 @@ async def test_labels_that_do_not_add_up_are_refused(
         judged_rates(later)
 
 
+async def a_scored_run(make: Make, cases: int, repeats: int, folder: Path) -> RunFile:
+    """The same with scores, a point above people's for two thirds of the cases."""
+    trials: list[TrialResult] = []
+    for i in range(cases * repeats):
+        case = i // repeats
+        trial = judged(i, ok=True, case=f"case {case}")
+        (outcome,) = trial.outcomes
+        scored = replace(outcome, score=float(case % 4 + 1 + (case % 3 > 0)), scale=(1.0, 5.0))
+        trials.append(replace(trial, outcomes=(scored,), repeat=i % repeats))
+    return await make(
+        trials, planned=len(trials), repeats=repeats, calls=[judge_call()], source=str(folder)
+    )
+
+
+def scored(run: RunFile, repeats: int, size: int) -> RunFile:
+    """People's scores and verdicts."""
+    places = draw(run, size, seed=1).places
+    add_metric_labels(run.path, "ann", [(i, "prose", "pass" if i % 2 else "fail") for i in places])
+    scores = [float(i // repeats % 4 + 1) for i in places]
+    append_labels(
+        run.path,
+        [NewLabel(i, "score", s, "ann", blind=True) for i, s in zip(places, scores, strict=True)],
+    )
+    return RunFile.open(run.path)
+
+
+async def test_means_take_the_trials_of_a_case_together_too(make_run: Make, tmp_path: Path):
+    """In the labelled run and in later ones; not where the cases are too few, or nobody knows them."""
+    run = scored(await a_scored_run(make_run, 40, REPEATS, tmp_path), REPEATS, 100)
+    write_calibration(calibrate(run), place_of(run.meta))
+    (judge,), (own,) = calibrate(run).judges, judged_rates(run)
+    later = await a_scored_run(make_run, 40, REPEATS, tmp_path)
+    (rate,) = judged_rates(later)
+    assert judge.scores is not None
+    assert judge.scores.paired is not None
+    assert own.mean is not None
+    assert rate.mean is not None
+    as_cases = mean_of_all(judge.scores.paired, judge.scores.raw.value)
+    assert width(own.mean.corrected) > 1.4 * width(as_cases)
+    assert width(rate.mean.corrected) > 1.4 * width(as_cases)
+    now, more = judge.scores.half_width(100), judge.scores.half_width(140)
+    assert now is not None
+    assert more is not None
+    assert now > 0.65 * width(as_cases)
+    edit(run, lambda variant: variant["scores"].update(labelled=["a 1 1"]))
+    with pytest.raises(UsageError, match="the labels of 'prose' don't add up"):
+        judged_rates(later)
+    edit(run, lambda variant: variant["scores"].pop("labelled"))
+    (rate,) = judged_rates(later)
+    assert rate.mean is not None
+    assert rate.mean.corrected is None
+    few = scored(await a_scored_run(make_run, 8, REPEATS, tmp_path), REPEATS, 40)
+    (judge,) = calibrate(few).judges
+    assert judge.scores is not None
+    assert judge.scores.corrected is None
+    assert any(
+        note.startswith("the mean is not corrected: the 40 labels are of 8 cases")
+        for note in judge.warnings
+    )
+
+
 def test_labels_come_back_as_they_were_written():
     """A line each, with what people and the judge say, and for how many it stands."""
     labels = [CaseLabel("0a", True, False), CaseLabel("0b", False, False, 2.5)]
     assert rows_of(labels) == ["0a pass fail 1", "0b fail fail 2.5"]
     assert labels_from(rows_of(labels), (0, 1, 0, 1)) == labels
+    scores = [ScoreLabel("0a", 3.5, 4.0), ScoreLabel("0b", 1.0, 2.0, 2.5)]
+    assert rows_of_scores(scores) == ["0a 3.5 4 1", "0b 1 2 2.5"]
+    assert scores_from(rows_of_scores(scores), 2) == scores
