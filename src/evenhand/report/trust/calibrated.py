@@ -198,6 +198,7 @@ class JudgedRate(Record, frozen=True):
         mean: The mean of its scores; None where it gives none, or people gave none.
         by_votes: Whether the correction goes by a jury's weighted votes.
         errors: How many outputs the judge gave no verdict on. They are in none of the numbers.
+        stopped: Whether the run stopped as soon as it was decided. The corrected numbers don't allow for having looked.
         why: Why there are labels that hold, but not of enough cases, or of cases that aren't known; otherwise empty.
     """
 
@@ -216,6 +217,7 @@ class JudgedRate(Record, frozen=True):
     by_votes: bool = False
     errors: int = 0
     why: str = ""
+    stopped: bool = False
 
     @property
     def trusted(self) -> bool:
@@ -555,6 +557,7 @@ def _rates(
                 verdict,
                 errors=metric.errors[variant],
                 why="" if own is None else own.why,
+                stopped=meta.status == "decided",
             )
         )
     return rates

@@ -47,6 +47,7 @@ from evenhand.report.trust.scores_calibrated import (
 from evenhand.report.trust.trust_rules import (
     FEW,
     FEWEST,
+    LOOKED,
     NO_VERDICT,
     TELLS_APART,
     UNLIKELY,
@@ -108,6 +109,7 @@ class JudgeCalibration(Record, frozen=True):
         repeated: Labels of repeats of a case of which another repeat has a label.
         effects: By how much less the labels say because trials of one case go together.
         labelled: The labels of each variant, with their cases.
+        stopped: Whether the run stopped as soon as it was decided. Corrected numbers don't allow for having looked.
     """
 
     metric: str
@@ -143,6 +145,7 @@ class JudgeCalibration(Record, frozen=True):
     labelled: Mapping[int, Sequence[CaseLabel]] = field(
         default_factory=dict[int, Sequence[CaseLabel]]
     )
+    stopped: bool = False
 
     @property
     def pairs(self) -> int:
@@ -175,6 +178,8 @@ class JudgeCalibration(Record, frozen=True):
                 f"{count(self.repeated, 'label')} of further repeats of a case: the more alike these are, the less"
                 " they add, and the wider the intervals; labels of other cases say more"
             )
+        if self.stopped and self.corrected is not None:
+            notes.append(LOOKED)
         if self.weighted is not None:
             notes += [WEIGHTED, NO_PEOPLE] if self.shared else [WEIGHTED]
         if self.scores is not None:
@@ -389,6 +394,7 @@ def _calibrated(
         repeated=len(counted) - len({(item.case, item.variant) for item in counted}),
         effects=agrees.effects,
         labelled=agrees.labels,
+        stopped=meta.status == "decided",
     )
 
 

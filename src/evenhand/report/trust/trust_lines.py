@@ -17,7 +17,7 @@ from evenhand.report.trust.jury_weights import JuryWeights
 from evenhand.report.trust.ranking_lines import ranking_lines
 from evenhand.report.trust.run_verdict import verdict_of
 from evenhand.report.trust.selective import SelectiveVerdicts, lines_of
-from evenhand.report.trust.trust_rules import NO_VERDICT, NOT_CHECKED, age
+from evenhand.report.trust.trust_rules import LOOKED, NO_VERDICT, NOT_CHECKED, age
 from evenhand.report.trust.unchecked import unchecked_rankings
 from evenhand.report.words import count, interval, percent, percents, safe
 from evenhand.stats.alternative import Alternative
@@ -157,11 +157,13 @@ def mean_words(mean: Estimate) -> str:
 
 def standing(one: JudgedRate) -> str:
     """A judged rate in words, and the mean of the judge's scores: corrected beside raw, or that nobody checked it."""
-    if one.mean is None or one.mean.corrected is None:
-        return _rate_words(one)
     mean = one.mean
-    corrected = f"{mean_words(one.mean.corrected)} corrected, {count(mean.labels, 'score')}"
-    return f"{_rate_words(one)} · mean {corrected} · raw mean {mean_words(mean.raw)}"
+    if mean is None or mean.corrected is None:
+        looked = f" · {LOOKED}" if one.stopped and one.corrected is not None else ""
+        return f"{_rate_words(one)}{looked}"
+    corrected = f"{mean_words(mean.corrected)} corrected, {count(mean.labels, 'score')}"
+    looked = f" · {LOOKED}" if one.stopped else ""
+    return f"{_rate_words(one)} · mean {corrected} · raw mean {mean_words(mean.raw)}{looked}"
 
 
 def _rate_words(one: JudgedRate) -> str:
