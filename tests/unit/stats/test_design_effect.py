@@ -18,6 +18,7 @@ from evenhand.stats.design_effect import (
     DesignEffects,
     design_effects,
 )
+from evenhand.stats.weighted import corrected_by_strata, weighted
 
 SEED = 20_261_126
 DRAWS = 100
@@ -146,6 +147,38 @@ def test_labels_of_an_earlier_run_cover_too_and_say_less_than_its_own():
         assert plain is not None
         before += plain.low <= world.rate <= plain.high
     assert before <= 90
+    assert covered >= 92
+
+
+def test_weighted_labels_of_repeated_cases_cover():
+    """What the judge passes is drawn half as often: of 100 draws, 92. Had each repeat been a case, 82 would."""
+    world, random = World(0.8, 0.95, 0.6, 1.0), Random(SEED)
+    covered = before = 0
+    for _ in range(100):
+        outputs = world.run(random, 60, 5)
+        strata = [[one for one in outputs if one.judge == side] for side in (True, False)]
+        drawn = [
+            random.sample(each, len(each) // part)
+            for each, part in zip(strata, (5, 2), strict=True)
+        ]
+        counts = [verdicts(*each) for each in zip(strata, drawn, strict=True) if each[1]]
+        labels = [
+            CaseLabel(*one, len(each) / len(some))
+            for each, some in zip(strata, drawn, strict=True)
+            for one in some
+        ]
+        judged = [(one.case, one.judge) for one in outputs]
+        found = design_effects(judged, labels, same_trials=True)
+        uniform, passed = weighted(counts, effects=found).uniform, len(strata[0])
+        for effects_of_cases in (found, DesignEffects()):
+            rate = corrected_by_strata(uniform, passed, len(outputs), effects=effects_of_cases)
+            assert rate is not None
+            holds = rate.low <= world.rate <= rate.high
+            if effects_of_cases is found:
+                covered += holds
+            else:
+                before += holds
+    assert before <= 85
     assert covered >= 92
 
 
