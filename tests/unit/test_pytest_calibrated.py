@@ -21,11 +21,12 @@ pytest_plugins = ("pytester",)
 TESTS = """
 replies = itertools.count()
 
-@pytest.mark.repeats(40, at_least=0.5)
-def test_bot(expect):
+@pytest.mark.repeats(4, at_least=0.5)
+@pytest.mark.parametrize("n", range(10))
+def test_bot(expect, n):
     expect(f"reply {next(replies):02d}", Passes("is polite"))
 """
-JUDGE = Script([Rule((r"reply \d[789]",), {**JUDGED, "passes": False}), Rule((), JUDGED)])
+JUDGE = Script([Rule((r"reply \d[369]",), {**JUDGED, "passes": False}), Rule((), JUDGED)])
 LIVE = ("--evenhand-live", "--evenhand-judge=openai:gpt-5-mini")
 
 
@@ -39,7 +40,7 @@ def labelled(path: Path) -> None:
     """Somebody labels all of a run, agrees with the judge but on one output, and calibrates."""
     with RunFile.open(path) as found:
         items = list(drawn_items(found, [draw(found, 40, seed=1)]))
-    verdicts = ["fail" if str(i.trial.output)[-1] in "6789" else "pass" for i in items]
+    verdicts = ["fail" if str(i.trial.output)[-1] in "0369" else "pass" for i in items]
     labels = [(i.trial.index, i.metric, v) for i, v in zip(items, verdicts, strict=True)]
     add_metric_labels(path, "ann", labels)  # type: ignore[arg-type]
     with RunFile.open(path) as found:
@@ -55,7 +56,7 @@ def test_a_session_does_not_pass_while_a_required_calibration_is_missing(
         for name, value in fake.env().items():
             monkeypatch.setenv(name, value)
         result = run(TESTS, *LIVE)
-        result.assert_outcomes(passed=1)
+        result.assert_outcomes(passed=10)
         assert result.ret == pytest.ExitCode.TESTS_FAILED
         result.stdout.fnmatch_lines(
             [
@@ -77,7 +78,7 @@ def test_a_session_does_not_pass_while_a_required_calibration_is_missing(
         assert again.ret == pytest.ExitCode.OK
         again.stdout.fnmatch_lines(["evenhand: judged metrics", "*corrected, 40 labels, today*"])
         failing = run(TESTS.replace("0.5", "0.9"), *LIVE)
-        failing.assert_outcomes(failed=1)
+        failing.assert_outcomes(failed=10)
         pytester.path.joinpath("calibration.json").write_text("{")
         damaged = run(TESTS, *LIVE)
         assert damaged.ret == pytest.ExitCode.TESTS_FAILED

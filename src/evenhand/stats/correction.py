@@ -14,6 +14,7 @@ from statistics import NormalDist
 from typing import NamedTuple
 
 from evenhand.stats.beta import beta_share
+from evenhand.stats.design_effect import DesignEffects
 from evenhand.stats.hypergeometric import chances
 from evenhand.stats.interval import CONFIDENCE, wilson, z_of
 
@@ -23,6 +24,7 @@ _NODES = 24
 _TABLE = 128
 _EXACT = 1e-10
 _NORMAL = NormalDist()
+_ONE_EACH = DesignEffects()
 
 
 class Verdicts(NamedTuple):
@@ -68,7 +70,9 @@ class Estimate(NamedTuple):
     high: float
 
 
-def corrected_rate(verdicts: Verdicts, confidence: float = CONFIDENCE) -> Estimate | None:
+def corrected_rate(
+    verdicts: Verdicts, confidence: float = CONFIDENCE, effects: DesignEffects = _ONE_EACH
+) -> Estimate | None:
     """The pass rate that people would have found on all items, from 0 to 1, by Beta post-stratification.
 
     It holds if the labelled items are a random draw of those that were judged. Where the judge tells so little that the
@@ -77,23 +81,30 @@ def corrected_rate(verdicts: Verdicts, confidence: float = CONFIDENCE) -> Estima
     Args:
         verdicts: The counts.
         confidence: Of the interval, two-sided.
+        effects: By how much less they say because items of one case go together; by default, each is a case of its own.
 
     Returns:
-        The median and the two quantiles; None without labels.
+        The median and the two quantiles; None without labels, and with labels of too few cases.
 
     Source: the Bayesian form of the efficient estimator in Chen et al. (2026), arXiv:2601.05420, with Jeffreys' prior.
+        With cases, of effective counts: Korn and Graubard, Survey Methodology 24 (1998), 193–201.
 
     >>> [round(x, 4) for x in corrected_rate(Verdicts(40, 10, 5, 45, 525, 1000))]
     [0.5518, 0.4777, 0.6219]
+    >>> effects = DesignEffects(rate=2.0, alone=2.0, cases=50, labels=100)
+    >>> [round(x, 4) for x in corrected_rate(Verdicts(40, 10, 5, 45, 525, 1000), effects=effects)]
+    [0.5518, 0.4446, 0.6491]
     """
-    if not verdicts.labels:
+    if not verdicts.labels or effects.too_few:
         return None
     counts = verdicts.both_pass, verdicts.missed, verdicts.excused, verdicts.both_fail
-    estimate = corrected_counts(counts, verdicts.passed, verdicts.items, confidence)
-    people = verdicts.both_pass + verdicts.missed
-    low, high = wilson(people, verdicts.labels, confidence)
+    estimate = corrected_counts(
+        counts, verdicts.passed, verdicts.items, confidence, effect=effects.rate
+    )
+    people, labels = verdicts.both_pass + verdicts.missed, verdicts.labels
+    low, high = wilson(people / effects.alone, labels / effects.alone, confidence)
     if high - low < estimate.high - estimate.low:
-        return Estimate(people / verdicts.labels, low, high)
+        return Estimate(people / labels, low, high)
     return estimate
 
 
@@ -102,6 +113,8 @@ def corrected_counts(
     passed: int,
     items: int,
     confidence: float = CONFIDENCE,
+    *,
+    effect: float = 1.0,
 ) -> Estimate:
     """The same from counts that need not be whole, and never that of the labels alone.
 
@@ -110,18 +123,23 @@ def corrected_counts(
         passed: Of all judged items, how many the judge passes.
         items: All judged items.
         confidence: Of the interval, two-sided.
+        effect: How many items say as much as one that is a case of its own.
     """
     tail = (1 - confidence) / 2
+    both_pass, missed, excused, both_fail = counts
     below = _mixture(counts, passed, items)
-    both_pass, missed, *_ = counts
     low, high = wilson(both_pass + missed, math.fsum(counts), confidence)
     spread = (high - low) / (2 * z_of(confidence))
     middle = _quantile(below, 0.5, (low + high) / 2, spread)
-    ends = (
+    if effect > 1:
+        fewer = both_pass / effect, missed / effect, excused / effect, both_fail / effect
+        below = _mixture(fewer, passed / effect, items / effect)
+        spread *= math.sqrt(effect)
+    low, high = (
         _quantile(below, share, min(1.0, max(0.0, middle + z * spread)), spread)
         for share, z in ((tail, -z_of(confidence)), (1 - tail, z_of(confidence)))
     )
-    return Estimate(middle, *ends)
+    return Estimate(middle, min(middle, low), max(middle, high))
 
 
 def replaced_share(pairs: Sequence[tuple[float, float]]) -> float | None:
@@ -238,7 +256,7 @@ class _Beta:
 
 
 def _mixture(
-    counts: tuple[float, float, float, float], passed: int, items: int
+    counts: tuple[float, float, float, float], passed: float, items: float
 ) -> Callable[[float], float]:
     """How likely the rate is to lie below a point.
 

@@ -55,13 +55,16 @@ def wilson(successes: float, n: float, confidence: float = CONFIDENCE) -> tuple[
     return low, 1.0 if successes == n else min(1.0, middle + half)
 
 
-def clopper_pearson(successes: int, n: int, confidence: float = CONFIDENCE) -> tuple[float, float]:
+def clopper_pearson(
+    successes: float, n: float, confidence: float = CONFIDENCE
+) -> tuple[float, float]:
     """The exact interval of a proportion, on the scale from 0 to 1: wider than Wilson's, and never wrong more often.
 
     For gates, where a promise is made of one end; what is shown to people has Wilson's.
 
     Args:
-        successes: How many of `n`.
+        successes: How many of `n`; need not be whole (effective counts, as in Korn and Graubard, Survey Methodology 24
+            (1998), 193–201).
         n: How many in all. With none nothing is known: (0, 1).
         confidence: Of the interval, two-sided. The lower end alone has (1 + confidence)/2.
 

@@ -13,10 +13,14 @@ from typing import NamedTuple
 
 from evenhand.stats.correction import Estimate
 from evenhand.stats.interval import CONFIDENCE, z_of
+from evenhand.stats.mean_effect import MeanEffect
 from evenhand.stats.student import t_quantile
 
 FEWEST = 2
 """Labels that a stratum must have to stand alone; with fewer, it is put together with the next."""
+
+
+_ONE_EACH = MeanEffect()
 
 
 class ScoredStratum(NamedTuple):
@@ -115,13 +119,33 @@ def paired_scores(strata: Sequence[ScoredStratum]) -> PairedScores | None:
     )
 
 
-def mean_of_all(found: PairedScores, judge: float, confidence: float = CONFIDENCE) -> Estimate:
+def weight_of_judge(found: PairedScores, others: tuple[float, int] | None = None) -> float:
+    """How much the judge's scores count in the mean, λ, from 0 to 1.
+
+    Args:
+        found: What the labels say.
+        others: Of items none of which is labelled, the variance of the judge's scores, and how many they are; None for
+            the mean of the items that were drawn from.
+    """
+    if others is None:
+        return _best(found, found.labels)[0]
+    below = found.drawn.judge + others[0] / others[1]
+    return min(1.0, max(0.0, found.drawn.together / below)) if below > 0 else 0.0
+
+
+def mean_of_all(
+    found: PairedScores,
+    judge: float,
+    confidence: float = CONFIDENCE,
+    effect: MeanEffect = _ONE_EACH,
+) -> Estimate:
     """The mean that people would have given all items, the labelled ones among them; in the scores' own unit.
 
     Args:
         found: What the labels say.
         judge: The judge's mean over all items.
         confidence: Of the interval, two-sided, with Student's quantile.
+        effect: By how much less they say because items of one case go together; by default, each is a case of its own.
 
     Source: Angelopoulos, Duchi and Zrnic (2023), arXiv:2311.01453, with λ between 0 and 1; for strata, Fisch et al.
         (2024), arXiv:2406.04291.
@@ -133,12 +157,17 @@ def mean_of_all(found: PairedScores, judge: float, confidence: float = CONFIDENC
     """
     weight, variance = _best(found, found.labels)
     value = found.people + weight * (judge - found.judge)
-    half = t_quantile(confidence, found.free) * math.sqrt(variance)
+    half = _half_width(found, variance, confidence, effect)
     return Estimate(value, value - half, value + half)
 
 
 def mean_of_others(
-    found: PairedScores, judge: float, spread: float, items: int, confidence: float = CONFIDENCE
+    found: PairedScores,
+    judge: float,
+    spread: float,
+    items: int,
+    confidence: float = CONFIDENCE,
+    effect: MeanEffect = _ONE_EACH,
 ) -> Estimate:
     """The same of other items of the same kind, none of which is labelled.
 
@@ -148,19 +177,25 @@ def mean_of_others(
         spread: The variance of its scores.
         items: How many they are, at least one.
         confidence: Of the interval, two-sided, with Student's quantile.
+        effect: By how much less they say because items of one case go together; by default, each is a case of its own.
     """
-    own = spread / items
-    below = found.drawn.judge + own
-    weight = min(1.0, max(0.0, found.drawn.together / below)) if below > 0 else 0.0
+    weight = weight_of_judge(found, (spread, items))
     value = found.people + weight * (judge - found.judge)
-    variance = found.drawn.of_difference(weight) + weight**2 * own
-    half = t_quantile(confidence, found.free) * math.sqrt(variance)
+    variance = found.drawn.of_difference(weight) + weight**2 * spread / items
+    half = _half_width(found, variance, confidence, effect)
     return Estimate(value, value - half, value + half)
 
 
 def half_width_of_mean(found: PairedScores, labels: int) -> float:
     """About how far the mean can be off with so many labels, drawn in the same proportions; in the scores' own unit."""
     return z_of() * math.sqrt(_best(found, labels)[1])
+
+
+def _half_width(
+    found: PairedScores, variance: float, confidence: float, effect: MeanEffect
+) -> float:
+    free = found.free if effect.free is None else min(found.free, effect.free)
+    return t_quantile(confidence, free) * math.sqrt(variance * effect.variance)
 
 
 def _best(found: PairedScores, labels: int) -> tuple[float, float]:

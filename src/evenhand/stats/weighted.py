@@ -13,11 +13,13 @@ from typing import NamedTuple
 
 from evenhand.stats.beta import beta_quantile
 from evenhand.stats.correction import Estimate, Verdicts, corrected_counts
+from evenhand.stats.design_effect import DesignEffects
 from evenhand.stats.interval import CONFIDENCE, wilson, z_of
 
 FEWEST = 2
 """Labels that a stratum must have on a side to stand alone; with fewer, it is put together with the next."""
 _PRIOR = 0.5
+_ONE_EACH = DesignEffects()
 
 
 class Shares(NamedTuple):
@@ -112,12 +114,18 @@ class _Part(NamedTuple):
     labels: float
 
 
-def weighted(strata: Sequence[Verdicts], confidence: float = CONFIDENCE) -> Weighted:
+def weighted(
+    strata: Sequence[Verdicts],
+    confidence: float = CONFIDENCE,
+    effects: DesignEffects = _ONE_EACH,
+) -> Weighted:
     """What the labels of strata say of all items. It holds if each stratum's labels are a random draw of it.
 
     Args:
         strata: For each, the judge's verdicts and people's.
         confidence: Of the intervals, two-sided.
+        effects: By how much less they say because items of one case go together. Only the intervals of TPR and TNR have
+            them in; see `corrected_by_strata`.
 
     Raises:
         ValueError: There is no label.
@@ -157,10 +165,17 @@ def weighted(strata: Sequence[Verdicts], confidence: float = CONFIDENCE) -> Weig
     ]
     return Weighted(
         shares,
-        _of_side(shares.both_pass / people[0], seen[0], sizes, moments, confidence)
+        _of_side(shares.both_pass / people[0], seen[0], sizes, moments, effects.tpr, confidence)
         if seen[0]
         else None,
-        _of_side(shares.both_fail / people[1], seen[1], sizes[::-1], turned[::-1], confidence)
+        _of_side(
+            shares.both_fail / people[1],
+            seen[1],
+            sizes[::-1],
+            turned[::-1],
+            effects.tnr,
+            confidence,
+        )
         if seen[1]
         else None,
         UniformLabels(
@@ -175,8 +190,12 @@ def weighted(strata: Sequence[Verdicts], confidence: float = CONFIDENCE) -> Weig
 
 
 def corrected_by_strata(
-    labels: UniformLabels, passed: int, items: int, confidence: float = CONFIDENCE
-) -> Estimate:
+    labels: UniformLabels,
+    passed: int,
+    items: int,
+    confidence: float = CONFIDENCE,
+    effects: DesignEffects = _ONE_EACH,
+) -> Estimate | None:
     """The pass rate that people would have found on all items, from 0 to 1.
 
     Where the judge tells so little that the labels alone have a narrower interval, it is theirs.
@@ -186,12 +205,16 @@ def corrected_by_strata(
         passed: Of all judged items, how many the judge passes.
         items: All judged items.
         confidence: Of the interval, two-sided.
+        effects: By how much less they say because items of one case go together; by default, each is a case of its own.
 
     Returns:
-        The median and the two quantiles.
+        The median and the two quantiles; None with labels of too few cases.
     """
-    estimate = corrected_counts(labels[:4], passed, items, confidence)
-    low, high = wilson(min(1.0, labels.rate) * labels.size, labels.size, confidence)
+    if effects.too_few:
+        return None
+    estimate = corrected_counts(labels[:4], passed, items, confidence, effect=effects.rate)
+    size = labels.size / effects.alone
+    low, high = wilson(min(1.0, labels.rate) * size, size, confidence)
     if high - low < estimate.high - estimate.low:
         return Estimate(labels.rate, low, high)
     return estimate
@@ -294,6 +317,7 @@ def _of_side(
     labels: int,
     sizes: Sequence[float],
     moments: Sequence[tuple[float, float]],
+    effect: float,
     confidence: float,
 ) -> Estimate:
     """TPR: of what people pass, the share on the first side; TNR, with sides and verdicts turned around."""
@@ -302,7 +326,7 @@ def _of_side(
     spread = (rate * (1 - rate)) ** 2 * (variance / mean**2 + variance_other / mean_other**2)
     if not spread:
         return Estimate(value, *((0.0, 1.0) if other else (1.0, 1.0)))
-    n = min(labels, rate * (1 - rate) / spread)
+    n = min(labels, rate * (1 - rate) / spread) / effect
     tail = (1 - confidence) / 2
     low = beta_quantile(value * n, (1 - value) * n + 1, tail) if value else 0.0
     high = beta_quantile(value * n + 1, (1 - value) * n, 1 - tail) if value < 1 else 1.0

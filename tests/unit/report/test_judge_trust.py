@@ -25,6 +25,7 @@ from evenhand.core.run import AnswerDetails, CallEnd, CallStart, RunMeta, TrialR
 from evenhand.core.score import Outcome
 from evenhand.core.variant import Variant
 from evenhand.promptfoo.overrides import Overrides
+from evenhand.report.comparison.judged_differences import JudgedRun, judged_differences
 from evenhand.report.judgements.judged import judgements
 from evenhand.report.junit import write_junit
 from evenhand.report.labels.failure_codes import code_lines, failure_codes, rename_code
@@ -41,7 +42,7 @@ from evenhand.report.trust.calibrated import (
 )
 from evenhand.report.trust.calibration import calibrate
 from evenhand.report.trust.run_verdict import verdict_of
-from evenhand.report.trust.trust_lines import calibration_lines, judged_lines
+from evenhand.report.trust.trust_lines import calibration_lines, judged_lines, standing
 from evenhand.store.draws import add_metric_labels, set_rule, standing_labels
 from evenhand.store.labels import append_labels
 from evenhand.store.runfile import RunFile
@@ -663,6 +664,26 @@ async def test_each_variant_is_corrected_by_its_own_labels(make_run: Make, tmp_p
     later = judged_rates(await both())
     assert [rate.corrected for rate in later] == [rate.corrected for rate in own]
     assert judged_rows(run)[1]["variant"] == {"prompt": "p", "model": "n"}
+
+
+async def test_corrected_numbers_of_a_run_that_stopped_say_that_they_do_not_allow_for_it(
+    make_run: Make,
+):
+    """Beside the number, in `calibrate` and beside a difference; not where nothing is corrected, or nothing stopped."""
+    decided = {"status": "decided", "decided": {"verdict": "passed", "columns": []}}
+    words = "the run stopped as soon as it was decided: it is corrected as if"
+    runs = [await a_run(make_run, **more) for more in ({}, decided)]
+    finished, stopped = [label(run, lambda i: i % 10 < 5) for run in runs]
+    for run, times in ((finished, 0), (stopped, 1)):
+        (rate,) = judged_rates(run)
+        assert standing(rate).count(words) == times
+        assert "\n".join(calibration_lines(calibrate(run))).count(words) == times
+    (unlabelled,) = judged_rates(await a_run(make_run, **decided))
+    assert words not in standing(unlabelled)
+    (one,) = judged_differences(JudgedRun(finished), JudgedRun(stopped), [(0, 0)], [("a", "b")])
+    (same,) = judged_differences(JudgedRun(finished), JudgedRun(finished), [(0, 0)], [("a", "b")])
+    assert words in one.line()
+    assert words not in same.line()
 
 
 async def test_where_calibration_is_required_a_pass_without_one_is_undecided(

@@ -15,7 +15,7 @@ from evenhand.report.judgements.judged import Item, JudgedMetric, judgements
 from evenhand.report.trust.calibrated import JudgedRate, Status, judged_rates
 from evenhand.report.trust.calibration import estimate_row, peoples_verdicts
 from evenhand.report.trust.scores_calibrated import JudgedMean
-from evenhand.report.trust.trust_lines import NOT_CHECKED
+from evenhand.report.trust.trust_rules import LOOKED, NOT_CHECKED
 from evenhand.report.variant_comparison import points
 from evenhand.report.words import count, safe
 from evenhand.stats.corrected_means import (
@@ -76,7 +76,8 @@ class JudgedDifference(Record, frozen=True):
         labels = f"{self.first.labels:,} and {count(self.second.labels, 'label')}"
         over = f", {count(self.paired, 'case')} labelled in both" if self.paired else ""
         text = f"{name}: {points(one.value)} points {ends} corrected, {labels}{over} · {judge}"
-        return f"{text}{self._means()}"
+        looked = f" · {LOOKED}" if self.first.stopped or self.second.stopped else ""
+        return f"{text}{self._means()}{looked}"
 
     def _means(self) -> str:
         """The difference of the mean scores in words; empty where there is none."""
@@ -94,6 +95,9 @@ class JudgedDifference(Record, frozen=True):
             if rate.corrected is None:
                 stale = f"stale in the {which} ({', '.join(rate.changed)} changed)"
                 sides.append(stale if rate.status == "stale" else f"none for the {which}")
+        for rate in (self.first, self.second):
+            if rate.why:
+                return f"labelled, and not corrected: {rate.why}"
         if self.first.status == self.second.status == "missing":
             return NOT_CHECKED
         return f"{NOT_CHECKED}: the calibration is {' and '.join(sides)}"

@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 
 from evenhand.core.draw import Draw
 from evenhand.report.judgements.judged import Item, verdicts_of
+from evenhand.stats.design_effect import DesignEffects
 from evenhand.stats.drawn import drawn_within_strata
 from evenhand.stats.weighted import Weighted, weighted
 
@@ -62,7 +63,10 @@ def inclusions(draws: Sequence[Draw], metric: str) -> Callable[[int], float]:
 
 
 def weights(
-    items: Sequence[Item], people: Mapping[Item, bool], key: Callable[[int], Key]
+    items: Sequence[Item],
+    people: Mapping[Item, bool],
+    key: Callable[[int], Key],
+    effects: DesignEffects | None = None,
 ) -> tuple[Weighted, float]:
     """What people's verdicts on some items say of all of them, and how likely a draw is to look like these: a p value.
 
@@ -70,6 +74,7 @@ def weights(
         items: The judge's verdicts.
         people: People's, on one item at least.
         key: Of which stratum a place is.
+        effects: By how much less the labels say because trials of one case go together; None where each is a case.
     """
     strata: dict[Key, list[Item]] = {}
     for item in items:
@@ -78,7 +83,7 @@ def weights(
         verdicts_of(group, {item: people[item] for item in group if item in people})
         for _, group in sorted(strata.items())
     ]
-    return weighted(counts), drawn_within_strata(counts)
+    return weighted(counts, effects=effects or DesignEffects()), drawn_within_strata(counts)
 
 
 def weight_of(draws: Sequence[Draw], labelled: Collection[int]) -> Callable[[int], float]:

@@ -10,6 +10,7 @@ from evenhand.core.draw import Draw
 from evenhand.core.record import Record
 from evenhand.report.judgements.judged import Item, JudgedMetric, verdicts_of
 from evenhand.report.judgements.strata import Key, strata_of, uneven, weights
+from evenhand.report.trust.labelled_cases import case_labels, effects_of
 from evenhand.stats.agreement import ac1, kappa
 from evenhand.stats.correction import (
     Estimate,
@@ -18,6 +19,7 @@ from evenhand.stats.correction import (
     drawn_at_random,
     replaced_share,
 )
+from evenhand.stats.design_effect import CaseLabel, DesignEffects
 from evenhand.stats.interval import clopper_pearson
 from evenhand.stats.weighted import Weighted, corrected_by_strata
 
@@ -32,10 +34,12 @@ class Agreement(Record, frozen=True):
         kappa: Agreement beyond chance; None where it is not defined.
         ac1: The same by Gwet.
         rho2: The share of labels that the judge replaces; None where it is not defined.
-        corrected: The rate that people would have found; None without labels.
+        corrected: The rate that people would have found; None without labels, and with labels of too few cases.
         random_p: How likely a random draw would be to look like the labels; None without labels.
         weighted: What the labels say once each counts by how likely it was to be drawn; None for uniform draws.
         by_variant: The same of each variant that has labels; empty for uniform draws.
+        effects: By how much less the labels say because trials of one case go together.
+        labels: The labels of each variant, with their cases.
     """
 
     verdicts: Verdicts
@@ -48,6 +52,10 @@ class Agreement(Record, frozen=True):
     random_p: float | None
     weighted: Weighted | None = None
     by_variant: Mapping[int, Weighted] = field(default_factory=dict[int, Weighted])
+    effects: DesignEffects = DesignEffects()
+    labels: Mapping[int, Sequence[CaseLabel]] = field(
+        default_factory=dict[int, Sequence[CaseLabel]]
+    )
 
 
 def agreement(
@@ -64,32 +72,48 @@ def agreement(
     if v.labels and uneven(draws, metric.metric):
         return _of_strata(metric, people, v, strata_of(draws, metric.metric))
     drawn = v.both_pass + v.excused, v.labels
+    effects = effects_of(metric.items, case_labels(people), same_trials=True)
     return Agreement(
         v,
-        rate_of(v.both_pass, v.both_pass + v.missed),
-        rate_of(v.both_fail, v.both_fail + v.excused),
+        rate_of(v.both_pass, v.both_pass + v.missed, effects.tpr),
+        rate_of(v.both_fail, v.both_fail + v.excused, effects.tnr),
         kappa(v.pairs),
         ac1(v.pairs),
         replaced_share(v.pairs),
-        corrected_rate(v),
+        corrected_rate(v, effects=effects),
         drawn_at_random(drawn, (v.passed, v.items)) if v.labels else None,
+        effects=effects,
+        labels={
+            variant: case_labels(own) for variant, own in _by_variant(metric.items, people).items()
+        },
     )
 
 
-def rate_of(successes: int, n: int) -> Estimate | None:
-    """A rate with its exact interval; None for none."""
-    return Estimate(successes / n, *clopper_pearson(successes, n)) if n else None
+def rate_of(successes: int, n: int, effect: float = 1.0) -> Estimate | None:
+    """A rate with its exact interval; None for none.
+
+    Args:
+        successes: How many of `n`.
+        n: How many in all.
+        effect: How many say as much as one that is a case of its own.
+    """
+    if not n:
+        return None
+    return Estimate(successes / n, *clopper_pearson(successes / effect, n / effect))
 
 
 def _of_strata(
     metric: JudgedMetric, people: Mapping[Item, bool], v: Verdicts, strata: Callable[[int], Key]
 ) -> Agreement:
-    found, random_p = weights(metric.items, people, strata)
+    of_all = case_labels(people, metric.items, strata)
+    effects = effects_of(metric.items, of_all, same_trials=True)
+    found, random_p = weights(metric.items, people, strata, effects)
     by_variant: dict[int, Weighted] = {}
-    for variant in sorted({item.variant for item in people}):
+    labels: dict[int, Sequence[CaseLabel]] = {}
+    for variant, own in _by_variant(metric.items, people).items():
         items = [item for item in metric.items if item.variant == variant]
-        own = {item: people[item] for item in items if item in people}
         by_variant[variant], _ = weights(items, own, strata)
+        labels[variant] = case_labels(own, items, strata)
     return Agreement(
         v,
         found.tpr,
@@ -97,8 +121,20 @@ def _of_strata(
         found.kappa,
         found.ac1,
         found.rho2,
-        corrected_by_strata(found.uniform, v.passed, v.items),
+        corrected_by_strata(found.uniform, v.passed, v.items, effects=effects),
         random_p,
         found,
         by_variant,
+        effects,
+        labels,
     )
+
+
+def _by_variant(items: Sequence[Item], people: Mapping[Item, bool]) -> dict[int, dict[Item, bool]]:
+    """People's verdicts of each variant that has some."""
+    return {
+        variant: {
+            item: people[item] for item in items if item.variant == variant and item in people
+        }
+        for variant in sorted({item.variant for item in people})
+    }

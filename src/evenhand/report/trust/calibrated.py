@@ -28,7 +28,8 @@ from evenhand.report.trust.calibration import (
     JudgeCalibration,
     calibrations,
 )
-from evenhand.report.trust.jury_rates import KeptJury, KeptVotes, weighted_counts
+from evenhand.report.trust.jury_rates import KeptJury, KeptVotes, weighted_verdicts
+from evenhand.report.trust.labelled_cases import effects_of, few_cases, labels_from, scores_from
 from evenhand.report.trust.scores_calibrated import JudgedMean, later_mean, scale_of
 from evenhand.report.trust.trust_rules import (
     Evidence,
@@ -38,11 +39,17 @@ from evenhand.report.trust.trust_rules import (
     evidence_of,
 )
 from evenhand.stats.correction import Estimate, Verdicts, corrected_rate
+from evenhand.stats.design_effect import DesignEffects
 from evenhand.stats.paired_scores import PairedScores, Spread
 from evenhand.stats.weighted import UniformLabels, corrected_by_strata
 from evenhand.store.runfile import RunFile
 
 NAME = "calibration.json"
+UNKNOWN_CASES = (
+    "the calibration doesn't say which labels are of the same case, and cases are repeated:"
+    " run `evenhand calibrate` on the labelled run again"
+)
+"""Of files that were made before cases were kept."""
 Status = Literal["fresh", "stale", "missing"]
 
 
@@ -67,6 +74,7 @@ class _PairedScores(msgspec.Struct):
     spread_people: Annotated[float, msgspec.Meta(ge=0)]
     spread_together: float
     spread_judge: Annotated[float, msgspec.Meta(ge=0)]
+    labelled: list[str] | None = None
 
     def paired(self) -> PairedScores:
         """It as it was computed, as far as other outputs need it."""
@@ -90,6 +98,13 @@ class _Variant(msgspec.Struct):
     weighted: _Uniform | None = None
     scores: _PairedScores | None = None
     votes: KeptVotes | None = None
+    items: _Count = 0
+    labelled: list[str] | None = None
+
+    @property
+    def cells(self) -> tuple[int, int, int, int]:
+        """How many labelled outputs both pass, only people pass, only the judge passes, both fail."""
+        return self.both_pass, self.missed, self.excused, self.both_fail
 
 
 class _Judge(msgspec.Struct):
@@ -132,6 +147,39 @@ class _File(msgspec.Struct):
     rankings: list[KeptRanking] = []
 
 
+class _Labels(Record, frozen=True):
+    """What corrects a rate.
+
+    Attributes:
+        counts: The judge's verdicts beside people's, and on all outputs.
+        effects: By how much less they say because trials of one case go together; None where that isn't known.
+        weighted: Where labels were weighted, those of a uniform draw that say as much.
+    """
+
+    counts: Verdicts
+    effects: DesignEffects | None
+    weighted: UniformLabels | None = None
+
+    @property
+    def why(self) -> str:
+        """Why they correct nothing; empty where they do."""
+        if self.effects is None:
+            return UNKNOWN_CASES
+        return few_cases(self.effects) if self.effects.too_few else ""
+
+    @property
+    def corrected(self) -> Estimate | None:
+        """The rate that people would have found; None where they correct nothing."""
+        if self.effects is None:
+            return None
+        rate = corrected_rate(self.counts, effects=self.effects)
+        if rate is None or self.weighted is None:
+            return rate
+        return corrected_by_strata(
+            self.weighted, self.counts.passed, self.counts.items, effects=self.effects
+        )
+
+
 class JudgedRate(Record, frozen=True):
     """The pass rate of a judged metric in one variant.
 
@@ -150,6 +198,8 @@ class JudgedRate(Record, frozen=True):
         mean: The mean of its scores; None where it gives none, or people gave none.
         by_votes: Whether the correction goes by a jury's weighted votes.
         errors: How many outputs the judge gave no verdict on. They are in none of the numbers.
+        stopped: Whether the run stopped as soon as it was decided. The corrected numbers don't allow for having looked.
+        why: Why there are labels that hold, but not of enough cases, or of cases that aren't known; otherwise empty.
     """
 
     metric: str
@@ -166,6 +216,8 @@ class JudgedRate(Record, frozen=True):
     mean: JudgedMean | None = None
     by_votes: bool = False
     errors: int = 0
+    why: str = ""
+    stopped: bool = False
 
     @property
     def trusted(self) -> bool:
@@ -269,13 +321,10 @@ def judged_rates(run: RunFile) -> list[JudgedRate]:
         judge = own.get(key)
         file = kept.get(key)
         if judge is not None and judge.verdicts.labels:
-            counts = {} if judge.corrected is None else judge.by_variant
-            weighted = {v: one.uniform for v, one in judge.weighted_by_variant.items()}
             own_rates = _rates(
                 run.meta,
                 metric,
-                counts,
-                weighted,
+                _own_labels(metric, judge),
                 judge.labelled_at,
                 "fresh",
                 verdict=judge.verdict,
@@ -286,21 +335,23 @@ def judged_rates(run: RunFile) -> list[JudgedRate]:
             evidence, with_rule = evidence_of(metric, judged), metric.metric in rules
             changed = changed_since(file.bound, bound, file.seen, evidence, with_rule=with_rule)
             same = {} if changed else _same_variants(metric, file, judged, run.meta)
-            counts, weighted = _of_file(metric, file, same)
+            place = place_of(run.meta)
+            labels = _of_file(place, metric, file, same)
             votes = {index: one.votes for index, one in same.items() if one.votes is not None}
-            by_votes = bool(counts and votes) and not weighted
+            weighted = any(one.weighted is not None for one in labels.values())
+            by_votes = bool(labels and votes) and not weighted
             if file.jury is not None and file.jury.better and by_votes:
-                counts |= weighted_counts(run, metric, file.jury, votes)
+                labels |= _of_votes(place, run, metric, file, same)
             else:
                 votes = {}
             status = "stale" if changed else "fresh"
             of_file = _rates(
-                run.meta, metric, counts, weighted, file.labelled_at, status, changed, file.verdict
+                run.meta, metric, labels, file.labelled_at, status, changed, file.verdict
             )
             of_file = [replace(rate, by_votes=rate.variant in votes) for rate in of_file]
-            rates += _with_means(of_file, _means_of_file(metric, file, same))
+            rates += _with_means(of_file, _means_of_file(place, metric, file, same))
         else:
-            rates += _rates(run.meta, metric, {}, {}, None, "missing", _other_judge(metric, kept))
+            rates += _rates(run.meta, metric, {}, None, "missing", _other_judge(metric, kept))
     return rates
 
 
@@ -324,6 +375,7 @@ def judged_rows(run: RunFile) -> list[dict[str, Any]]:
             "changed": list(rate.changed),
             "mean": rate.mean and rate.mean.row(),
             "by_votes": rate.by_votes,
+            "why": rate.why,
         }
         for rate in judged_rates(run)
     ]
@@ -351,26 +403,84 @@ def _same_variants(
     return same
 
 
-def _of_file(
-    metric: JudgedMetric, judge: _Judge, same: Mapping[int, _Variant]
-) -> tuple[dict[int, Verdicts], dict[int, UniformLabels]]:
-    """What was counted when the calibration was made, beside this run's own verdicts, variant by variant.
-
-    Where labels were weighted, also those of a uniform draw that say as much.
-    """
+def _own_labels(metric: JudgedMetric, judge: JudgeCalibration) -> dict[int, _Labels]:
+    """What was counted in this run, variant by variant."""
     if judge.corrected is None:
-        return {}, {}
-    counts: dict[int, Verdicts] = {}
-    weighted: dict[int, UniformLabels] = {}
+        return {}
+    labels: dict[int, _Labels] = {}
+    for variant, counts in judge.by_variant.items():
+        of_variant = judge.labelled.get(variant, ())
+        effects = effects_of(_of_variant(metric, variant), of_variant, same_trials=True)
+        weighted = judge.weighted_by_variant.get(variant)
+        labels[variant] = _Labels(counts, effects, weighted and weighted.uniform)
+    return labels
+
+
+def _of_file(
+    place: Path, metric: JudgedMetric, judge: _Judge, same: Mapping[int, _Variant]
+) -> dict[int, _Labels]:
+    """What was counted when the calibration was made, beside this run's own verdicts, variant by variant."""
+    if judge.corrected is None:
+        return {}
+    labels: dict[int, _Labels] = {}
     for index, one in same.items():
         items = _of_variant(metric, index)
-        passed = sum(item.passed for item in items)
-        counts[index] = Verdicts(
-            one.both_pass, one.missed, one.excused, one.both_fail, passed, len(items)
-        )
-        if one.weighted is not None:
-            weighted[index] = UniformLabels(*msgspec.structs.astuple(one.weighted))
-    return counts, weighted
+        counts = Verdicts(*one.cells, sum(item.passed for item in items), len(items))
+        weighted = one.weighted and UniformLabels(*msgspec.structs.astuple(one.weighted))
+        effects = _effects(place, judge, one, items, one.labelled, one.cells)
+        labels[index] = _Labels(counts, effects, weighted)
+    return labels
+
+
+def _of_votes(
+    place: Path, run: RunFile, metric: JudgedMetric, judge: _Judge, same: Mapping[int, _Variant]
+) -> dict[int, _Labels]:
+    """The same by a jury's weighted votes."""
+    if judge.jury is None:
+        return {}
+    passes = weighted_verdicts(run, metric, judge.jury)
+    labels: dict[int, _Labels] = {}
+    for index, one in same.items():
+        if one.votes is None:
+            continue
+        items = [
+            replace(item, passed=passes.get(item, item.passed))
+            for item in _of_variant(metric, index)
+        ]
+        cells = one.votes.cells
+        counts = Verdicts(*cells, sum(item.passed for item in items), len(items))
+        effects = _effects(place, judge, one, items, one.votes.labelled, cells)
+        labels[index] = _Labels(counts, effects)
+    return labels
+
+
+def _effects(
+    place: Path,
+    judge: _Judge,
+    variant: _Variant,
+    items: Sequence[Item],
+    rows: Sequence[str] | None,
+    cells: tuple[int, int, int, int],
+) -> DesignEffects | None:
+    """By how much less the labels of a file say of these outputs; None where their cases matter and aren't known.
+
+    Files that were made before cases were kept don't tell. Without repeats, each label is of another case.
+    """
+    if rows is None:
+        cases = len({item.case for item in items})
+        return None if max(variant.items, len(items)) > cases else DesignEffects()
+    try:
+        labels = labels_from(rows, cells)
+    except (ValueError, KeyError):
+        raise _not_these(place, judge) from None
+    return effects_of(items, labels, same_trials=False)
+
+
+def _not_these(place: Path, judge: _Judge) -> UsageError:
+    return UsageError(
+        f"{place}: the labels of {judge.metric!r} don't add up to its counts",
+        hint="Make it anew with `evenhand calibrate`, or restore it.",
+    )
 
 
 def _own_means(metric: JudgedMetric, judge: JudgeCalibration) -> dict[int, JudgedMean]:
@@ -390,7 +500,7 @@ def _own_means(metric: JudgedMetric, judge: JudgeCalibration) -> dict[int, Judge
 
 
 def _means_of_file(
-    metric: JudgedMetric, judge: _Judge, same: Mapping[int, _Variant]
+    place: Path, metric: JudgedMetric, judge: _Judge, same: Mapping[int, _Variant]
 ) -> dict[int, JudgedMean]:
     """The means as scores of an earlier run correct them, variant by variant; none on another scale."""
     if judge.scores is None or scale_of(metric) != judge.scores.scale:
@@ -401,7 +511,12 @@ def _means_of_file(
         items = _of_variant(metric, index)
         if one.scores is None or all(item.score is None for item in items):
             continue
-        corrected = later_mean(one.scores.paired(), items, scale)
+        try:
+            rows = one.scores.labelled
+            labels = None if rows is None else scores_from(rows, one.scores.labels)
+        except ValueError:
+            raise _not_these(place, judge) from None
+        corrected = later_mean(one.scores.paired(), items, scale, labels)
         means[index] = JudgedMean(scale, raw_mean(items, scale), corrected, one.scores.labels)
     return means
 
@@ -417,8 +532,7 @@ def _with_means(rates: Sequence[JudgedRate], means: Mapping[int, JudgedMean]) ->
 def _rates(
     meta: RunMeta,
     metric: JudgedMetric,
-    counts: Mapping[int, Verdicts],
-    weighted: Mapping[int, UniformLabels],
+    labels: Mapping[int, _Labels],
     labelled_at: float | None,
     status: Status,
     changed: tuple[str, ...] = (),
@@ -427,11 +541,7 @@ def _rates(
     rates: list[JudgedRate] = []
     for variant in sorted({item.variant for item in metric.items}):
         items = [item for item in metric.items if item.variant == variant]
-        passed = sum(item.passed for item in items)
-        verdicts, labels = counts.get(variant), weighted.get(variant)
-        corrected = None if verdicts is None else corrected_rate(verdicts)
-        if corrected is not None and labels is not None:
-            corrected = corrected_by_strata(labels, passed, len(items))
+        own = labels.get(variant)
         rates.append(
             JudgedRate(
                 metric.metric,
@@ -439,13 +549,15 @@ def _rates(
                 variant,
                 len(items),
                 raw_rate(meta, items),
-                corrected,
-                0 if verdicts is None else verdicts.labels,
+                own and own.corrected,
+                0 if own is None else own.counts.labels,
                 labelled_at,
                 status,
                 changed,
                 verdict,
                 errors=metric.errors[variant],
+                why="" if own is None else own.why,
+                stopped=meta.status == "decided",
             )
         )
     return rates

@@ -6,7 +6,8 @@ The rules, in one place:
   within the corrected interval.
 - *usable with labels*: it tells them apart (the lower end is above 0); read the corrected number, not its own.
 - *do not use*: it is no better than chance, or that is not shown. At TPR + TNR ≤ 1 there is no corrected number.
-- *no verdict*: there are fewer than 30 labels, or they are not a random draw of what was judged.
+- *no verdict*: there are fewer than 30 labels, they are of too few cases, or they are not a random draw of what was
+  judged.
 """
 
 from __future__ import annotations
@@ -31,9 +32,10 @@ from evenhand.report.judgements.judged import (
 )
 from evenhand.report.judgements.raw_rates import raw_rate
 from evenhand.report.judgements.strata import uniform_first
-from evenhand.report.trust.agreement import agreement, rate_of
+from evenhand.report.trust.agreement import Agreement, agreement, rate_of
 from evenhand.report.trust.auditing import Audits, JudgeBesidePeople, audits
 from evenhand.report.trust.jury_weights import JuryWeights, jury_weights, votes_row
+from evenhand.report.trust.labelled_cases import few_cases, rows_of
 from evenhand.report.trust.ranking_calibration import RankingCalibration, ranking_calibrations
 from evenhand.report.trust.scores_calibrated import (
     ScoreCalibration,
@@ -45,6 +47,7 @@ from evenhand.report.trust.scores_calibrated import (
 from evenhand.report.trust.trust_rules import (
     FEW,
     FEWEST,
+    LOOKED,
     NO_VERDICT,
     TELLS_APART,
     UNLIKELY,
@@ -59,6 +62,7 @@ from evenhand.report.words import count, percent
 from evenhand.stats.agreement import alpha
 from evenhand.stats.alternative import Alternative, alternative_annotator
 from evenhand.stats.correction import Estimate, Verdicts
+from evenhand.stats.design_effect import CaseLabel, DesignEffects
 from evenhand.stats.weighted import Weighted
 from evenhand.store.draws import standing_labels
 from evenhand.store.runfile import RunFile
@@ -103,6 +107,9 @@ class JudgeCalibration(Record, frozen=True):
         errors: How many outputs the judge gave no verdict on.
         seen: What later runs need to say what has changed since.
         repeated: Labels of repeats of a case of which another repeat has a label.
+        effects: By how much less the labels say because trials of one case go together.
+        labelled: The labels of each variant, with their cases.
+        stopped: Whether the run stopped as soon as it was decided. Corrected numbers don't allow for having looked.
     """
 
     metric: str
@@ -134,6 +141,11 @@ class JudgeCalibration(Record, frozen=True):
     errors: int = 0
     seen: Evidence | None = None
     repeated: int = 0
+    effects: DesignEffects = DesignEffects()
+    labelled: Mapping[int, Sequence[CaseLabel]] = field(
+        default_factory=dict[int, Sequence[CaseLabel]]
+    )
+    stopped: bool = False
 
     @property
     def pairs(self) -> int:
@@ -163,9 +175,11 @@ class JudgeCalibration(Record, frozen=True):
             notes.append(f"{self.unused} labels are not used: outside a draw, or people are split")
         if self.repeated:
             notes.append(
-                f"{count(self.repeated, 'label')} of further repeats of a case counted as if of other cases:"
-                " if repeats are alike, the intervals are too narrow"
+                f"{count(self.repeated, 'label')} of further repeats of a case: the more alike these are, the less"
+                " they add, and the wider the intervals; labels of other cases say more"
             )
+        if self.stopped and self.corrected is not None:
+            notes.append(LOOKED)
         if self.weighted is not None:
             notes += [WEIGHTED, NO_PEOPLE] if self.shared else [WEIGHTED]
         if self.scores is not None:
@@ -212,7 +226,8 @@ class JudgeCalibration(Record, frozen=True):
                     **counts._asdict(),
                     "weighted": weighted_row(self.weighted_by_variant.get(index)),
                     "scores": self.scores and scores_row(self.scores.by_variant.get(index)),
-                    "votes": self.jury and votes_row(self.jury.by_variant.get(index)),
+                    "votes": self.jury and votes_row(self.jury, index),
+                    "labelled": rows_of(self.labelled.get(index, ())),
                 }
                 for index, counts in sorted(self.by_variant.items())
             ],
@@ -338,7 +353,7 @@ def _calibrated(
     not_random = random_p is not None and random_p < UNLIKELY
     corrected = None if worse or not_random else agrees.corrected
     raw = raw_rate(meta, metric.items)
-    verdict, why = _trust(verdicts, random_p, tpr, tnr, raw, corrected)
+    verdict, why = _trust(agrees, raw, corrected)
     return JudgeCalibration(
         metric.metric,
         metric.model,
@@ -377,6 +392,9 @@ def _calibrated(
         errors=metric.errors.total(),
         seen=evidence_of(metric, judged),
         repeated=len(counted) - len({(item.case, item.variant) for item in counted}),
+        effects=agrees.effects,
+        labelled=agrees.labels,
+        stopped=meta.status == "decided",
     )
 
 
@@ -432,14 +450,9 @@ def _by_variant(metric: JudgedMetric, people: Mapping[Item, bool]) -> dict[int, 
 
 
 def _trust(
-    verdicts: Verdicts,
-    random_p: float | None,
-    tpr: Estimate | None,
-    tnr: Estimate | None,
-    raw: Estimate,
-    corrected: Estimate | None,
+    agrees: Agreement, raw: Estimate, corrected: Estimate | None
 ) -> tuple[TrustVerdict, str]:
-    n = verdicts.labels
+    n, random_p, tpr, tnr = agrees.verdicts.labels, agrees.random_p, agrees.tpr, agrees.tnr
     if not n:
         return "no verdict", "nobody has labelled a random draw of what it judged"
     if random_p is not None and random_p < UNLIKELY:
@@ -449,6 +462,8 @@ def _trust(
         )
     if n < FEWEST:
         return "no verdict", f"{n} labels are too few: there must be {FEWEST} or more"
+    if agrees.effects.too_few:
+        return "no verdict", few_cases(agrees.effects)
     if tpr is None or tnr is None:
         what = "passes" if tpr is None else "failures"
         return "no verdict", f"people found no {what} among the labelled outputs"

@@ -138,6 +138,7 @@ class Drift(Record, frozen=True):
         newly_right: Canaries that it was wrong on, and is not any more.
         pairs: Canaries with a verdict in both checks.
         p: How likely at least so one-sided a difference is without a drift.
+        checks: How many checks have been compared with the first one until now, this one included.
     """
 
     since: CanaryCheck
@@ -147,6 +148,7 @@ class Drift(Record, frozen=True):
     newly_right: int
     pairs: int
     p: float
+    checks: int = 1
 
     @property
     def enough(self) -> bool:
@@ -189,6 +191,7 @@ class Drift(Record, frozen=True):
             "newly_right": self.newly_right,
             "pairs": self.pairs,
             "p": self.p,
+            "checks": self.checks,
             "drifted": self.shown,
             "pass_rate": estimate_row(self.pass_rate),
             "changed": self.word,
@@ -204,7 +207,7 @@ class CanaryReport(Record, frozen=True):
     def drift(self, key: Key) -> Drift | None:
         """How a judge differs from the first check; None where there is none that can be compared."""
         now = self.check.answers[key]
-        for check in self.earlier:
+        for place, check in enumerate(self.earlier):
             before = counterpart(check, key)
             if before is None:
                 continue
@@ -214,7 +217,10 @@ class CanaryReport(Record, frozen=True):
             ]
             if pairs:
                 wrong, right = pairs.count((True, False)), pairs.count((False, True))
-                return Drift(check, before, now, wrong, right, len(pairs), mcnemar(wrong, right))
+                between = self.earlier[place + 1 :]
+                checks = 1 + sum(counterpart(other, key) is not None for other in between)
+                p = mcnemar(wrong, right)
+                return Drift(check, before, now, wrong, right, len(pairs), p, checks)
         return None
 
     @property

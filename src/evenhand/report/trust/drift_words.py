@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 
-from evenhand.report.trust.canaries import FEWEST, CanaryAnswers, CanaryReport, Drift
+from evenhand.report.trust.canaries import FEWEST, SHOWN, CanaryAnswers, CanaryReport, Drift
 from evenhand.report.words import count, percent, safe
 
 
@@ -32,12 +32,22 @@ def drift_words(drift: Drift | None, answers: CanaryAnswers) -> str:
         moved = f"; its pass rate went from {percent(rates[0])} to {percent(rates[1])}"
     if drift.shown:
         also = f"{moved}, which may be the judge" if _moved(drift) else moved
-        return f"the judge drifted since {since}: {flips}{also}"
+        return f"the judge drifted since {since}: {flips}{also}{_again(drift)}"
     if drift.word == "system":
         return (
             f"the system changed, and no drift of the judge is shown since {since}: {flips}{moved}"
         )
     return f"no drift of the judge shown since {since}: {flips}{moved}"
+
+
+def _again(drift: Drift) -> str:
+    """That a drift may be chance, as there were several chances; empty for the first comparison."""
+    if drift.checks < 2:
+        return ""
+    return (
+        f"; check again before you act: this is comparison {drift.checks} with that check, and each may show"
+        f" a drift by chance ({percent(SHOWN)})"
+    )
 
 
 def _moved(drift: Drift) -> bool:

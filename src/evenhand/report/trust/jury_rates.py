@@ -7,14 +7,12 @@ outputs that the weights were not fitted to.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Annotated
 
 import msgspec
 
 from evenhand.report.judgements.judged import Item, JudgedMetric
 from evenhand.report.trust.jury_weights import ballot_of, turned
-from evenhand.stats.correction import Verdicts
 from evenhand.stats.votes import VoteWeights
 from evenhand.store.runfile import RunFile
 
@@ -48,35 +46,28 @@ class KeptVotes(msgspec.Struct):
     missed: Count
     excused: Count
     both_fail: Count
+    labelled: list[str] | None = None
+
+    @property
+    def cells(self) -> tuple[int, int, int, int]:
+        """How many labelled outputs both pass, only people pass, only the votes pass, both fail."""
+        return self.both_pass, self.missed, self.excused, self.both_fail
 
 
-def weighted_counts(
-    run: RunFile, metric: JudgedMetric, jury: KeptJury, votes: Mapping[int, KeptVotes]
-) -> dict[int, Verdicts]:
-    """What was counted when the calibration was made, beside this run's weighted votes, variant by variant.
+def weighted_verdicts(run: RunFile, metric: JudgedMetric, jury: KeptJury) -> dict[Item, bool]:
+    """Whether the weighted votes pass each output.
 
     Args:
         run: The run.
         metric: What the jury said in it.
         jury: What its votes are worth.
-        votes: The counts of each variant.
+
+    Returns:
+        Without outputs whose votes aren't in the run.
 
     Raises:
         StoreError: The run cannot be read.
     """
-    passes = _weighted(run, metric, jury)
-    counts: dict[int, Verdicts] = {}
-    for variant, kept in votes.items():
-        items = [item for item in metric.items if item.variant == variant]
-        passed = sum(passes.get(item, item.passed) for item in items)
-        counts[variant] = Verdicts(
-            kept.both_pass, kept.missed, kept.excused, kept.both_fail, passed, len(items)
-        )
-    return counts
-
-
-def _weighted(run: RunFile, metric: JudgedMetric, jury: KeptJury) -> dict[Item, bool]:
-    """Whether the weighted votes pass each output."""
     items = {item.index: item for item in metric.items}
     models = [member.model for member in jury.members]
     weights = VoteWeights(jury.intercept, tuple(member.weight for member in jury.members))

@@ -14,7 +14,9 @@ from evenhand.core.encoding import digest
 from evenhand.core.record import Record
 from evenhand.core.score import Outcome
 from evenhand.report.judgements.judged import Item, JudgedMetric, judge_of, metric_of
+from evenhand.report.trust.labelled_cases import case_labels, rows_of
 from evenhand.stats.correction import Estimate, Verdicts
+from evenhand.stats.design_effect import CaseLabel
 from evenhand.stats.interval import clopper_pearson
 from evenhand.stats.paired import Differences, Word, verdict
 from evenhand.stats.votes import cross_fitted, fitted_weights
@@ -57,6 +59,7 @@ class JuryWeights(Record, frozen=True):
         word: What that comes to.
         by_variant: For each variant the weighted votes beside people's verdicts, on labelled outputs that the weights
             were not fitted to.
+        labelled: The same label by label, with their cases; the judge's verdict is that of the weighted votes.
     """
 
     labels: int
@@ -68,6 +71,7 @@ class JuryWeights(Record, frozen=True):
     p: float
     word: Word
     by_variant: Mapping[int, Verdicts]
+    labelled: Mapping[int, Sequence[CaseLabel]]
 
     def row(self) -> dict[str, Any]:
         """It in the keys of `evenhand.calibration/1`."""
@@ -120,6 +124,8 @@ def jury_weights(
     differences = _differences(judged, passes, weighted, own)
     p = differences.p()
     low, high = differences.interval()
+    variants = sorted({item.variant for item in judged})
+    by_votes = dict(zip(judged, weighted, strict=True))
     return JuryWeights(
         len(judged),
         weights.intercept,
@@ -140,7 +146,13 @@ def jury_weights(
                     if item.variant == variant
                 ]
             )
-            for variant in sorted({item.variant for item in judged})
+            for variant in variants
+        },
+        {
+            variant: case_labels(
+                {item: people[item] for item in judged if item.variant == variant}, judge=by_votes
+            )
+            for variant in variants
         },
     )
 
@@ -157,12 +169,18 @@ def _beside_people(pairs: Sequence[tuple[bool, bool]]) -> Verdicts:
     )
 
 
-def votes_row(counts: Verdicts | None) -> dict[str, int] | None:
-    """What later runs need of a variant's weighted votes, in the keys of documents."""
+def votes_row(jury: JuryWeights, variant: int) -> dict[str, int | list[str]] | None:
+    """What later runs need of a variant's weighted votes, in the keys of documents; None without labels of it."""
+    counts = jury.by_variant.get(variant)
     if counts is None:
         return None
-    names = ("both_pass", "missed", "excused", "both_fail")
-    return {name: getattr(counts, name) for name in names}
+    return {
+        "both_pass": counts.both_pass,
+        "missed": counts.missed,
+        "excused": counts.excused,
+        "both_fail": counts.both_fail,
+        "labelled": rows_of(jury.labelled[variant]),
+    }
 
 
 def ballot_of(outcomes: Iterable[Outcome], metric: str, model: str = "") -> Ballot:

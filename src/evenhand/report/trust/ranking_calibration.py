@@ -13,7 +13,6 @@ from typing import Any
 
 from msgspec import field
 
-from evenhand.core.encoding import digest
 from evenhand.core.record import Record
 from evenhand.core.variant import Variant
 from evenhand.report.judgements.compared_pairs import ComparedPairs, compared_pairs
@@ -21,6 +20,7 @@ from evenhand.report.judgements.judged import JudgedMetric, Judgements
 from evenhand.report.labels.ranking_labels import RankingLabels, ranking_labels
 from evenhand.report.rates import share_row
 from evenhand.report.trust.agreement import rate_of
+from evenhand.report.trust.labelled_cases import case_of
 from evenhand.report.trust.ranking_fits import RankedChances, judges_chances, peoples_chances
 from evenhand.report.trust.trust_rules import (
     FEW,
@@ -238,11 +238,6 @@ def labels_of(answers: Sequence[str], variants: Sequence[int]) -> list[LabelledP
             )
         )
     return labels
-
-
-def case_of(case: str) -> str:
-    """What a calibration calls a case: a digest, as it keeps no data."""
-    return digest(case)[:12]
 
 
 def _text_of(label: LabelledPair, order: Sequence[int]) -> str:

@@ -17,7 +17,8 @@ from evenhand.report.trust.calibrated import (
     place_of,
     read_rankings,
 )
-from evenhand.report.trust.ranking_calibration import case_of, judge_of_pairs, labels_of, trust_in
+from evenhand.report.trust.labelled_cases import case_of
+from evenhand.report.trust.ranking_calibration import judge_of_pairs, labels_of, trust_in
 from evenhand.report.trust.ranking_fits import RankedChances, peoples_chances
 from evenhand.report.trust.trust_rules import (
     NOT_CHECKED,

@@ -23,9 +23,11 @@ from evenhand.report.judgements.judged import Item, JudgedMetric, verdicts_of
 from evenhand.report.judgements.raw_rates import raw_mean
 from evenhand.report.judgements.strata import Key, strata_of
 from evenhand.report.means import known_scale
+from evenhand.report.trust.labelled_cases import case_of, few_cases, rows_of_scores
 from evenhand.stats.bounded import mean_on_scale
 from evenhand.stats.correction import Estimate
 from evenhand.stats.drawn import drawn_within_strata
+from evenhand.stats.mean_effect import MeanEffect, ScoreLabel, mean_effect
 from evenhand.stats.paired_scores import (
     PairedScores,
     ScoredStratum,
@@ -33,6 +35,7 @@ from evenhand.stats.paired_scores import (
     mean_of_all,
     mean_of_others,
     paired_scores,
+    weight_of_judge,
 )
 from evenhand.stats.rank_agreement import quadratic_kappa, weighted_tau_b
 
@@ -76,11 +79,15 @@ class VariantScores(Record, frozen=True):
 
     Attributes:
         paired: What they say.
-        corrected: The mean that people would have given all of its outputs.
+        corrected: The mean that people would have given all of its outputs; None with labels of too few cases.
+        labels: The labels, with their cases.
+        effect: By how much less they say because trials of one case go together.
     """
 
     paired: PairedScores
     corrected: Estimate | None
+    labels: Sequence[ScoreLabel]
+    effect: MeanEffect
 
 
 class ScoreCalibration(Record, frozen=True):
@@ -97,6 +104,7 @@ class ScoreCalibration(Record, frozen=True):
         paired: What the labels say; None with fewer than two.
         by_variant: The same of each variant with two or more labels.
         newest: When the last score was given, seconds since 1970.
+        effect: By how much less the labels say because trials of one case go together.
     """
 
     scale: Scale
@@ -109,10 +117,15 @@ class ScoreCalibration(Record, frozen=True):
     paired: PairedScores | None
     by_variant: Mapping[int, VariantScores]
     newest: float
+    effect: MeanEffect = MeanEffect()
 
     def half_width(self, labels: int) -> float | None:
         """About how far the corrected mean can be off with so many labels; None where that is not known."""
-        return None if self.paired is None else half_width_of_mean(self.paired, labels)
+        if self.paired is None:
+            return None
+        # More labels of the same cases go together more.
+        effect = 1 + (self.effect.variance - 1) * labels / self.paired.labels
+        return half_width_of_mean(self.paired, labels) * effect**0.5
 
     def row(self) -> dict[str, Any]:
         """It in the keys of `evenhand.calibration/1`."""
@@ -132,6 +145,8 @@ class ScoreCalibration(Record, frozen=True):
         """What to keep in mind, a line each."""
         if self.random_p < UNLIKELY:
             return [SCORES_ARE_NO_DRAW]
+        if self.effect.too_few:
+            return [f"the mean is not corrected: {few_cases(self.effect)}"]
         return []
 
 
@@ -145,6 +160,7 @@ def scores_row(scores: VariantScores | None) -> dict[str, Any] | None:
         "free": paired.free,
         "people": paired.people,
         "judge": paired.judge,
+        "labelled": rows_of_scores(scores.labels),
         **{f"spread_{name}": value for name, value in paired.drawn._asdict().items()},
     }
 
@@ -218,20 +234,38 @@ def calibrate_scores(
         whole and whole.paired,
         {} if random_p < UNLIKELY else _by_variant(strata, people, scale),
         max(label.at for item in people for label in labels[item.index].values()),
+        MeanEffect() if whole is None else whole.effect,
     )
 
 
-def later_mean(paired: PairedScores, items: Sequence[Item], scale: Scale) -> Estimate | None:
+def later_mean(
+    paired: PairedScores, items: Sequence[Item], scale: Scale, labels: Sequence[ScoreLabel] | None
+) -> Estimate | None:
     """The mean that people would have given the outputs of a later run, none of which they scored.
 
+    Args:
+        paired: What people's scores say.
+        items: The judge's, in the later run.
+        scale: The lowest and the highest score there can be.
+        labels: People's scores with their cases; None where it isn't known of which case each is.
+
     Returns:
-        None where all that people said was one and the same: that tells nothing of how far off it may be.
+        None where all that people said was one and the same: that tells nothing of how far off it may be. None, too,
+        with labels of too few cases, or where cases are repeated and those of the labels aren't known.
     """
-    values = [item.score for item in items if item.score is not None]
-    if not values or not paired.drawn.people:
+    scored = [(case_of(item.case), item.score) for item in items if item.score is not None]
+    if not scored or not paired.drawn.people:
         return None
+    if labels is None and len({case for case, _ in scored}) < len(scored):
+        return None
+    values = [score for _, score in scored]
     spread = pvariance(values) if len(values) > 1 else 0.0
-    return _within(mean_of_others(paired, fmean(values), spread, len(values)), scale)
+    weight = weight_of_judge(paired, (spread, len(values)))
+    effect = mean_effect(scored, labels or [], weight, same_trials=False)
+    if effect.too_few:
+        return None
+    mean = mean_of_others(paired, fmean(values), spread, len(values), effect=effect)
+    return _within(mean, scale)
 
 
 def _corrected(
@@ -246,15 +280,26 @@ def _corrected(
     )
     if paired is None:
         return None
-    units = [
-        (label * weight, weight) for (label, _), weight in zip(*_pairs(strata, people), strict=True)
-    ]
-    alone = Estimate(*(mean_on_scale(units, scale) or (scale[0], *scale)))
-    judge = fmean(item.score or 0.0 for own in strata.values() for item in own)
-    found = _within(mean_of_all(paired, judge), scale)
+    labels = _labels(strata, people)
+    judged = [(case_of(i.case), i.score or 0.0) for own in strata.values() for i in own]
+    effect = mean_effect(judged, labels, weight_of_judge(paired), same_trials=True)
+    if effect.too_few:
+        return VariantScores(paired, None, labels, effect)
+    alone = _alone(labels, scale)
+    judge = fmean(score for _, score in judged)
+    found = _within(mean_of_all(paired, judge, effect=effect), scale)
     # All that people say may be one and the same; then only the scale says how far off it may be.
     better = bool(paired.drawn.people) and found.high - found.low <= alone.high - alone.low
-    return VariantScores(paired, found if better else alone)
+    return VariantScores(paired, found if better else alone, labels, effect)
+
+
+def _alone(labels: Sequence[ScoreLabel], scale: Scale) -> Estimate:
+    """The mean of the labels alone; those of a case go together."""
+    cases: dict[str, tuple[float, float]] = {}
+    for one in labels:
+        total, weight = cases.get(one.case, (0.0, 0.0))
+        cases[one.case] = total + one.people * one.weight, weight + one.weight
+    return Estimate(*(mean_on_scale(cases.values(), scale) or (scale[0], *scale)))
 
 
 def scale_of(metric: JudgedMetric) -> Scale | None:
@@ -276,6 +321,16 @@ def _strata(
     for item in items:
         strata.setdefault(key(item.index), []).append(item)
     return dict(sorted(strata.items()))
+
+
+def _labels(strata: Mapping[Key, Sequence[Item]], people: Mapping[Item, float]) -> list[ScoreLabel]:
+    """The labels with their cases."""
+    labelled = [item for own in strata.values() for item in own if item in people]
+    pairs, weights = _pairs(strata, people)
+    return [
+        ScoreLabel(case_of(item.case), *pair, weight)
+        for item, pair, weight in zip(labelled, pairs, weights, strict=True)
+    ]
 
 
 def _pairs(

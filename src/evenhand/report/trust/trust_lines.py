@@ -17,7 +17,7 @@ from evenhand.report.trust.jury_weights import JuryWeights
 from evenhand.report.trust.ranking_lines import ranking_lines
 from evenhand.report.trust.run_verdict import verdict_of
 from evenhand.report.trust.selective import SelectiveVerdicts, lines_of
-from evenhand.report.trust.trust_rules import NO_VERDICT, NOT_CHECKED, age
+from evenhand.report.trust.trust_rules import LOOKED, NO_VERDICT, NOT_CHECKED, age
 from evenhand.report.trust.unchecked import unchecked_rankings
 from evenhand.report.words import count, interval, percent, percents, safe
 from evenhand.stats.alternative import Alternative
@@ -157,11 +157,13 @@ def mean_words(mean: Estimate) -> str:
 
 def standing(one: JudgedRate) -> str:
     """A judged rate in words, and the mean of the judge's scores: corrected beside raw, or that nobody checked it."""
-    if one.mean is None or one.mean.corrected is None:
-        return _rate_words(one)
     mean = one.mean
-    corrected = f"{mean_words(one.mean.corrected)} corrected, {count(mean.labels, 'score')}"
-    return f"{_rate_words(one)} · mean {corrected} · raw mean {mean_words(mean.raw)}"
+    if mean is None or mean.corrected is None:
+        looked = f" · {LOOKED}" if one.stopped and one.corrected is not None else ""
+        return f"{_rate_words(one)}{looked}"
+    corrected = f"{mean_words(mean.corrected)} corrected, {count(mean.labels, 'score')}"
+    looked = f" · {LOOKED}" if one.stopped else ""
+    return f"{_rate_words(one)} · mean {corrected} · raw mean {mean_words(mean.raw)}{looked}"
 
 
 def _rate_words(one: JudgedRate) -> str:
@@ -180,6 +182,8 @@ def _standing_words(one: JudgedRate) -> str:
     raw = f"{rate(one.raw)} by {safe(one.model)}"
     if one.status == "stale":
         return f"{raw} · calibration is stale: {', '.join(one.changed)} changed"
+    if one.why:
+        return f"{raw} · labelled, and not corrected: {one.why}"
     if one.status == "fresh":
         return f"{raw} · labelled, and not corrected: see `evenhand calibrate`"
     if one.changed:
@@ -217,12 +221,14 @@ def half_width(judge: JudgeCalibration, labels: int) -> float:
     Source: the variance of PPI++ with its best λ, arXiv:2311.01453: σ²/n · (1 − ρ² · N/(n + N)).
     """
     v = judge.verdicts
+    # More labels of the same cases go together more.
+    effect = 1 + (judge.effects.rate - 1) * labels / max(1, v.labels)
     if judge.weighted is not None:
-        return half_width_by_strata(judge.weighted, labels, v.items)
+        return half_width_by_strata(judge.weighted, labels, v.items) * math.sqrt(effect)
     people = (v.both_pass + v.missed + 1) / (v.labels + 2)  # never 0 or 1 on so few
     others = max(0, v.items - labels)
     left = 1 - (judge.rho2 or 0.0) * others / max(1, labels + others)
-    return z_of() * math.sqrt(people * (1 - people) / labels * left)
+    return z_of() * math.sqrt(people * (1 - people) / labels * left * effect)
 
 
 def jury_lines(jury: JuryWeights) -> Iterator[str]:

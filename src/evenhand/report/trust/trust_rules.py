@@ -26,6 +26,10 @@ UNLIKELY = 0.01
 
 NOT_CHECKED = "not checked against people"
 NO_VERDICT = "the judge gave no verdict"
+LOOKED = (
+    "the run stopped as soon as it was decided: it is corrected as if that number of cases had been planned,"
+    " so its interval may be too narrow"
+)
 
 TrustVerdict = Literal["usable", "usable with labels", "do not use", "no verdict"]
 Bound = Mapping[str, str]

@@ -131,6 +131,20 @@ async def test_all_checks_are_compared_with_the_first_one(make_run: Make):
     assert len(report.history(("right", "j"))) == 3
 
 
+async def test_a_drift_says_how_many_chances_there_were_to_show_one(make_run: Make):
+    """Each comparison is a test of its own; the first one needs no such words."""
+    report = await reported(make_run, "++++++++++", "------++++")
+    assert "check again" not in "\n".join(canary_lines(report))
+    report = await reported(make_run, "++++++++++", "---+++++++", "------++++")
+    (row,) = report.rows()
+    assert row["since"]["checks"] == 2
+    text = "\n".join(canary_lines(report))
+    assert (
+        "; check again before you act: this is comparison 2 with that check, and each may" in text
+    )
+    assert "by chance (5 %)" in text
+
+
 async def test_other_canaries_unfinished_checks_and_later_ones_are_not_compared(make_run: Make):
     """Nor files that are no runs at all."""
     await make_run([result(0)])

@@ -1,0 +1,192 @@
+"""By how much a corrected rate is less sure than it looks, because trials of one case go together.
+
+How this works: the corrected rate is a sum over cases. To first order, what a case adds to it is how far the judge's
+verdicts on its trials lead away from the rate, plus how far people's verdicts on its labelled trials are from what
+people say of all outputs with the judge's verdict. The sum of the squares of these, over cases, is the variance of the
+rate whatever the trials of a case have in common. Divided by the same sum over single trials, as if each were a case of
+its own, it is the design effect: as many trials of different cases as there are, divided by it, would say as much.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from evenhand.stats.interval import CONFIDENCE, z_of
+from evenhand.stats.student import t_quantile
+
+FEWEST_CASES = 10
+"""Labelled cases that a correction takes where cases are repeated."""
+_PRIOR = 0.5
+_ROUNDING = 1e-9
+_ALIKE = 5.0
+"""So many labels count as if trials of one case were always alike: a few labels don't tell how far they are."""
+
+
+class CaseLabel(NamedTuple):
+    """What people and the judge say of a labelled trial.
+
+    Attributes:
+        case: The case, by whatever it is called.
+        people: Whether people pass it.
+        judge: Whether the judge passes it.
+        weight: For how many trials it stands; only compared with those of other labels.
+    """
+
+    case: str
+    people: bool
+    judge: bool
+    weight: float = 1.0
+
+
+class DesignEffects(NamedTuple):
+    """By how much variances are larger than they would be if each trial were a case of its own; at least 1.
+
+    Attributes:
+        rate: That of the corrected rate.
+        alone: That of people's rate on the labelled trials, without the judge.
+        tpr: That of the share that the judge passes, of what people pass.
+        tnr: That of the share that the judge fails, of what people fail.
+        cases: How many cases are labelled.
+        labels: How many trials are.
+    """
+
+    rate: float = 1.0
+    alone: float = 1.0
+    tpr: float = 1.0
+    tnr: float = 1.0
+    cases: int = 0
+    labels: int = 0
+
+    @property
+    def too_few(self) -> bool:
+        """Whether the labels are of so few cases that nothing can be said of others."""
+        return self.cases < min(FEWEST_CASES, self.labels)
+
+
+def design_effects(
+    judged: Sequence[tuple[str, bool]],
+    labels: Sequence[CaseLabel],
+    *,
+    same_trials: bool,
+    confidence: float = CONFIDENCE,
+) -> DesignEffects:
+    """The design effects of a corrected rate, and of what it is made of.
+
+    Where cases are repeated, each has the square of Student's quantile over the normal one in it, with one degree of
+    freedom fewer than there are labelled cases. Where they aren't, labels of an earlier run still say less of a case's
+    new trial than labels of the trial itself: only that counts.
+
+    Args:
+        judged: Each judged trial: its case, and whether the judge passes it.
+        labels: The labelled trials.
+        same_trials: Whether the labelled trials are among the judged ones, and not of an earlier run of the same cases.
+        confidence: Of the intervals that they are for, two-sided.
+
+    Returns:
+        1 for all of them without labels, and where no case has two trials and these are the labelled ones.
+
+    Source: the linearised variance by clusters, with G/(G − 1): Binder, International Statistical Review 51 (1983),
+        279–292, of the efficient estimator in Chen et al. (2026), arXiv:2601.05420; design effects and degrees of
+        freedom: Korn and Graubard, Survey Methodology 24 (1998), 193–201. How few labels are drawn towards trials that
+        are always alike, whose effect is Σm²/Σm for m labels of a case (Kish, Survey Sampling, 1965, §8.2), was chosen
+        by simulation.
+
+    >>> judged = [(case, case in "abcdef") for case in "abcdefghij" for _ in range(3)]
+    >>> labels = [CaseLabel(case, True, case in "abcdef") for case in "abcdefghij" for _ in range(3)]
+    >>> found = design_effects(judged, labels, same_trials=True)
+    >>> found.cases, found.rate > 3
+    (10, True)
+    """
+    m = Counter(label.case for label in labels)
+    once = len({case for case, _ in judged}) == len(judged) and len(m) == len(labels)
+    if not labels or (once and same_trials):
+        return DesignEffects(cases=len(m), labels=len(labels))
+    if once:
+        ratio = ratio_by_case(_of_rate(judged, labels, prior=0.0))
+        rate = ratio if ratio > 1 + _ROUNDING else 1.0
+        return DesignEffects(rate, cases=len(m), labels=len(labels))
+    student = (t_quantile(confidence, max(1, len(m) - 1)) / z_of(confidence)) ** 2
+    of_cases = len({case for case, _ in judged} | set(m))
+    groups = of_cases / max(1, of_cases - 1)
+    whole = [label._replace(weight=1.0) for label in labels]
+
+    def effect(parts: Iterable[tuple[str, float]], of: Sequence[CaseLabel]) -> float:
+        alike = drawn_to_alike(ratio_by_case(parts), [one.case for one in of])
+        return alike * student * groups
+
+    passed = [label for label in whole if label.people]
+    failed = [label for label in whole if not label.people]
+    return DesignEffects(
+        effect(_of_rate(judged, labels, _PRIOR), labels),
+        effect(_of_share([(one.case, one.people) for one in labels]), labels),
+        effect(_of_share([(one.case, one.judge) for one in passed]), passed),
+        effect(_of_share([(one.case, one.judge) for one in failed]), failed),
+        len(m),
+        len(labels),
+    )
+
+
+def _of_rate(
+    judged: Sequence[tuple[str, bool]], labels: Sequence[CaseLabel], prior: float
+) -> Iterator[tuple[str, float]]:
+    """What each trial adds to the corrected rate: as one that the judge judged, and as one that people labelled."""
+    items = len(judged)
+    passed = sum(ok for _, ok in judged) / items
+    sizes = {True: passed, False: 1 - passed}
+    each = math.fsum(one.weight for one in labels) / len(labels)
+    total, people = {True: 0.0, False: 0.0}, {True: 0.0, False: 0.0}
+    for one in labels:
+        total[one.judge] += one.weight / each
+        people[one.judge] += one.people * one.weight / each
+    rates = {side: people[side] / total[side] if total[side] else 0.5 for side in sizes}
+    rate = math.fsum(sizes[side] * rates[side] for side in sizes)
+    for case, ok in judged:
+        yield case, (rates[ok] - rate) / items
+    # With a prior, labels that are all alike leave something, too: how often it is there for a case.
+    middle = {
+        side: (people[side] + prior) / (total[side] + 2 * prior) for side in sizes if total[side]
+    }
+    for one in labels:
+        share = sizes[one.judge] * one.weight / each / total[one.judge]
+        yield one.case, share * (one.people - middle[one.judge])
+
+
+def _of_share(verdicts: Sequence[tuple[str, bool]]) -> Iterator[tuple[str, float]]:
+    """What each labelled trial adds to a share of them."""
+    rate = (sum(ok for _, ok in verdicts) + _PRIOR) / (len(verdicts) + 2 * _PRIOR)
+    for case, ok in verdicts:
+        yield case, ok - rate
+
+
+def ratio_by_case(parts: Iterable[tuple[str, float]]) -> float:
+    """The sum of squares over cases, divided by that over single trials; 1 where nothing differs.
+
+    Args:
+        parts: The case of each trial, and what the trial adds to the number in question.
+    """
+    cases: defaultdict[str, float] = defaultdict(float)
+    single = 0.0
+    for case, part in parts:
+        cases[case] += part
+        single += part * part
+    if not single:
+        return 1.0
+    squares = math.fsum(part * part for part in cases.values())
+    return squares / single
+
+
+def drawn_to_alike(ratio: float, cases: Sequence[str]) -> float:
+    """A ratio as a few labels allow it to be believed: at least 1, and the nearer to that of trials that are all alike.
+
+    Args:
+        ratio: As it was measured.
+        cases: The case of each label.
+    """
+    n = len(cases)
+    if not n:
+        return 1.0
+    alike = math.fsum(m * m for m in Counter(cases).values()) / n
+    return max(1.0, (n * ratio + _ALIKE * alike) / (n + _ALIKE))

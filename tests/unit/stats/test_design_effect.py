@@ -1,0 +1,234 @@
+"""Corrected rates of repeated cases hold as often as they promise; without repeats, they are what they were."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from random import Random
+from typing import NamedTuple
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from evenhand.stats.correction import Estimate, Verdicts, corrected_rate
+from evenhand.stats.design_effect import (
+    FEWEST_CASES,
+    CaseLabel,
+    DesignEffects,
+    design_effects,
+)
+from evenhand.stats.weighted import corrected_by_strata, weighted
+
+SEED = 20_261_126
+DRAWS = 100
+
+
+class Output(NamedTuple):
+    """An output with people's verdict and the judge's."""
+
+    case: str
+    people: bool
+    judge: bool
+
+
+class World(NamedTuple):
+    """What outputs are like.
+
+    Attributes:
+        rate: People's pass rate.
+        tpr: Of what people pass, the share that the judge passes.
+        tnr: Of what people fail, the share that the judge fails.
+        alike: The correlation of two outputs of a case; 1 where all are the same.
+    """
+
+    rate: float
+    tpr: float
+    tnr: float
+    alike: float
+
+    def run(self, random: Random, cases: int, repeats: int) -> list[Output]:
+        """All outputs of a run, people's verdicts included."""
+        chances = (
+            (str(case), *[self._of_case(random, p) for p in (self.rate, self.tpr, self.tnr)])
+            for case in range(cases)
+        )
+        outputs: list[Output] = []
+        for case, rate, tpr, tnr in chances:
+            for _ in range(repeats):
+                people = random.random() < rate
+                judge = random.random() < tpr if people else random.random() >= tnr
+                outputs.append(Output(case, people, judge))
+        return outputs
+
+    def _of_case(self, random: Random, chance: float) -> float:
+        if self.alike == 1:
+            return float(random.random() < chance)
+        size = (1 - self.alike) / self.alike
+        return random.betavariate(chance * size, (1 - chance) * size)
+
+
+def verdicts(outputs: Sequence[Output], labelled: Sequence[Output]) -> Verdicts:
+    """The counts."""
+    cells = Counter((one.people, one.judge) for one in labelled)
+    return Verdicts(
+        *(cells[people, judge] for people in (True, False) for judge in (True, False)),
+        sum(one.judge for one in outputs),
+        len(outputs),
+    )
+
+
+def effects(
+    outputs: Sequence[Output], labelled: Sequence[Output], *, same_trials: bool = True
+) -> DesignEffects:
+    """How far the cases go together."""
+    return design_effects(
+        [(one.case, one.judge) for one in outputs],
+        [CaseLabel(*one) for one in labelled],
+        same_trials=same_trials,
+    )
+
+
+def corrected(
+    outputs: Sequence[Output], labelled: Sequence[Output], *, same_trials: bool = True
+) -> Estimate:
+    """The corrected rate."""
+    found = corrected_rate(
+        verdicts(outputs, labelled), effects=effects(outputs, labelled, same_trials=same_trials)
+    )
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize(
+    ("world", "cases", "repeats", "labels"),
+    [
+        (World(0.8, 0.95, 0.6, 1.0), 40, 5, 100),
+        (World(0.5, 0.95, 0.6, 1.0), 40, 3, 100),
+        (World(0.8, 0.9, 0.7, 0.5), 60, 5, 100),
+        (World(0.95, 0.8, 0.9, 1.0), 40, 5, 100),
+    ],
+)
+def test_corrected_rates_of_repeated_cases_cover(
+    world: World, cases: int, repeats: int, labels: int
+):
+    """Of 100 draws 95 to 97. Had each repeat been a case, 62 to 85 would."""
+    random, covered, before = Random(SEED), 0, 0
+    for _ in range(DRAWS):
+        outputs = world.run(random, cases, repeats)
+        labelled = random.sample(outputs, labels)
+        found = corrected(outputs, labelled)
+        covered += found.low <= world.rate <= found.high
+        plain = corrected_rate(verdicts(outputs, labelled))
+        assert plain is not None
+        before += plain.low <= world.rate <= plain.high
+    assert before < 0.9 * DRAWS
+    assert covered >= 0.92 * DRAWS
+
+
+def test_labels_of_an_earlier_run_cover_too_and_say_less_than_its_own():
+    """New repeats of the same cases: of 100 draws 92 or more; had they been other cases, at most 90."""
+    world, random = World(0.8, 0.95, 0.6, 1.0), Random(SEED)
+    covered = before = 0
+    for _ in range(100):
+        chances = [(random.random() < 0.8, str(case)) for case in range(60)]
+        first, later = (
+            [
+                Output(case, ok, random.random() < (world.tpr if ok else 1 - world.tnr))
+                for ok, case in chances
+                for _ in range(3)
+            ]
+            for _ in range(2)
+        )
+        labelled = random.sample(first, 60)
+        found = corrected(later, labelled, same_trials=False)
+        covered += found.low <= world.rate <= found.high
+        plain = corrected_rate(verdicts(later, labelled))
+        assert plain is not None
+        before += plain.low <= world.rate <= plain.high
+    assert before <= 90
+    assert covered >= 92
+
+
+def test_weighted_labels_of_repeated_cases_cover():
+    """What the judge passes is drawn half as often: of 100 draws, 92. Had each repeat been a case, 82 would."""
+    world, random = World(0.8, 0.95, 0.6, 1.0), Random(SEED)
+    covered = before = 0
+    for _ in range(100):
+        outputs = world.run(random, 60, 5)
+        strata = [[one for one in outputs if one.judge == side] for side in (True, False)]
+        drawn = [
+            random.sample(each, len(each) // part)
+            for each, part in zip(strata, (5, 2), strict=True)
+        ]
+        counts = [verdicts(*each) for each in zip(strata, drawn, strict=True) if each[1]]
+        labels = [
+            CaseLabel(*one, len(each) / len(some))
+            for each, some in zip(strata, drawn, strict=True)
+            for one in some
+        ]
+        judged = [(one.case, one.judge) for one in outputs]
+        found = design_effects(judged, labels, same_trials=True)
+        uniform, passed = weighted(counts, effects=found).uniform, len(strata[0])
+        for effects_of_cases in (found, DesignEffects()):
+            rate = corrected_by_strata(uniform, passed, len(outputs), effects=effects_of_cases)
+            assert rate is not None
+            holds = rate.low <= world.rate <= rate.high
+            if effects_of_cases is found:
+                covered += holds
+            else:
+                before += holds
+    assert before <= 85
+    assert covered >= 92
+
+
+@given(st.integers(0, 2**32), st.integers(30, 90), st.integers(10, 30))
+@settings(deadline=None, max_examples=60)
+def test_without_repeats_nothing_is_otherwise(seed: int, cases: int, labels: int):
+    """Neither in the run itself, nor in a later one in which everything is answered from the cache."""
+    random = Random(seed)
+    outputs = World(0.7, 0.9, 0.6, 0.5).run(random, cases, 1)
+    labelled = random.sample(outputs, labels)
+    plain = corrected_rate(verdicts(outputs, labelled))
+    assert corrected(outputs, labelled) == plain
+    assert corrected(outputs, labelled, same_trials=False) == plain
+
+
+@given(st.integers(0, 2**32), st.integers(2, 5), st.integers(12, 40))
+@settings(deadline=None, max_examples=30)
+def test_repeats_that_are_all_alike_never_make_an_interval_narrower(
+    seed: int, repeats: int, cases: int
+):
+    """Whoever runs and labels everything again, and gets the same, knows no more of other cases."""
+    once = World(0.7, 0.9, 0.6, 0.5).run(Random(seed), cases, 1)
+    again = once * repeats
+    one, other = corrected(once, once), corrected(again, again)
+    assert other.high - other.low >= one.high - one.low - 1e-9
+
+
+@given(st.integers(0, 2**32), st.integers(2, 4))
+@settings(deadline=None, max_examples=30)
+def test_neither_names_nor_order_nor_the_unit_of_weights_matter(seed: int, repeats: int):
+    """And no effect is below 1."""
+    random = Random(seed)
+    outputs = World(0.7, 0.9, 0.6, 0.7).run(random, 20, repeats)
+    labelled = random.sample(outputs, 30)
+    found = effects(outputs, labelled)
+    other = design_effects(
+        [(f"x{one.case}", one.judge) for one in reversed(outputs)],
+        [CaseLabel(f"x{one.case}", one.people, one.judge, 7.0) for one in reversed(labelled)],
+        same_trials=True,
+    )
+    assert found == pytest.approx(other)
+    assert min(found[:4]) >= 1
+
+
+def test_labels_of_too_few_cases_correct_nothing():
+    """Fifty labels of nine cases say next to nothing of others; nine labels of nine cases are few, and say so."""
+    outputs = World(0.7, 0.9, 0.6, 0.5).run(Random(SEED), FEWEST_CASES - 1, 6)
+    few = effects(outputs, outputs[:50])
+    assert few.too_few
+    assert corrected_rate(verdicts(outputs, outputs[:50]), effects=few) is None
+    single = outputs[::6]
+    assert not effects(single, single).too_few
+    assert not effects(outputs, []).too_few
