@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import importlib.util
 import json
+import signal
 import subprocess
 import sys
 from collections import Counter
@@ -25,7 +26,7 @@ ROWS = 60
 
 @contextlib.contextmanager
 def cluster(env: Mapping[str, str]) -> Iterator[subprocess.Popen[str]]:
-    """A cluster; its first line is its address. The keys are set on its nodes, as users do."""
+    """A cluster; its first line has its address, and that of Ray's client. The keys are set on its nodes, as users do."""
     process = subprocess.Popen(
         [sys.executable, str(Path(__file__).with_name("ray_nodes.py"))],
         stdin=subprocess.PIPE,
@@ -61,8 +62,7 @@ def test_a_node_that_is_taken_away_loses_nothing_and_nothing_is_paid_twice(
     with cluster(evals.env) as nodes:
         assert nodes.stdin is not None
         assert nodes.stdout is not None
-        address = nodes.stdout.readline().strip()
-        assert address
+        address, _ = nodes.stdout.readline().split()
         start = ("run", *QUIET, "-j", "4", "--ray", address, "--workers", "2")
         process = evals.start(*start, env={"PYTHONWARNINGS": "ignore"})
         until(lambda: fake.ledger.total >= ROWS // 4 or process.poll() is not None, 60)
@@ -74,3 +74,34 @@ def test_a_node_that_is_taken_away_loses_nothing_and_nothing_is_paid_twice(
     assert settled(evals.document()) == wanted
     assert Counter(fake.ledger.counts) - price - evals.doubted() == Counter()
     assert evals.doubted().total() <= 4
+
+
+@pytest.mark.timeout(600)
+def test_a_run_from_outside_the_cluster_is_that_of_one_process(
+    serve: Callable[..., FakeProvider],
+    folder: Callable[..., Folder],
+):
+    """Through Ray's client: files, keys and calls as from a node; Ctrl-C finishes what is under way; and it goes on."""
+    fake = serve(latency_ms=100)
+    evals = folder(fake)
+    evals.write(ROWS)
+    alone = evals.run("run", *QUIET, "--json")
+    wanted, price = settled(json.loads(alone.stdout)), Counter(fake.ledger.counts)
+    for path in (evals.home / "runs").glob("*"):
+        path.unlink()
+    fake.ledger.clear()
+    quiet = {"PYTHONWARNINGS": "ignore"}
+    with cluster(evals.env) as nodes:
+        assert nodes.stdout is not None
+        _, address = nodes.stdout.readline().split()
+        fleet = ("-j", "4", "--ray", address, "--workers", "2")
+        process = evals.start("run", *QUIET, *fleet, env=quiet)
+        until(lambda: fake.ledger.total >= ROWS // 4 or process.poll() is not None, 60)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=200)
+        assert process.returncode == 130, err
+        assert not evals.doubted()
+        resumed = evals.run("resume", *QUIET, *fleet, env=quiet)
+    assert resumed.returncode == 1, resumed.stderr
+    assert settled(evals.document()) == wanted
+    assert Counter(fake.ledger.counts) == price
