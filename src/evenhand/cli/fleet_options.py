@@ -32,10 +32,10 @@ _OPTIONS = (
     click.option(
         "--ray",
         is_flag=False,
-        flag_value="auto",
+        flag_value="",
         default=None,
         metavar="[ADDRESS]",
-        help="Run the trials on a Ray cluster. Default: the one that Ray knows, or one started here.",
+        help="Run the trials on a Ray cluster. Default: the one in RAY_ADDRESS, or one started here.",
     ),
     click.option(
         "--cpus-per-trial",
@@ -106,12 +106,10 @@ def _cluster(session: Session, cpus: float, folder: Path) -> tuple[Cluster, int,
         from evenhand.fleet.processes import Processes
 
         return Processes(), 1, False
-    from evenhand.fleet.ray_cluster import HERE, RayCluster
+    from evenhand.fleet.ray_address import cluster_address
+    from evenhand.fleet.ray_cluster import RayCluster
 
-    address = session.ray
-    if address == "auto" and not os.environ.get("RAY_ADDRESS"):
-        address = HERE
-    cluster = RayCluster(address, cpus, folder)
+    cluster = RayCluster(cluster_address(session.ray), cpus, folder)
     return cluster, cluster.room(), cluster.sends
 
 

@@ -20,16 +20,16 @@ import pickle
 import queue
 import threading
 import time
+import warnings
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 from evenhand.core.errors import StoreError, UsageError
 from evenhand.fleet.messages import BEAT_S, Link, LinkDown, Message, WorkOrder
+from evenhand.fleet.ray_address import HERE, START_ONE, check_address
 from evenhand.fleet.worker import Worker
 
-HERE = "here"
-"""In place of an address: a cluster that is started on this machine, for this run."""
 PLACED_S = 120.0
 """So long may it take to start a worker on a node."""
 STEP_S = 0.5
@@ -140,7 +140,7 @@ class RayCluster:
     """Starts workers as actors. Implements `evenhand.fleet.messages.Cluster`.
 
     Args:
-        address: Of a cluster; `auto` for the one that Ray knows; HERE to start one.
+        address: Of a cluster, as `ray_address.cluster_address` returns it; HERE to start one.
         cpus: That each worker reserves.
         folder: What is sent to the nodes, where the cluster is not started here.
 
@@ -150,6 +150,7 @@ class RayCluster:
 
     def __init__(self, address: str, cpus: float, folder: Path) -> None:
         self._ray = ray = _ray()
+        check_address(address)
         self._cpus = cpus
         self.sends = address != HERE
         options: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
@@ -163,7 +164,9 @@ class RayCluster:
                 "_node_ip_address": "127.0.0.1",
             }
         try:
-            ray.init(**options)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # of what is an error in a moment
+                ray.init(**options)
         except Exception as error:  # however Ray says that there is no cluster
             if isinstance(error, ImportError) or "ray[client]" in str(error):
                 raise UsageError(
@@ -172,8 +175,7 @@ class RayCluster:
                 ) from error
             raise UsageError(
                 f"Ray cannot be used at '{address}': {' '.join(str(error).split())[:300]}",
-                hint="Name a running cluster, e.g. --ray ray://head:10001, or start one with `ray start --head`."
-                " If it asks for a token, set RAY_AUTH_MODE=token here, too.",
+                hint=f"{START_ONE} If it asks for a token, set RAY_AUTH_MODE=token here, too.",
             ) from error
         self._actor = _actor(ray)
         self._placing = ThreadPoolExecutor(64, "evenhand-placing")

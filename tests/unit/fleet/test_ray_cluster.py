@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import queue
+import socket
 import sys
 from pathlib import Path
 
@@ -33,6 +34,9 @@ def test_an_address_of_rays_client_says_what_to_install_where_that_is_missing(
     """Ray alone has no client, and says so in its own words."""
     pytest.importorskip("ray")
     monkeypatch.setitem(sys.modules, "grpc", None)
-    with pytest.raises(UsageError, match="needs Ray's client") as caught:
-        RayCluster("ray://127.0.0.1:9", 1, tmp_path)
+    with (
+        socket.create_server(("127.0.0.1", 0)) as server,
+        pytest.raises(UsageError, match="needs Ray's client") as caught,
+    ):
+        RayCluster(f"ray://127.0.0.1:{server.getsockname()[1]}", 1, tmp_path)
     assert "pip install 'evenhand[ray]'" in (caught.value.hint or "")
