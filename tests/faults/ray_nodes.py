@@ -1,7 +1,6 @@
-"""A Ray cluster of three nodes on this machine, each with real processes. Says its address, and the one of Ray's client;
-a line kills a node.
+"""A Ray cluster of three nodes on this machine, each with real processes.
 
-It runs in a process of its own: Ray's threads and warnings are not pytest's.
+It says its address, and that of Ray's client; a line kills a node. It runs in a process of its own: Ray's threads and warnings are not pytest's.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ ROWS = 60
 
 @contextlib.contextmanager
 def cluster(env: Mapping[str, str]) -> Iterator[subprocess.Popen[str]]:
-    """A cluster; its first line has its address, and that of Ray's client. The keys are set on its nodes, as users do."""
+    """A cluster; its first line has its two addresses. The keys are set on its nodes, as users do."""
     process = subprocess.Popen(
         [sys.executable, str(Path(__file__).with_name("ray_nodes.py"))],
         stdin=subprocess.PIPE,

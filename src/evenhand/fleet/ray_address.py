@@ -13,7 +13,7 @@ HERE = "here"
 AUTO = "auto"
 """The cluster that runs on this machine."""
 ANSWERS_S = 5.0
-"""So long may a cluster take to accept a connection. Ray itself waits for minutes, at an address with nothing behind."""
+"""So long may a cluster take to accept a connection. Ray itself goes on for minutes where nothing is."""
 START_ONE = (
     "Name a running cluster, e.g. --ray ray://head:10001, or start one with `ray start --head`."
 )
@@ -26,8 +26,8 @@ def cluster_address(address: str) -> str:
         address: What follows `--ray`; empty if nothing does.
 
     Returns:
-        HERE, AUTO, or an address for Ray. Without an address, it is the one in `RAY_ADDRESS`, or else HERE; with `auto`,
-        the one in `RAY_ADDRESS`, or else AUTO.
+        HERE, AUTO, or an address for Ray. Without an address, it is the one in `RAY_ADDRESS`, or else HERE; with
+        `auto`, the one in `RAY_ADDRESS`, or else AUTO.
     """
     if address in {"", AUTO}:
         address = os.environ.get("RAY_ADDRESS") or address
@@ -56,7 +56,7 @@ def check_address(address: str) -> None:
             f"'{address}' is not the address of a Ray cluster",
             hint="Write HOST:6379, ray://HOST:10001 or auto. Write a PATH before --ray.",
         )
-    if os.environ.get("RAY_grpc_enable_http_proxy") in {"1", "true"}:
+    if os.environ.get("RAY_grpc_enable_http_proxy") in {"1", "true"}:  # noqa: SIM112 (Ray's name)
         return  # then Ray reaches it by a way that is not ours
     try:
         socket.create_connection((host, port), ANSWERS_S).close()
