@@ -1,6 +1,7 @@
 """A Ray cluster of three nodes on this machine, each with real processes.
 
-It says its address, and that of Ray's client; a line kills a node. It runs in a process of its own: Ray's threads and warnings are not pytest's.
+It says its address, and that of Ray's client; a line kills a node. It runs in a process of its own: Ray's threads and
+warnings are not pytest's.
 """
 
 from __future__ import annotations

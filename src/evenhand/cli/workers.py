@@ -125,20 +125,26 @@ export RAY_USAGE_STATS_ENABLED=0
 if ray get-auth-token --generate > /dev/null 2>&1; then
     export RAY_AUTH_MODE=token
 fi
-head=$(hostname)
-address="$(hostname --ip-address | awk '{{print $1}}'):6379"
+head=${{SLURMD_NODENAME:-$(hostname -s)}}
+address=$(python3 -c "from ray.util import get_node_ip_address; print(get_node_ip_address())"):6379
+cpus=$SLURM_CPUS_PER_TASK               # Ray would count those of the whole node
+export SRUN_CPUS_PER_TASK=$cpus         # newer versions of Slurm don't hand it on to srun
 
 srun --nodes=1 --ntasks=1 --nodelist="$head" --overlap \\
-    ray start --head --node-ip-address="${{address%:*}}" --port=6379 --include-dashboard=false --block &
-sleep 15
+    ray start --head --node-ip-address="${{address%:*}}" --port=6379 --num-cpus="$cpus" \\
+    --include-dashboard=false --block &
+for _ in $(seq 120); do
+    if (: < "/dev/tcp/${{address%:*}}/6379") 2> /dev/null; then break; fi
+    sleep 1
+done
 if [ "$SLURM_JOB_NUM_NODES" -gt 1 ]; then
     srun --nodes=$((SLURM_JOB_NUM_NODES - 1)) --ntasks=$((SLURM_JOB_NUM_NODES - 1)) --exclude="$head" --overlap \\
-        ray start --address="$address" --block &
-    sleep 15
+        ray start --address="$address" --num-cpus="$cpus" --block &
 fi
 
-# After a job that ran out of time: evenhand resume --ray "$address"
-evenhand run . --ray "$address"
+# As many workers as there are CPUs. The run begins when all of them have started, and so when all nodes are there.
+# After a job that ran out of time: evenhand resume, with the same options.
+evenhand run . --ray "$address" --workers $((SLURM_JOB_NUM_NODES * cpus))
 """
 
 FORMS = {"kuberay": KUBERAY, "slurm": SLURM}
