@@ -105,3 +105,35 @@ def test_a_run_from_outside_the_cluster_is_that_of_one_process(
     assert resumed.returncode == 1, resumed.stderr
     assert settled(evals.document()) == wanted
     assert Counter(fake.ledger.counts) == price
+
+
+@pytest.mark.timeout(600)
+def test_what_a_node_lacks_is_said_before_anything_is_sent(
+    serve: Callable[..., FakeProvider],
+    folder: Callable[..., Folder],
+):
+    """Another address of a model, a variable of a file, and a file of keys, which all stay on this machine."""
+    fake = serve()
+    evals = folder(fake)
+    evals.write(3)
+    (evals.path / "more.env").write_text("A_KEY_OF_OURS=secret\n")
+    elsewhere = {
+        name: url.replace("127.0.0.1", "localhost")
+        for name, url in evals.env.items()
+        if name in {"OPENAI_BASE_URL", "OPENAI_API_BASE_URL"}
+    }
+    quiet = {"PYTHONWARNINGS": "ignore"}
+    with cluster(evals.env) as nodes:
+        assert nodes.stdout is not None
+        address, _ = nodes.stdout.readline().split()
+        start = ("run", *QUIET, "--ray", address, "--workers", "1")
+        far = evals.run(*start, env={**quiet, **elsewhere})
+        assert "asks 127.0.0.1, and this machine localhost" in far.stderr
+        without = evals.run(*start, "--env-file", "more.env", env=quiet)
+        assert "lacks environment variables: A_KEY_OF_OURS" in without.stderr
+        evals.write(3, defaultTest={"vars": {"keys": "file://more.env"}})
+        unsent = evals.run(*start, env=quiet)
+        assert "more.env" in unsent.stderr
+    for done in (far, without, unsent):
+        assert (done.returncode, "Nothing was sent." in done.stderr) == (2, True), done.stderr
+    assert not fake.requests

@@ -88,6 +88,10 @@ def with_fleet(asked: object, plan: Plan, settings: Settings, session: Session) 
     cpus = session.cpus_per_trial
     folder = _folder(asked)
     cluster, room, sent = _cluster(session, max(1.0, cpus or 1.0), folder)
+    names = _keys(plan)
+    if sent:
+        asked, more = _without_env_files(asked)
+        names = tuple(sorted({*names, *more}))
     record = {
         "asked": asked.record(),
         "version": __version__,
@@ -95,9 +99,7 @@ def with_fleet(asked: object, plan: Plan, settings: Settings, session: Session) 
     }
     workers = session.workers or max(1, room)
     seats = None if cpus is None else max(1, int(1 / cpus))
-    return replace(
-        settings, elsewhere=Fleet(cluster, workers, far_plan, record, _keys(plan), seats)
-    )
+    return replace(settings, elsewhere=Fleet(cluster, workers, far_plan, record, names, seats))
 
 
 def _cluster(session: Session, cpus: float, folder: Path) -> tuple[Cluster, int, bool]:
@@ -127,6 +129,17 @@ def _folder(asked: Asked) -> Path:
         f"{paths[0]} is not below {here}, which is what workers are sent",
         hint="Run from a folder that holds all that is run.",
     )
+
+
+def _without_env_files(asked: Asked) -> tuple[Asked, tuple[str, ...]]:
+    """What is asked for, without the files of variables, which stay here, and the names of the variables in them."""
+    from dataclasses import replace
+
+    from evenhand.documents.findings import Findings
+    from evenhand.promptfoo.environment import read_env_files
+
+    names = read_env_files(asked.over.env_files, Path.cwd(), Findings())
+    return replace(asked, over=replace(asked.over, env_files=())), tuple(names)
 
 
 def _keys(plan: Plan) -> tuple[str, ...]:

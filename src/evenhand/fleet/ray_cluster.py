@@ -37,7 +37,11 @@ TRIES = 3
 """So often is a worker started that dies before it is placed."""
 PACE_S = 0.005
 """Between two batches in one direction."""
-NOT_SENT = (".git", ".evenhand", ".venv", "venv", "node_modules", "__pycache__", "*.pyc")
+NOT_SENT = (
+    *(".git", ".evenhand", ".venv", "venv", "node_modules", "__pycache__", "*.pyc"),
+    *(".env", ".env.*", "*.env"),
+)
+"""Of the folder; the last ones are where keys are kept."""
 _GONE: list[Message] = []
 
 
