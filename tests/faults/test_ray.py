@@ -137,3 +137,19 @@ def test_what_a_node_lacks_is_said_before_anything_is_sent(
     for done in (far, without, unsent):
         assert (done.returncode, "Nothing was sent." in done.stderr) == (2, True), done.stderr
     assert not fake.requests
+
+
+@pytest.mark.timeout(300)
+def test_workers_that_this_machine_has_no_room_for_are_refused_at_once(
+    serve: Callable[..., FakeProvider],
+    folder: Callable[..., Folder],
+):
+    """A cluster that is started here never grows: nobody waits for it."""
+    fake = serve()
+    evals = folder(fake)
+    evals.write(3)
+    start = ("run", *QUIET, "--ray", "--cpus-per-trial", "999")
+    done = evals.run(*start, env={"PYTHONWARNINGS": "ignore"})
+    assert done.returncode == 2, done.stderr
+    assert "room for 0 of 1 workers with 999 CPUs each" in done.stderr
+    assert not fake.requests

@@ -112,7 +112,15 @@ def _cluster(session: Session, cpus: float, folder: Path) -> tuple[Cluster, int,
     from evenhand.fleet.ray_cluster import RayCluster
 
     cluster = RayCluster(cluster_address(session.ray), cpus, folder)
-    return cluster, cluster.room(), cluster.sends
+    room, wanted = cluster.room(), session.workers or 1
+    if wanted > room and not cluster.sends:  # other clusters may grow
+        from evenhand.core.errors import UsageError
+
+        raise UsageError(
+            f"this machine has room for {room} of {wanted} workers with {cpus:g} CPU{'s'[: cpus != 1]} each",
+            hint="Ask for less with --workers or --cpus-per-trial, or name a larger cluster: --ray ADDRESS.",
+        )
+    return cluster, room, cluster.sends
 
 
 def _folder(asked: Asked) -> Path:

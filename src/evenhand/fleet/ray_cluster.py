@@ -202,7 +202,8 @@ class RayCluster:
                     continue  # its node was taken away while it started; there may be another
                 raise StoreError(
                     f"Ray started no worker: {' '.join(str(error).split())[:200]}",
-                    hint=f"It needs {self._cpus:g} free CPUs on a node where the same Evenhand is installed.",
+                    hint=f"It needs {self._cpus:g} free CPUs on a node where the same Evenhand is installed."
+                    " `ray status` shows what there is.",
                 ) from error
             return RayLink(actor, name)
         raise AssertionError  # the last try returns or raises
