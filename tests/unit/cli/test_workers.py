@@ -44,6 +44,9 @@ def printed(*words: str) -> str:
 def test_the_job_for_kuberay_has_only_fields_that_kuberay_knows(workers: int):
     """And all those that it needs; start parameters are texts, as KubeRay wants them."""
     text = printed("--for", "kuberay", "--workers", str(workers))
+    assert "`ray[default]`" in text, (
+        "KubeRay submits through the dashboard, which our extra leaves out"
+    )
     documents: list[Any] = list(yaml.safe_load_all(text))
     job, policy, _ = documents
     assert (job["apiVersion"], job["kind"]) == ("ray.io/v1", "RayJob")
