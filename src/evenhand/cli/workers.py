@@ -16,8 +16,9 @@ KUBERAY = """\
 # evenhand workers --for kuberay: a run on a Ray cluster that Kubernetes starts for it, and takes away after it.
 #   kubectl create secret generic evenhand-keys --from-env-file=keys.env     # OPENAI_API_KEY=…
 #   kubectl apply -f evenhand.yaml
-# Needs the KubeRay operator. The image has your evals in /evals, Evenhand {version} with its extra `ray`, `ray[default]`
-# and wget, which KubeRay needs, and your dependencies. Images from rayproject/ray have these two. The run file is kept on the volume claim `evenhand-runs`, below: take the job away with
+# Needs the KubeRay operator. The image has your evals in /evals, Evenhand {version} with its extra `ray`, and your
+# dependencies. KubeRay also needs `ray[default]` and wget in it, which images made from rayproject/ray have.
+# The run file is kept on the volume claim `evenhand-runs`, below: take the job away with
 # `kubectl delete rayjob evenhand`, as `kubectl delete -f` takes the claim and its runs, too. KubeRay submits the run
 # through Ray's dashboard, which therefore listens in its pod; the policy below lets in only the run's own pods and the
 # operator.
