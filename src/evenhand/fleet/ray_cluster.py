@@ -18,6 +18,7 @@ import logging
 import os
 import pickle
 import queue
+import re
 import threading
 import time
 import warnings
@@ -42,6 +43,9 @@ NOT_SENT = (
     *(".env", ".env.*", "*.env"),
 )
 """Of the folder; the last ones are where keys are kept."""
+_COLOURS = re.compile(r"\x1b\[[0-9;]*m")
+_RAISED = re.compile(r"[A-Za-z_.]+(Error|Exception|Exit)\b")
+_NAMED = re.compile(r"\w+: \S+")
 _GONE: list[Message] = []
 
 
@@ -63,6 +67,15 @@ def _ray() -> Any:
             hint="Install it with: pip install 'evenhand[ray]'. --workers alone starts processes on this machine.",
         ) from None
     return ray
+
+
+def reason(error: Exception) -> str:
+    """What Ray says has happened, in 200 characters: the end of a traceback, or sentences without names and ids."""
+    lines = [line.strip() for line in _COLOURS.sub("", str(error)).splitlines() if line.strip()]
+    if lines and _RAISED.match(lines[-1]):
+        return lines[-1][:200]
+    sentences = " ".join(line for line in lines if not _NAMED.fullmatch(line))
+    return sentences[:200] or type(error).__name__
 
 
 def gathered(
@@ -135,7 +148,7 @@ class RayLink:
             self._gone(error)
 
     def _gone(self, error: Exception) -> None:
-        self._why = self._why or " ".join(str(error).split())[:200] or type(error).__name__
+        self._why = self._why or reason(error)
         with contextlib.suppress(RuntimeError):  # the run is over
             self._loop.call_soon_threadsafe(self._heard.put_nowait, _GONE)
 
@@ -201,7 +214,7 @@ class RayCluster:
                 if left and isinstance(error, self._ray.exceptions.RayActorError):
                     continue  # its node was taken away while it started; there may be another
                 raise StoreError(
-                    f"Ray started no worker: {' '.join(str(error).split())[:200]}",
+                    f"Ray started no worker: {reason(error)}",
                     hint=f"It needs {self._cpus:g} free CPUs on a node where the same Evenhand is installed."
                     " `ray status` shows what there is.",
                 ) from error

@@ -11,7 +11,7 @@ import pytest
 
 from evenhand.core.errors import UsageError
 from evenhand.fleet.messages import Message
-from evenhand.fleet.ray_cluster import RayCluster, gathered
+from evenhand.fleet.ray_cluster import RayCluster, gathered, reason
 
 
 def test_what_waits_is_one_batch_in_its_order_and_the_end_comes_after_it():
@@ -26,6 +26,32 @@ def test_what_waits_is_one_batch_in_its_order_and_the_end_comes_after_it():
 def test_nothing_within_the_time_is_an_empty_batch_and_no_end():
     """A worker that has nothing to say is alive."""
     assert gathered(queue.SimpleQueue(), 0.001) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        (
+            (
+                "The actor died because of an error raised in its creation task, \x1b[36mray::Actor.__init__()\x1b[39m"
+                " (pid=13, repr=<Actor object at 0x7f>)\n    ^^^^^\nModuleNotFoundError: No module named 'evenhand'"
+            ),
+            "ModuleNotFoundError: No module named 'evenhand'",
+        ),
+        (
+            (
+                "The actor died unexpectedly before finishing this task.\n\tclass_name: _actor.<locals>.Actor\n"
+                "\tactor_id: 35021aaf\n\tpid: 7\n\tip: 10.0.0.1\nThe actor is dead because its node has died."
+            ),
+            "The actor died unexpectedly before finishing this task. The actor is dead because its node has died.",
+        ),
+        ("no node had room for it within 120 s", "no node had room for it within 120 s"),
+        ("", "OSError"),
+    ],
+)
+def test_what_ray_says_is_its_cause_without_ids_and_colours(text: str, wanted: str):
+    """A node without Evenhand has a traceback; one that is taken away, a list of ids between two sentences."""
+    assert reason(OSError(text)) == wanted
 
 
 def test_an_address_of_rays_client_says_what_to_install_where_that_is_missing(
