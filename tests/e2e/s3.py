@@ -21,6 +21,7 @@ class Bucket:
         put: The names of all that was put, in their order; of refused ones, too.
         stuck_at: The next object with this in its name is put, and never answered; empty for none.
         stuck: Set once that is so.
+        refusal: What every request is refused with: a code of S3's; empty for none.
     """
 
     url: str = ""
@@ -28,6 +29,7 @@ class Bucket:
     put: list[str] = field(default_factory=list[str])
     stuck_at: str = ""
     stuck: threading.Event = field(default_factory=threading.Event)
+    refusal: str = ""
 
     def env(self) -> dict[str, str]:
         """The environment that leads here."""
@@ -62,8 +64,16 @@ def bucket() -> Iterator[Bucket]:
             self.end_headers()
             self.wfile.write(body)
 
+        def _refused(self) -> bool:
+            if held.refusal:
+                text = f"<Error><Code>{held.refusal}</Code><Message>It says {held.refusal}</Message></Error>"
+                self._answer(404 if held.refusal.startswith("NoSuch") else 403, text.encode())
+            return bool(held.refusal)
+
         def do_PUT(self) -> None:
             name, data = self._name(), self.rfile.read(int(self.headers["Content-Length"]))
+            if self._refused():
+                return
             held.put.append(name)
             if self.headers.get("If-None-Match") == "*" and name in held.objects:
                 self._answer(412)
@@ -78,6 +88,8 @@ def bucket() -> Iterator[Bucket]:
 
         def do_GET(self) -> None:
             name, query = self._name(), parse_qs(urlsplit(self.path).query)
+            if self._refused():
+                return
             if "list-type" in query:
                 prefix = query.get("prefix", [""])[0]
                 rows = "".join(

@@ -22,7 +22,7 @@ from tests.unit.report.conftest import (
 )
 
 from evenhand.cli.verbs import evenhand
-from evenhand.core.errors import EvenhandError
+from evenhand.core.errors import EvenhandError, StoreError
 from evenhand.core.label import NewLabel
 from evenhand.remotes import database
 from evenhand.remotes.address import Address
@@ -110,6 +110,41 @@ async def test_a_push_to_a_bucket_that_is_killed_shows_nothing_and_is_gone_on_wi
         assert b"scripted-secret" not in b"".join(held.objects.values())
         read_by_commands("s3://team/evals", run.meta.id, document)
         labels_follow("s3://team/evals", run)
+
+
+@pytest.mark.parametrize("code", ["NoSuchBucket", "AccessDenied", "InvalidAccessKeyId"])
+async def test_what_a_bucket_refuses_is_said_in_its_words_without_the_request(
+    code: str,
+    make_run: Make,  # noqa: F811
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+):
+    """A push and a look at it alike; no address of the request, no XML."""
+    run = await make_run(summaries(), SUMMARIES)
+    monkeypatch.chdir(tmp_path)
+    with bucket() as held:
+        for name, value in held.env().items():
+            monkeypatch.setenv(name, value)
+        held.refusal = code
+        whole = f"s3://team/evals#{run.meta.id}"
+        for words in (("push", str(run.path), "--to", "s3://team/evals"), ("show", whole)):
+            with pytest.raises(StoreError) as caught:
+                said(*words)
+            assert caught.value.message == f"s3://team/evals: {code}: It says {code}"
+
+
+def test_a_machine_without_keys_for_a_bucket_is_told_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """Where there is no role, either."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    with bucket() as held:  # in place of the vendor's own address, which has no such role
+        monkeypatch.setenv("AWS_METADATA_ENDPOINT", held.url)
+        held.refusal = "NoSuchRole"
+        with pytest.raises(StoreError, match="no keys in the environment, and this machine has no"):
+            said("show", "s3://team/evals")
 
 
 async def test_a_push_to_postgresql_that_dies_shows_nothing_and_is_gone_on_with(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import importlib.util
 import json
+import signal
 import subprocess
 import sys
 from collections import Counter
@@ -25,7 +26,7 @@ ROWS = 60
 
 @contextlib.contextmanager
 def cluster(env: Mapping[str, str]) -> Iterator[subprocess.Popen[str]]:
-    """A cluster; its first line is its address. The keys are set on its nodes, as users do."""
+    """A cluster; its first line has its two addresses. The keys are set on its nodes, as users do."""
     process = subprocess.Popen(
         [sys.executable, str(Path(__file__).with_name("ray_nodes.py"))],
         stdin=subprocess.PIPE,
@@ -61,8 +62,7 @@ def test_a_node_that_is_taken_away_loses_nothing_and_nothing_is_paid_twice(
     with cluster(evals.env) as nodes:
         assert nodes.stdin is not None
         assert nodes.stdout is not None
-        address = nodes.stdout.readline().strip()
-        assert address
+        address, _ = nodes.stdout.readline().split()
         start = ("run", *QUIET, "-j", "4", "--ray", address, "--workers", "2")
         process = evals.start(*start, env={"PYTHONWARNINGS": "ignore"})
         until(lambda: fake.ledger.total >= ROWS // 4 or process.poll() is not None, 60)
@@ -74,3 +74,82 @@ def test_a_node_that_is_taken_away_loses_nothing_and_nothing_is_paid_twice(
     assert settled(evals.document()) == wanted
     assert Counter(fake.ledger.counts) - price - evals.doubted() == Counter()
     assert evals.doubted().total() <= 4
+
+
+@pytest.mark.timeout(600)
+def test_a_run_from_outside_the_cluster_is_that_of_one_process(
+    serve: Callable[..., FakeProvider],
+    folder: Callable[..., Folder],
+):
+    """Through Ray's client: files, keys and calls as from a node; Ctrl-C finishes what is under way; and it goes on."""
+    fake = serve(latency_ms=100)
+    evals = folder(fake)
+    evals.write(ROWS)
+    alone = evals.run("run", *QUIET, "--json")
+    wanted, price = settled(json.loads(alone.stdout)), Counter(fake.ledger.counts)
+    for path in (evals.home / "runs").glob("*"):
+        path.unlink()
+    fake.ledger.clear()
+    quiet = {"PYTHONWARNINGS": "ignore"}
+    with cluster(evals.env) as nodes:
+        assert nodes.stdout is not None
+        _, address = nodes.stdout.readline().split()
+        fleet = ("-j", "4", "--ray", address, "--workers", "2")
+        process = evals.start("run", *QUIET, *fleet, env=quiet)
+        until(lambda: fake.ledger.total >= ROWS // 4 or process.poll() is not None, 60)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=200)
+        assert process.returncode == 130, err
+        assert not evals.doubted()
+        resumed = evals.run("resume", *QUIET, *fleet, env=quiet)
+    assert resumed.returncode == 1, resumed.stderr
+    assert settled(evals.document()) == wanted
+    assert Counter(fake.ledger.counts) == price
+
+
+@pytest.mark.timeout(600)
+def test_what_a_node_lacks_is_said_before_anything_is_sent(
+    serve: Callable[..., FakeProvider],
+    folder: Callable[..., Folder],
+):
+    """Another address of a model, a variable of a file, and a file of keys, which all stay on this machine."""
+    fake = serve()
+    evals = folder(fake)
+    evals.write(3)
+    (evals.path / "more.env").write_text("A_KEY_OF_OURS=secret\n")
+    elsewhere = {
+        name: url.replace("127.0.0.1", "localhost")
+        for name, url in evals.env.items()
+        if name in {"OPENAI_BASE_URL", "OPENAI_API_BASE_URL"}
+    }
+    quiet = {"PYTHONWARNINGS": "ignore"}
+    with cluster(evals.env) as nodes:
+        assert nodes.stdout is not None
+        address, _ = nodes.stdout.readline().split()
+        start = ("run", *QUIET, "--ray", address, "--workers", "1")
+        far = evals.run(*start, env={**quiet, **elsewhere})
+        assert "asks 127.0.0.1, and this machine localhost" in far.stderr
+        without = evals.run(*start, "--env-file", "more.env", env=quiet)
+        assert "lacks environment variables: A_KEY_OF_OURS" in without.stderr
+        evals.write(3, defaultTest={"vars": {"keys": "file://more.env"}})
+        unsent = evals.run(*start, env=quiet)
+        assert "more.env" in unsent.stderr
+    for done in (far, without, unsent):
+        assert (done.returncode, "Nothing was sent." in done.stderr) == (2, True), done.stderr
+    assert not fake.requests
+
+
+@pytest.mark.timeout(300)
+def test_workers_that_this_machine_has_no_room_for_are_refused_at_once(
+    serve: Callable[..., FakeProvider],
+    folder: Callable[..., Folder],
+):
+    """A cluster that is started here never grows: nobody waits for it."""
+    fake = serve()
+    evals = folder(fake)
+    evals.write(3)
+    start = ("run", *QUIET, "--ray", "--cpus-per-trial", "999")
+    done = evals.run(*start, env={"PYTHONWARNINGS": "ignore"})
+    assert done.returncode == 2, done.stderr
+    assert "room for 0 of 1 workers with 999 CPUs each" in done.stderr
+    assert not fake.requests

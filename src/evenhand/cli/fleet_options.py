@@ -32,10 +32,10 @@ _OPTIONS = (
     click.option(
         "--ray",
         is_flag=False,
-        flag_value="auto",
+        flag_value="",
         default=None,
         metavar="[ADDRESS]",
-        help="Run the trials on a Ray cluster. Default: the one that Ray knows, or one started here.",
+        help="Run the trials on a Ray cluster. Default: the one in RAY_ADDRESS, or one started here.",
     ),
     click.option(
         "--cpus-per-trial",
@@ -88,6 +88,10 @@ def with_fleet(asked: object, plan: Plan, settings: Settings, session: Session) 
     cpus = session.cpus_per_trial
     folder = _folder(asked)
     cluster, room, sent = _cluster(session, max(1.0, cpus or 1.0), folder)
+    names = _keys(plan)
+    if sent:
+        asked, more = _without_env_files(asked)
+        names = tuple(sorted({*names, *more}))
     record = {
         "asked": asked.record(),
         "version": __version__,
@@ -95,9 +99,7 @@ def with_fleet(asked: object, plan: Plan, settings: Settings, session: Session) 
     }
     workers = session.workers or max(1, room)
     seats = None if cpus is None else max(1, int(1 / cpus))
-    return replace(
-        settings, elsewhere=Fleet(cluster, workers, far_plan, record, _keys(plan), seats)
-    )
+    return replace(settings, elsewhere=Fleet(cluster, workers, far_plan, record, names, seats))
 
 
 def _cluster(session: Session, cpus: float, folder: Path) -> tuple[Cluster, int, bool]:
@@ -106,13 +108,19 @@ def _cluster(session: Session, cpus: float, folder: Path) -> tuple[Cluster, int,
         from evenhand.fleet.processes import Processes
 
         return Processes(), 1, False
-    from evenhand.fleet.ray_cluster import HERE, RayCluster
+    from evenhand.fleet.ray_address import cluster_address
+    from evenhand.fleet.ray_cluster import RayCluster
 
-    address = session.ray
-    if address == "auto" and not os.environ.get("RAY_ADDRESS"):
-        address = HERE
-    cluster = RayCluster(address, cpus, folder)
-    return cluster, cluster.room(), cluster.sends
+    cluster = RayCluster(cluster_address(session.ray), cpus, folder)
+    room, wanted = cluster.room(), session.workers or 1
+    if wanted > room and not cluster.sends:  # other clusters may grow
+        from evenhand.core.errors import UsageError
+
+        raise UsageError(
+            f"this machine has room for {room} of {wanted} workers with {cpus:g} CPU{'s'[: cpus != 1]} each",
+            hint="Ask for less with --workers or --cpus-per-trial, or name a larger cluster: --ray ADDRESS.",
+        )
+    return cluster, room, cluster.sends
 
 
 def _folder(asked: Asked) -> Path:
@@ -129,6 +137,17 @@ def _folder(asked: Asked) -> Path:
         f"{paths[0]} is not below {here}, which is what workers are sent",
         hint="Run from a folder that holds all that is run.",
     )
+
+
+def _without_env_files(asked: Asked) -> tuple[Asked, tuple[str, ...]]:
+    """What is asked for, without the files of variables, which stay here, and the names of the variables in them."""
+    from dataclasses import replace
+
+    from evenhand.documents.findings import Findings
+    from evenhand.promptfoo.environment import read_env_files
+
+    names = read_env_files(asked.over.env_files, Path.cwd(), Findings())
+    return replace(asked, over=replace(asked.over, env_files=())), tuple(names)
 
 
 def _keys(plan: Plan) -> tuple[str, ...]:

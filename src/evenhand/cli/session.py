@@ -108,7 +108,7 @@ class Session(Record, frozen=True):
         calls: With the model calls of each trial, where there is room for them.
         outputs: Files to write the results to.
         workers: Processes that settle trials; None for none, or as many as the cluster has room for.
-        ray: The address of a Ray cluster; None for none.
+        ray: The address of a Ray cluster; empty for the one in RAY_ADDRESS, or one that is started; None for none.
         cpus_per_trial: CPUs that a trial keeps busy.
         notify: Who is told when the run is over: addresses, or `desktop`.
     """

@@ -17,7 +17,8 @@ KUBERAY = """\
 #   kubectl create secret generic evenhand-keys --from-env-file=keys.env     # OPENAI_API_KEY=…
 #   kubectl apply -f evenhand.yaml
 # Needs the KubeRay operator. The image has your evals in /evals, Evenhand {version} with its extra `ray`, and your
-# dependencies. The run file is kept on the volume claim `evenhand-runs`, below: take the job away with
+# dependencies. KubeRay also needs `ray[default]` and wget in it, which images made from rayproject/ray have.
+# The run file is kept on the volume claim `evenhand-runs`, below: take the job away with
 # `kubectl delete rayjob evenhand`, as `kubectl delete -f` takes the claim and its runs, too. KubeRay submits the run
 # through Ray's dashboard, which therefore listens in its pod; the policy below lets in only the run's own pods and the
 # operator.
@@ -125,20 +126,26 @@ export RAY_USAGE_STATS_ENABLED=0
 if ray get-auth-token --generate > /dev/null 2>&1; then
     export RAY_AUTH_MODE=token
 fi
-head=$(hostname)
-address="$(hostname --ip-address | awk '{{print $1}}'):6379"
+head=${{SLURMD_NODENAME:-$(hostname -s)}}
+address=$(python3 -c "from ray.util import get_node_ip_address; print(get_node_ip_address())"):6379
+cpus=$SLURM_CPUS_PER_TASK               # Ray would count those of the whole node
+export SRUN_CPUS_PER_TASK=$cpus         # newer versions of Slurm don't hand it on to srun
 
 srun --nodes=1 --ntasks=1 --nodelist="$head" --overlap \\
-    ray start --head --node-ip-address="${{address%:*}}" --port=6379 --include-dashboard=false --block &
-sleep 15
+    ray start --head --node-ip-address="${{address%:*}}" --port=6379 --num-cpus="$cpus" \\
+    --include-dashboard=false --block &
+for _ in $(seq 120); do
+    if (: < "/dev/tcp/${{address%:*}}/6379") 2> /dev/null; then break; fi
+    sleep 1
+done
 if [ "$SLURM_JOB_NUM_NODES" -gt 1 ]; then
     srun --nodes=$((SLURM_JOB_NUM_NODES - 1)) --ntasks=$((SLURM_JOB_NUM_NODES - 1)) --exclude="$head" --overlap \\
-        ray start --address="$address" --block &
-    sleep 15
+        ray start --address="$address" --num-cpus="$cpus" --block &
 fi
 
-# After a job that ran out of time: evenhand resume --ray "$address"
-evenhand run . --ray "$address"
+# As many workers as there are CPUs. The run begins when all of them have started, and so when all nodes are there.
+# After a job that ran out of time: evenhand resume, with the same options.
+evenhand run . --ray "$address" --workers $((SLURM_JOB_NUM_NODES * cpus))
 """
 
 FORMS = {"kuberay": KUBERAY, "slurm": SLURM}

@@ -37,6 +37,7 @@ from evenhand.fleet.messages import (
     Message,
     TrialOrder,
     WorkOrder,
+    hosts_of,
 )
 from evenhand.store.decoding import read_result
 from evenhand.store.steps import read_steps
@@ -269,25 +270,35 @@ class Driver:
 
     def _unfit(self, hand: Hand, hello: Hello) -> UsageError | None:
         nothing = "Nothing was sent." if self._backing is None else "The run stops."
-        if hello.problem:
-            return UsageError(
-                f"the worker on {hand.name} has no plan: {hello.problem}", hint=nothing
-            )
         if hello.version != __version__:
             return UsageError(
                 f"the worker on {hand.name} has Evenhand {hello.version}, and this is {__version__}",
                 hint=f"Install the same version on all nodes. {nothing}",
-            )
-        if (hello.fingerprint, hello.size) != (self.plan.fingerprint, self.plan.size):
-            return UsageError(
-                f"the worker on {hand.name} has another plan: it read other files, or code and packages that differ",
-                hint=f"Run from the folder that holds all of the plan's files; it is sent to the workers. {nothing}",
             )
         if hello.missing:
             names = ", ".join(hello.missing)
             return UsageError(
                 f"the worker on {hand.name} lacks environment variables: {names}",
                 hint=f"Values are never sent. Set them on the nodes before Ray is started there. {nothing}",
+            )
+        if hello.problem:
+            return UsageError(
+                f"the worker on {hand.name} has no plan: {hello.problem}",
+                hint="On a cluster, workers have the files that are sent with the folder, and their nodes' packages."
+                f" {nothing}",
+            )
+        if (hello.fingerprint, hello.size) != (self.plan.fingerprint, self.plan.size):
+            return UsageError(
+                f"the worker on {hand.name} has another plan: it read other files, or code and packages that differ",
+                hint=f"Run from the folder that holds all of the plan's files; it is sent to the workers. {nothing}",
+            )
+        here = hosts_of(self.plan)
+        if hello.hosts != here:
+            there = " and ".join(hello.hosts) or "nobody"
+            return UsageError(
+                f"the worker on {hand.name} asks {there}, and this machine {' and '.join(here) or 'nobody'}",
+                hint="Set the variables with addresses, e.g. OPENAI_BASE_URL, on the nodes before Ray is started there."
+                f" {nothing}",
             )
         return None
 

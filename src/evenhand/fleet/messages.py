@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
+from urllib.parse import urlsplit
 
 from msgspec import field
 
@@ -61,6 +62,7 @@ class Hello(Record, frozen=True):
         version: The worker's Evenhand.
         missing: The environment variables that it should have, and has not.
         problem: Why it has no plan; empty where it has.
+        hosts: Where its models are asked, as `hosts_of` has them.
     """
 
     fingerprint: str = ""
@@ -68,6 +70,15 @@ class Hello(Record, frozen=True):
     version: str = ""
     missing: tuple[str, ...] = ()
     problem: str = ""
+    hosts: tuple[str, ...] = ()
+
+
+def hosts_of(plan: Plan) -> tuple[str, ...]:
+    """The hosts that a plan's models are asked at, in order, without ports; empty where none is asked over HTTP."""
+    places = (provider.account.partition(" #") for provider in plan.providers)
+    return tuple(
+        sorted({urlsplit(f"//{host}").hostname or host for host, mark, _ in places if mark})
+    )
 
 
 class TrialOrder(Record, frozen=True):

@@ -18,18 +18,19 @@ import logging
 import os
 import pickle
 import queue
+import re
 import threading
 import time
+import warnings
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 from evenhand.core.errors import StoreError, UsageError
 from evenhand.fleet.messages import BEAT_S, Link, LinkDown, Message, WorkOrder
+from evenhand.fleet.ray_address import HERE, START_ONE, check_address
 from evenhand.fleet.worker import Worker
 
-HERE = "here"
-"""In place of an address: a cluster that is started on this machine, for this run."""
 PLACED_S = 120.0
 """So long may it take to start a worker on a node."""
 STEP_S = 0.5
@@ -37,7 +38,14 @@ TRIES = 3
 """So often is a worker started that dies before it is placed."""
 PACE_S = 0.005
 """Between two batches in one direction."""
-NOT_SENT = (".git", ".evenhand", ".venv", "venv", "node_modules", "__pycache__", "*.pyc")
+NOT_SENT = (
+    *(".git", ".evenhand", ".venv", "venv", "node_modules", "__pycache__", "*.pyc"),
+    *(".env", ".env.*", "*.env"),
+)
+"""Of the folder; the last ones are where keys are kept."""
+_COLOURS = re.compile(r"\x1b\[[0-9;]*m")
+_RAISED = re.compile(r"[A-Za-z_.]+(Error|Exception|Exit)\b")
+_NAMED = re.compile(r"\w+: \S+")
 _GONE: list[Message] = []
 
 
@@ -59,6 +67,15 @@ def _ray() -> Any:
             hint="Install it with: pip install 'evenhand[ray]'. --workers alone starts processes on this machine.",
         ) from None
     return ray
+
+
+def reason(error: Exception) -> str:
+    """What Ray says has happened, in 200 characters: the end of a traceback, or sentences without names and ids."""
+    lines = [line.strip() for line in _COLOURS.sub("", str(error)).splitlines() if line.strip()]
+    if lines and _RAISED.match(lines[-1]):
+        return lines[-1][:200]
+    sentences = " ".join(line for line in lines if not _NAMED.fullmatch(line))
+    return sentences[:200] or type(error).__name__
 
 
 def gathered(
@@ -131,7 +148,7 @@ class RayLink:
             self._gone(error)
 
     def _gone(self, error: Exception) -> None:
-        self._why = self._why or " ".join(str(error).split())[:200] or type(error).__name__
+        self._why = self._why or reason(error)
         with contextlib.suppress(RuntimeError):  # the run is over
             self._loop.call_soon_threadsafe(self._heard.put_nowait, _GONE)
 
@@ -140,7 +157,7 @@ class RayCluster:
     """Starts workers as actors. Implements `evenhand.fleet.messages.Cluster`.
 
     Args:
-        address: Of a cluster; `auto` for the one that Ray knows; HERE to start one.
+        address: Of a cluster, as `ray_address.cluster_address` returns it; HERE to start one.
         cpus: That each worker reserves.
         folder: What is sent to the nodes, where the cluster is not started here.
 
@@ -150,6 +167,7 @@ class RayCluster:
 
     def __init__(self, address: str, cpus: float, folder: Path) -> None:
         self._ray = ray = _ray()
+        check_address(address)
         self._cpus = cpus
         self.sends = address != HERE
         options: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
@@ -163,7 +181,9 @@ class RayCluster:
                 "_node_ip_address": "127.0.0.1",
             }
         try:
-            ray.init(**options)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # of what is an error in a moment
+                ray.init(**options)
         except Exception as error:  # however Ray says that there is no cluster
             if isinstance(error, ImportError) or "ray[client]" in str(error):
                 raise UsageError(
@@ -172,8 +192,7 @@ class RayCluster:
                 ) from error
             raise UsageError(
                 f"Ray cannot be used at '{address}': {' '.join(str(error).split())[:300]}",
-                hint="Name a running cluster, e.g. --ray ray://head:10001, or start one with `ray start --head`."
-                " If it asks for a token, set RAY_AUTH_MODE=token here, too.",
+                hint=f"{START_ONE} If it asks for a token, set RAY_AUTH_MODE=token here, too.",
             ) from error
         self._actor = _actor(ray)
         self._placing = ThreadPoolExecutor(64, "evenhand-placing")
@@ -195,8 +214,9 @@ class RayCluster:
                 if left and isinstance(error, self._ray.exceptions.RayActorError):
                     continue  # its node was taken away while it started; there may be another
                 raise StoreError(
-                    f"Ray started no worker: {' '.join(str(error).split())[:200]}",
-                    hint=f"It needs {self._cpus:g} free CPUs on a node where the same Evenhand is installed.",
+                    f"Ray started no worker: {reason(error)}",
+                    hint=f"It needs {self._cpus:g} free CPUs on a node where the same Evenhand is installed."
+                    " `ray status` shows what there is.",
                 ) from error
             return RayLink(actor, name)
         raise AssertionError  # the last try returns or raises

@@ -39,7 +39,14 @@ from evenhand.fleet.far import (
     FarLimits,
     Open,
 )
-from evenhand.fleet.messages import BEAT_S, Hello, Message, TrialOrder, WorkOrder
+from evenhand.fleet.messages import (
+    BEAT_S,
+    Hello,
+    Message,
+    TrialOrder,
+    WorkOrder,
+    hosts_of,
+)
 
 REMEMBERED = 100_000
 """So many trials that were walked past stay at hand."""
@@ -194,9 +201,11 @@ class Worker:
         opened = contextlib.ExitStack()
         try:
             plan = opened.enter_context(order.build(order.record))
-            hello = Hello(plan.fingerprint, plan.size, __version__, _missing(order.names))
+            missing = _missing(order.names)
+            hello = Hello(plan.fingerprint, plan.size, __version__, missing, hosts=hosts_of(plan))
         except EvenhandError as error:
-            self._send([("hello", Hello(version=__version__, problem=str(error)))])
+            hello = Hello(version=__version__, missing=_missing(order.names), problem=str(error))
+            self._send([("hello", hello)])
             return ""
         if any(provider.paid for provider in plan.providers):
             from evenhand.providers.http import prepare  # noqa: PLC0415 (as heavy as in any run)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
@@ -14,6 +15,9 @@ from evenhand.remotes.address import Address
 
 PATIENCE = timedelta(seconds=60)
 """So long is a request tried again."""
+_ANSWER = re.compile(r"<Code>([^<]+)</Code>\s*(?:<Message>([^<]*)</Message>)?")
+_ROLES = "/latest/api/token"
+"""Where the vendor's machines have the keys of their roles. It is asked when there are none in the environment."""
 
 
 class BucketObjects:
@@ -78,9 +82,18 @@ class BucketObjects:
         try:
             yield
         except (self._broken, OSError, ValueError) as error:
-            words = known.text(" ".join(str(error).split("\n\nDebug source")[0].split()))[:300]
             raise StoreError(
-                f"{self.name}: {words}",
+                f"{self.name}: {known.text(_reason(error))[:300]}",
                 hint="Keys, region and address come from the environment: AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY,"
                 " AWS_REGION, AWS_ENDPOINT_URL.",
             ) from error
+
+
+def _reason(error: Exception) -> str:
+    """What the server said, without the request around it."""
+    words = " ".join(str(error).split("\n\nDebug source")[0].split())
+    if _ROLES in words:
+        return "there are no keys in the environment, and this machine has no role that gives them"
+    if answer := _ANSWER.search(words):
+        return ": ".join(filter(None, answer.groups()))
+    return words.removeprefix("Generic S3 error: ")

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import socket
 import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -40,6 +44,9 @@ def printed(*words: str) -> str:
 def test_the_job_for_kuberay_has_only_fields_that_kuberay_knows(workers: int):
     """And all those that it needs; start parameters are texts, as KubeRay wants them."""
     text = printed("--for", "kuberay", "--workers", str(workers))
+    assert "`ray[default]`" in text, (
+        "KubeRay submits through the dashboard, which our extra leaves out"
+    )
     documents: list[Any] = list(yaml.safe_load_all(text))
     job, policy, _ = documents
     assert (job["apiVersion"], job["kind"]) == ("ray.io/v1", "RayJob")
@@ -93,3 +100,51 @@ def test_the_script_for_slurm_is_one_that_bash_reads(workers: str):
     assert f"#SBATCH --nodes={workers}\n" in text
     done = subprocess.run(["bash", "-n"], input=text, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+PROGRAMS = {
+    "srun": """while [[ "$1" == --* ]]; do shift; done; exec "$@" """,
+    "ray": """case "$*" in
+        *--head*) echo "$SRUN_CPUS_PER_TASK $*" >> "$LOG"
+            exec {python} -c 'import os, socket, time
+server = socket.create_server(("127.0.0.1", int(os.environ["PORT"])))
+server.accept()' ;;
+        start*) echo "$SRUN_CPUS_PER_TASK $*" >> "$LOG"; touch "$LOG.joined" ;;
+        esac""",
+    "python3": "echo 127.0.0.1",
+    "evenhand": """until [ -e "$LOG.joined" ]; do sleep 0.01; done; echo "$*" >> "$LOG"; exit 3""",
+}
+"""What the script for Slurm starts, where there is neither Slurm nor Ray."""
+
+
+def test_the_script_for_slurm_gives_ray_the_cpus_of_the_job_and_ends_as_the_run_does(
+    tmp_path: Path,
+):
+    """Ray counts those of the whole node; and the head is waited for, however long its node takes."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = str(free.getsockname()[1])
+    for name, body in PROGRAMS.items():
+        program = tmp_path / name
+        program.write_text(f"#!/bin/bash\n{body.replace('{python}', sys.executable)}\n")
+        program.chmod(0o755)
+    log = tmp_path / "log"
+    env = {
+        "PATH": f"{tmp_path}:{os.environ['PATH']}",
+        "LOG": str(log),
+        "PORT": port,
+        "SLURM_JOB_NUM_NODES": "3",
+        "SLURM_CPUS_PER_TASK": "4",
+        "SLURMD_NODENAME": "node-1",
+    }
+    text = printed("--for", "slurm").replace("6379", port)
+    done = subprocess.run(
+        ["bash"], input=text, capture_output=True, text=True, check=False, env=env, timeout=60
+    )
+    assert (done.returncode, done.stderr) == (3, "")
+    head, others, run = log.read_text().splitlines()
+    assert head == (
+        f"4 start --head --node-ip-address=127.0.0.1 --port={port} --num-cpus=4"
+        " --include-dashboard=false --block"
+    )
+    assert others == f"4 start --address=127.0.0.1:{port} --num-cpus=4 --block"
+    assert run == f"run . --ray 127.0.0.1:{port} --workers 12"

@@ -139,7 +139,7 @@ class Scene:
 
     def driver(self, cluster: ScriptedCluster, workers: int = 2, seats: int = 4) -> Driver:
         """It has not started."""
-        plan: Any = SimpleNamespace(fingerprint=FINGERPRINT, size=SIZE)
+        plan: Any = SimpleNamespace(providers=(), fingerprint=FINGERPRINT, size=SIZE)
         fleet = Fleet(cluster, workers, _no_plan, {}, seats=seats)
         return Driver(fleet, plan, WorkOrder(_no_plan, {}, False, False, None, None, seats))
 

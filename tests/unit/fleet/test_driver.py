@@ -28,6 +28,11 @@ from evenhand.fleet.driver import DEATHS, IN_A_ROW, PATIENCE_S
         (replace(HELLO, version="0.0.0"), "has Evenhand 0.0.0"),
         (replace(HELLO, missing=("A_KEY",)), "lacks environment variables: A_KEY"),
         (replace(HELLO, problem="no such file"), "has no plan: no such file"),
+        (
+            replace(HELLO, problem="no key", missing=("A_KEY",)),
+            "lacks environment variables: A_KEY",
+        ),
+        (replace(HELLO, hosts=("api.openai.com",)), "asks api.openai.com, and this machine nobody"),
     ],
 )
 def test_a_worker_that_does_not_fit_is_refused_before_anything_is_sent(
