@@ -657,12 +657,11 @@ def test_bot(expect, n):
     done = subprocess.run(command, cwd=pytester.path, env=environment, check=False, timeout=60)
     assert done.returncode == -signal.SIGKILL
     (path,) = kept(pytester)
-    end = time.monotonic() + 60
-    while time.monotonic() < end:
+    end, status = time.monotonic() + 60, "running"
+    while status == "running" and time.monotonic() < end:
         with RunFile.open(path) as found:
-            if found.meta.status != "running":
-                break
-    assert found.meta.status == "interrupted"
+            status = found.meta.status
+    assert status == "interrupted"
     with RunFile.open(path) as found:
         assert 2 <= found.totals().trials < found.meta.planned == 60
         assert document(found)["verdict"] == "undecided"
