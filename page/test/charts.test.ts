@@ -90,7 +90,7 @@ test("of a score an error may have had anything that some trial had, or anything
   const scaled = COLUMNS.map((column) => ({ ...column, scales: { "": [0, 2] as const } }));
   const known = paired(table, scaled, SCORE, [0, 1], every);
   assert.deepEqual(ends(known), [0.2, 0.2, -0.5, 0.5, -1, 1]);
-  assert.match(pairSaid(known, (value) => value.toFixed(2)), /which column is higher is undecided\. Errors leave 2 cases open\./);
+  assert.match(pairSaid(known, (value) => value.toFixed(2)), /which variant is higher is undecided\. Errors leave 2 cases open\./);
 });
 
 test("a scale is what scorers declare, from 0 to 1 where all values are there, else both, else not known", () => {
@@ -150,7 +150,7 @@ test("why a number is of fewer cases is told, by column where columns differ", (
   const missing = missingOf(table, every, measured(table, { ...SCORE, column: -1 }, {}));
   assert.deepEqual(missing[0], { errors: 1, notApplicable: 0, without: 0, unrun: 0 });
   assert.deepEqual(missing[1], { errors: 0, notApplicable: 0, without: 0, unrun: 0 });
-  assert.equal(missingSaid(3, "a verdict", missing), "n counts the cases that have a verdict. Left out of the 3, in a column: 0–1 in error.");
+  assert.equal(missingSaid(3, "a verdict", missing), "n counts the cases that have a verdict. Left out of the 3, of a variant: 0–1 in error.");
   assert.equal(missingSaid(3, "a verdict", [missing[0]!]), "n counts the cases that have a verdict. Left out of the 3: 1 in error.");
   assert.equal(missingSaid(3, "a verdict", [missing[1]!]), "");
   const unrun = missingOf(tableOf([[0, 0, 0, "n", null], [1, 0, 0, "p", null], [0, 1, 0, "p", 1]], ["a", "b"]), every.subarray(1), [NaN, NaN, 1]);

@@ -1,7 +1,7 @@
 // Text is shown as it is, with a name for what would not be seen, and cut without a loss.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { asJson, chunks, clipped, hasLongLine, pieces, visible } from "../src/model/visible";
+import { asJson, chunks, clipped, hasLongLine, pieces, quoted, visible } from "../src/model/visible";
 import { CORPUS } from "./corpus";
 
 test("what would not be seen has a name, all else is as it was", () => {
@@ -73,4 +73,14 @@ test("a text hidden in selectors and other characters without a shape is named",
   assert.equal(visible(chosen), chosen);
   const hidden = "a\uFE01 😀\uFE01\uFE0E😀\u{E0148}\u{E0155} x\u034F\u2800\u{1D173}\u{E01FF}";
   assert.deepEqual([...visible(hidden).matchAll(/⟨([^⟩]+)⟩/gu)].map(([, name]) => name), ["U+FE01", "U+FE0E", "U+E0148", "U+E0155", "CGJ", "U+2800", "U+1D173", "U+E01FF"]);
+});
+
+test("what a message puts between backticks is code, and other backticks stay", () => {
+  assert.deepEqual(quoted("asked twice; `evenhand retry --no-cache` asks again"), [
+    { text: "asked twice; ", code: false }, { text: "evenhand retry --no-cache", code: true }, { text: " asks again", code: false },
+  ]);
+  for (const odd of ["", "one ` alone", "two `` in a row", "over `a\nline` end", "```json"]) {
+    assert.equal(quoted(odd).map(({ text, code }) => (code ? `\`${text}\`` : text)).join(""), odd);
+    assert.ok(quoted(odd).every(({ code }) => !code));
+  }
 });

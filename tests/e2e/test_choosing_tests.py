@@ -150,3 +150,20 @@ def test_check_chooses_as_run_does(evenhand: Run, tmp_path: Path) -> None:
     ended = evenhand("check", "--filter-range", "0:1", "--json")
     assert ended.code == 0, ended.err
     assert json.loads(ended.out)["trials"] == 1
+
+
+def test_an_extension_that_raises_after_all_tests_leaves_the_run_to_be_shown(
+    evenhand: Run, tmp_path: Path
+) -> None:
+    """The run was paid for, and is finished: the message says where it is."""
+    (tmp_path / "hooks.py").write_text(
+        "def afterAll(context, info):\n    raise ValueError('down')\n"
+    )
+    (tmp_path / "promptfooconfig.yaml").write_text(
+        CONFIG + "extensions: [file://hooks.py:afterAll]\n"
+    )
+    ended = evenhand("run")
+    assert ended.code == 2
+    assert "hooks.py:afterAll raised ValueError: down" in ended.err
+    assert "The run itself is finished and kept: `evenhand show " in ended.err
+    assert "passed" in evenhand("show").out

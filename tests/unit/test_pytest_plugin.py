@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from evenhand.report.document import document
 from evenhand.store.catalogue import paths
 from evenhand.store.runfile import RunFile
 from evenhand.testing import FakeProvider, Script
@@ -551,12 +555,16 @@ def test_runs_that_cannot_be_kept_are_told_before_anything_is_asked(
 
 @pytest.mark.parametrize(
     ("body", "status"),
-    [("expect(False, 'holds')", "finished"), ("raise KeyboardInterrupt", "interrupted")],
+    [
+        ("expect(False, 'holds')", "finished"),
+        ("raise KeyboardInterrupt", "interrupted"),
+        ("pytest.exit('enough', returncode=0)", "interrupted"),
+    ],
 )
 def test_a_session_that_ends_early_leaves_a_run_that_says_so(
     run: Run, pytester: pytest.Pytester, body: str, status: str
 ):
-    """What was settled until then is in it; --maxfail is an end like any other, Ctrl-C is not."""
+    """What was settled until then is in it; --maxfail is an end like any other, Ctrl-C leaves no verdict."""
     run(
         f"""
 def test_one(expect): expect(True, "holds")
@@ -568,7 +576,9 @@ def test_three(expect): expect(True, "holds")
     (path,) = kept(pytester)
     with RunFile.open(path) as found:
         assert found.meta.status == status
-        assert found.totals().trials == found.meta.planned < 3
+        settled, planned = found.totals().trials, found.meta.planned
+        assert (settled == planned < 3) if status == "finished" else (settled < planned == 3)
+        assert document(found)["verdict"] == ("failed" if status == "finished" else "undecided")
 
 
 def test_nothing_is_kept_or_said_where_nothing_is_expected(run: Run, pytester: pytest.Pytester):
@@ -620,6 +630,41 @@ def test_error(expect):
             assert found.meta.status == "finished"
             trials += found.totals().trials
     assert (len(runs), trials) == (2, 6)
+
+
+def test_a_worker_whose_session_was_killed_leaves_a_run_without_a_verdict(
+    pytester: pytest.Pytester,
+):
+    """A worker whose session was killed ends as ever; its run says that it is only a part."""
+    pytester.makepyfile(
+        test_bot="""
+import os, signal
+import pytest
+
+@pytest.mark.parametrize("n", range(60))
+def test_bot(expect, n):
+    if n == 1:
+        session = os.getppid()
+        os.kill(session, signal.SIGKILL)
+        while os.getppid() == session:
+            pass
+    expect(True, "holds")
+"""
+    )
+    plugins = ["-p", "xdist.plugin", "-p", "evenhand.pytest_plugin"]
+    environment = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    command = [sys.executable, "-m", "pytest", *plugins, "-n1", "-p", "no:cacheprovider"]
+    done = subprocess.run(command, cwd=pytester.path, env=environment, check=False, timeout=60)
+    assert done.returncode == -signal.SIGKILL
+    (path,) = kept(pytester)
+    end, status = time.monotonic() + 60, "running"
+    while status == "running" and time.monotonic() < end:
+        with RunFile.open(path) as found:
+            status = found.meta.status
+    assert status == "interrupted"
+    with RunFile.open(path) as found:
+        assert 2 <= found.totals().trials < found.meta.planned == 60
+        assert document(found)["verdict"] == "undecided"
 
 
 def test_a_project_names_the_judge_and_a_scorer_another(

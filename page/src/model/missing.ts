@@ -45,5 +45,5 @@ export function missingSaid(cases: number, what: string, columns: readonly Missi
     return most > 0 ? [`${least < most ? `${grouped(least)}–` : ""}${grouped(most)} ${words}`] : [];
   });
   if (told.length === 0) return "";
-  return `n counts the cases that have ${what}. Left out of the ${grouped(cases)}${columns.length > 1 ? ", in a column" : ""}: ${told.join(", ")}.`;
+  return `n counts the cases that have ${what}. Left out of the ${grouped(cases)}${columns.length > 1 ? ", of a variant" : ""}: ${told.join(", ")}.`;
 }

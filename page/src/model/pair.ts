@@ -30,7 +30,7 @@ export interface Pair {
   /** The numbers are shares. */
   readonly rates: boolean;
   readonly difference: Difference | undefined;
-  /** Cases of which errors leave open which column is higher. */
+  /** Cases of which errors leave open which variant is higher. */
   readonly open: number;
 }
 
@@ -77,7 +77,7 @@ export function pairSaid({ cases, difference, errors, open }: Pair, form: (value
   ];
   if (errors > 0) {
     const turned = least <= 0 && most >= 0;
-    told.push(`${count(errors, "trial")} in error may have had any value: ${turned ? "which column is higher is undecided" : "this holds for all of them"}.`);
+    told.push(`${count(errors, "trial")} in error may have had any value: ${turned ? "which variant is higher is undecided" : "this holds for all of them"}.`);
   }
   if (open > 0) told.push(`Errors leave ${count(open, "case")} open.`);
   return told.join(" ");

@@ -165,3 +165,9 @@ export function sizeOf(length: number): string {
   if (length < 999_500) return `${Math.round(length / 1000)} k characters`;
   return `${(length / 1e6).toFixed(1)} M characters`;
 }
+
+/** A message in parts: what stands between backticks, such as a command, is code. All other backticks are as they were. */
+export function quoted(message: string): { text: string; code: boolean }[] {
+  const parts = message.split(/`([^`\n]{1,300})`/).map((text, i) => ({ text, code: i % 2 === 1 }));
+  return parts.filter(({ text }) => text !== "");
+}

@@ -8,7 +8,7 @@ import { Copy } from "./copy";
 import { Json } from "./json";
 import { Messages } from "./conversation";
 import { count, grouped, money, seconds } from "./marks";
-import { shown, Text, TextBox } from "./text";
+import { shown, Text, TextBox, told } from "./text";
 
 const ORIGINS = {
   provider: ["provider", "asked of the provider, and paid for"],
@@ -98,7 +98,7 @@ function CallBody({ call }: { call: Call }) {
     <div class="card-body">
       {call.error !== "" && (
         <div class="problem-box">
-          <b>{shown(call.error)}</b>
+          <b>{told(call.error)}</b>
           <Text text={call.message} />
         </div>
       )}

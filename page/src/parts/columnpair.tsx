@@ -42,7 +42,7 @@ export function ColumnPair({ head, table, state, go, others }: Props) {
       : isEmbedded()
         ? "Nothing can be compared in this report, which holds no other run: `evenhand export --baseline RUN` writes one that does."
         : "There is no other run to compare it with yet.";
-    return <p class="chart-empty">{`This run has one column. ${todo}`}</p>;
+    return <p class="chart-empty">{`This run has one variant. ${todo}`}</p>;
   }
   const form = formOf(measure);
   const [a, b] = [`${written(measure)}@${x + 1}`, `${written(measure)}@${y + 1}`];

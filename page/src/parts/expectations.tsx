@@ -4,7 +4,7 @@ import type { Call, Cell, Outcome, State } from "../data/source";
 import { CallCard } from "./calls";
 import { Fields } from "./conversation";
 import { Mark, number } from "./marks";
-import { Clipped, shown } from "./text";
+import { Clipped, shown, told } from "./text";
 
 const ORDER: Readonly<Record<State, number>> = { error: 1, fail: 0, not_applicable: 2, pass: 3 };
 
@@ -79,8 +79,8 @@ function Why({ outcome, calls, named, step }: { outcome: Outcome; calls: readonl
     <div class="card-body">
       {outcome.error !== "" && (
         <div class="problem-box">
-          <b>{shown(outcome.error)}</b>
-          {outcome.hint !== "" && <p>{shown(outcome.hint)}</p>}
+          <b>{told(outcome.error)}</b>
+          {outcome.hint !== "" && <p>{told(outcome.hint)}</p>}
         </div>
       )}
       {outcome.reason !== "" && <Clipped text={outcome.reason} most={4000} lines={30} />}
@@ -133,7 +133,7 @@ export function InShort({ cell, more }: { cell: Cell; more: () => void }) {
       <div class="problem-box">
         <b>{shown(cell.error.slug)}</b>
         <Clipped text={cell.error.message} most={1500} lines={12} />
-        {cell.error.where !== "" && <p class="note">{shown(cell.error.where)}</p>}
+        {cell.error.where !== "" && <p class="note">{told(cell.error.where)}</p>}
       </div>
     );
   }

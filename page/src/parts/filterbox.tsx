@@ -5,7 +5,7 @@ import type { Problem } from "../model/filter";
 import { suggest, type Suggestion } from "../model/suggest";
 import type { Table } from "../model/table";
 import { sentences } from "../model/words";
-import { shown } from "./text";
+import { shown, told } from "./text";
 
 interface Props {
   readonly q: string;
@@ -115,7 +115,7 @@ function Problems({ of, query, note = false }: { of: readonly Problem[]; query: 
       {of.map(({ at, end, what, hint }) => (
         <p key={`${at} ${end}`}>
           <code>{shown(query.slice(0, at))}<mark>{shown(query.slice(at, end))}</mark>{shown(query.slice(end))}</code>
-          <span>{shown(sentences(what))}{hint !== "" && <em> {shown(hint)}</em>}</span>
+          <span>{told(sentences(what))}{hint !== "" && <em> {told(hint)}</em>}</span>
         </p>
       ))}
     </div>

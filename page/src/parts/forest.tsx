@@ -33,7 +33,7 @@ export function Forest({ metric, results }: { metric: string; results: readonly 
   const names = results.map(columnsSaid);
   const cut = cutTo(narrow ? width - 150 : left - 8, names);
   const table = () => ({
-    head: ["column", "before", "now", "difference", "p", "verdict", "cases"],
+    head: ["variant", "before", "now", "difference", "p", "verdict", "cases"],
     rows: results.map((of, i) => [names[i]!, of.words?.first ?? "–", of.words?.second ?? "–", differenceSaid(of), of.words?.p ?? "–", of.verdict, grouped(of.n)]),
   });
   return (

@@ -35,7 +35,7 @@ export function HistogramChart({ columns, series, bins, measure, cases, missing 
   const without = shown.reduce((n, each) => n + each.series.without, 0);
   const x = (value: number): number => LEFT + ((value - bins.low) / (bins.high - bins.low)) * (width - LEFT - APART - 8);
   const said =
-    `${count(trials, "trial")} in bins of ${form(bins.width)}; the same scale for all columns. The triangle is the mean, its line the 95 % interval, an arrow where it goes on. ` +
+    `${count(trials, "trial")} in bins of ${form(bins.width)}; the same scale for all variants. The triangle is the mean, its line the 95 % interval, an arrow where it goes on. ` +
     `Errors stand apart, hatched${without > 0 ? `; ${count(without, "trial")} without this number ${without === 1 ? "is" : "are"} left out` : ""}. ` +
     missingSaid(cases, "this number", columns.map(({ variant }) => missing[variant.index]!));
   const cut = cutTo(width - LEFT - 210, shown.map(({ name }) => name));

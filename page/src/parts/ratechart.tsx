@@ -24,7 +24,7 @@ export function RateChart({ columns, summaries, cases, missing }: Props) {
   const right = Math.min(RIGHT, width / 3);
   const x = (share: number): number => 1 + share * (width - right - 2);
   const table = () => ({
-    head: ["column", "passed", "failed", "rate", "95 %", "cases", "errors", "not applicable"],
+    head: ["variant", "passed", "failed", "rate", "95 %", "cases", "errors", "not applicable"],
     rows: known.map(({ name, outcomes, rate }) => [
       name, ...[outcomes[0], outcomes[1]].map((n) => grouped(n)), rate ? percents(rate) : "–",
       rate ? interval(rate.low, rate.high) : "–", grouped(rate?.n ?? 0), grouped(outcomes[2]), grouped(outcomes[3]),
@@ -32,7 +32,7 @@ export function RateChart({ columns, summaries, cases, missing }: Props) {
   });
   const cut = cutTo(width - right - 90, known.map(({ name }) => name));
   const left = missingSaid(cases, "a verdict or an error", columns.map(({ variant }) => missing[variant.index]!));
-  const said = `Of ${count(cases, "case")}: the share that passed in each column. Every case counts once. The line ends where the 95 % interval does.${known.some(({ outcomes }) => outcomes[2] > 0) ? " Errors may have passed or failed: how far they leave the share open is hatched." : ""} ${left}`.trim();
+  const said = `Of ${count(cases, "case")}: the share of each variant that passed. Every case counts once. The line ends where the 95 % interval does.${known.some(({ outcomes }) => outcomes[2] > 0) ? " Errors may have passed or failed: how far they leave the share open is hatched." : ""} ${left}`.trim();
   return (
     <Figure name="rates" title="Pass rate" said={said} table={table}>
       <div ref={ref} class="chart-place">

@@ -34,7 +34,7 @@ function Line({ of, many }: { of: Requirement; many: boolean }) {
       <span class="requirement-name">
         <b>{of.shares ? "pass rate" : shown(of.metric)}</b>
         {many && of.column !== null && <span class="muted">{shown(of.column)}</span>}
-        {of.column === null && many && <span class="muted">{count(0, "column")} measured it</span>}
+        {of.column === null && many && <span class="muted">{count(0, "variant")} measured it</span>}
       </span>
       <span class="requirement-numbers"><b>{minus(value)}</b>{interval !== "" && <> [{minus(interval)}]</>}<span class="muted">wanted {minus(wanted)}</span></span>
       <Track of={of} />

@@ -6,7 +6,7 @@ import { shortId, started } from "../model/runs";
 import { clipped } from "../model/visible";
 import { START, write } from "../state/url";
 import { grouped, interval, money, percents, RateBar, seconds } from "./marks";
-import { shown } from "./text";
+import { shown, told } from "./text";
 import { Verdict } from "./verdict";
 
 type By = "date" | "title" | "verdict" | "rate" | "size" | "cost" | "took";
@@ -68,7 +68,7 @@ export function RunTable({ runs, picked, toggle, edit }: Props) {
             ) : (
               <tr key={run.id} class="unreadable">
                 <td />
-                <td colSpan={7}><b>{shown(run.title || run.id)}</b> <span class="badge badge-error">! unreadable</span> <span class="muted">{shown(run.problem)}</span></td>
+                <td colSpan={7}><b>{shown(run.title || run.id)}</b> <span class="badge badge-error">! unreadable</span> <span class="muted">{told(run.problem)}</span></td>
               </tr>
             ),
           )}

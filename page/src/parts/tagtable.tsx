@@ -12,7 +12,7 @@ export function TagTable({ of, state, many }: { of: Summary; state: RunState; ma
       <p class="chart-said">A case counts once in each of its tags. A tag of few cases says little: its interval is wide. A click shows its cases in the matrix.</p>
       <div class="table-box" tabIndex={0} role="region" aria-label="Table of tags">
         <table class="list tag-table">
-          <thead><tr><th>Tag</th>{many && <th>Column</th>}<th class="n">Passed</th><th class="n">Rate</th><th class="tag-bar"><span class="unseen">Bar</span></th><th>95 %</th></tr></thead>
+          <thead><tr><th>Tag</th>{many && <th>Variant</th>}<th class="n">Passed</th><th class="n">Rate</th><th class="tag-bar"><span class="unseen">Bar</span></th><th>95 %</th></tr></thead>
           {of.tags.map(({ tag, columns }) => (
             <tbody key={tag}>
               {columns.map(({ column, passed, trials, rate: found }, i) => {

@@ -1,7 +1,7 @@
 /** Text that somebody else wrote, of any size: always text nodes, and nothing in it that cannot be seen. */
 import { Fragment, type ComponentChildren } from "preact";
 import { useMemo, useState } from "preact/hooks";
-import { chunks, clipped, codeName, hasLongLine, pieces, signOf, sizeOf } from "../model/visible";
+import { chunks, clipped, codeName, hasLongLine, pieces, quoted, signOf, sizeOf } from "../model/visible";
 import { Copy } from "./copy";
 
 const LONG_WORD = 2_000; // characters from which on a text is looked at for long words
@@ -20,6 +20,11 @@ export function shown(text: string): ComponentChildren {
       <Fragment key={i}>{broken(part.text)}</Fragment>
     ),
   );
+}
+
+/** A message of ours: what it puts between backticks is shown as code. */
+export function told(message: string): ComponentChildren {
+  return quoted(message).map(({ text, code }, i) => (code ? <code key={i}>{shown(text)}</code> : <Fragment key={i}>{shown(text)}</Fragment>));
 }
 
 /** Words of thousands of letters in pieces, between which a line may end: else a browser measures them again for each line. */

@@ -5,7 +5,7 @@ import type { Step, StepPage, StepSum, WholeStep } from "../data/source";
 import { asJson } from "../model/visible";
 import { Json } from "./json";
 import { count, grouped, money, seconds } from "./marks";
-import { Clipped, shown } from "./text";
+import { Clipped, shown, told } from "./text";
 
 const DEEPEST = 8; // levels that are indented
 const LINE = 160; // characters of arguments and of a result in a step's own line
@@ -26,7 +26,7 @@ export function Timeline({ steps, at }: { steps: StepPage; at?: number | undefin
   return (
     <div class="timeline">
       <Sums sums={page.sums} took={page.took_s} />
-      {problem !== undefined && <p class="note" role="alert">{shown(problem.message)}</p>}
+      {problem !== undefined && <p class="note" role="alert">{told(problem.message)}</p>}
       {page.first > 0 && page.from !== undefined && <button type="button" class="button small" onClick={() => turn(Math.max(0, page.first - size))}>Earlier steps</button>}
       <ol class="steps" start={page.first + 1} aria-label="Steps">
         {page.steps.map((step) => (
@@ -153,7 +153,7 @@ function Body({ step, whole }: { step: Step; whole: StepPage["whole"] }) {
       {step.arguments === "" && step.result === "" && error === "" && <p class="note">Nothing more is known of this step.</p>}
       {step.cut && there === undefined && whole !== undefined && <button type="button" class="button small" disabled={all === "coming"} onClick={fetchIt}>{all === "coming" ? "Reading…" : "Show all of it"}</button>}
       {step.cut && whole === undefined && <p class="note">This is how it begins: the rest is not in this report.</p>}
-      {all instanceof Problem && <p class="note" role="alert">{shown(all.message)}</p>}
+      {all instanceof Problem && <p class="note" role="alert">{told(all.message)}</p>}
     </div>
   );
 }

@@ -2,7 +2,7 @@
 import type { ComponentChildren } from "preact";
 import type { Problem } from "../data/problem";
 import { sentences } from "../model/words";
-import { shown } from "./text";
+import { told } from "./text";
 
 export function Waiting({ children }: { children: ComponentChildren }) {
   return <p class="told" role="status">{children}</p>;
@@ -20,8 +20,8 @@ export function Told({ title, children }: { title: string; children?: ComponentC
 export function Trouble({ problem, children }: { problem: Problem; children?: ComponentChildren }) {
   return (
     <div class="told" role="alert">
-      <h2 class="told-title">{shown(problem.message)}</h2>
-      {problem.hint !== "" && <p>{shown(problem.hint)}</p>}
+      <h2 class="told-title">{told(problem.message)}</h2>
+      {problem.hint !== "" && <p>{told(problem.hint)}</p>}
       {children}
     </div>
   );
@@ -29,7 +29,7 @@ export function Trouble({ problem, children }: { problem: Problem; children?: Co
 
 /** What went wrong with a part of the page, in a line. */
 export function TroubleLine({ problem }: { problem: Problem | undefined }) {
-  return problem === undefined ? null : <p class="line-problem" role="alert">{shown(sentences(problem.message, problem.hint))}</p>;
+  return problem === undefined ? null : <p class="line-problem" role="alert">{told(sentences(problem.message, problem.hint))}</p>;
 }
 
 /** In place of what a filter chooses, where nobody knows it. */
@@ -37,7 +37,7 @@ export function SearchFailed({ problem, again }: { problem: Problem; again: () =
   return (
     <div class="told" role="alert">
       <h2 class="told-title">The search failed</h2>
-      <p>{shown(sentences(problem.message, problem.hint))}</p>
+      <p>{told(sentences(problem.message, problem.hint))}</p>
       <button type="button" class="button" onClick={again}>Search again</button>
     </div>
   );

@@ -35,7 +35,7 @@ export function ComparisonView({ head, table, against, state, go, runs, listed }
     <div class="comparison">
       {choice && (
         <div class="chart-bar">
-          <label class="chart-choice">Baseline{" "}<BaselineSelect head={head} runs={runs} base={state.base} go={go} none="none: two columns of this run" /></label>
+          <label class="chart-choice">Baseline{" "}<BaselineSelect head={head} runs={runs} base={state.base} go={go} none="none: two variants of this run" /></label>
         </div>
       )}
       {state.base === "" && <ColumnPair head={head} table={table} state={state} go={go} others={listed ? others.length > 0 : undefined} />}
@@ -73,8 +73,8 @@ function Runs({ head, table, comparison, baseline, state, go, runs }: RunsProps)
     <>
       <section aria-labelledby="verdicts">
         <h2 id="verdicts" class="chart-title">Is it better than the baseline?</h2>
-        <p class="chart-said">{`Against ${visible(comparison.baseline.title)} of ${started(comparison.baseline, runs)}: each column on the cases that both have.`}</p>
-        {question === undefined || results.length === 0 ? <p class="chart-empty">The two runs have no column in common.</p> : (
+        <p class="chart-said">{`Against ${visible(comparison.baseline.title)} of ${started(comparison.baseline, runs)}: each variant on the cases that both have.`}</p>
+        {question === undefined || results.length === 0 ? <p class="chart-empty">The two runs have no variant in common.</p> : (
           <>
             <Asked questions={questions} question={question} plot={state.plot} go={go} />
             {metrics.map((metric) => (
@@ -94,7 +94,7 @@ function Runs({ head, table, comparison, baseline, state, go, runs }: RunsProps)
       </section>
       <section aria-labelledby="kinds">
         <h2 id="kinds" class="chart-title">What became of the trials</h2>
-        <p class="chart-said">{`${count(table.size, "trial")}, each compared with the trial of the same case, column and repeat. Click to see them in the matrix.`}</p>
+        <p class="chart-said">{`${count(table.size, "trial")}, each compared with the trial of the same case, variant and repeat. Click to see them in the matrix.`}</p>
         <Kinds table={table} baseline={baseline} go={go} />
       </section>
       <div class="chart-grid">
@@ -130,7 +130,7 @@ function Asked({ questions, question, plot, go }: { questions: readonly Question
       </div>
       <p class="chart-said">
         {n === 1 ? "One comparison: p is not corrected. " : `p, and the smallest difference that could have been shown, are corrected for ${count(n, "comparison")} (Holm): `}
-        {n > 1 && (question.metric === "" ? "every metric in every column. " : "this metric in every column. ")}
+        {n > 1 && (question.metric === "" ? "every metric of every variant. " : "this metric of every variant. ")}
         The same as <code>{visible(question.command)}</code>.
         {besides.length > 0 && (
           <>

@@ -17,7 +17,7 @@ import { MoreTab, PromptTab } from "../parts/more";
 import { formsOf, Output, usualForm, useBefore, useOther, type Form, type Neighbour } from "../parts/output";
 import { Tabs, type Tab } from "../parts/tabs";
 import { Timeline } from "../parts/timeline";
-import { shown } from "../parts/text";
+import { told } from "../parts/text";
 import type { RunLabels } from "../state/labelled";
 import { link, read, type Go } from "../state/url";
 
@@ -57,8 +57,8 @@ export function Drawer(p: DrawerProps) {
       <Bar {...p} close={close} />
       {problem !== undefined && (
         <div class="drawer-head" role="alert">
-          <h2 class="drawer-title" id="drawer-title">{shown(problem.message)}</h2>
-          <p class="note">{shown(problem.hint)}</p>
+          <h2 class="drawer-title" id="drawer-title">{told(problem.message)}</h2>
+          <p class="note">{told(problem.hint)}</p>
         </div>
       )}
       {problem === undefined && cell === undefined && <p class="note" id="drawer-title" role="status">Reading the cell…</p>}

@@ -26,7 +26,7 @@ export function SummaryView({ source, head, state }: Props) {
       <section aria-labelledby="requirements">
         <h2 id="requirements" class="chart-title">Requirements</h2>
         {summary.requirements.length > 0 ? <Requirements of={summary} columns={head.columns.length} /> : summary.pass_rate !== null && (
-          <p class="chart-said">{`None are set for its columns: the run passes if ${percentWritten(summary.pass_rate)} of its trials pass. An eval set sets other requirements with `}<code>require=</code>{" and "}<code>pass_rate=</code>{", the command line with "}<code>--at-least</code>.</p>
+          <p class="chart-said">{`None are set for its variants: the run passes if ${percentWritten(summary.pass_rate)} of its trials pass. An eval set sets other requirements with `}<code>require=</code>{" and "}<code>pass_rate=</code>{", the command line with "}<code>--at-least</code>.</p>
         )}
       </section>
       {head.judged.length > 0 && (

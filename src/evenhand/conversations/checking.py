@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from evenhand.conversations.contract import UserContract
-from evenhand.conversations.fault import Fault
+from evenhand.conversations.fault import TOO_LONG, Fault
 from evenhand.conversations.rules.course import is_parting, of_course
 from evenhand.conversations.rules.facts import note_stated, of_facts
 from evenhand.conversations.rules.language import (
@@ -54,7 +54,9 @@ class TurnChecks:
             ends: It ends the conversation with it.
             after: What it wrote behind the mark that ends it.
         """
-        moment = Moment(text, ends, after, self._so_far)
+        if len(text) > TOO_LONG:  # the rules would take seconds for a megabyte
+            return [Fault("too-long", f"{len(text):,} characters")]
+        moment = Moment(text, ends, after[:TOO_LONG], self._so_far)
         found = [fault for rule in _RULES for fault in rule(moment)]
         return list({fault.kind: fault for fault in reversed(found)}.values())[::-1]
 

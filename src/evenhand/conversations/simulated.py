@@ -122,7 +122,7 @@ class _Simulated:
             text, faults = faulty
             mistakes = "; ".join(map(str, faults))
             again = f"(That message cannot be sent: {mistakes}. Write the person's message again, and nothing else.)"
-            messages += [Message("assistant", text or "(nothing)"), Message("user", again)]
+            messages += [Message("assistant", _cut(text) or "(nothing)"), Message("user", again)]
         if not self._function:
             return said_in(cast("Reply", await self._ask(chat_prompt(messages))))
         shown = [{"role": m.role, "content": m.content} for m in messages]
@@ -179,6 +179,8 @@ def said_in(reply: Reply) -> Said:
         faults.append(Fault("leaked-reasoning", "it ends in the middle of its thinking"))
     if reply.refused or reply.finish_reason == "content_filter":
         faults.append(Fault("broke-character", "the model refused"))
+    if reply.tool_calls:
+        faults.append(Fault("called-tool", ", ".join(call.name for call in reply.tool_calls)[:80]))
     if reply.finish_reason == "length":
         faults.append(Fault("too-long", "it was cut off"))
     said, ends, after = without_stop(text)

@@ -19,7 +19,7 @@ import threading
 import time
 import warnings
 from asyncio import sleep
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
 from types import CoroutineType, FunctionType, MethodType
 from typing import Any, cast
@@ -49,14 +49,14 @@ def strays_told(*, warn: bool = False) -> Iterator[None]:
     if python is None:  # an interpreter with other internals: it warns, and that is all
         yield
         return
-    collecting = False
-
-    def collect(phase: str, _: Mapping[str, int]) -> None:
-        nonlocal collecting
-        collecting = phase == "start"
+    # The phase that came last is the last key. Both callbacks are C: in one of ours, Ctrl-C would raise, which Python
+    # could only print ("Exception ignored in …") and lose.
+    phases: dict[str, object] = {}
+    collect = (phases.pop, phases.__setitem__)
 
     def told(coro: CoroutineType[Any, Any, Any]) -> None:
         place = _made_at(coro)
+        collecting = next(reversed(phases), "stop") == "start"
         trial = _holder(coro) or (None if collecting else present.get())
         if trial is None or not place:
             python(coro)
@@ -68,12 +68,13 @@ def strays_told(*, warn: bool = False) -> Iterator[None]:
     depth = sys.get_coroutine_origin_tracking_depth()
     sys.set_coroutine_origin_tracking_depth(max(depth, 1))
     setattr(warnings, _WARN, told)
-    gc.callbacks.append(collect)
+    gc.callbacks.extend(collect)
     try:
         yield
     finally:
-        with contextlib.suppress(ValueError):  # user code has emptied it
-            gc.callbacks.remove(collect)
+        for callback in collect:
+            with contextlib.suppress(ValueError):  # user code has emptied it
+                gc.callbacks.remove(callback)
         setattr(warnings, _WARN, python)
         sys.set_coroutine_origin_tracking_depth(depth)
 

@@ -127,7 +127,7 @@ def _not_javascript(name: str, text: str) -> list[tuple[str, str]]:
 def _reason_for_node(path: Path, code: str, export: str) -> str:
     if path.suffix in source.TYPESCRIPT:
         return "is TypeScript"
-    if export.startswith(source.CONFIG):
+    if export.startswith("config("):
         return "is a config in JavaScript"
     wanted = source.wants_node(code)
     return f"uses {wanted}" if wanted else ""

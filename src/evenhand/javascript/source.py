@@ -16,6 +16,16 @@ ENDINGS = frozenset({".js", ".mjs", ".cjs", ".ts", ".mts", ".cts"})
 CONFIG = "config()"
 """The name of what a config file comes to; that of a function in it begins so: `config().tests.0.assert.0.value`."""
 
+
+def made_by(export: str) -> str:
+    """The name of what one of a file's exports comes to; without an export, that of its default one.
+
+    >>> made_by("make")
+    'config(make)'
+    """
+    return f"config({export})"
+
+
 TYPESCRIPT = frozenset({".ts", ".mts", ".cts"})
 
 _REGEX = r"/(?![*/])(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\\n\[])+/[a-z]*"
@@ -127,7 +137,7 @@ def exports_nothing_called(code: str, name: str) -> bool:
     first = name.split(".", maxsplit=1)[0]
     return (
         bool(name)
-        and first != CONFIG
+        and not first.startswith("config(")
         and not re.search(rf"(?<![\w$]){re.escape(first)}(?![\w$])", code)
     )
 

@@ -46,9 +46,10 @@ async function actionOf(call) {
 async function fromFile(call) {
   const exported = await import(pathToFileURL(call.file).href);
   const [first, ...path] = call.name.split(".");
-  if (first === CONFIG) {
-    const whole = await configOf(call.file, exported);
-    if (!path.length) return () => plain(whole, [], call.file, []);
+  const of = CONFIG.exec(first);
+  if (of) {
+    const whole = await configOf(call.file, exported, of[1]);
+    if (!path.length) return () => plain(whole, [first], call.file, []);
     const found = path.map(decodeURIComponent).reduce((value, key) => value[key], whole);
     return call.options === undefined ? found : kit.providerOf({ default: found }, "", call.options);
   }
@@ -58,15 +59,18 @@ async function fromFile(call) {
 }
 
 // A config, which may be a function or a promise of one: made once, as the functions in it may share what they keep.
-const CONFIG = "config()";
+// `config()` is that of the default export, `config(name)` what another one comes to.
+const CONFIG = /^config\((.*)\)$/;
 const configs = new Map();
-function configOf(file, exported) {
-  if (!configs.has(file)) {
+function configOf(file, exported, name) {
+  const key = `${file}:${name}`;
+  if (!configs.has(key)) {
     let found = exported.default === undefined ? exported : exported.default;
-    if (found && found.__esModule) found = found.default;
-    configs.set(file, typeof found === "function" ? found() : found);
+    if (name) found = kit.functionOf(exported, name);
+    else if (found && found.__esModule) found = found.default;
+    configs.set(key, typeof found === "function" ? found() : found);
   }
-  return configs.get(file);
+  return configs.get(key);
 }
 
 // A part of a config as JSON has it. What can be called becomes a reference to where it stands, which `fromFile` reads.
@@ -74,15 +78,15 @@ function plain(value, path, file, above) {
   if (typeof value === "function" || kit.answers(value)) return named(value, path, file);
   if (value === null || typeof value !== "object") return value;
   if (typeof value.toJSON === "function") return value.toJSON();
-  if (above.includes(value)) throw new Error(`${path.join(".")} stands inside itself`);
+  if (above.includes(value)) throw new Error(`${path.slice(1).join(".")} stands inside itself`);
   const inside = (key) => plain(value[key], [...path, key], file, [...above, value]);
   if (Array.isArray(value)) return value.map((_, i) => inside(i));
   return Object.fromEntries(Object.keys(value).map((key) => [key, inside(key)]));
 }
 function named(value, path, file) {
   const part = (key) => encodeURIComponent(key).replaceAll(".", "%2E");
-  const reference = `file://${basename(file)}:${[CONFIG, ...path.map(part)].join(".")}`;
-  const [room, number, ...deeper] = path;
+  const [whole, room, number, ...deeper] = path;
+  const reference = `file://${basename(file)}:${[whole, ...path.slice(1).map(part)].join(".")}`;
   if (deeper.length || number === undefined) return reference;
   if (room === "prompts") return { raw: reference, label: value.name || `prompt ${number + 1}` };
   if (room !== "providers" && room !== "targets") return reference;

@@ -1,7 +1,7 @@
 """Tests that a program makes: a function of a Python or JavaScript file, called once, when the config is read.
 
-Functions in what a JavaScript file exports by default stay where they are, as those of a config in JavaScript do: they
-are read as references, `file://tests.js:config().0.assert.0.value`. That takes Node.
+Functions in what a JavaScript file exports stay where they are, as those of a config in JavaScript do: they are read as
+references, `file://tests.js:config().0.assert.0.value`, or `config(name)` of a named export. That takes Node.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from evenhand.core.encoding import decode, encode
 from evenhand.core.errors import EvenhandError
 from evenhand.documents.findings import Findings, Place
 from evenhand.javascript.node import found_node
-from evenhand.javascript.source import CONFIG
+from evenhand.javascript.source import made_by
 
 _PROGRAM = re.compile(r"(?P<path>.+\.(?:py|js|mjs|cjs|ts|mts|cts))(?::(?P<name>[\w.]+))?")
 
@@ -40,7 +40,8 @@ def generated(
     match = _PROGRAM.fullmatch(name)
     assert match is not None  # noqa: S101 (see is_program)
     path, python = base / match["path"], match["path"].endswith(".py")
-    keeps = not python and not match["name"] and settings is None and bool(found_node())
+    export = match["name"] or ""
+    keeps = not python and "." not in export and settings is None and bool(found_node())
     function = match["name"] or ("generate_tests" if python else "")
     wrong = file_problems(f"file://{name}", base, function)
     for what, hint in wrong:
@@ -52,7 +53,9 @@ def generated(
         result = decode(
             encode(
                 called_now(
-                    path, CONFIG if keeps else function, () if settings is None else (settings,)
+                    path,
+                    made_by(export) if keeps else function,
+                    () if settings is None else (settings,),
                 ),
                 ordered=False,
             )
@@ -69,7 +72,7 @@ def generated(
     if not isinstance(result, list):
         findings.problem(place, f"{shown} returned a {type(result).__name__}, not a list of tests")
         return None
-    begins = f"file://{path.name}:{CONFIG}."
+    begins = f"file://{path.name}:{made_by(export)}."
     return path, cast(
         "list[object]", _from_base(result, begins, match["path"]) if keeps else result
     )
@@ -78,7 +81,7 @@ def generated(
 def _from_base(value: object, begins: str, path: str) -> object:
     """A value, its references to functions of the program as they are written in the config's folder."""
     if isinstance(value, str) and value.startswith(begins):
-        return f"file://{path}:{value[len(begins) - len(CONFIG) - 1 :]}"
+        return f"file://{path}:{value[value.index(':config(') + 1 :]}"
     if isinstance(value, dict):
         items = cast("dict[str, object]", value).items()
         return {key: _from_base(one, begins, path) for key, one in items}

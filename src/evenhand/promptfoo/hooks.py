@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, cast
@@ -60,7 +60,7 @@ class Hooks(Record, frozen=True):
         """The context as they leave it, one after the other.
 
         Raises:
-            CodeError: One raised, or took too long.
+            CodeError: One raised, took too long, or has a `yield`.
         """
         for hook in self.hooks:
             if not hook.meets(moment):
@@ -69,6 +69,11 @@ class Hooks(Record, frozen=True):
             second: object = {"hookName": moment}
             args = (copied, second) if hook.name in MOMENTS else (moment, copied)
             changed = await called_in_file(host, hook.path, hook.name, *args)
+            if isinstance(changed, (Generator, AsyncGenerator)):
+                raise CodeError(
+                    f"{hook.path.name}:{hook.name} has a `yield`, so nothing of it has run",
+                    hint="Return the context. What is to be done afterwards belongs into a hook of its own.",
+                )
             if isinstance(changed, Mapping):
                 context = {**context, **cast("Mapping[str, Any]", changed)}
         return context
@@ -98,8 +103,16 @@ def read_hooks(config: Config, findings: Findings) -> Hooks:
     return Hooks(tuple(hooks))
 
 
-def said_once(hooks: Hooks, moment: Moment, context: dict[str, Any]) -> dict[str, Any]:
+def said_once(
+    hooks: Hooks, moment: Moment, context: dict[str, Any], limit_s: float
+) -> dict[str, Any]:
     """What the hooks of a moment outside of any trial make of its context.
+
+    Args:
+        hooks: All of them.
+        moment: When it is.
+        context: What they are given.
+        limit_s: Seconds that one of them may take.
 
     Raises:
         CodeError: One raised, or took too long.
@@ -108,7 +121,7 @@ def said_once(hooks: Hooks, moment: Moment, context: dict[str, Any]) -> dict[str
     from evenhand.engine.door import waited_for  # noqa: PLC0415 (imported on use)
 
     async def call() -> dict[str, Any]:
-        host = CodeHost()
+        host = CodeHost(limit_s)
         with host.open():
             return await hooks.called(host, moment, context)
 
@@ -134,7 +147,8 @@ def before_all(
         "defaultTest": default,
     }
     try:
-        changed_suite = said_once(hooks, "beforeAll", {"suite": suite})["suite"]
+        limit_s = config.options.time_limit_s
+        changed_suite = said_once(hooks, "beforeAll", {"suite": suite}, limit_s)["suite"]
     except EvenhandError as error:
         findings.problem(config.at("extensions"), error.message, error.hint)
         return config, sources

@@ -11,7 +11,7 @@ from typing import Any, cast
 from evenhand.assertions.aggregate import verdict_rule
 from evenhand.core.case import Case, case_id
 from evenhand.core.encoding import digest, encode
-from evenhand.core.errors import Problem
+from evenhand.core.errors import CodeError, EvenhandError, Problem
 from evenhand.core.plan import Plan, Row, Sheet, Slot
 from evenhand.core.record import Record
 from evenhand.core.secrets import known, redacted
@@ -123,11 +123,18 @@ class Folder(Record, frozen=True):
         if self.trial_hooks is None or not self.trial_hooks.hooks.at("afterAll"):
             return None
         hooks, suite = self.trial_hooks.hooks, dict(self.config.value)
+        limit_s = self.config.options.time_limit_s
 
         def close(path: Path) -> None:
+            from evenhand.report.words import short_id  # noqa: PLC0415 (only where there are such hooks)
+
             results, prompts, run = finished(path)
             context = {"suite": suite, "config": suite, "evalId": run, "results": results}
-            said_once(hooks, "afterAll", {**context, "prompts": prompts})
+            try:
+                said_once(hooks, "afterAll", {**context, "prompts": prompts}, limit_s)
+            except EvenhandError as error:
+                kept = f"The run itself is finished and kept: `evenhand show {short_id(run)}`."
+                raise CodeError(error.message, hint=f"{error.hint}\n{kept}".lstrip()) from error
 
         return close
 

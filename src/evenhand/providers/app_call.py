@@ -31,7 +31,7 @@ from evenhand.providers.chat import address_of, count
 from evenhand.providers.faults import fault, unreadable
 from evenhand.providers.prices import bound, cost, is_price, price_of
 from evenhand.providers.servers import SERVERS
-from evenhand.providers.streams import whole
+from evenhand.providers.streams import error_instead, whole
 
 KINDS = ("chat/completions", "responses", "embeddings", "messages", "completions")
 """The endpoints at which models answer, by the end of their path: the longer one first."""
@@ -202,6 +202,9 @@ class AppCall:
                 raise CutOff(error.message, hint=error.hint, billed=None) from None
             raise
         if self.begun:
+            told = error_instead(answer.body)
+            if told:
+                raise CutOff(f"{name} answered with an error: {told}", billed=None)
             if not answer.body.lstrip().startswith(b"{") and whole(self.kind, answer.body) is None:
                 raise CutOff(f"the stream from {name} ended before its time", billed=None)
         else:

@@ -9,7 +9,7 @@ from typing import Any, cast
 from evenhand.core.encoding import decode
 
 END = re.compile(
-    rb"^(?:data: ?\[DONE\]|event: ?(?:message_stop|response\.(?:completed|incomplete|failed)))",
+    rb"(?:^|(?<=\r))(?:data: ?\[DONE\]|event: ?(?:message_stop|response\.(?:completed|incomplete|failed)))",
     re.MULTILINE,
 )
 """The line with which a stream says that it is whole. A model's own text never begins a line of the stream."""
@@ -38,8 +38,23 @@ def whole(kind: str, body: bytes) -> dict[str, Any] | None:
     return _completion(events)
 
 
+def error_instead(body: bytes) -> str:
+    """The error that came in a stream's place, as one JSON document; empty for none.
+
+    >>> error_instead(b'{"error": {"message": "no streams here"}}')
+    'no streams here'
+    """
+    if not body.lstrip().startswith(b"{"):
+        return ""
+    try:
+        error = _mapping(decode(body)).get("error")
+    except ValueError:
+        return ""
+    return str(_mapping(error).get("message") or error)[:200] if error else ""
+
+
 def _events(body: bytes) -> Iterator[dict[str, Any]]:
-    for block in re.split(r"\r?\n\r?\n", body.decode("utf-8", "replace")):
+    for block in re.split(r"\r\n\r\n|\n\n|\r\r", body.decode("utf-8-sig", "replace")):
         lines = [line[5:].lstrip() for line in _LINE.split(block) if line.startswith("data:")]
         try:
             yield _mapping(decode("\n".join(lines)))
@@ -109,12 +124,16 @@ class _Text:
 
 
 def _add_tool(tools: dict[int, dict[str, Any]], part: Mapping[str, Any]) -> None:
-    place = part.get("index")
+    place, id_ = part.get("index"), part.get("id")
+    latest = max(tools, default=0)
+    at = place if isinstance(place, int) else latest
+    if id_ and at in tools and tools[at]["id"] not in ("", id_):
+        at = latest + 1  # Gemini's endpoint for OpenAI's clients gives all calls one index, or none
     tool = tools.setdefault(
-        place if isinstance(place, int) else 0,
+        at,
         {"id": "", "type": "function", "function": {"name": "", "arguments": ""}},
     )
-    tool["id"] = part.get("id") or tool["id"]
+    tool["id"] = id_ or tool["id"]
     if part.get("custom"):
         tool["function"] = None
         _join(tool.setdefault("custom", {}), _mapping(part["custom"]))
@@ -137,7 +156,12 @@ def _message(events: list[dict[str, Any]]) -> dict[str, Any] | None:
         delta = _mapping(event.get("delta"))
         match event.get("type"):
             case "message_start":
-                message = _mapping(event.get("message"))
+                message = dict(_mapping(event.get("message")))
+                # What it has written by then says nothing: the count comes at the end.
+                used = {
+                    k: v for k, v in _mapping(message.get("usage")).items() if k != "output_tokens"
+                }
+                message["usage"] = used
             case "content_block_start":
                 block.update(_mapping(event.get("content_block")))
             case "content_block_delta" if "partial_json" in delta:

@@ -32,6 +32,7 @@ REPEAT: pytest.StashKey[int] = pytest.StashKey()
 LATE: pytest.StashKey[list[str]] = pytest.StashKey()
 STANDING: pytest.StashKey[JudgesStanding] = pytest.StashKey()
 RECORDED: pytest.StashKey[list[str]] = pytest.StashKey()
+CUT_OFF: pytest.StashKey[bool] = pytest.StashKey()
 REPORTED: pytest.StashKey[dict[str, Any]] = pytest.StashKey()
 
 
@@ -65,6 +66,7 @@ def pytest_configure(config: pytest.Config) -> None:
         "repeats(n, at_least=1.0): run the test n times; it passes if at least this share of them does.",
     ):
         config.addinivalue_line("markers", line)
+    config.pluginmanager.register(_Interrupts(config))
     if config.getoption("evenhand_cassette") or config.getini("evenhand_cassette"):
         from evenhand.pytest_plugin.cassette import lend_keys
 
@@ -380,12 +382,44 @@ def _settled(reporter: Any) -> list[dict[str, Any]]:
     ]
 
 
+class _Interrupts:
+    """Notes that a session is cut off, by Ctrl-C or by `pytest.exit`, whatever its exit code is."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+
+    def pytest_keyboard_interrupt(self) -> None:
+        """Notes it."""
+        self._config.stash[CUT_OFF] = True
+
+
+def _cut_off(config: pytest.Config, exitstatus: int) -> bool:
+    """Whether a session ends before its tests do, for another reason than --maxfail."""
+    early = {pytest.ExitCode.INTERRUPTED, pytest.ExitCode.INTERNAL_ERROR}
+    return config.stash.get(CUT_OFF, False) or exitstatus in early or _left_alone(config)
+
+
+def _left_alone(config: pytest.Config) -> bool:
+    """Whether the process that hands out the tests to this worker of xdist has died. A worker then ends as ever."""
+    workers = [one for one in config.pluginmanager.get_plugins() if hasattr(one, "workerid")]
+    channels: list[Any] = [one.channel for one in workers if hasattr(one, "channel")]
+    for channel in channels:
+        try:
+            channel.waitclose(timeout=0.02)
+        except channel.TimeoutError:
+            continue
+        except (channel.RemoteError, EOFError, OSError):
+            return True
+        return True
+    return False
+
+
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     """Ends the session's run, and looks at its judges: where calibration is required, all have to have one."""
     session_run = session.config.stash.get(SESSION_RUN, None)
     if session_run is not None:
         del session.config.stash[SESSION_RUN]
-        session_run.close(interrupted=exitstatus == pytest.ExitCode.INTERRUPTED)
+        session_run.close(interrupted=_cut_off(session.config, exitstatus))
         session.config.stash[RECORDED] = session_run.notes
         late = session_run.late()
         if late:

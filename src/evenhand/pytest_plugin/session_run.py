@@ -376,8 +376,9 @@ class SessionRun:
         self._cache.close()
         self._host.close()
         journal = self._journal
-        # A worker had a part of the tests; a session that was ended early did not get to all.
-        journal.meta = replace(journal.meta, planned=self._settled, case_count=self._settled)
+        if not interrupted:  # an interrupted run stays short of its plan, and has no verdict
+            # A worker had a part of the tests; --maxfail ended the session before all were run.
+            journal.meta = replace(journal.meta, planned=self._settled, case_count=self._settled)
         await journal.finish("interrupted" if interrupted else "finished")
 
     def _wait(self, work: Coroutine[Any, Any, T]) -> T:

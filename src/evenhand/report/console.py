@@ -290,7 +290,10 @@ def _next(run: RunFile, totals: Totals, grid: Grid | None, missing: int, name: s
     if totals.errors and not unfinished and "replay" in run.meta.settings:
         return f"evenhand show {name} --where status:error"
     if run.meta.can_resume and (unfinished or totals.errors) and not run.alive:
-        return f"evenhand resume {name}"
+        from evenhand.report.failures import remedy  # noqa: PLC0415 (imported on use)
+
+        instead = "" if unfinished or grid is None else remedy(run, grid, name)
+        return instead or f"evenhand resume {name}"
     if not totals.failed:
         return f"evenhand view, or evenhand export {name} --to report.html"
     if grid is None:

@@ -18,6 +18,8 @@ GROUPS = 5
 NUMBERS = 6
 NAME = 28
 NAMES = 72
+_REFUSED = ("bad-request", "unknown-model")
+_ASK_ANEW = "`evenhand retry --no-cache`"
 """Columns that the name of one case, and those of several, may take."""
 
 
@@ -95,6 +97,26 @@ def _errors(run: RunFile, grid: Grid, width: int, ink: Ink) -> list[str]:
     if left:
         lines.append(ink(f"    … and {count(left, 'more error')}", "dim"))
     return lines
+
+
+def remedy(run: RunFile, grid: Grid, name: str) -> str:
+    """What helps where no trial in error would end otherwise in another session; empty where one might.
+
+    Args:
+        run: A run of which all trials are settled.
+        grid: Its trials in error.
+        name: The run, as it is typed.
+    """
+    errors = [
+        trial.error for places in grid.errors for trial in _trials(run, places) if trial.error
+    ]
+    if not errors:
+        return ""
+    if all(error.slug in _REFUSED and " answered 4" in error.message for error in errors):
+        return f"evenhand show {name} --where status:error, then change what is sent, and run again"
+    if all(_ASK_ANEW in f"{error.message} {error.where}" for error in errors):
+        return f"evenhand retry {name} --no-cache"
+    return ""
 
 
 def _trials(run: RunFile, places: Sequence[int]) -> Iterator[TrialResult]:

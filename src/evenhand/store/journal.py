@@ -60,6 +60,7 @@ from evenhand.store.writer import (
 )
 
 BACKLOG = 2_000
+_LONGEST_PATH = 480  # bytes: SQLite takes 512, with what it puts behind the name of a file
 _FILES = 6  # that SQLite and a reader beside it may have open at once
 GIVEN_UP = "given-up"
 """In place of an error's slug: the run was stopped before the call was sent, or between two attempts."""
@@ -121,7 +122,7 @@ class Journal:
                 (meta.id, known.without(encode(meta))),
             )
         except (OSError, sqlite3.Error) as error:
-            remedy = _remedy(error)
+            remedy = _remedy(error, path)
             if db is not None:
                 db.close()
             if made:
@@ -490,7 +491,7 @@ def _trial_row(result: TrialResult, take: int) -> Row:
     )
 
 
-def _remedy(error: Exception) -> str:
+def _remedy(error: Exception, path: Path) -> str:
     """What to do about a run file that cannot be made: SQLite does not say why."""
     with contextlib.ExitStack() as opened:
         try:
@@ -501,6 +502,10 @@ def _remedy(error: Exception) -> str:
                 return "Too many files are open: allow more with `ulimit -n 1024`."
     if getattr(error, "errno", None) in (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR):
         return "Name a folder that can be written with EVENHAND_HOME."
+    if len(os.fsencode(path.absolute())) > _LONGEST_PATH:
+        return (
+            "Its path is too long for SQLite: name a folder with a shorter one with EVENHAND_HOME."
+        )
     return "Free some space, or name another folder with EVENHAND_HOME."
 
 

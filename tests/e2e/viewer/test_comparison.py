@@ -169,7 +169,7 @@ def test_few_cases_are_told_as_the_reason_and_columns_apart(
         seen.show(named["after"], view="charts")
         text = page.locator(".charts").inner_text()
         assert "Of 5 cases:" in text
-        assert "Left out of the 5, in a column: 0–1 in error." in text
+        assert "Left out of the 5, of a variant: 0–1 in error." in text
         assert "n 4 of 5" in text
         seen.close()
 

@@ -214,8 +214,15 @@ def test_hostile_text_is_looked_at_and_nothing_more():
         "no " * 2_000 + "?",
         "1" * 6_000,
         "A1-" * 2_000,
+        "a" + "\n" * 5_998 + "b",
     ):
         faults(text, ("assistant", text), contract=UserContract(text, {"order": text[:50]}))
+
+
+def test_a_turn_of_a_megabyte_is_too_long_and_not_searched():
+    """A turn of a megabyte is too long and not searched."""
+    assert faults("x" * 1_000_000) == ["too-long"]
+    assert faults("I\n" + "\n" * 1_000_000 + "x ###STOP###" + "\n" * 1_000_000) == ["too-long"]
 
 
 def test_a_long_conversation_is_checked_in_bounded_memory():

@@ -11,7 +11,7 @@ import pytest
 from evenhand import Case, Conversation, EvalSet, Expect, Message, Reply, Run, SimulatedUser, run
 from evenhand.conversations import StatefulUser, Talk, TurnJudge
 from evenhand.core.errors import UsageError
-from evenhand.core.message import Model, Prompt
+from evenhand.core.message import Model, Prompt, ToolCall
 from evenhand.core.run import TrialResult
 from evenhand.scorers import Contains
 from evenhand.store.runfile import RunFile
@@ -215,6 +215,35 @@ def test_a_second_mistake_is_an_error_of_the_simulator_whatever_the_eval_makes_o
     assert trial.error.slug == "simulator"
     assert "turn 1: it spoke as the agent" in trial.error.message
     assert "asked again: it made up a fact" in trial.error.message
+
+
+def test_a_turn_that_also_calls_a_tool_is_a_mistake(tried: Callable[..., Any]):
+    """A turn that also calls a tool is a mistake, whatever it says."""
+    calls = (ToolCall("refund", {"order": "1042"}),)
+
+    async def eval_(expect: Expect) -> None:
+        user = SimulatedUser(
+            GOAL, model=lambda messages: Reply("I want a refund.", tool_calls=calls)
+        )
+        await Conversation(echo, user).run()
+
+    (trial,) = tried(eval_)
+    assert trial.error.slug == "simulator"
+    assert "it wrote code or called a tool: refund" in trial.error.message
+
+
+def test_a_turn_that_is_too_long_is_sent_back_in_part(tried: Callable[..., Any]):
+    """A turn that is too long is sent back in part."""
+    user = player("word " * 200_000, "I want a refund.", "###STOP###")
+
+    async def eval_(expect: Expect) -> None:
+        talk = await Conversation(echo, SimulatedUser(GOAL, model=user)).run()
+        expect(talk.ended == "user", "the talk goes on")
+
+    (trial,) = tried(eval_)
+    assert trial.outcome == "pass"
+    assert "it wrote too much: 999,999 characters" in user.asked[1].text
+    assert len(user.asked[1].text) < 20_000
 
 
 def verdict(*, sound: bool) -> str:

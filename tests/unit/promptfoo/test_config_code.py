@@ -136,16 +136,30 @@ def test_of_several_configs_in_a_folder_the_first_by_ending_counts(tmp_path: Pat
 
 
 @needs_node
+@pytest.mark.parametrize(
+    ("file", "exports", "named"),
+    [
+        ("tests.js", "module.exports =", ""),
+        ("tests.js", "module.exports = { made: 5 }; exports = module.exports.make =", ":make"),
+        ("tests.mjs", "export default [];\nexport const make =", ":make"),
+    ],
+)
 def test_functions_in_tests_that_javascript_makes_are_called_where_they_stand(
-    tmp_path: Path,
+    tmp_path: Path, file: str, exports: str, named: str
 ) -> None:
     """With what they keep of the program, from whatever folder it is in."""
     (tmp_path / "made").mkdir()
-    (tmp_path / "made" / "tests.js").write_text(
-        "module.exports = async () => ['one', 'three'].map((q) => ({ vars: { q }, assert: [\n"
+    (tmp_path / "made" / file).write_text(
+        f"{exports} async () => ['one', 'three'].map((q) => ({{ vars: {{ q }}, assert: [\n"
         "  { type: 'javascript', value: (output) => output === q && q.length < 4 }] }));\n"
     )
     (tmp_path / "promptfooconfig.json").write_text(
-        json.dumps({"prompts": ["{{q}}"], "providers": ["echo"], "tests": "file://made/tests.js"})
+        json.dumps(
+            {
+                "prompts": ["{{q}}"],
+                "providers": ["echo"],
+                "tests": f"file://made/{file}{named}",
+            }
+        )
     )
     assert results(tmp_path) == [("one", "pass", 1), ("three", "fail", 0)]

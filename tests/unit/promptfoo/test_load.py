@@ -644,6 +644,24 @@ def test_an_extension_that_prepares_the_tests_may_change_them(tmp_path: Path) ->
         plan_of(tmp_path, {**config, "extensions": ["file://hooks.py:nope"]})
 
 
+@pytest.mark.parametrize("kind", ["def", "async def"])
+def test_an_extension_with_a_yield_is_refused_as_nothing_of_it_would_run(tmp_path: Path, kind: str):
+    """As in fixtures, one might write what is to be done afterwards behind a yield."""
+    (tmp_path / "hooks.py").write_text(f"{kind} beforeAll(context, info):\n    yield context\n")
+    with pytest.raises(ConfigError, match=r"hooks\.py:beforeAll has a `yield`"):
+        plan_of(tmp_path, {"tests": [{}], "extensions": ["file://hooks.py:beforeAll"]})
+
+
+def test_the_projects_time_limit_holds_for_extensions_before_all_tests(tmp_path: Path):
+    """One that hangs is named, and given up."""
+    (tmp_path / "pyproject.toml").write_text("[tool.evenhand]\ntime-limit = 1\n")
+    (tmp_path / "hooks.py").write_text(
+        "import asyncio\nasync def beforeAll(context, info):\n    await asyncio.sleep(1000)\n"
+    )
+    with pytest.raises(ConfigError, match=r"hooks\.py:beforeAll took longer than 1 s"):
+        plan_of(tmp_path, {"tests": [{}], "extensions": ["file://hooks.py:beforeAll"]})
+
+
 def test_providers_that_are_code_find_the_template_of_their_prompt(tmp_path: Path) -> None:
     """In `context.prompt.raw`, as promptfoo gives it; the prompt itself is filled in."""
     (tmp_path / "model.py").write_text(

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from evenhand.providers.streams import END, whole
+from evenhand.providers.streams import END, error_instead, whole
 
 
 def sent(*events: dict[str, Any], named: bool = False, done: bool = False) -> bytes:
@@ -67,6 +67,57 @@ def test_tool_calls_come_in_pieces_too():
         ("a", "search", '{"q": "moon"}'),
         ("b", "stop", "{}"),
     ]
+
+
+@pytest.mark.parametrize("index", [{}, {"index": 0}, {"index": None}])
+def test_tool_calls_with_ids_of_their_own_are_kept_apart(index: dict[str, Any]):
+    """Some servers give several calls of tools the same index, or none."""
+    first = {**index, "id": "a", "function": {"name": "find", "arguments": '{"x":1}'}}
+    second = {**index, "id": "b", "function": {"name": "send", "arguments": "{}"}}
+    body = sent(delta(tool_calls=[first]), delta(tool_calls=[second]), delta("tool_calls"))
+    found = whole("chat/completions", body)
+    assert found is not None
+    calls = found["choices"][0]["message"]["tool_calls"]
+    assert [(call["id"], call["function"]["name"]) for call in calls] == [
+        ("a", "find"),
+        ("b", "send"),
+    ]
+
+
+@pytest.mark.parametrize("newline", [b"\n", b"\r\n", b"\r"])
+@pytest.mark.parametrize("start", [b"", b"\xef\xbb\xbf"])
+def test_lines_may_end_in_any_way_and_a_stream_begin_with_a_mark(newline: bytes, start: bytes):
+    """Server-sent events allow three line ends, and a byte order mark at the start."""
+    body = sent(delta(content="Hel"), delta(content="lo"), delta("stop"), done=True)
+    found = whole("chat/completions", start + body.replace(b"\n", newline))
+    assert found is not None
+    assert found["choices"][0]["message"]["content"] == "Hello"
+    assert END.search(body.replace(b"\n", newline))
+
+
+def test_tokens_that_the_end_of_a_message_did_not_count_are_not_known():
+    """What is counted when a message begins is not what was written."""
+    start = {"type": "message_start", "message": {"usage": {"input_tokens": 9, "output_tokens": 1}}}
+    found = whole("messages", sent(start, {"type": "message_stop"}))
+    assert found is not None
+    assert found["usage"] == {"input_tokens": 9}
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        (b'{"error": {"message": "no streams here"}}', "no streams here"),
+        (b' {"error": "busy"}', "busy"),
+        (b'{"error": {"code": 7}}', "{'code': 7}"),
+        (b'{"error": null, "choices": []}', ""),
+        (b'{"error": ', ""),
+        (b"data: {}", ""),
+        (b"", ""),
+    ],
+)
+def test_an_error_in_a_streams_place_is_no_answer(body: bytes, message: str):
+    """Some servers answer with status 200 and an error as JSON, where a stream was asked for."""
+    assert error_instead(body) == message
 
 
 def test_a_messages_blocks_and_usage_are_put_together():

@@ -521,6 +521,39 @@ async def test_the_narrowest_terminal_still_gets_names_and_rates(make_run: Make)
     assert "latency" not in text
 
 
+@pytest.mark.parametrize(
+    ("slug", "message", "following"),
+    [
+        (
+            "bad-request",
+            "api.openai.com answered 400: no such option",
+            "evenhand show {} --where status:error, then change what is sent, and run again",
+        ),
+        (
+            "judge",
+            "asked twice: no verdict; `evenhand retry --no-cache` asks again",
+            "evenhand retry {} --no-cache",
+        ),
+        ("bad-request", "agent.sh ended with code 1", "evenhand resume {}"),
+        ("overloaded", "api.openai.com answered 500: later", "evenhand resume {}"),
+    ],
+)
+async def test_resume_is_not_suggested_where_it_would_end_the_same(
+    make_run: Make, slug: str, message: str, following: str
+) -> None:
+    """What a vendor refuses, it refuses again; a judge's reply that is kept is read again."""
+    error = TrialError(slug, message, "")
+    run = await make_run(
+        [result(0), result(1, ok=None, error=error)], settings={"asked": {}}, planned=2
+    )
+    assert f"next: {following.format(SHORT)}\n" in f"{shown(run)}\n"
+    other = result(2, ok=None, error=TrialError("timed-out", "no answer", ""))
+    mixed = await make_run(
+        [result(0), result(1, ok=None, error=error), other], settings={"asked": {}}, planned=3
+    )
+    assert "next: evenhand resume " in shown(mixed)
+
+
 async def test_what_is_to_be_typed_next_finds_the_run(make_run: Make, tmp_path: Path) -> None:
     """Of two runs of the same millisecond, as imports of one timestamp are, as much of the id as tells them apart."""
     first, second = [await make_run([result(0, ok=False)]) for _ in range(2)]

@@ -308,6 +308,16 @@ def test_too_few_open_files_are_said_with_the_right_remedy(tmp_path: Path) -> No
     assert "Free some space" not in caught.value.hint
 
 
+def test_a_path_that_is_too_long_for_sqlite_is_said_with_the_right_remedy(tmp_path: Path) -> None:
+    """SQLite only says that it is unable to open the file."""
+    folder = tmp_path.joinpath(*["d" * 100] * 5)
+    meta = RunMeta("01RUN", "", "", "f", 1, 1, 1, (Variant(0, "p", "m"),), 0.0)
+    with pytest.raises(StoreError, match="unable to open") as caught:
+        Journal.create(folder, meta)
+    assert "too long for SQLite" in caught.value.hint
+    assert "Free some space" not in caught.value.hint
+
+
 @pytest.mark.parametrize(
     ("error", "full"),
     [

@@ -11,11 +11,11 @@ from evenhand.conversations.fault import Fault, clipped
 from evenhand.conversations.rules.moment import Moment, SoFar, plain, words
 
 _NOTHING = re.compile(
-    r"^[\W_]*(?:\W*(?:null|none|n/?a|nothing|empty|silence|silent|no (?:response|reply|answer|message|output"
-    r"|content)|blank"
-    r"|says nothing|user(?: message)?|message|response|\.{2,}|…)\W*)?[\W_]*$",
+    r"null|none|n/?a|nothing|empty|silence|silent|no (?:response|reply|answer|message|output|content)|blank"
+    r"|says nothing|user(?: message)?|message|response",
     re.IGNORECASE,
 )
+_MARKS = re.compile(r"[\W_]*")
 _ASKS = re.compile(
     r"\b(?:please|kindly) (?:provide|confirm|share|let me know|tell|specify|choose|select|reply|respond|enter"
     r"|give|verify|indicate|send|state)\b"
@@ -59,14 +59,21 @@ MOST_FAREWELLS = 2
 """Turns in a row that only say goodbye without ending the conversation."""
 
 
+def _says_nothing(text: str) -> bool:
+    """Whether a text is empty, only punctuation, or a word such as `null` that stands for nothing."""
+    start, end = _MARKS.match(text), _MARKS.match(text[::-1])
+    core = text[start.end() if start else 0 : len(text) - (end.end() if end else 0)]
+    return not core or _NOTHING.fullmatch(core) is not None
+
+
 def of_course(moment: Moment) -> Iterator[Fault]:
     """The mistakes of one who says nothing, says it again, or does not know when to stop."""
     so_far, text = moment.so_far, moment.text
-    silent = _NOTHING.fullmatch(text) is not None
+    silent = _says_nothing(text)
     if so_far.over:
         yield Fault("after-end", clipped(text) if text else "")
         return
-    if moment.after and not _NOTHING.fullmatch(moment.after) and not is_parting(moment.after):
+    if moment.after and not _says_nothing(moment.after) and not is_parting(moment.after):
         yield Fault("after-end", clipped(moment.after))
     if moment.ends:
         why = _too_early(text, so_far, silent=silent)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from evenhand.conversations.fault import TOO_LONG, Fault, clipped
+from evenhand.conversations.fault import Fault, clipped
 from evenhand.conversations.rules.moment import Moment
 
 _DONE = (
@@ -118,5 +118,3 @@ def of_role(moment: Moment) -> Iterator[Fault]:
     code = _CODE.search(text)
     if code:
         yield Fault("called-tool", clipped(text[code.start() :]))
-    if len(text) > TOO_LONG:
-        yield Fault("too-long", f"{len(text):,} characters")
