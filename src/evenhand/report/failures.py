@@ -18,9 +18,10 @@ GROUPS = 5
 NUMBERS = 6
 NAME = 28
 NAMES = 72
+"""Columns that the name of one case, and those of several, may take."""
 _REFUSED = ("bad-request", "unknown-model")
 _ASK_ANEW = "`evenhand retry --no-cache`"
-"""Columns that the name of one case, and those of several, may take."""
+"""What an error says that another answer may settle."""
 
 
 def failure_lines(run: RunFile, grid: Grid, width: int, ink: Ink) -> list[str]:
