@@ -85,12 +85,12 @@ def test_a_run_that_fails_exits_as_it_is_asked_to(
 def test_a_run_with_an_error_has_no_verdict_and_exits_3_whatever_is_asked(
     evenhand: Run, tmp_path: Path
 ):
-    """Not even --exit-zero makes an error a result; and the next command goes on with it."""
+    """Not even --exit-zero makes an error a result; and of a request that is refused, another one may help."""
     config(tmp_path, "one", "crash")
     ended = evenhand("run", "--exit-zero")
     assert ended.code == 3
     assert "undecided" in ended.out
-    assert "evenhand resume" in ended.out
+    assert "--where status:error, then change what is sent" in ended.out
 
 
 def test_json_is_one_document_of_the_promised_shape(evenhand: Run, tmp_path: Path):
