@@ -6,33 +6,27 @@ as long as everything that it is bound to is unchanged; else it says what has ch
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
-import msgspec
-
-from evenhand.core.encoding import decode
 from evenhand.core.errors import UsageError
-from evenhand.core.malformed import document_fault
 from evenhand.core.record import Record
 from evenhand.core.run import RunMeta
-from evenhand.documents.project import project_folder
 from evenhand.report.judgements.judged import Item, JudgedMetric, Judgements, judgements
 from evenhand.report.judgements.raw_rates import raw_mean, raw_rate
-from evenhand.report.trust.calibration import (
-    SCHEMA,
-    Calibration,
-    JudgeCalibration,
-    calibrations,
+from evenhand.report.trust.calibration import JudgeCalibration, calibrations
+from evenhand.report.trust.calibration_file import (
+    KeptJudge,
+    KeptVariant,
+    place_of,
+    read_calibration,
 )
-from evenhand.report.trust.jury_rates import KeptJury, KeptVotes, weighted_verdicts
+from evenhand.report.trust.jury_rates import weighted_verdicts
 from evenhand.report.trust.labelled_cases import effects_of, few_cases, labels_from, scores_from
 from evenhand.report.trust.scores_calibrated import JudgedMean, later_mean, scale_of
 from evenhand.report.trust.trust_rules import (
-    Evidence,
     bound_to,
     changed_since,
     estimate_row,
@@ -40,111 +34,15 @@ from evenhand.report.trust.trust_rules import (
 )
 from evenhand.stats.correction import Estimate, Verdicts, corrected_rate
 from evenhand.stats.design_effect import DesignEffects
-from evenhand.stats.paired_scores import PairedScores, Spread
 from evenhand.stats.weighted import UniformLabels, corrected_by_strata
 from evenhand.store.runfile import RunFile
 
-NAME = "calibration.json"
 UNKNOWN_CASES = (
     "the calibration doesn't say which labels are of the same case, and cases are repeated:"
     " run `evenhand calibrate` on the labelled run again"
 )
 """Of files that were made before cases were kept."""
 Status = Literal["fresh", "stale", "missing"]
-
-
-_Count = Annotated[int, msgspec.Meta(ge=0, le=10**9)]
-_Amount = Annotated[float, msgspec.Meta(ge=0, le=1e9)]
-
-
-class _Uniform(msgspec.Struct):
-    both_pass: _Amount
-    missed: _Amount
-    excused: _Amount
-    both_fail: _Amount
-    rate: Annotated[float, msgspec.Meta(ge=0, le=1)]
-    size: _Amount
-
-
-class _PairedScores(msgspec.Struct):
-    labels: _Count
-    free: Annotated[int, msgspec.Meta(ge=1, le=10**9)]
-    people: float
-    judge: float
-    spread_people: Annotated[float, msgspec.Meta(ge=0)]
-    spread_together: float
-    spread_judge: Annotated[float, msgspec.Meta(ge=0)]
-    labelled: list[str] | None = None
-
-    def paired(self) -> PairedScores:
-        """It as it was computed, as far as other outputs need it."""
-        drawn = Spread(self.spread_people, self.spread_together, self.spread_judge)
-        none = Spread(0.0, 0.0, 0.0)
-        return PairedScores(self.labels, self.free, self.people, self.judge, drawn, none, 0.0, None)
-
-
-class _ScoredOn(msgspec.Struct):
-    scale: tuple[float, float]
-
-
-class _Variant(msgspec.Struct):
-    prompt: str
-    model: str
-    system: str
-    both_pass: _Count
-    missed: _Count
-    excused: _Count
-    both_fail: _Count
-    weighted: _Uniform | None = None
-    scores: _PairedScores | None = None
-    votes: KeptVotes | None = None
-    items: _Count = 0
-    labelled: list[str] | None = None
-
-    @property
-    def cells(self) -> tuple[int, int, int, int]:
-        """How many labelled outputs both pass, only people pass, only the judge passes, both fail."""
-        return self.both_pass, self.missed, self.excused, self.both_fail
-
-
-class _Judge(msgspec.Struct):
-    metric: str
-    model: str
-    verdict: str
-    variants: list[_Variant]
-    bound: dict[str, str]
-    seen: Evidence | None = None
-    labelled_at: float | None = None
-    corrected: dict[str, float] | None = None
-    scores: _ScoredOn | None = None
-    jury: KeptJury | None = None
-
-
-class RankedSystem(msgspec.Struct):
-    """A variant of a ranking that a calibration file holds."""
-
-    prompt: str
-    model: str
-    system: str
-
-
-class KeptRanking(msgspec.Struct):
-    """A ranking that a calibration file holds."""
-
-    name: str
-    model: str
-    verdict: str
-    variants: list[RankedSystem]
-    answers: list[str]
-    bound: dict[str, str]
-    seen: Evidence | None = None
-    labelled_at: float | None = None
-
-
-class _File(msgspec.Struct):
-    schema: str
-    judges: list[_Judge]
-    rankings: list[KeptRanking] = []
 
 
 class _Labels(Record, frozen=True):
@@ -223,78 +121,6 @@ class JudgedRate(Record, frozen=True):
     def trusted(self) -> bool:
         """Whether it may stand in a gate: it is corrected, and its judge may be used."""
         return self.corrected is not None and self.verdict in ("usable", "usable with labels")
-
-
-def place_of(meta: RunMeta) -> Path:
-    """Where the calibration of a run's judges is kept; see `kept_beside`."""
-    return kept_beside(meta.source)
-
-
-def kept_beside(source: str) -> Path:
-    """Where the calibration is kept of what was made from this file or folder: beside the config, or in the folder.
-
-    That of eval sets below a folder `evals` is beside that folder, whether the command ran them or a program.
-
-    Args:
-        source: See `RunMeta.source`; the current folder where it is empty.
-    """
-    path = Path(source) if source else Path.cwd()
-    if path.suffix == ".py":
-        return project_folder(path.parent) / NAME
-    return (path if path.is_dir() or not path.suffix else path.parent) / NAME
-
-
-def write_calibration(calibration: Calibration, path: Path) -> None:
-    """Writes a calibration: sorted and indented, so that a change shows in a diff.
-
-    Raises:
-        UsageError: The file cannot be written.
-    """
-    text = json.dumps(calibration.document(), ensure_ascii=False, indent=1, sort_keys=True)
-    try:
-        path.write_text(text + "\n", "utf-8")
-    except (OSError, UnicodeEncodeError) as error:
-        raise UsageError(f"{path} cannot be written: {error}") from error
-
-
-def read_calibration(path: Path) -> dict[tuple[str, str], _Judge]:
-    """The judges of a calibration file, by metric and model; empty where there is no file.
-
-    Raises:
-        UsageError: It is none.
-    """
-    return {(judge.metric, judge.model): judge for judge in _read(path).judges}
-
-
-def read_rankings(path: Path) -> dict[tuple[str, str], KeptRanking]:
-    """The rankings of a calibration file, by name and judge; empty where there is no file.
-
-    Raises:
-        UsageError: It is none.
-    """
-    return {(one.name, one.model): one for one in _read(path).rankings}
-
-
-def _read(path: Path) -> _File:
-    try:
-        data = path.read_bytes()
-    except FileNotFoundError:
-        return _File(SCHEMA, [])
-    except OSError as error:
-        raise UsageError(f"{path} cannot be read: {error.strerror}") from error
-    try:
-        file = msgspec.convert(decode(data), _File)
-    except (ValueError, msgspec.ValidationError) as error:
-        raise UsageError(
-            f"{path} is not a calibration: {document_fault(data, error)}",
-            hint="Make it anew with `evenhand calibrate`, or restore it.",
-        ) from error
-    if file.schema != SCHEMA:
-        raise UsageError(
-            f"{path}: its schema is {file.schema!r}; this Evenhand reads {SCHEMA}",
-            hint="Make it anew with `evenhand calibrate`.",
-        )
-    return file
 
 
 def judged_rates(run: RunFile) -> list[JudgedRate]:
@@ -381,19 +207,21 @@ def judged_rows(run: RunFile) -> list[dict[str, Any]]:
     ]
 
 
-def _other_judge(metric: JudgedMetric, kept: Mapping[tuple[str, str], _Judge]) -> tuple[str, ...]:
+def _other_judge(
+    metric: JudgedMetric, kept: Mapping[tuple[str, str], KeptJudge]
+) -> tuple[str, ...]:
     """Another judge was calibrated under this metric."""
     return ("judge model",) if any(name == metric.metric for name, _ in kept) else ()
 
 
 def _same_variants(
-    metric: JudgedMetric, judge: _Judge, judged: Judgements, meta: RunMeta
-) -> dict[int, _Variant]:
+    metric: JudgedMetric, judge: KeptJudge, judged: Judgements, meta: RunMeta
+) -> dict[int, KeptVariant]:
     """For each variant of a run the one of the calibration that is the same system, whatever it was called then.
 
     Where several are, the one of the same name.
     """
-    same: dict[int, _Variant] = {}
+    same: dict[int, KeptVariant] = {}
     for index in sorted({item.variant for item in metric.items}):
         names, system = meta.variants[index], judged.parts.system_of(index)
         alike = [one for one in judge.variants if one.system == system]
@@ -417,7 +245,7 @@ def _own_labels(metric: JudgedMetric, judge: JudgeCalibration) -> dict[int, _Lab
 
 
 def _of_file(
-    place: Path, metric: JudgedMetric, judge: _Judge, same: Mapping[int, _Variant]
+    place: Path, metric: JudgedMetric, judge: KeptJudge, same: Mapping[int, KeptVariant]
 ) -> dict[int, _Labels]:
     """What was counted when the calibration was made, beside this run's own verdicts, variant by variant."""
     if judge.corrected is None:
@@ -426,14 +254,18 @@ def _of_file(
     for index, one in same.items():
         items = _of_variant(metric, index)
         counts = Verdicts(*one.cells, sum(item.passed for item in items), len(items))
-        weighted = one.weighted and UniformLabels(*msgspec.structs.astuple(one.weighted))
+        weighted = one.weighted and one.weighted.labels()
         effects = _effects(place, judge, one, items, one.labelled, one.cells)
         labels[index] = _Labels(counts, effects, weighted)
     return labels
 
 
 def _of_votes(
-    place: Path, run: RunFile, metric: JudgedMetric, judge: _Judge, same: Mapping[int, _Variant]
+    place: Path,
+    run: RunFile,
+    metric: JudgedMetric,
+    judge: KeptJudge,
+    same: Mapping[int, KeptVariant],
 ) -> dict[int, _Labels]:
     """The same by a jury's weighted votes."""
     if judge.jury is None:
@@ -456,8 +288,8 @@ def _of_votes(
 
 def _effects(
     place: Path,
-    judge: _Judge,
-    variant: _Variant,
+    judge: KeptJudge,
+    variant: KeptVariant,
     items: Sequence[Item],
     rows: Sequence[str] | None,
     cells: tuple[int, int, int, int],
@@ -476,7 +308,7 @@ def _effects(
     return effects_of(items, labels, same_trials=False)
 
 
-def _not_these(place: Path, judge: _Judge) -> UsageError:
+def _not_these(place: Path, judge: KeptJudge) -> UsageError:
     return UsageError(
         f"{place}: the labels of {judge.metric!r} don't add up to its counts",
         hint="Make it anew with `evenhand calibrate`, or restore it.",
@@ -500,7 +332,7 @@ def _own_means(metric: JudgedMetric, judge: JudgeCalibration) -> dict[int, Judge
 
 
 def _means_of_file(
-    place: Path, metric: JudgedMetric, judge: _Judge, same: Mapping[int, _Variant]
+    place: Path, metric: JudgedMetric, judge: KeptJudge, same: Mapping[int, KeptVariant]
 ) -> dict[int, JudgedMean]:
     """The means as scores of an earlier run correct them, variant by variant; none on another scale."""
     if judge.scores is None or scale_of(metric) != judge.scores.scale:

@@ -13,13 +13,9 @@ from tests.unit.report.test_judge_trust import a_run, label
 
 from evenhand.core.run import TrialResult
 from evenhand.core.score import Outcome
-from evenhand.report.trust.calibrated import (
-    judged_rates,
-    place_of,
-    read_calibration,
-    write_calibration,
-)
+from evenhand.report.trust.calibrated import judged_rates
 from evenhand.report.trust.calibration import calibrate
+from evenhand.report.trust.calibration_file import place_of, read_calibration, write_calibration
 from evenhand.report.trust.jury_weights import ballot_of, folds_of, votes_in
 from evenhand.report.trust.trust_lines import calibration_lines, standing
 

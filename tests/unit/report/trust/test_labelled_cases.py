@@ -17,8 +17,9 @@ from evenhand.core.label import NewLabel
 from evenhand.core.run import TrialResult
 from evenhand.report.comparison.judged_differences import JudgedRun, judged_differences
 from evenhand.report.labels.labelling import draw
-from evenhand.report.trust.calibrated import judged_rates, place_of, write_calibration
+from evenhand.report.trust.calibrated import judged_rates
 from evenhand.report.trust.calibration import calibrate
+from evenhand.report.trust.calibration_file import place_of, write_calibration
 from evenhand.report.trust.labelled_cases import (
     labels_from,
     rows_of,
