@@ -27,6 +27,7 @@ from evenhand.report.trust.jury_rates import weighted_verdicts
 from evenhand.report.trust.labelled_cases import effects_of, few_cases, labels_from, scores_from
 from evenhand.report.trust.scores_calibrated import JudgedMean, later_mean, scale_of
 from evenhand.report.trust.trust_rules import (
+    UNLIKELY,
     bound_to,
     changed_since,
     estimate_row,
@@ -38,7 +39,7 @@ from evenhand.stats.weighted import UniformLabels, corrected_by_strata
 from evenhand.store.runfile import RunFile
 
 UNKNOWN_CASES = (
-    "the calibration doesn't say which labels are of the same case, and cases are repeated:"
+    "the calibration doesn't say which labels are of the same case, and cases may be repeated:"
     " run `evenhand calibrate` on the labelled run again"
 )
 """Of files that were made before cases were kept."""
@@ -97,7 +98,7 @@ class JudgedRate(Record, frozen=True):
         by_votes: Whether the correction goes by a jury's weighted votes.
         errors: How many outputs the judge gave no verdict on. They are in none of the numbers.
         stopped: Whether the run stopped as soon as it was decided. The corrected numbers don't allow for having looked.
-        why: Why there are labels that hold, but not of enough cases, or of cases that aren't known; otherwise empty.
+        why: Why labels that hold correct nothing: they are of too few cases, or it isn't known of which; otherwise empty.
     """
 
     metric: str
@@ -154,6 +155,7 @@ def judged_rates(run: RunFile) -> list[JudgedRate]:
                 judge.labelled_at,
                 "fresh",
                 verdict=judge.verdict,
+                why=_why(judge),
             )
             rates += _with_means(own_rates, _own_means(metric, judge))
         elif file is not None:
@@ -171,8 +173,9 @@ def judged_rates(run: RunFile) -> list[JudgedRate]:
             else:
                 votes = {}
             status = "stale" if changed else "fresh"
+            why = "" if changed else _why_of_file(file)
             of_file = _rates(
-                run.meta, metric, labels, file.labelled_at, status, changed, file.verdict
+                run.meta, metric, labels, file.labelled_at, status, changed, file.verdict, why
             )
             of_file = [replace(rate, by_votes=rate.variant in votes) for rate in of_file]
             rates += _with_means(of_file, _means_of_file(place, metric, file, same))
@@ -244,6 +247,19 @@ def _own_labels(metric: JudgedMetric, judge: JudgeCalibration) -> dict[int, _Lab
     return labels
 
 
+def _why(judge: JudgeCalibration) -> str:
+    """That the labels of all variants are of too few cases; empty where they aren't, or are no random draw."""
+    at_random = judge.random_p is not None and judge.random_p >= UNLIKELY
+    return few_cases(judge.effects) if at_random and judge.effects.too_few else ""
+
+
+def _why_of_file(judge: KeptJudge) -> str:
+    """The same of a calibration file."""
+    cases = [row.partition(" ")[0] for one in judge.variants for row in one.labelled or ()]
+    labels = DesignEffects(cases=len(set(cases)), labels=len(cases))
+    return few_cases(labels) if judge.corrected is None and labels.too_few else ""
+
+
 def _of_file(
     place: Path, metric: JudgedMetric, judge: KeptJudge, same: Mapping[int, KeptVariant]
 ) -> dict[int, _Labels]:
@@ -255,7 +271,8 @@ def _of_file(
         items = _of_variant(metric, index)
         counts = Verdicts(*one.cells, sum(item.passed for item in items), len(items))
         weighted = one.weighted and one.weighted.labels()
-        effects = _effects(place, judge, one, items, one.labelled, one.cells)
+        repeated = _maybe_repeated(one, items, metric.errors[index])
+        effects = _effects(place, judge, items, one.labelled, one.cells, repeated=repeated)
         labels[index] = _Labels(counts, effects, weighted)
     return labels
 
@@ -281,7 +298,8 @@ def _of_votes(
         ]
         cells = one.votes.cells
         counts = Verdicts(*cells, sum(item.passed for item in items), len(items))
-        effects = _effects(place, judge, one, items, one.votes.labelled, cells)
+        repeated = _maybe_repeated(one, items, metric.errors[index])
+        effects = _effects(place, judge, items, one.votes.labelled, cells, repeated=repeated)
         labels[index] = _Labels(counts, effects)
     return labels
 
@@ -289,23 +307,35 @@ def _of_votes(
 def _effects(
     place: Path,
     judge: KeptJudge,
-    variant: KeptVariant,
     items: Sequence[Item],
     rows: Sequence[str] | None,
     cells: tuple[int, int, int, int],
+    *,
+    repeated: bool,
 ) -> DesignEffects | None:
     """By how much less the labels of a file say of these outputs; None where their cases matter and aren't known.
 
     Files that were made before cases were kept don't tell. Without repeats, each label is of another case.
     """
     if rows is None:
-        cases = len({item.case for item in items})
-        return None if max(variant.items, len(items)) > cases else DesignEffects()
+        return None if repeated else DesignEffects()
     try:
         labels = labels_from(rows, cells)
     except (ValueError, KeyError):
         raise _not_these(place, judge) from None
     return effects_of(items, labels, same_trials=False)
+
+
+def _maybe_repeated(variant: KeptVariant, items: Sequence[Item], errors: int) -> bool:
+    """Whether cases are repeated in a run, or may have been in the labelled one.
+
+    Args:
+        variant: What the calibration says of the labelled run's outputs.
+        items: The run's.
+        errors: On how many outputs of the run the judge gave no verdict; each may be of another case.
+    """
+    cases = len({item.case for item in items})
+    return len(items) > cases or variant.items > cases + errors
 
 
 def _not_these(place: Path, judge: KeptJudge) -> UsageError:
@@ -345,10 +375,11 @@ def _means_of_file(
             continue
         try:
             rows = one.scores.labelled
-            labels = None if rows is None else scores_from(rows, one.scores.labels)
+            labels = scores_from(rows or (), 0 if rows is None else one.scores.labels)
         except ValueError:
             raise _not_these(place, judge) from None
-        corrected = later_mean(one.scores.paired(), items, scale, labels)
+        unknown = rows is None and _maybe_repeated(one, items, metric.errors[index])
+        corrected = None if unknown else later_mean(one.scores.paired(), items, scale, labels)
         means[index] = JudgedMean(scale, raw_mean(items, scale), corrected, one.scores.labels)
     return means
 
@@ -369,7 +400,9 @@ def _rates(
     status: Status,
     changed: tuple[str, ...] = (),
     verdict: str = "",
+    why: str = "",
 ) -> list[JudgedRate]:
+    """The rates of all variants; `why` nothing is corrected where a variant has no labels of its own that say so."""
     rates: list[JudgedRate] = []
     for variant in sorted({item.variant for item in metric.items}):
         items = [item for item in metric.items if item.variant == variant]
@@ -388,7 +421,7 @@ def _rates(
                 changed,
                 verdict,
                 errors=metric.errors[variant],
-                why="" if own is None else own.why,
+                why=why if own is None else own.why,
                 stopped=meta.status == "decided",
             )
         )
