@@ -98,7 +98,7 @@ class JudgedRate(Record, frozen=True):
         by_votes: Whether the correction goes by a jury's weighted votes.
         errors: How many outputs the judge gave no verdict on. They are in none of the numbers.
         stopped: Whether the run stopped as soon as it was decided. The corrected numbers don't allow for having looked.
-        why: Why labels that hold correct nothing: they are of too few cases, or it isn't known of which; otherwise empty.
+        why: Why labels that hold correct nothing, as they are of too few cases, or of unknown ones; otherwise empty.
     """
 
     metric: str
