@@ -18,7 +18,7 @@ from evenhand.stats.interval import CONFIDENCE, z_of
 from evenhand.stats.student import t_quantile
 
 FEWEST_CASES = 10
-"""Labelled cases that a correction takes where cases are repeated."""
+"""Of so many cases there must be labels where cases are repeated."""
 _PRIOR = 0.5
 _ROUNDING = 1e-9
 _ALIKE = 5.0

@@ -8,7 +8,8 @@ number. Where there are labels enough, the first step is one that a few wrong ve
 single unlucky one would end it.
 
 The promise is about these verdicts, and the labelled ones are a random draw of them. So it holds whatever verdicts have
-in common, also where several are of one case. Of verdicts on other cases nothing is promised.
+in common, also where several are of one case. Of verdicts on other cases nothing is promised. Nor does the promise
+allow for having tested before, with fewer labels.
 """
 
 from __future__ import annotations
