@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from evenhand.store.catalogue import find
+from evenhand.store.runfile import RunFile
 from evenhand.testing import FakeProvider, Rule, Script
 from evenhand.viewer.history import canary_points
 
@@ -118,6 +120,11 @@ def test_a_judge_that_drifts_is_told_from_a_system_that_does(start: Start, tmp_p
     assert fake.ledger.total == before + 40, "the cache says nothing of today's judge"
     (judge,) = second["judges"]
     assert (judge["items"], judge["right"], judge["left_out"], judge["raw"]) == (20, 20, 0, 0.5)
+    rate = judge["since"]["pass_rate"]
+    assert (rate["value"], round(rate["high"], 2)) == (0, 0.21)
+    with RunFile.open(find(tmp_path, second["check"])) as check:
+        (kept,) = check.meta.config["canaries"]["judges"]
+    assert kept["pass_rate"]["value"] == 0.5, "of cases, with its interval"
     assert judge["since"] == {
         **judge["since"], "newly_wrong": 0, "newly_right": 0, "pairs": 20, "p": 1.0, "drifted": False,
     }  # fmt: skip

@@ -19,8 +19,9 @@ from evenhand.core.plan import Plan
 from evenhand.engine.door import Settings, run
 from evenhand.promptfoo.load import load
 from evenhand.report.labels.labelling import draw, drawn_items
-from evenhand.report.trust.calibrated import JudgedRate, judged_rates, place_of, write_calibration
+from evenhand.report.trust.calibrated import JudgedRate, judged_rates
 from evenhand.report.trust.calibration import calibrate
+from evenhand.report.trust.calibration_file import place_of, write_calibration
 from evenhand.store.draws import add_metric_labels, set_rule
 from evenhand.store.runfile import RunFile
 from evenhand.testing import Rule, Script

@@ -138,8 +138,8 @@ def _calibrated(
     file: Path, as_json: bool, to: Path | None, no_write: bool, accept_risk: float | None
 ) -> int:
     """Prints a calibration, and writes it."""
-    from evenhand.report.trust.calibrated import place_of, write_calibration
     from evenhand.report.trust.calibration import calibrate as calibrated
+    from evenhand.report.trust.calibration_file import place_of, write_calibration
     from evenhand.report.trust.selective import selective_verdicts
     from evenhand.report.trust.trust_lines import calibration_lines
     from evenhand.report.words import put

@@ -68,7 +68,7 @@ def canaries(
     from evenhand.core.errors import UsageError
     from evenhand.probing.canaries import NAME
     from evenhand.report.judgements.judge_checks import is_canary_check, refuse_judge_check
-    from evenhand.report.trust.calibrated import place_of
+    from evenhand.report.trust.calibration_file import place_of
     from evenhand.store.runfile import RunFile
 
     session = Session(as_json=as_json, no_table=True, **options)

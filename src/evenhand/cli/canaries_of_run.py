@@ -53,7 +53,7 @@ def look_for_canaries(plan: Plan, settings: Settings) -> Settings:
         UsageError: There are none, or the file is damaged.
     """
     from evenhand.probing.canaries import NAME, read_canaries
-    from evenhand.report.trust.calibrated import kept_beside
+    from evenhand.report.trust.calibration_file import kept_beside
 
     wanted: Mapping[str, Any] = settings.record[WITH_CANARIES]
     file = kept_beside(plan.source).with_name(NAME)
@@ -80,7 +80,7 @@ def ask_canaries(run: Path, session: Session) -> None:
         return
     from evenhand.cli.canary_request import CanaryRequest
     from evenhand.probing.canaries import NAME
-    from evenhand.report.trust.calibrated import place_of
+    from evenhand.report.trust.calibration_file import place_of
 
     most = int(cast("Mapping[str, int]", wanted)["most"])
     left = None if session.max_cost is None else max(0.0, session.max_cost - spent)

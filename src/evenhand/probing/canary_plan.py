@@ -14,6 +14,7 @@ from evenhand.core.errors import UsageError
 from evenhand.core.expect import all_pass
 from evenhand.core.plan import Plan, PlannedTrial, Row, Sheet, Slot
 from evenhand.core.record import Record
+from evenhand.core.run import RunMeta
 from evenhand.core.variant import Variant
 from evenhand.probing.asking import ProbeBody, judge_holds
 from evenhand.probing.attacks import CONTROLS
@@ -21,6 +22,8 @@ from evenhand.probing.canaries import Canaries, Canary
 from evenhand.probing.items import ProbeItem
 from evenhand.probing.plan import options_of, refuse_changed
 from evenhand.report.judgements.judged import JudgedMetric, judge_of, judgements, metric_of
+from evenhand.report.judgements.raw_rates import raw_rate
+from evenhand.report.trust.trust_rules import estimate_row
 from evenhand.store.runfile import RunFile
 
 VERDICTS = ("pass", "fail")
@@ -96,7 +99,7 @@ def canary_plan(plan: Plan, run: RunFile, every: Canaries, most: int | None = No
     about = {
         "run": meta.id,
         "digest": every.digest,
-        "judges": [_about(sheet, canaries) for sheet in sheets],
+        "judges": [_about(meta, sheet, canaries) for sheet in sheets],
     }
     return Plan(
         f"canaries of {meta.title}",
@@ -138,7 +141,7 @@ def _items(run: RunFile, canaries: Canaries) -> dict[tuple[tuple[str, str], str]
     return items
 
 
-def _about(sheet: _JudgeSheet, canaries: Canaries) -> dict[str, Any]:
+def _about(meta: RunMeta, sheet: _JudgeSheet, canaries: Canaries) -> dict[str, Any]:
     """What is kept of a judge: how many canaries it isn't asked about, and its own pass rate in the run."""
     judge = sheet.judge
     of_metric = sum(canary.metric == judge.metric for canary in canaries.canaries)
@@ -148,6 +151,7 @@ def _about(sheet: _JudgeSheet, canaries: Canaries) -> dict[str, Any]:
         "left_out": of_metric - len(sheet.rows),
         "passed": judge.passed,
         "judged": len(judge.items),
+        "pass_rate": estimate_row(raw_rate(meta, judge.items)) if judge.items else None,
     }
 
 

@@ -8,9 +8,11 @@ the person does not win more often by more than a margin, which is what a person
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
+from evenhand.stats.design_effect import FEWEST_CASES
 from evenhand.stats.student import t_tail
 
 FEWEST = 30
@@ -43,6 +45,7 @@ def alternative_annotator(
     judge: Mapping[int, bool],
     people: Mapping[str, Mapping[int, bool]],
     margin: float = MARGIN,
+    cases: Mapping[int, str] | None = None,
 ) -> Alternative | None:
     """The test over all people who labelled enough.
 
@@ -50,12 +53,14 @@ def alternative_annotator(
         judge: The judge's verdicts, by item.
         people: Each person's verdicts, by item.
         margin: How much more often a person may win, from 0 to 1: 0.2 for experts, 0.1 for people found anywhere.
+        cases: Of which case each item is: items of a case go together. None where each is of another one.
 
     Returns:
-        None with fewer than two people who share FEWEST items with somebody.
+        None with fewer than two people who share FEWEST items with somebody, of FEWEST_CASES cases or more.
 
     Source: Calderon, Reichart and Dror, "The Alternative Annotator Test" (ACL 2025), arXiv:2501.10970; the correction
-        for several people is that of Benjamini and Yekutieli, doi:10.1214/aos/1013699998.
+        for several people is that of Benjamini and Yekutieli, doi:10.1214/aos/1013699998. With
+        cases, the standard error is that of clusters: Miller (2024), arXiv:2411.00640, §2.2.
 
     >>> labels = {i: i % 2 == 0 for i in range(40)}
     >>> alternative_annotator(labels, {"ann": labels, "bo": labels})
@@ -64,7 +69,8 @@ def alternative_annotator(
     p_values: list[float] = []
     advantages: list[float] = []
     for person, verdicts in people.items():
-        wins: list[tuple[bool, bool]] = []
+        wins: list[bool] = []
+        by_case: defaultdict[str | int, list[int]] = defaultdict(list)
         for item, verdict in verdicts.items():
             others = [
                 labels[item] for name, labels in people.items() if name != person and item in labels
@@ -72,25 +78,32 @@ def alternative_annotator(
             if not others or item not in judge:
                 continue
             by_judge, by_person = others.count(judge[item]), others.count(verdict)
-            wins.append((by_judge >= by_person, by_person >= by_judge))
-        if len(wins) < FEWEST:
+            its, mine = by_judge >= by_person, by_person >= by_judge
+            wins.append(its)
+            by_case[item if cases is None else cases[item]].append(mine - its)
+        if len(wins) < FEWEST or len(by_case) < FEWEST_CASES:
             continue
-        p_values.append(_p_value([mine - its for its, mine in wins], margin))
-        advantages.append(sum(its for its, _ in wins) / len(wins))
+        p_values.append(_p_value(by_case.values(), margin))
+        advantages.append(sum(wins) / len(wins))
     if len(p_values) < 2:
         return None
     return Alternative(len(p_values), _rejected(p_values), math.fsum(advantages) / len(advantages))
 
 
-def _p_value(differences: Sequence[float], margin: float) -> float:
-    """One-sided, that the person wins more often by the margin or more."""
-    n = len(differences)
-    mean = math.fsum(differences) / n
-    variance = math.fsum((one - mean) ** 2 for one in differences) / (n - 1)
-    if not variance:
+def _p_value(clusters: Collection[Sequence[int]], margin: float) -> float:
+    """One-sided, that the person wins more often by the margin or more.
+
+    Args:
+        clusters: Of each case, how much more the person wins on its items.
+        margin: Where that begins to be too much.
+    """
+    groups, n = len(clusters), sum(map(len, clusters))
+    mean = sum(map(sum, clusters)) / n
+    squares = math.fsum((sum(each) - len(each) * mean) ** 2 for each in clusters)
+    if not squares:
         return float(mean >= margin)
-    t = (mean - margin) / math.sqrt(variance / n)
-    tail = t_tail(abs(t), n - 1) / 2
+    t = (mean - margin) * n / math.sqrt(squares * groups / (groups - 1))
+    tail = t_tail(abs(t), groups - 1) / 2
     return tail if t < 0 else 1 - tail
 
 

@@ -18,11 +18,11 @@ from evenhand.stats.interval import CONFIDENCE, z_of
 from evenhand.stats.student import t_quantile
 
 FEWEST_CASES = 10
-"""Labelled cases that a correction takes where cases are repeated."""
+"""Of so many cases there must be labels where cases are repeated."""
 _PRIOR = 0.5
 _ROUNDING = 1e-9
 _ALIKE = 5.0
-"""So many labels count as if trials of one case were always alike: a few labels don't tell how far they are."""
+"""That trials of a case are always alike weighs as much as so many labels: a few don't tell how alike they are."""
 
 
 class CaseLabel(NamedTuple):
@@ -86,13 +86,14 @@ def design_effects(
         confidence: Of the intervals that they are for, two-sided.
 
     Returns:
-        1 for all of them without labels, and where no case has two trials and these are the labelled ones.
+        1 for all of them without labels or judged trials, and where no case has two trials and these are the labelled
+        ones.
 
     Source: the linearised variance by clusters, with G/(G − 1): Binder, International Statistical Review 51 (1983),
         279–292, of the efficient estimator in Chen et al. (2026), arXiv:2601.05420; design effects and degrees of
-        freedom: Korn and Graubard, Survey Methodology 24 (1998), 193–201. How few labels are drawn towards trials that
-        are always alike, whose effect is Σm²/Σm for m labels of a case (Kish, Survey Sampling, 1965, §8.2), was chosen
-        by simulation.
+        freedom: Korn and Graubard, Survey Methodology 24 (1998), 193–201. The measured effect is averaged with that of
+        trials that are always alike, Σm²/Σm for m labels of a case (Kish, Survey Sampling, 1965, §8.2); with what
+        weight was chosen by simulation (`bench/labels_of_repeats.py`).
 
     >>> judged = [(case, case in "abcdef") for case in "abcdefghij" for _ in range(3)]
     >>> labels = [CaseLabel(case, True, case in "abcdef") for case in "abcdefghij" for _ in range(3)]
@@ -100,33 +101,65 @@ def design_effects(
     >>> found.cases, found.rate > 3
     (10, True)
     """
-    m = Counter(label.case for label in labels)
-    once = len({case for case, _ in judged}) == len(judged) and len(m) == len(labels)
-    if not labels or (once and same_trials):
-        return DesignEffects(cases=len(m), labels=len(labels))
+    judged_cases, labelled_cases = {case for case, _ in judged}, {label.case for label in labels}
+    cases = len(labelled_cases)
+    once = len(judged_cases) == len(judged) and cases == len(labels)
+    if not labels or not judged or (once and same_trials):
+        return DesignEffects(cases=cases, labels=len(labels))
     if once:
         ratio = ratio_by_case(_of_rate(judged, labels, prior=0.0))
         rate = ratio if ratio > 1 + _ROUNDING else 1.0
-        return DesignEffects(rate, cases=len(m), labels=len(labels))
-    student = (t_quantile(confidence, max(1, len(m) - 1)) / z_of(confidence)) ** 2
-    of_cases = len({case for case, _ in judged} | set(m))
-    groups = of_cases / max(1, of_cases - 1)
-    whole = [label._replace(weight=1.0) for label in labels]
+        return DesignEffects(rate, cases=cases, labels=len(labels))
+    few = _few_groups(cases, len(judged_cases | labelled_cases), confidence)
 
     def effect(parts: Iterable[tuple[str, float]], of: Sequence[CaseLabel]) -> float:
-        alike = drawn_to_alike(ratio_by_case(parts), [one.case for one in of])
-        return alike * student * groups
+        return few * drawn_to_alike(ratio_by_case(parts), [one.case for one in of])
 
-    passed = [label for label in whole if label.people]
-    failed = [label for label in whole if not label.people]
+    passed = [label for label in labels if label.people]
+    failed = [label for label in labels if not label.people]
     return DesignEffects(
         effect(_of_rate(judged, labels, _PRIOR), labels),
         effect(_of_share([(one.case, one.people) for one in labels]), labels),
         effect(_of_share([(one.case, one.judge) for one in passed]), passed),
         effect(_of_share([(one.case, one.judge) for one in failed]), failed),
-        len(m),
+        cases,
         len(labels),
     )
+
+
+def share_effect(verdicts: Sequence[tuple[str, bool]], confidence: float = CONFIDENCE) -> float:
+    """The design effect of a share of labelled trials, such as of those on which a judge and people agree; at least 1.
+
+    Args:
+        verdicts: Each of the trials: its case, and whether it counts.
+        confidence: Of the interval that it is for, two-sided.
+
+    Returns:
+        1 where no case has two of the trials, and for none.
+
+    Source: as `design_effects`.
+
+    >>> share_effect([("a", True), ("b", False), ("c", True)])
+    1.0
+    >>> share_effect([(case, case < "d") for case in "abcdefgh" for _ in range(3)]) > 3
+    True
+    """
+    cases = [case for case, _ in verdicts]
+    groups = len(set(cases))
+    if groups == len(cases):
+        return 1.0
+    alike = drawn_to_alike(ratio_by_case(_of_share(verdicts)), cases)
+    return alike * _few_groups(groups, groups, confidence)
+
+
+def _few_groups(labelled: int, cases: int, confidence: float) -> float:
+    """By how much a variance that was measured on few cases has to be larger.
+
+    That is G/(G − 1) for all G cases, times the square of Student's quantile over the normal one, with one degree of
+    freedom fewer than there are labelled cases.
+    """
+    student = (t_quantile(confidence, max(1, labelled - 1)) / z_of(confidence)) ** 2
+    return student * cases / max(1, cases - 1)
 
 
 def _of_rate(
@@ -179,11 +212,14 @@ def ratio_by_case(parts: Iterable[tuple[str, float]]) -> float:
 
 
 def drawn_to_alike(ratio: float, cases: Sequence[str]) -> float:
-    """A ratio as a few labels allow it to be believed: at least 1, and the nearer to that of trials that are all alike.
+    """A measured ratio, averaged with that of trials that are always alike: the fewer the labels, the nearer to that.
 
     Args:
         ratio: As it was measured.
         cases: The case of each label.
+
+    Returns:
+        At least 1; 1 without labels.
     """
     n = len(cases)
     if not n:

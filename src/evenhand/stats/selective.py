@@ -6,6 +6,10 @@ ones among them are counted, and an exact test asks whether more than the agreed
 step that fails ends it. The order of the steps is fixed before the labels are seen, so it needs no correction for their
 number. Where there are labels enough, the first step is one that a few wrong verdicts would not fail: of ten labels, a
 single unlucky one would end it.
+
+The promise is about these verdicts, and the labelled ones are a random draw of them. So it holds whatever verdicts have
+in common, also where several are of one case. Of verdicts on other cases nothing is promised. Nor does the promise
+allow for having tested before, with fewer labels.
 """
 
 from __future__ import annotations
@@ -48,7 +52,8 @@ def acceptable(
 ) -> Acceptance | None:
     """The most verdicts that can be accepted so that at most a share `risk` of them is wrong.
 
-    That holds with confidence 1 − delta, if the labelled verdicts are a random draw of all.
+    That holds with confidence 1 − delta, if the labelled verdicts are a random draw of all. It holds for these
+    verdicts: on other cases, the same threshold may let more wrong ones through.
 
     Args:
         labelled: For each labelled verdict, how sure it is, and whether people agree with it.

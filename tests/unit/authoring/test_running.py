@@ -16,7 +16,7 @@ from evenhand import EvalSet, Run, run, run_async
 from evenhand.core.errors import UsageError
 from evenhand.documents.project import calibrated_for
 from evenhand.report.labels.labelling import draw, drawn_items
-from evenhand.report.trust.calibrated import place_of, write_calibration
+from evenhand.report.trust.calibration_file import place_of, write_calibration
 from evenhand.scorers import Passes
 from evenhand.store.draws import add_metric_labels
 from evenhand.testing import FakeProvider, Script, Scripted

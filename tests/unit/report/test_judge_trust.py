@@ -33,14 +33,9 @@ from evenhand.report.labels.label_sheets import read_labels, write_items
 from evenhand.report.labels.labelling import draw, drawn_items, items_for
 from evenhand.report.markdown import write_markdown
 from evenhand.report.run import Run
-from evenhand.report.trust.calibrated import (
-    judged_rates,
-    judged_rows,
-    place_of,
-    read_calibration,
-    write_calibration,
-)
+from evenhand.report.trust.calibrated import judged_rates, judged_rows
 from evenhand.report.trust.calibration import calibrate
+from evenhand.report.trust.calibration_file import place_of, read_calibration, write_calibration
 from evenhand.report.trust.run_verdict import verdict_of
 from evenhand.report.trust.trust_lines import calibration_lines, judged_lines, standing
 from evenhand.store.draws import add_metric_labels, set_rule, standing_labels

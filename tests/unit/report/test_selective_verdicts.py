@@ -13,7 +13,7 @@ from evenhand.core.run import TrialResult
 from evenhand.core.score import Outcome
 from evenhand.report.judgements.judged import certainty_of
 from evenhand.report.trust.calibration import calibrate
-from evenhand.report.trust.selective import items_for_people, selective_verdicts
+from evenhand.report.trust.selective import items_for_people, lines_of, selective_verdicts
 from evenhand.report.trust.trust_lines import calibration_lines
 from evenhand.store.runfile import RunFile
 
@@ -50,6 +50,7 @@ async def test_a_judge_decides_where_it_is_sure_and_the_rest_is_a_queue_for_peop
         "decides 300 of 400 outputs at a risk of 5 % (90 % confidence); 100 outputs are for a person"
         in one.line()
     )
+    assert "this holds for" not in "\n".join(lines_of(one)), "no case is repeated"
     drawn = set(run.draws()[0].places)
     queue = items_for_people(run, 0.05)
     assert {item.trial.index for item in queue} == set(range(0, 400, 4)) - drawn
@@ -112,3 +113,11 @@ async def test_repeats_that_disagree_make_a_verdict_less_sure(make_run: Make):
     assert split
     assert one.acceptance is not None
     assert set(one.for_people) <= split
+    labelled = set(run.draws()[0].places) - set(one.for_people)
+    cases = {place // 2 for place in labelled}
+    assert one.document()["cases"] == len(cases) < one.document()["labelled"] == len(labelled)
+    text = "\n".join(calibration_lines(calibrate(run), selective_verdicts(run, 0.05)))
+    assert (
+        f"    this holds for the outputs of this run: the {len(labelled)} labels among them are of"
+        f" {len(cases)} cases, and say less of other cases\n"
+    ) in text

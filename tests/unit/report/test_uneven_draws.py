@@ -18,13 +18,9 @@ from evenhand.report.labels.drawing import draw_by_stratum, draw_lines, draw_uns
 from evenhand.report.labels.failure_codes import failure_codes
 from evenhand.report.labels.label_sheets import write_items
 from evenhand.report.labels.labelling import draw, drawn_items
-from evenhand.report.trust.calibrated import (
-    judged_rates,
-    place_of,
-    read_calibration,
-    write_calibration,
-)
+from evenhand.report.trust.calibrated import judged_rates
 from evenhand.report.trust.calibration import WEIGHTED, calibrate
+from evenhand.report.trust.calibration_file import place_of, read_calibration, write_calibration
 from evenhand.report.trust.selective import selective_verdicts
 from evenhand.report.trust.trust_lines import calibration_lines
 from evenhand.stats.agreement import kappa

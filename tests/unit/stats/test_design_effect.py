@@ -17,7 +17,9 @@ from evenhand.stats.design_effect import (
     CaseLabel,
     DesignEffects,
     design_effects,
+    share_effect,
 )
+from evenhand.stats.interval import clopper_pearson
 from evenhand.stats.weighted import corrected_by_strata, weighted
 
 SEED = 20_261_126
@@ -221,6 +223,39 @@ def test_neither_names_nor_order_nor_the_unit_of_weights_matter(seed: int, repea
     )
     assert found == pytest.approx(other)
     assert min(found[:4]) >= 1
+
+
+def test_shares_of_repeated_cases_cover():
+    """How often a judge agrees with people: of 100 draws, 95. Had each repeat been a case, at most 85 would."""
+    random, covered, before = Random(SEED), 0, 0
+    for _ in range(100):
+        agrees = [(str(case), random.random() < 0.8) for case in range(40)]
+        labelled = random.sample(agrees * 5, 100)
+        right = sum(ok for _, ok in labelled)
+        for effect in (share_effect(labelled), 1.0):
+            low, high = clopper_pearson(right / effect, 100 / effect)
+            if effect > 1:
+                covered += low <= 0.8 <= high
+            else:
+                before += low <= 0.8 <= high
+    assert before <= 85
+    assert covered >= 95
+
+
+def test_the_effect_of_a_share_is_1_where_no_case_is_repeated():
+    """Also of none, and of one; repeats that are all right or all wrong count about once."""
+    assert share_effect([]) == share_effect([("a", True)]) == 1
+    assert share_effect([(str(i), i % 3 > 0) for i in range(50)]) == 1
+    for all_right in (True, False):
+        verdicts = [(str(i // 5), all_right or i // 5 % 2 > 0) for i in range(100)]
+        assert 4.5 < share_effect(verdicts) < 7
+
+
+def test_without_labels_or_verdicts_there_is_no_effect():
+    """Nothing is divided by nothing."""
+    labels = [CaseLabel("a", True, True), CaseLabel("a", True, False)]
+    assert design_effects([], labels, same_trials=False)[:4] == (1, 1, 1, 1)
+    assert design_effects([("a", True)] * 2, [], same_trials=True)[:4] == (1, 1, 1, 1)
 
 
 def test_labels_of_too_few_cases_correct_nothing():

@@ -41,6 +41,28 @@ def test_a_risk_that_is_none_is_refused(risk: float, delta: float):
         acceptable([(1.0, True)], [1.0], risk, delta)
 
 
+@pytest.mark.parametrize(
+    ("cases", "repeats", "labels"), [(40, 5, 100), (20, 10, 100), (100, 3, 60)]
+)
+def test_the_promise_holds_where_repeats_of_a_case_are_right_or_wrong_together(
+    cases: int, repeats: int, labels: int
+):
+    """A judge as above, whose verdicts on a case are all alike: in at most a tenth of 200 draws of 20 runs each."""
+    rng = random.Random(11)
+    too_many = decided = 0
+    for _ in range(20):
+        chances = [rng.uniform(0.5, 1) for _ in range(cases)]
+        items = [one for sure in chances for one in [(sure, rng.random() < sure)] * repeats]
+        for _ in range(10):
+            found = acceptable(rng.sample(items, labels), [sure for sure, _ in items], 0.2)
+            if found is not None:
+                decided += 1
+                agrees = [right for sure, right in items if sure >= found.threshold]
+                too_many += sum(agrees) < 0.8 * len(agrees)
+    assert decided >= 100
+    assert too_many <= 20
+
+
 def test_more_than_the_agreed_share_is_wrong_in_no_more_than_the_agreed_share_of_draws():
     """A judge whose confidence is its chance to be right, from a half to one; the seed is 3, the draws are 300.
 

@@ -69,14 +69,15 @@ class JudgedDifference(Record, frozen=True):
         raw = points(self.second.raw.value - self.first.raw.value)
         judge = f"{raw} points by the judge"
         name = f"{safe(columns)}{safe(self.metric)}"
+        stopped = self.first.stopped or self.second.stopped
+        looked = f" · {LOOKED}" if stopped and (self.corrected or self.mean) else ""
         if self.corrected is None:
-            return f"{name}: {judge} · {self._doubt()}{self._means()}"
+            return f"{name}: {judge} · {self._doubt()}{self._means()}{looked}"
         one = self.corrected
         ends = f"[{points(one.low)}, {points(one.high)}]"
         labels = f"{self.first.labels:,} and {count(self.second.labels, 'label')}"
         over = f", {count(self.paired, 'case')} labelled in both" if self.paired else ""
         text = f"{name}: {points(one.value)} points {ends} corrected, {labels}{over} · {judge}"
-        looked = f" · {LOOKED}" if self.first.stopped or self.second.stopped else ""
         return f"{text}{self._means()}{looked}"
 
     def _means(self) -> str:
@@ -90,14 +91,15 @@ class JudgedDifference(Record, frozen=True):
         return f" · mean {one.value:+.2f} {ends} corrected, {scores} · {raw:+.2f} by the judge"
 
     def _doubt(self) -> str:
+        if self.first.why and self.first.why == self.second.why:
+            return f"labelled, and not corrected: {self.first.why}"
         sides: list[str] = []
         for which, rate in (("first", self.first), ("second", self.second)):
+            if rate.why:
+                return f"the {which} is labelled, and not corrected: {rate.why}"
             if rate.corrected is None:
                 stale = f"stale in the {which} ({', '.join(rate.changed)} changed)"
                 sides.append(stale if rate.status == "stale" else f"none for the {which}")
-        for rate in (self.first, self.second):
-            if rate.why:
-                return f"labelled, and not corrected: {rate.why}"
         if self.first.status == self.second.status == "missing":
             return NOT_CHECKED
         return f"{NOT_CHECKED}: the calibration is {' and '.join(sides)}"

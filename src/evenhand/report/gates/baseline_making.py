@@ -23,7 +23,7 @@ from evenhand.report.gates.baseline import (
 )
 from evenhand.report.gates.baseline_file import written
 from evenhand.report.judgements.judged import judgements
-from evenhand.report.trust.calibrated import place_of
+from evenhand.report.trust.calibration_file import place_of
 from evenhand.report.words import count, short_id
 from evenhand.store.runfile import RunFile
 

@@ -15,10 +15,10 @@ from msgspec import field
 
 from evenhand.core.record import MutableRecord, Record
 from evenhand.report.judge_tests.tryout_record import CHOOSING, CONFIRMING, TriedItem, TriedJudge
+from evenhand.report.trust.agreement import share_of
 from evenhand.report.trust.calibration import estimate_row
 from evenhand.stats.choosing import Half, confirmed, corrected, winner
 from evenhand.stats.correction import Estimate
-from evenhand.stats.interval import clopper_pearson
 from evenhand.stats.multiple import holm
 from evenhand.stats.paired import Differences, Word, verdict
 
@@ -67,15 +67,18 @@ class Tried(Record, frozen=True):
         return self.share([item for item in self.items if not item.people])
 
     def share(self, items: Sequence[TriedItem]) -> Estimate | None:
-        """The share of its verdicts on these that are people's, with its exact interval whatever errors could be."""
+        """The share of its verdicts on these that are people's, with its exact interval whatever errors could be.
+
+        Outputs of a case go together.
+        """
         asked = [item for item in items if item.index in self.verdicts]
-        right = sum(self.verdicts[item.index] is item.people for item in asked)
-        errors = sum(self.verdicts[item.index] is None for item in asked)
-        if len(asked) == errors:
+        seen = [item for item in asked if self.verdicts[item.index] is not None]
+        if not seen:
             return None
-        low, _ = clopper_pearson(right, len(asked))
-        _, high = clopper_pearson(right + errors, len(asked))
-        return Estimate(right / (len(asked) - errors), low, high)
+        right = sum(self.verdicts[item.index] is item.people for item in seen)
+        at_worst = share_of([(i.case, self.verdicts[i.index] is i.people) for i in asked])
+        at_best = share_of([(i.case, self.verdicts[i.index] in (i.people, None)) for i in asked])
+        return Estimate(right / len(seen), at_worst.low, at_best.high)
 
     def against(self, today: Tried, half: str) -> Half:
         """How much more often it agrees with people than today's judge, on one half of the outputs."""

@@ -19,7 +19,7 @@ from evenhand.stats.correction import (
     drawn_at_random,
     replaced_share,
 )
-from evenhand.stats.design_effect import CaseLabel, DesignEffects
+from evenhand.stats.design_effect import CaseLabel, DesignEffects, share_effect
 from evenhand.stats.interval import clopper_pearson
 from evenhand.stats.weighted import Weighted, corrected_by_strata
 
@@ -100,6 +100,16 @@ def rate_of(successes: int, n: int, effect: float = 1.0) -> Estimate | None:
     if not n:
         return None
     return Estimate(successes / n, *clopper_pearson(successes / effect, n / effect))
+
+
+def share_of(verdicts: Sequence[tuple[str, bool]]) -> Estimate:
+    """The share of labelled outputs that count, with its exact interval; outputs of a case go together.
+
+    Args:
+        verdicts: Each output, one at least: its case, and whether it counts.
+    """
+    right, n, effect = sum(ok for _, ok in verdicts), len(verdicts), share_effect(verdicts)
+    return Estimate(right / n, *clopper_pearson(right / effect, n / effect))
 
 
 def _of_strata(

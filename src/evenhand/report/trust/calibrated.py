@@ -6,33 +6,28 @@ as long as everything that it is bound to is unchanged; else it says what has ch
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
-import msgspec
-
-from evenhand.core.encoding import decode
 from evenhand.core.errors import UsageError
-from evenhand.core.malformed import document_fault
 from evenhand.core.record import Record
 from evenhand.core.run import RunMeta
-from evenhand.documents.project import project_folder
 from evenhand.report.judgements.judged import Item, JudgedMetric, Judgements, judgements
 from evenhand.report.judgements.raw_rates import raw_mean, raw_rate
-from evenhand.report.trust.calibration import (
-    SCHEMA,
-    Calibration,
-    JudgeCalibration,
-    calibrations,
+from evenhand.report.trust.calibration import JudgeCalibration, calibrations
+from evenhand.report.trust.calibration_file import (
+    KeptJudge,
+    KeptVariant,
+    place_of,
+    read_calibration,
 )
-from evenhand.report.trust.jury_rates import KeptJury, KeptVotes, weighted_verdicts
+from evenhand.report.trust.jury_rates import weighted_verdicts
 from evenhand.report.trust.labelled_cases import effects_of, few_cases, labels_from, scores_from
 from evenhand.report.trust.scores_calibrated import JudgedMean, later_mean, scale_of
 from evenhand.report.trust.trust_rules import (
-    Evidence,
+    UNLIKELY,
     bound_to,
     changed_since,
     estimate_row,
@@ -40,111 +35,15 @@ from evenhand.report.trust.trust_rules import (
 )
 from evenhand.stats.correction import Estimate, Verdicts, corrected_rate
 from evenhand.stats.design_effect import DesignEffects
-from evenhand.stats.paired_scores import PairedScores, Spread
 from evenhand.stats.weighted import UniformLabels, corrected_by_strata
 from evenhand.store.runfile import RunFile
 
-NAME = "calibration.json"
 UNKNOWN_CASES = (
-    "the calibration doesn't say which labels are of the same case, and cases are repeated:"
+    "the calibration doesn't say which labels are of the same case, and cases may be repeated:"
     " run `evenhand calibrate` on the labelled run again"
 )
 """Of files that were made before cases were kept."""
 Status = Literal["fresh", "stale", "missing"]
-
-
-_Count = Annotated[int, msgspec.Meta(ge=0, le=10**9)]
-_Amount = Annotated[float, msgspec.Meta(ge=0, le=1e9)]
-
-
-class _Uniform(msgspec.Struct):
-    both_pass: _Amount
-    missed: _Amount
-    excused: _Amount
-    both_fail: _Amount
-    rate: Annotated[float, msgspec.Meta(ge=0, le=1)]
-    size: _Amount
-
-
-class _PairedScores(msgspec.Struct):
-    labels: _Count
-    free: Annotated[int, msgspec.Meta(ge=1, le=10**9)]
-    people: float
-    judge: float
-    spread_people: Annotated[float, msgspec.Meta(ge=0)]
-    spread_together: float
-    spread_judge: Annotated[float, msgspec.Meta(ge=0)]
-    labelled: list[str] | None = None
-
-    def paired(self) -> PairedScores:
-        """It as it was computed, as far as other outputs need it."""
-        drawn = Spread(self.spread_people, self.spread_together, self.spread_judge)
-        none = Spread(0.0, 0.0, 0.0)
-        return PairedScores(self.labels, self.free, self.people, self.judge, drawn, none, 0.0, None)
-
-
-class _ScoredOn(msgspec.Struct):
-    scale: tuple[float, float]
-
-
-class _Variant(msgspec.Struct):
-    prompt: str
-    model: str
-    system: str
-    both_pass: _Count
-    missed: _Count
-    excused: _Count
-    both_fail: _Count
-    weighted: _Uniform | None = None
-    scores: _PairedScores | None = None
-    votes: KeptVotes | None = None
-    items: _Count = 0
-    labelled: list[str] | None = None
-
-    @property
-    def cells(self) -> tuple[int, int, int, int]:
-        """How many labelled outputs both pass, only people pass, only the judge passes, both fail."""
-        return self.both_pass, self.missed, self.excused, self.both_fail
-
-
-class _Judge(msgspec.Struct):
-    metric: str
-    model: str
-    verdict: str
-    variants: list[_Variant]
-    bound: dict[str, str]
-    seen: Evidence | None = None
-    labelled_at: float | None = None
-    corrected: dict[str, float] | None = None
-    scores: _ScoredOn | None = None
-    jury: KeptJury | None = None
-
-
-class RankedSystem(msgspec.Struct):
-    """A variant of a ranking that a calibration file holds."""
-
-    prompt: str
-    model: str
-    system: str
-
-
-class KeptRanking(msgspec.Struct):
-    """A ranking that a calibration file holds."""
-
-    name: str
-    model: str
-    verdict: str
-    variants: list[RankedSystem]
-    answers: list[str]
-    bound: dict[str, str]
-    seen: Evidence | None = None
-    labelled_at: float | None = None
-
-
-class _File(msgspec.Struct):
-    schema: str
-    judges: list[_Judge]
-    rankings: list[KeptRanking] = []
 
 
 class _Labels(Record, frozen=True):
@@ -199,7 +98,7 @@ class JudgedRate(Record, frozen=True):
         by_votes: Whether the correction goes by a jury's weighted votes.
         errors: How many outputs the judge gave no verdict on. They are in none of the numbers.
         stopped: Whether the run stopped as soon as it was decided. The corrected numbers don't allow for having looked.
-        why: Why there are labels that hold, but not of enough cases, or of cases that aren't known; otherwise empty.
+        why: Why labels that hold correct nothing, as they are of too few cases, or of unknown ones; otherwise empty.
     """
 
     metric: str
@@ -223,78 +122,6 @@ class JudgedRate(Record, frozen=True):
     def trusted(self) -> bool:
         """Whether it may stand in a gate: it is corrected, and its judge may be used."""
         return self.corrected is not None and self.verdict in ("usable", "usable with labels")
-
-
-def place_of(meta: RunMeta) -> Path:
-    """Where the calibration of a run's judges is kept; see `kept_beside`."""
-    return kept_beside(meta.source)
-
-
-def kept_beside(source: str) -> Path:
-    """Where the calibration is kept of what was made from this file or folder: beside the config, or in the folder.
-
-    That of eval sets below a folder `evals` is beside that folder, whether the command ran them or a program.
-
-    Args:
-        source: See `RunMeta.source`; the current folder where it is empty.
-    """
-    path = Path(source) if source else Path.cwd()
-    if path.suffix == ".py":
-        return project_folder(path.parent) / NAME
-    return (path if path.is_dir() or not path.suffix else path.parent) / NAME
-
-
-def write_calibration(calibration: Calibration, path: Path) -> None:
-    """Writes a calibration: sorted and indented, so that a change shows in a diff.
-
-    Raises:
-        UsageError: The file cannot be written.
-    """
-    text = json.dumps(calibration.document(), ensure_ascii=False, indent=1, sort_keys=True)
-    try:
-        path.write_text(text + "\n", "utf-8")
-    except (OSError, UnicodeEncodeError) as error:
-        raise UsageError(f"{path} cannot be written: {error}") from error
-
-
-def read_calibration(path: Path) -> dict[tuple[str, str], _Judge]:
-    """The judges of a calibration file, by metric and model; empty where there is no file.
-
-    Raises:
-        UsageError: It is none.
-    """
-    return {(judge.metric, judge.model): judge for judge in _read(path).judges}
-
-
-def read_rankings(path: Path) -> dict[tuple[str, str], KeptRanking]:
-    """The rankings of a calibration file, by name and judge; empty where there is no file.
-
-    Raises:
-        UsageError: It is none.
-    """
-    return {(one.name, one.model): one for one in _read(path).rankings}
-
-
-def _read(path: Path) -> _File:
-    try:
-        data = path.read_bytes()
-    except FileNotFoundError:
-        return _File(SCHEMA, [])
-    except OSError as error:
-        raise UsageError(f"{path} cannot be read: {error.strerror}") from error
-    try:
-        file = msgspec.convert(decode(data), _File)
-    except (ValueError, msgspec.ValidationError) as error:
-        raise UsageError(
-            f"{path} is not a calibration: {document_fault(data, error)}",
-            hint="Make it anew with `evenhand calibrate`, or restore it.",
-        ) from error
-    if file.schema != SCHEMA:
-        raise UsageError(
-            f"{path}: its schema is {file.schema!r}; this Evenhand reads {SCHEMA}",
-            hint="Make it anew with `evenhand calibrate`.",
-        )
-    return file
 
 
 def judged_rates(run: RunFile) -> list[JudgedRate]:
@@ -328,6 +155,7 @@ def judged_rates(run: RunFile) -> list[JudgedRate]:
                 judge.labelled_at,
                 "fresh",
                 verdict=judge.verdict,
+                why=_why(judge),
             )
             rates += _with_means(own_rates, _own_means(metric, judge))
         elif file is not None:
@@ -345,8 +173,9 @@ def judged_rates(run: RunFile) -> list[JudgedRate]:
             else:
                 votes = {}
             status = "stale" if changed else "fresh"
+            why = "" if changed else _why_of_file(file)
             of_file = _rates(
-                run.meta, metric, labels, file.labelled_at, status, changed, file.verdict
+                run.meta, metric, labels, file.labelled_at, status, changed, file.verdict, why
             )
             of_file = [replace(rate, by_votes=rate.variant in votes) for rate in of_file]
             rates += _with_means(of_file, _means_of_file(place, metric, file, same))
@@ -381,19 +210,21 @@ def judged_rows(run: RunFile) -> list[dict[str, Any]]:
     ]
 
 
-def _other_judge(metric: JudgedMetric, kept: Mapping[tuple[str, str], _Judge]) -> tuple[str, ...]:
+def _other_judge(
+    metric: JudgedMetric, kept: Mapping[tuple[str, str], KeptJudge]
+) -> tuple[str, ...]:
     """Another judge was calibrated under this metric."""
     return ("judge model",) if any(name == metric.metric for name, _ in kept) else ()
 
 
 def _same_variants(
-    metric: JudgedMetric, judge: _Judge, judged: Judgements, meta: RunMeta
-) -> dict[int, _Variant]:
+    metric: JudgedMetric, judge: KeptJudge, judged: Judgements, meta: RunMeta
+) -> dict[int, KeptVariant]:
     """For each variant of a run the one of the calibration that is the same system, whatever it was called then.
 
     Where several are, the one of the same name.
     """
-    same: dict[int, _Variant] = {}
+    same: dict[int, KeptVariant] = {}
     for index in sorted({item.variant for item in metric.items}):
         names, system = meta.variants[index], judged.parts.system_of(index)
         alike = [one for one in judge.variants if one.system == system]
@@ -416,8 +247,21 @@ def _own_labels(metric: JudgedMetric, judge: JudgeCalibration) -> dict[int, _Lab
     return labels
 
 
+def _why(judge: JudgeCalibration) -> str:
+    """That the labels of all variants are of too few cases; empty where they aren't, or are no random draw."""
+    at_random = judge.random_p is not None and judge.random_p >= UNLIKELY
+    return few_cases(judge.effects) if at_random and judge.effects.too_few else ""
+
+
+def _why_of_file(judge: KeptJudge) -> str:
+    """The same of a calibration file."""
+    cases = [row.partition(" ")[0] for one in judge.variants for row in one.labelled or ()]
+    labels = DesignEffects(cases=len(set(cases)), labels=len(cases))
+    return few_cases(labels) if judge.corrected is None and labels.too_few else ""
+
+
 def _of_file(
-    place: Path, metric: JudgedMetric, judge: _Judge, same: Mapping[int, _Variant]
+    place: Path, metric: JudgedMetric, judge: KeptJudge, same: Mapping[int, KeptVariant]
 ) -> dict[int, _Labels]:
     """What was counted when the calibration was made, beside this run's own verdicts, variant by variant."""
     if judge.corrected is None:
@@ -426,14 +270,19 @@ def _of_file(
     for index, one in same.items():
         items = _of_variant(metric, index)
         counts = Verdicts(*one.cells, sum(item.passed for item in items), len(items))
-        weighted = one.weighted and UniformLabels(*msgspec.structs.astuple(one.weighted))
-        effects = _effects(place, judge, one, items, one.labelled, one.cells)
+        weighted = one.weighted and one.weighted.labels()
+        repeated = _maybe_repeated(one, items, metric.errors[index])
+        effects = _effects(place, judge, items, one.labelled, one.cells, repeated=repeated)
         labels[index] = _Labels(counts, effects, weighted)
     return labels
 
 
 def _of_votes(
-    place: Path, run: RunFile, metric: JudgedMetric, judge: _Judge, same: Mapping[int, _Variant]
+    place: Path,
+    run: RunFile,
+    metric: JudgedMetric,
+    judge: KeptJudge,
+    same: Mapping[int, KeptVariant],
 ) -> dict[int, _Labels]:
     """The same by a jury's weighted votes."""
     if judge.jury is None:
@@ -449,26 +298,27 @@ def _of_votes(
         ]
         cells = one.votes.cells
         counts = Verdicts(*cells, sum(item.passed for item in items), len(items))
-        effects = _effects(place, judge, one, items, one.votes.labelled, cells)
+        repeated = _maybe_repeated(one, items, metric.errors[index])
+        effects = _effects(place, judge, items, one.votes.labelled, cells, repeated=repeated)
         labels[index] = _Labels(counts, effects)
     return labels
 
 
 def _effects(
     place: Path,
-    judge: _Judge,
-    variant: _Variant,
+    judge: KeptJudge,
     items: Sequence[Item],
     rows: Sequence[str] | None,
     cells: tuple[int, int, int, int],
+    *,
+    repeated: bool,
 ) -> DesignEffects | None:
     """By how much less the labels of a file say of these outputs; None where their cases matter and aren't known.
 
     Files that were made before cases were kept don't tell. Without repeats, each label is of another case.
     """
     if rows is None:
-        cases = len({item.case for item in items})
-        return None if max(variant.items, len(items)) > cases else DesignEffects()
+        return None if repeated else DesignEffects()
     try:
         labels = labels_from(rows, cells)
     except (ValueError, KeyError):
@@ -476,7 +326,19 @@ def _effects(
     return effects_of(items, labels, same_trials=False)
 
 
-def _not_these(place: Path, judge: _Judge) -> UsageError:
+def _maybe_repeated(variant: KeptVariant, items: Sequence[Item], errors: int) -> bool:
+    """Whether cases are repeated in a run, or may have been in the labelled one.
+
+    Args:
+        variant: What the calibration says of the labelled run's outputs.
+        items: The run's.
+        errors: On how many outputs of the run the judge gave no verdict; each may be of another case.
+    """
+    cases = len({item.case for item in items})
+    return len(items) > cases or variant.items > cases + errors
+
+
+def _not_these(place: Path, judge: KeptJudge) -> UsageError:
     return UsageError(
         f"{place}: the labels of {judge.metric!r} don't add up to its counts",
         hint="Make it anew with `evenhand calibrate`, or restore it.",
@@ -500,7 +362,7 @@ def _own_means(metric: JudgedMetric, judge: JudgeCalibration) -> dict[int, Judge
 
 
 def _means_of_file(
-    place: Path, metric: JudgedMetric, judge: _Judge, same: Mapping[int, _Variant]
+    place: Path, metric: JudgedMetric, judge: KeptJudge, same: Mapping[int, KeptVariant]
 ) -> dict[int, JudgedMean]:
     """The means as scores of an earlier run correct them, variant by variant; none on another scale."""
     if judge.scores is None or scale_of(metric) != judge.scores.scale:
@@ -513,10 +375,11 @@ def _means_of_file(
             continue
         try:
             rows = one.scores.labelled
-            labels = None if rows is None else scores_from(rows, one.scores.labels)
+            labels = scores_from(rows or (), 0 if rows is None else one.scores.labels)
         except ValueError:
             raise _not_these(place, judge) from None
-        corrected = later_mean(one.scores.paired(), items, scale, labels)
+        unknown = rows is None and _maybe_repeated(one, items, metric.errors[index])
+        corrected = None if unknown else later_mean(one.scores.paired(), items, scale, labels)
         means[index] = JudgedMean(scale, raw_mean(items, scale), corrected, one.scores.labels)
     return means
 
@@ -537,7 +400,9 @@ def _rates(
     status: Status,
     changed: tuple[str, ...] = (),
     verdict: str = "",
+    why: str = "",
 ) -> list[JudgedRate]:
+    """The rates of all variants; `why` nothing is corrected where a variant has no labels of its own that say so."""
     rates: list[JudgedRate] = []
     for variant in sorted({item.variant for item in metric.items}):
         items = [item for item in metric.items if item.variant == variant]
@@ -556,7 +421,7 @@ def _rates(
                 changed,
                 verdict,
                 errors=metric.errors[variant],
-                why="" if own is None else own.why,
+                why=why if own is None else own.why,
                 stopped=meta.status == "decided",
             )
         )

@@ -403,7 +403,11 @@ def _alternative(of_items: Mapping[Item, Mapping[str, MetricLabel]]) -> Alternat
     for item, labels in of_items.items():
         for author, label in labels.items():
             people.setdefault(author, {})[item.index] = label.verdict == "pass"
-    return alternative_annotator({item.index: item.passed for item in of_items}, people)
+    return alternative_annotator(
+        {item.index: item.passed for item in of_items},
+        people,
+        cases={item.index: item.case for item in of_items},
+    )
 
 
 def peoples_verdicts(run: RunFile, metric: JudgedMetric) -> dict[Item, bool]:

@@ -54,6 +54,8 @@ class CanaryAnswers(MutableRecord):
         left_out: How many canaries are of cases that the run doesn't have.
         passed: How many outputs of the run it passes.
         judged: How many it has a verdict on.
+        by_case: Its pass rate in the run with its interval, each case counting once; None where the check doesn't say,
+            as those of earlier versions.
     """
 
     metric: str
@@ -65,17 +67,18 @@ class CanaryAnswers(MutableRecord):
     left_out: int = 0
     passed: int = 0
     judged: int = 0
+    by_case: Estimate | None = None
 
     @property
     def raw(self) -> float | None:
         """The judge's own pass rate in the run; None where that is not known."""
-        return self.passed / self.judged if self.judged else None
+        return None if self.pass_rate is None else self.pass_rate.value
 
     @property
     def pass_rate(self) -> Estimate | None:
-        """The same with its Wilson interval."""
-        if not self.judged:
-            return None
+        """The same with its interval: Wilson's, where it isn't known which outputs are of one case."""
+        if self.by_case is not None or not self.judged:
+            return self.by_case
         return Estimate(self.passed / self.judged, *wilson(self.passed, self.judged))
 
     @property
@@ -286,7 +289,11 @@ def canary_check(run: RunFile) -> CanaryCheck:
     for row in cast("list[dict[str, Any]]", record["judges"]):
         key = row["metric"], row["model"]
         answers[key] = CanaryAnswers(
-            *key, left_out=row["left_out"], passed=row["passed"], judged=row["judged"]
+            *key,
+            left_out=row["left_out"],
+            passed=row["passed"],
+            judged=row["judged"],
+            by_case=Estimate(**by_case) if (by_case := row.get("pass_rate")) else None,
         )
     calls, cost, priced = 0, 0.0, True
     for trial in run.trials():

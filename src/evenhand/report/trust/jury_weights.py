@@ -14,10 +14,10 @@ from evenhand.core.encoding import digest
 from evenhand.core.record import Record
 from evenhand.core.score import Outcome
 from evenhand.report.judgements.judged import Item, JudgedMetric, judge_of, metric_of
+from evenhand.report.trust.agreement import share_of
 from evenhand.report.trust.labelled_cases import case_labels, rows_of
 from evenhand.stats.correction import Estimate, Verdicts
 from evenhand.stats.design_effect import CaseLabel
-from evenhand.stats.interval import clopper_pearson
 from evenhand.stats.paired import Differences, Word, verdict
 from evenhand.stats.votes import cross_fitted, fitted_weights
 from evenhand.store.runfile import RunFile
@@ -118,7 +118,8 @@ def jury_weights(
     passes = [people[item] for item in judged]
     own = [item.passed for item in judged]
     votes = turned(votes, own)
-    folds = folds_of([item.case for item in judged])
+    cases = [item.case for item in judged]
+    folds = folds_of(cases)
     weighted = cross_fitted(votes, passes, folds)
     weights = fitted_weights(votes, passes)
     differences = _differences(judged, passes, weighted, own)
@@ -130,11 +131,11 @@ def jury_weights(
         len(judged),
         weights.intercept,
         tuple(
-            Member(model, weight, _agrees([row[i] for row in votes], passes))
+            Member(model, weight, _agrees(cases, [row[i] for row in votes], passes))
             for i, (model, weight) in enumerate(zip(models, weights.weights, strict=True))
         ),
-        _share(own, passes),
-        _share(weighted, passes),
+        _share(cases, own, passes),
+        _share(cases, weighted, passes),
         Estimate(differences.mean or 0.0, low, high),
         p,
         verdict(differences, p),
@@ -266,11 +267,14 @@ def _differences(
     return Differences(list(by_case.values()), rates=True)
 
 
-def _agrees(votes: Sequence[float], passes: Sequence[bool]) -> Estimate | None:
-    voted = [(vote > 0, ok) for vote, ok in zip(votes, passes, strict=True) if vote]
-    return _share(*zip(*voted, strict=True)) if voted else None
+def _agrees(
+    cases: Sequence[str], votes: Sequence[float], passes: Sequence[bool]
+) -> Estimate | None:
+    each = zip(cases, votes, passes, strict=True)
+    voted = [(case, (vote > 0) is ok) for case, vote, ok in each if vote]
+    return share_of(voted) if voted else None
 
 
-def _share(verdicts: Sequence[bool], passes: Sequence[bool]) -> Estimate:
-    right, n = sum(map(bool.__eq__, verdicts, passes)), len(passes)
-    return Estimate(right / n, *clopper_pearson(right, n))
+def _share(cases: Sequence[str], verdicts: Sequence[bool], passes: Sequence[bool]) -> Estimate:
+    each = zip(cases, verdicts, passes, strict=True)
+    return share_of([(case, verdict is ok) for case, verdict, ok in each])

@@ -97,7 +97,7 @@ def rows_of_scores(labels: Iterable[ScoreLabel]) -> list[str]:
 
 
 def scores_from(rows: Sequence[str], labels: int) -> list[ScoreLabel]:
-    """Scores as they were.
+    """People's scores and the judge's as they were.
 
     Args:
         rows: As `rows_of_scores` writes them.
@@ -119,7 +119,7 @@ def scores_from(rows: Sequence[str], labels: int) -> list[ScoreLabel]:
 
 
 def labels_from(rows: Sequence[str], cells: tuple[int, int, int, int]) -> list[CaseLabel]:
-    """The same as they were.
+    """Labels as they were.
 
     Args:
         rows: As `rows_of` writes them.
@@ -135,7 +135,7 @@ def labels_from(rows: Sequence[str], cells: tuple[int, int, int, int]) -> list[C
         if not 0 < label.weight <= 1e9:
             raise ValueError(row)
         labels.append(label)
-    found = Counter((one.people, one.judge) for one in labels)
-    if cells != tuple(found[a, b] for a in (True, False) for b in (True, False)):
+    counts = Counter((one.people, one.judge) for one in labels)
+    if cells != tuple(counts[a, b] for a in (True, False) for b in (True, False)):
         raise ValueError(str(cells))
     return labels

@@ -33,12 +33,19 @@ class JudgeWorth(Record, frozen=True):
         rate: The pass rate that is expected.
         rho2: The share of labels that it replaces; None where nobody has labelled.
         judged: How many outputs it judged; None for as many as one likes.
+        cases: Of how many cases these are; None where each is of another one.
     """
 
     metric: str
     rate: float
     rho2: float | None
     judged: int | None
+    cases: int | None = None
+
+    @property
+    def repeated(self) -> bool:
+        """Whether several of the outputs are of one case: further labels of the same case add little."""
+        return self.cases is not None and self.judged is not None and self.cases < self.judged
 
 
 class Pilot(Record, frozen=True):
@@ -88,6 +95,7 @@ def pilot_of(run: RunFile) -> Pilot:
             if both
             else None
         )
+    judged = judgements(run)
     return Pilot(
         math.fsum(map(_mean, every)) / len(every) if every else 0.5,
         differing,
@@ -99,8 +107,9 @@ def pilot_of(run: RunFile) -> Pilot:
                 (judge.corrected or judge.raw).value,
                 judge.rho2,
                 judge.verdicts.items,
+                len({item.case for item in judged.metrics[judge.metric, judge.model].items}),
             )
-            for judge in calibrations(run, judgements(run))
+            for judge in calibrations(run, judged)
         ],
     )
 
@@ -147,14 +156,17 @@ class Power(Record, frozen=True):
         ]
 
     def labels(self, judge: JudgeWorth) -> tuple[int | None, int]:
-        """The labels that it takes with this judge, and without any; None where not even all of them are enough."""
-        rate = judge.rate
+        """The labels that it takes with this judge, and without any; None where not even all of them are enough.
+
+        Each is of another case: where cases are repeated, there are no more labels than cases.
+        """
+        rate, most = judge.rate, judge.cases if judge.repeated else judge.judged
         if (
             rate in (0, 1) and judge.judged
         ):  # all passed, or none: others like them may not (Laplace)
             rate = (rate * judge.judged + 1) / (judge.judged + 2)
         alone = labels_needed(self.half_width, rate)
-        with_judge = labels_needed(self.half_width, rate, judge.rho2 or 0.0, judge.judged)
+        with_judge = labels_needed(self.half_width, rate, judge.rho2 or 0.0, most)
         return (
             None if with_judge is None else math.ceil(with_judge - 1e-9),
             math.ceil((alone or 0.0) - 1e-9),
@@ -184,18 +196,24 @@ class Power(Record, frozen=True):
         name = f"{safe(judge.metric)}: " if judge.metric else ""
         wanted = f"±{self.half_width * 100:g} points"
         labels, alone = self.labels(judge)
+        if labels is None and judge.repeated:
+            return (
+                f"{name}not even a label for each of {count(judge.cases or 0, 'judged case')} brings {wanted}: "
+                "judge more cases"
+            )
         if labels is None:
             return (
                 f"{name}not even a label for each of {count(judge.judged or 0, 'judged output')} brings {wanted}: "
                 "judge more outputs"
             )
+        each = ", each of another case," if judge.repeated else ""
         if judge.rho2 is None:
             return (
-                f"{name}{count(labels, 'label')} bring {wanted}, fewer if the judge is good; "
+                f"{name}{count(labels, 'label')}{each} bring {wanted}, fewer if the judge is good; "
                 "30 labels tell how good it is"
             )
         return (
-            f"{name}{count(labels, 'label')} bring {wanted} with this judge (ρ² {judge.rho2:.2f}), "
+            f"{name}{count(labels, 'label')}{each} bring {wanted} with this judge (ρ² {judge.rho2:.2f}), "
             f"{alone:,} without it"
         )
 
@@ -221,6 +239,7 @@ class Power(Record, frozen=True):
                     "rate": judge.rate,
                     "rho2": judge.rho2,
                     "judged": judge.judged,
+                    "judged_cases": judge.cases,
                     "labels": with_judge,
                     "without_judge": alone,
                 }

@@ -11,12 +11,8 @@ from evenhand.core.record import Record
 from evenhand.report.judgements.compared_pairs import ComparedPairs
 from evenhand.report.judgements.judged import Judgements, judgements
 from evenhand.report.labels.ranking_labels import ranking_labels
-from evenhand.report.trust.calibrated import (
-    KeptRanking,
-    Status,
-    place_of,
-    read_rankings,
-)
+from evenhand.report.trust.calibrated import Status
+from evenhand.report.trust.calibration_file import KeptRanking, place_of, read_rankings
 from evenhand.report.trust.labelled_cases import case_of
 from evenhand.report.trust.ranking_calibration import judge_of_pairs, labels_of, trust_in
 from evenhand.report.trust.ranking_fits import RankedChances, peoples_chances

@@ -239,7 +239,7 @@ def calibrate_scores(
 
 
 def later_mean(
-    paired: PairedScores, items: Sequence[Item], scale: Scale, labels: Sequence[ScoreLabel] | None
+    paired: PairedScores, items: Sequence[Item], scale: Scale, labels: Sequence[ScoreLabel]
 ) -> Estimate | None:
     """The mean that people would have given the outputs of a later run, none of which they scored.
 
@@ -247,21 +247,19 @@ def later_mean(
         paired: What people's scores say.
         items: The judge's, in the later run.
         scale: The lowest and the highest score there can be.
-        labels: People's scores with their cases; None where it isn't known of which case each is.
+        labels: People's scores with their cases; none where each is known to be of another case, and not of which.
 
     Returns:
         None where all that people said was one and the same: that tells nothing of how far off it may be. None, too,
-        with labels of too few cases, or where cases are repeated and those of the labels aren't known.
+        with labels of too few cases.
     """
     scored = [(case_of(item.case), item.score) for item in items if item.score is not None]
     if not scored or not paired.drawn.people:
         return None
-    if labels is None and len({case for case, _ in scored}) < len(scored):
-        return None
     values = [score for _, score in scored]
     spread = pvariance(values) if len(values) > 1 else 0.0
     weight = weight_of_judge(paired, (spread, len(values)))
-    effect = mean_effect(scored, labels or [], weight, same_trials=False)
+    effect = mean_effect(scored, labels, weight, same_trials=False)
     if effect.too_few:
         return None
     mean = mean_of_others(paired, fmean(values), spread, len(values), effect=effect)

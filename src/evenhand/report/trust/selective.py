@@ -34,6 +34,7 @@ class SelectiveVerdicts(Record, frozen=True):
         wrong: How many of these people disagree with.
         acceptance: What can be accepted; None where nothing can.
         uneven: Whether labels are left out, as they are no uniform draw.
+        cases: Of how many cases the labelled ones among the accepted verdicts are.
         for_people: The trials whose verdicts cannot, as places in the plan, the least sure first.
     """
 
@@ -46,6 +47,7 @@ class SelectiveVerdicts(Record, frozen=True):
     acceptance: Acceptance | None
     for_people: tuple[int, ...]
     uneven: bool = False
+    cases: int = 0
 
     def line(self) -> str:
         """It in words."""
@@ -74,6 +76,17 @@ class SelectiveVerdicts(Record, frozen=True):
         return f"decides nothing at {risk} yet: as it stands, {about}"
 
     @property
+    def note(self) -> str:
+        """That it holds for this run alone, where labels are of repeated cases; otherwise empty."""
+        found = self.acceptance
+        if found is None or self.cases == found.labelled:
+            return ""
+        return (
+            f"this holds for the outputs of this run: the {found.labelled:,} labels among them are of"
+            f" {count(self.cases, 'case')}, and say less of other cases"
+        )
+
+    @property
     def _kind(self) -> str:
         return " of a uniform draw" if self.uneven else ""
 
@@ -88,6 +101,7 @@ class SelectiveVerdicts(Record, frozen=True):
             "threshold": None if found is None else found.threshold,
             "labelled": 0 if found is None else found.labelled,
             "wrong": 0 if found is None else found.wrong,
+            "cases": 0 if found is None else self.cases,
         }
 
 
@@ -138,6 +152,11 @@ def _selected(metric: JudgedMetric, people: Mapping[Item, bool], risk: float) ->
     sure = certainties(metric.items)
     labelled = [(sure[item], item.passed is passed) for item, passed in people.items()]
     acceptance = acceptable(labelled, list(sure.values()), risk) if labelled else None
+    cases = {
+        item.case
+        for item in people
+        if acceptance is not None and sure[item] >= acceptance.threshold
+    }
     left = sorted(
         (
             item
@@ -155,12 +174,15 @@ def _selected(metric: JudgedMetric, people: Mapping[Item, bool], risk: float) ->
         sum(not agrees for _, agrees in labelled),
         acceptance,
         tuple(item.index for item in left),
+        cases=len(cases),
     )
 
 
 def lines_of(verdicts: SelectiveVerdicts) -> list[str]:
-    """The line below a judge's calibration, and the command that opens what is for a person."""
+    """The lines below a judge's calibration, and the command that opens what is for a person."""
     lines = [f"  {verdicts.line()}"]
+    if verdicts.note:
+        lines.append(f"    {verdicts.note}")
     if verdicts.acceptance is not None and verdicts.for_people:
         lines.append(
             f"    next: evenhand label --unsure {verdicts.risk:g} --metric {safe(verdicts.metric)!r}"

@@ -92,8 +92,13 @@ def test_errors_are_left_out_of_rates_and_keep_a_winner_from_being_confirmed():
 
 
 def test_outputs_of_one_case_count_as_one():
-    """80 outputs of 8 cases can't show what 80 of 80 can."""
-    assert tryout(items(80, per_case=8), perfect={}).verdict == "not confirmed"
+    """80 outputs of 8 cases can't show what 80 of 80 can, nor tell how often a judge is right."""
+    one, other = tryout(items(80, per_case=8), perfect={}), tryout(items(80), perfect={})
+    assert one.verdict == "not confirmed"
+    for name in ("agrees", "tpr", "tnr"):
+        few, many = getattr(one.today, name), getattr(other.today, name)
+        assert few.value == many.value
+        assert few.high - few.low > 1.2 * (many.high - many.low)
 
 
 def test_with_several_judges_p_values_are_corrected_over_all_of_them():

@@ -26,8 +26,8 @@ from evenhand.report.labels.pair_drawing import (
     ranking_to_label,
 )
 from evenhand.report.labels.pair_sheets import ranking_in, read_pair_labels, write_pairs
-from evenhand.report.trust.calibrated import write_calibration
 from evenhand.report.trust.calibration import calibrate
+from evenhand.report.trust.calibration_file import write_calibration
 from evenhand.report.trust.run_verdict import verdict_of
 from evenhand.report.trust.standings import standings
 from evenhand.report.trust.trust_lines import calibration_lines, judged_lines

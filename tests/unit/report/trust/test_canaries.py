@@ -6,6 +6,8 @@ from tests.unit.report.conftest import Make, make_run, result
 from evenhand.core.variant import Variant
 from evenhand.report.judge_tests.canary_lines import canary_lines
 from evenhand.report.trust.canaries import CanaryReport, canary_check, canary_report
+from evenhand.stats.correction import Estimate
+from evenhand.stats.interval import wilson
 from evenhand.store.runfile import RunFile
 
 __all__ = ["make_run"]
@@ -26,6 +28,7 @@ async def check_of(
     model: str = "j",
     passed: int = 70,
     left_out: int = 0,
+    by_case: Estimate | None = None,
     **more: object,
 ) -> RunFile:
     """A check of canaries: for each a letter, + right, - wrong, ! error; every second one is a fail of people's."""
@@ -35,6 +38,7 @@ async def check_of(
         "left_out": left_out,
         "passed": passed,
         "judged": 100,
+        **({} if by_case is None else {"pass_rate": by_case._asdict()}),
     }
     states = {"+": True, "-": False, "!": None}
     trials = [
@@ -122,6 +126,23 @@ async def test_a_system_changed_if_the_pass_rate_did_and_the_judge_is_not_shown_
     assert ("the system changed" in text) is (word == "system")
     assert ("the judge drifted" in text) is (word == "judge")
     assert ("which may be the judge" in text) is (word == "judge" and passed == 95)
+
+
+async def test_repeats_of_a_case_do_not_make_a_system_changed(make_run: Make):
+    """70 of 100 outputs, then 50: of 100 cases that is a change, of 20 cases with five repeats it isn't."""
+    await make_run([result(0)])
+    words: list[str] = []
+    for cases in (100, 20):
+        rates = [Estimate(p, *wilson(p * cases, cases)) for p in (0.7, 0.5)]
+        before, now = [
+            await check_of(make_run, "++++++++++", passed=round(100 * rate.value), by_case=rate)
+            for rate in rates
+        ]
+        drift = canary_report(now, [before.path]).drift(("right", "j"))
+        assert drift is not None
+        assert drift.now.raw == 0.5
+        words.append(drift.word)
+    assert words == ["system", "none"]
 
 
 async def test_all_checks_are_compared_with_the_first_one(make_run: Make):

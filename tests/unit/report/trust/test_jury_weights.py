@@ -13,13 +13,9 @@ from tests.unit.report.test_judge_trust import a_run, label
 
 from evenhand.core.run import TrialResult
 from evenhand.core.score import Outcome
-from evenhand.report.trust.calibrated import (
-    judged_rates,
-    place_of,
-    read_calibration,
-    write_calibration,
-)
+from evenhand.report.trust.calibrated import judged_rates
 from evenhand.report.trust.calibration import calibrate
+from evenhand.report.trust.calibration_file import place_of, read_calibration, write_calibration
 from evenhand.report.trust.jury_weights import ballot_of, folds_of, votes_in
 from evenhand.report.trust.trust_lines import calibration_lines, standing
 
@@ -75,6 +71,33 @@ async def test_a_jury_with_one_sharp_judge_is_better_weighted(make_run: Make, tm
     write_calibration(calibration, path)
     assert json.loads(path.read_text("utf-8"))["judges"][0]["jury"]["verdict"] == "better"
     assert list(read_calibration(path)) == [("prose", "kind+mild+sharp")]
+
+
+async def test_shares_of_a_jury_take_the_repeats_of_a_case_together(make_run: Make):
+    """Five repeats that are always alike: 100 labels of 40 cases tell less of how often each judge is right."""
+    once = label(await a_run(make_run, 200, change=by_jury()), good, size=100)
+
+    def repeat(trial: TrialResult) -> TrialResult:
+        trial = replace(trial, index=trial.index // 5)
+        judged = by_jury()(trial)
+        return replace(judged, case=f"case {trial.index}")
+
+    def change(trial: TrialResult) -> TrialResult:
+        return replace(repeat(trial), index=trial.index, repeat=trial.index % 5)
+
+    run = await a_run(make_run, 200, change=change, repeats=5)
+    repeated = label(run, lambda i: good(i // 5), size=100)
+    first, second = calibrate(once).judges[0].jury, calibrate(repeated).judges[0].jury
+    assert first is not None
+    assert second is not None
+    for one, other in (
+        (first.majority, second.majority),
+        (first.weighted, second.weighted),
+        *((a.agrees, b.agrees) for a, b in zip(first.members, second.members, strict=True)),
+    ):
+        assert one is not None
+        assert other is not None
+        assert other.high - other.low > 1.2 * (one.high - one.low)
 
 
 async def test_later_runs_of_a_jury_are_corrected_by_its_weighted_votes(

@@ -17,8 +17,9 @@ from evenhand.core.label import NewLabel
 from evenhand.core.run import TrialResult
 from evenhand.report.comparison.judged_differences import JudgedRun, judged_differences
 from evenhand.report.labels.labelling import draw
-from evenhand.report.trust.calibrated import judged_rates, place_of, write_calibration
+from evenhand.report.trust.calibrated import judged_rates
 from evenhand.report.trust.calibration import calibrate
+from evenhand.report.trust.calibration_file import place_of, write_calibration
 from evenhand.report.trust.labelled_cases import (
     labels_from,
     rows_of,
@@ -37,11 +38,20 @@ from evenhand.store.runfile import RunFile
 REPEATS = 5
 
 
-async def a_run(make: Make, cases: int, repeats: int, folder: Path) -> RunFile:
+async def a_run(
+    make: Make,
+    cases: int,
+    repeats: int,
+    folder: Path,
+    change: Callable[[TrialResult], TrialResult] = lambda trial: trial,
+) -> RunFile:
     """Repeats of a case are all alike: the judge passes seven cases of ten, and people will pass five."""
     trials = [
-        replace(
-            judged(i, ok=i // repeats % 10 < 7, case=f"case {i // repeats}"), repeat=i % repeats
+        change(
+            replace(
+                judged(i, ok=i // repeats % 10 < 7, case=f"case {i // repeats}"),
+                repeat=i % repeats,
+            )
         )
         for i in range(cases * repeats)
     ]
@@ -122,6 +132,15 @@ async def test_labels_of_too_few_cases_correct_nothing_and_say_why(make_run: Mak
     assert (judge.verdict, judge.corrected, own.corrected) == ("no verdict", None, None)
     why = "the 40 labels are of 8 cases, which are too few where cases are repeated"
     assert judge.why.startswith(why)
+    later = await a_run(make_run, 8, REPEATS, tmp_path)
+    (of_file,) = judged_rates(later)
+    assert own.why == of_file.why == judge.why
+    assert f"labelled, and not corrected: {why}" in standing(of_file)
+    (one,) = judged_differences(JudgedRun(run), JudgedRun(later), [(0, 0)], [("a", "b")])
+    assert f"· labelled, and not corrected: {why}" in one.line()
+    enough = label(await a_run(make_run, 40, REPEATS, tmp_path / "x.yaml"), people(REPEATS))
+    (one,) = judged_differences(JudgedRun(enough), JudgedRun(run), [(0, 0)], [("a", "b")])
+    assert f"the second is labelled, and not corrected: {why}" in one.line()
     text = "\n".join(calibration_lines(calibrate(run)))
     assert "no verdict: the 40 labels are of 8 cases" in text
     assert "  corrected  " not in text
@@ -151,6 +170,42 @@ async def test_a_calibration_without_cases_is_read_and_corrects_only_what_was_no
     assert rate.corrected == own.corrected
 
 
+async def test_a_calibration_without_cases_holds_where_the_judge_gave_no_verdict_on_some(
+    make_run: Make, tmp_path: Path
+):
+    """A case without a verdict looks like one that is repeated elsewhere: without repeats, it isn't."""
+    run = await calibrated(make_run, 100, 1, 60, tmp_path)
+    edit(run, lambda variant: variant.pop("labelled"))
+
+    def one_silent(trial: TrialResult) -> TrialResult:
+        if trial.index:
+            return trial
+        (outcome,) = trial.outcomes
+        silent = replace(outcome, outcome="error", score=None, metadata={})
+        return replace(trial, outcomes=(silent,), outcome="error")
+
+    later = await a_run(make_run, 100, 1, tmp_path, one_silent)
+    (rate,) = judged_rates(later)
+    assert (rate.items, rate.errors, rate.why) == (99, 1, "")
+    assert rate.corrected is not None
+
+
+async def test_means_of_repeats_whose_cases_are_not_known_are_not_corrected(
+    make_run: Make, tmp_path: Path
+):
+    """Also if it was the labelled run that had the repeats, and not the later one."""
+    run = scored(await a_scored_run(make_run, 40, REPEATS, tmp_path), REPEATS, 100)
+    write_calibration(calibrate(run), place_of(run.meta))
+    once = await a_scored_run(make_run, 40, 1, tmp_path)
+    (rate,) = judged_rates(once)
+    assert rate.mean is not None
+    assert rate.mean.corrected is not None
+    edit(run, lambda variant: [each.pop("labelled") for each in (variant, variant["scores"])])
+    (rate,) = judged_rates(once)
+    assert rate.mean is not None
+    assert rate.mean.corrected is None
+
+
 @pytest.mark.parametrize(
     "labelled",
     [[], ["a pass pass"], ["a pass maybe 1"] * 60, ["a pass pass 0"] * 60, ["a pass pass 1"] * 60],
@@ -171,10 +226,10 @@ async def a_scored_run(make: Make, cases: int, repeats: int, folder: Path) -> Ru
     trials: list[TrialResult] = []
     for i in range(cases * repeats):
         case = i // repeats
-        trial = judged(i, ok=True, case=f"case {case}")
+        trial = judged(case, ok=True, case=f"case {case}")
         (outcome,) = trial.outcomes
         scored = replace(outcome, score=float(case % 4 + 1 + (case % 3 > 0)), scale=(1.0, 5.0))
-        trials.append(replace(trial, outcomes=(scored,), repeat=i % repeats))
+        trials.append(replace(trial, index=i, outcomes=(scored,), repeat=i % repeats))
     return await make(
         trials, planned=len(trials), repeats=repeats, calls=[judge_call()], source=str(folder)
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 
 import pytest
 from tests.unit.report.conftest import Make, make_run, result
@@ -93,6 +94,25 @@ async def test_a_judges_labels_are_counted_with_what_it_replaces(make_run: Make)
     json.dumps(empty.document())
     numbers = Power(Pilot(0.5, judges=[JudgeWorth("", 0.5, None, None)]), 0.1, 0.1)
     assert numbers.document()["labels"][0]["labels"] == 97
+
+
+async def test_labels_are_counted_by_cases_where_these_are_repeated(make_run: Make):
+    """200 outputs of 40 cases: more labels than cases are not to be had, and it says what to do."""
+    run = await a_run(
+        make_run, 200, change=lambda t: replace(t, case=f"case {t.index // 5}", repeat=t.index % 5)
+    )
+    once, repeated = pilot_of(await a_run(make_run, 200)), pilot_of(run)
+    (first,), (second,) = once.judges, repeated.judges
+    assert (first.cases, first.repeated) == (200, False)
+    assert (second.judged, second.cases, second.repeated) == (200, 40, True)
+    assert Power(once, 0.05, 0.1).labels(first)[0] == 81
+    assert Power(repeated, 0.05, 0.1).labels(second)[0] is None
+    text = "\n".join(Power(repeated, 0.05, 0.1).lines())
+    assert "a label for each of 40 judged cases brings ±10 points: judge more cases" in text
+    text = "\n".join(Power(repeated, 0.05, 0.2).lines())
+    assert "21 labels, each of another case, bring ±20 points" in text
+    assert Power(repeated, 0.05, 0.2).document()["labels"][0]["judged_cases"] == 40
+    assert "each of another case" not in "\n".join(Power(once, 0.05, 0.2).lines())
 
 
 def test_a_judge_that_passed_everything_may_not_pass_all_others():

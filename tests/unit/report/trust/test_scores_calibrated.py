@@ -16,8 +16,9 @@ from evenhand.core.variant import Variant
 from evenhand.report.comparison.comparing import compare
 from evenhand.report.labels.labelling import draw
 from evenhand.report.markdown import write_markdown
-from evenhand.report.trust.calibrated import judged_rates, judged_rows, place_of, write_calibration
+from evenhand.report.trust.calibrated import judged_rates, judged_rows
 from evenhand.report.trust.calibration import calibrate
+from evenhand.report.trust.calibration_file import place_of, write_calibration
 from evenhand.report.trust.scores_calibrated import SCORES_ARE_NO_DRAW
 from evenhand.report.trust.trust_lines import calibration_lines, judged_lines
 from evenhand.store.draws import add_metric_labels
