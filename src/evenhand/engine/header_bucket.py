@@ -62,7 +62,7 @@ class HeaderBucket(MutableRecord):
 
     def give_back(self, amount: float, taken_at: float) -> None:
         """What was debited then is not used after all. A header that has come since has not counted it."""
-        if self._counted_at <= taken_at < self.resets_at:
+        if self._counted_at <= taken_at:
             self.remaining += amount
 
     def wait_s(self, amount: float, now: float) -> float:
