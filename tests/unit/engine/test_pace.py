@@ -1,4 +1,4 @@
-"""What a call that is not sent after all leaves behind: nothing."""
+"""What begins and ends where calls are held back, and what a call that is not sent leaves behind: nothing."""
 
 from __future__ import annotations
 
@@ -56,3 +56,23 @@ def test_a_call_that_is_not_sent_leaves_its_place_in_the_window():
     assert held.admits(0, 18, later)
     held.permit(0, 19, later)
     assert not held.admits(0, 19, later)
+
+
+def test_the_opening_is_over_where_calls_are_held_back():
+    """What was refused says more than that nothing is known."""
+    held = Pace(100, 100)
+    refuse_five(held)
+    assert held.width == 1
+    assert held.opening.over
+
+
+def test_a_tenth_of_a_second_is_made_up_for_at_a_rate_that_headers_name():
+    """Of a hundred calls a second, and one percent less."""
+    held = pace()
+    held.named = 100.0
+    refuse_five(held)
+    later, sent = NOW + 60, 0
+    while held.admits(0, sent, later):
+        held.permit(0, sent + 1, later)
+        sent += 1
+    assert sent == 9

@@ -536,6 +536,7 @@ async def test_the_narrowest_terminal_still_gets_names_and_rates(make_run: Make)
         ),
         ("bad-request", "agent.sh ended with code 1", "evenhand resume {}"),
         ("overloaded", "api.openai.com answered 500: later", "evenhand resume {}"),
+        ("rate-limited", "api.openai.com answered 429: later", "evenhand resume {}"),
     ],
 )
 async def test_resume_is_not_suggested_where_it_would_end_the_same(
