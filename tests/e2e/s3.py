@@ -38,7 +38,7 @@ class Bucket:
             "AWS_ALLOW_HTTP": "true",
             "AWS_REGION": "eu-central-1",
             "AWS_ACCESS_KEY_ID": "scripted",
-            "AWS_SECRET_ACCESS_KEY": "scripted-secret",
+            "AWS_SECRET_ACCESS_KEY": "scripted-secret-key",
         }
 
 

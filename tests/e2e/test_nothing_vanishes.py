@@ -411,6 +411,21 @@ def test_a_trial_that_is_running_when_a_run_is_killed_is_not_blamed_at_once(tmp_
     assert codes == [-9, -9, -9, 3]
 
 
+def test_a_trial_is_not_blamed_for_what_is_collected_as_garbage_while_it_runs(tmp_path: Path):
+    """Without an `expect`, nobody knows any more whose it was."""
+    code, trials, _ = ran(
+        "async def one(expect):\n"
+        '    circle = []\n    circle += [circle, idle()]\n    expect(True, "ok")\n'
+        "@evals.eval\nasync def two(expect):\n"
+        '    gc.collect()\n    expect(True, "ok")\n'
+        "async def idle():\n    pass\n"
+        "import gc\ngc.disable()\n",
+        tmp_path,
+        "-j1",
+    )
+    assert (code, [trial["outcome"] for trial in trials]) == (0, ["pass", "pass"])
+
+
 def test_an_eval_file_that_ends_the_process_while_it_is_imported_is_told(tmp_path: Path):
     """There is no trial to blame, and no verdict."""
     (tmp_path / "v_evals.py").write_text("import os\nos._exit(0)\n")

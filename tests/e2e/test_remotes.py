@@ -24,6 +24,7 @@ from tests.unit.report.conftest import (
 from evenhand.cli.verbs import evenhand
 from evenhand.core.errors import EvenhandError, StoreError
 from evenhand.core.label import NewLabel
+from evenhand.core.secrets import known
 from evenhand.remotes import database
 from evenhand.remotes.address import Address
 from evenhand.remotes.fetching import fetch
@@ -131,6 +132,12 @@ async def test_what_a_bucket_refuses_is_said_in_its_words_without_the_request(
             with pytest.raises(StoreError) as caught:
                 said(*words)
             assert caught.value.message == f"s3://team/evals: {code}: It says {code}"
+        # A server that repeats the key.
+        known.learn_environment(held.env())
+        held.refusal = held.env()["AWS_SECRET_ACCESS_KEY"]
+        with pytest.raises(StoreError) as caught:
+            said("show", whole)
+        assert held.refusal not in str(caught.value)
 
 
 def test_a_machine_without_keys_for_a_bucket_is_told_so(

@@ -112,7 +112,10 @@ def test_what_a_node_lacks_is_said_before_anything_is_sent(
     serve: Callable[..., FakeProvider],
     folder: Callable[..., Folder],
 ):
-    """Another address of a model, a variable of a file, and a file of keys, which all stay on this machine."""
+    """Another address of a model, a variable of a file, and a file of keys, which all stay on this machine.
+
+    A file of variables that the node knows is not missed.
+    """
     fake = serve()
     evals = folder(fake)
     evals.write(3)
@@ -123,7 +126,7 @@ def test_what_a_node_lacks_is_said_before_anything_is_sent(
         if name in {"OPENAI_BASE_URL", "OPENAI_API_BASE_URL"}
     }
     quiet = {"PYTHONWARNINGS": "ignore"}
-    with cluster(evals.env) as nodes:
+    with cluster({**evals.env, "KNOWN_THERE": "secret"}) as nodes:
         assert nodes.stdout is not None
         address, _ = nodes.stdout.readline().split()
         start = ("run", *QUIET, "--ray", address, "--workers", "1")
@@ -134,9 +137,14 @@ def test_what_a_node_lacks_is_said_before_anything_is_sent(
         evals.write(3, defaultTest={"vars": {"keys": "file://more.env"}})
         unsent = evals.run(*start, env=quiet)
         assert "more.env" in unsent.stderr
+        assert not fake.requests
+        evals.write(3)
+        (evals.path / "known.env").write_text("KNOWN_THERE=secret\n")
+        complete = evals.run(*start, "--env-file", "known.env", env=quiet)
+        assert settled(evals.document())
     for done in (far, without, unsent):
         assert (done.returncode, "Nothing was sent." in done.stderr) == (2, True), done.stderr
-    assert not fake.requests
+    assert complete.returncode == 1, complete.stderr
 
 
 @pytest.mark.timeout(300)

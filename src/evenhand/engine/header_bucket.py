@@ -60,6 +60,11 @@ class HeaderBucket(MutableRecord):
         if now < self.resets_at:
             self.remaining -= amount
 
+    def give_back(self, amount: float, taken_at: float) -> None:
+        """What was debited then is not used after all. A header that has come since has not counted it."""
+        if self._counted_at <= taken_at:
+            self.remaining += amount
+
     def wait_s(self, amount: float, now: float) -> float:
         """Seconds until this much may be taken; 0 for now."""
         if now >= self.resets_at:

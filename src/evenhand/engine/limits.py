@@ -149,10 +149,9 @@ class Account:
 
     def withdraw(self, permit: Permit) -> None:
         """Gives the permit back, with what was debited for it: nothing was sent."""
-        now = self._clock()
         self.pace.withdrawn(permit)
-        self._requests.take(-1, now)
-        self._tokens.take(-permit.tokens, now)
+        self._requests.give_back(1, permit.sent_at)
+        self._tokens.give_back(permit.tokens, permit.sent_at)
         self._give_back()
 
     def forget(self, permit: Permit) -> None:

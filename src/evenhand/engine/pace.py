@@ -80,7 +80,7 @@ class Permit:
         tokens: What was debited for it.
         among: How many were in flight when it was given, itself included.
         epoch: Under which settings.
-        sent_at: When it was sent.
+        sent_at: When it was sent; before that, when it was given.
         window: In which window.
         extra: One more than the window is known to hold.
     """

@@ -148,10 +148,9 @@ class Counter:
         rates: RateLimits | None,
         tokens: int,
     ) -> None:
-        held = hand.permits.pop(number, None)
-        if held is None:
+        if number not in hand.permits:
             return
-        name, permit = held
+        name, permit = hand.permits.pop(number)
         account = self._backing.limits.account(name)
         account.release(permit, error, rates, tokens)
         if error is not None:
@@ -160,15 +159,13 @@ class Counter:
                 self._announce(("gate", name, seconds))
 
     def _told_withdraw(self, hand: Hand, number: int) -> None:
-        held = hand.permits.pop(number, None)
-        if held is not None:
-            name, permit = held
+        if number in hand.permits:
+            name, permit = hand.permits.pop(number)
             self._backing.limits.account(name).withdraw(permit)
 
     def _told_forget(self, hand: Hand, number: int) -> None:
-        held = hand.permits.pop(number, None)
-        if held is not None:
-            name, permit = held
+        if number in hand.permits:
+            name, permit = hand.permits.pop(number)
             self._backing.limits.account(name).forget(permit)
 
     def _told_fail(self, hand: Hand, name: str, error: ProviderError) -> None:

@@ -75,10 +75,15 @@ class Hello(Record, frozen=True):
 
 def hosts_of(plan: Plan) -> tuple[str, ...]:
     """The hosts that a plan's models are asked at, in order, without ports; empty where none is asked over HTTP."""
-    places = (provider.account.partition(" #") for provider in plan.providers)
-    return tuple(
-        sorted({urlsplit(f"//{host}").hostname or host for host, mark, _ in places if mark})
-    )
+    accounts = (provider.account.partition(" #") for provider in plan.providers)
+    return tuple(sorted({_host(address) for address, mark, _ in accounts if mark}))
+
+
+def _host(address: str) -> str:
+    try:
+        return urlsplit(f"//{address}").hostname or address
+    except ValueError:  # no address at all: calls will say so
+        return address
 
 
 class TrialOrder(Record, frozen=True):

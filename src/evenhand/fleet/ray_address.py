@@ -60,7 +60,8 @@ def check_address(address: str) -> None:
         return  # then Ray reaches it by a way that is not ours
     try:
         socket.create_connection((host, port), ANSWERS_S).close()
-    except OSError as error:
+    except (OSError, UnicodeError) as error:  # the latter: no host can have this name
+        why = error.strerror if isinstance(error, OSError) else "no host has such a name"
         raise UsageError(
-            f"nothing answers at '{address}': {error.strerror or error}", hint=START_ONE
+            f"nothing answers at '{address}': {why or error}", hint=START_ONE
         ) from error

@@ -66,7 +66,7 @@ def _completion(events: list[dict[str, Any]]) -> dict[str, Any] | None:
     """Chat completions, and the older ones of plain text. Only the first choice is read."""
     text = _Text()
     refusals: list[str] = []
-    tools: dict[int, dict[str, Any]] = {}
+    tools = _Tools()
     function: dict[str, Any] = {}
     more: dict[str, Any] = {}
     model, reason, usage = "", None, None
@@ -81,7 +81,7 @@ def _completion(events: list[dict[str, Any]]) -> dict[str, Any] | None:
             refusals.append(str(delta.get("refusal") or ""))
             reason = choice.get("finish_reason") or reason
             for part in map(_mapping, _list(delta.get("tool_calls"))):
-                _add_tool(tools, part)
+                tools.add(part)
             _join(function, _mapping(delta.get("function_call")))
             _join(more.setdefault("audio", {}), _mapping(delta.get("audio")))
             if delta.get("images"):
@@ -91,8 +91,8 @@ def _completion(events: list[dict[str, Any]]) -> dict[str, Any] | None:
     message: dict[str, Any] = {"role": "assistant", "content": text.whole, "refusal": None, **more}
     if refused := "".join(refusals):
         message["refusal"] = refused
-    if tools:
-        message["tool_calls"] = [tools[i] for i in sorted(tools)]
+    if calls := tools.whole:
+        message["tool_calls"] = calls
     if function:
         message["function_call"] = function
     choice = {"message": message, "text": text.whole, "finish_reason": reason}
@@ -123,22 +123,36 @@ class _Text:
         return "".join(self._pieces) if self._pieces else None
 
 
-def _add_tool(tools: dict[int, dict[str, Any]], part: Mapping[str, Any]) -> None:
-    place, id_ = part.get("index"), part.get("id")
-    latest = max(tools, default=0)
-    at = place if isinstance(place, int) else latest
-    if id_ and at in tools and tools[at]["id"] not in ("", id_):
-        at = latest + 1  # Gemini's endpoint for OpenAI's clients gives all calls one index, or none
-    tool = tools.setdefault(
-        at,
-        {"id": "", "type": "function", "function": {"name": "", "arguments": ""}},
-    )
-    tool["id"] = id_ or tool["id"]
-    if part.get("custom"):
-        tool["function"] = None
-        _join(tool.setdefault("custom", {}), _mapping(part["custom"]))
-    elif tool["function"] is not None:
-        _join(tool["function"], _mapping(part.get("function")))
+class _Tools:
+    """Calls of tools, which come in pieces."""
+
+    def __init__(self) -> None:
+        self._calls: dict[int, dict[str, Any]] = {}
+        # Where the pieces with an index go. Gemini's endpoint for OpenAI's clients gives all calls one index, or none.
+        self._places: dict[int, int] = {}
+
+    def add(self, part: Mapping[str, Any]) -> None:
+        """A piece of one. Another id begins another call, whatever its index."""
+        index, id_ = part.get("index"), part.get("id")
+        latest = max(self._calls, default=0)
+        place = self._places.get(index, index) if isinstance(index, int) else latest
+        if id_ and place in self._calls and self._calls[place]["id"] not in ("", id_):
+            place = latest + 1
+            if isinstance(index, int):
+                self._places[index] = place
+        call = self._calls.setdefault(
+            place, {"id": "", "type": "function", "function": {"name": "", "arguments": ""}}
+        )
+        call["id"] = id_ or call["id"]
+        if part.get("custom"):
+            call["function"] = None
+            _join(call.setdefault("custom", {}), _mapping(part["custom"]))
+        elif call["function"] is not None:
+            _join(call["function"], _mapping(part.get("function")))
+
+    @property
+    def whole(self) -> list[dict[str, Any]]:
+        return [self._calls[place] for place in sorted(self._calls)]
 
 
 def _join(whole: dict[str, Any], pieces: Mapping[str, Any]) -> None:

@@ -105,13 +105,12 @@ def remedy(run: RunFile, grid: Grid, name: str) -> str:
 
     Args:
         run: A run of which all trials are settled.
-        grid: Its trials in error.
+        grid: Its first trials in error.
         name: The run, as it is typed.
     """
-    errors = [
-        trial.error for places in grid.errors for trial in _trials(run, places) if trial.error
-    ]
-    if not errors:
+    trials = [trial for places in grid.errors for trial in _trials(run, places)]
+    errors = [trial.error for trial in trials if trial.error]
+    if not errors or len(errors) < len(trials):
         return ""
     if all(error.slug in _REFUSED and " answered 4" in error.message for error in errors):
         return f"evenhand show {name} --where status:error, then change what is sent, and run again"

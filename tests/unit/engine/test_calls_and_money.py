@@ -141,6 +141,38 @@ async def test_a_call_given_up_before_it_was_sent_is_not_in_doubt(tmp_path, monk
             assert file.spend().calls == 0
 
 
+@pytest.mark.parametrize(("reached", "becomes"), [("passable", "withdraw"), ("send", "forget")])
+async def test_a_call_that_is_cancelled_leaves_its_room_only_where_it_was_not_sent(
+    tmp_path, monkeypatch, reached, becomes
+):
+    """Once it is sent, the vendor may have counted it."""
+    there, told = asyncio.Event(), []
+
+    async def waits(*_):
+        there.set()
+        await asyncio.sleep(60)
+
+    def telling(name):
+        plain = getattr(Account, name)
+
+        def told_too(account, permit):
+            told.append(name)
+            plain(account, permit)
+
+        return told_too
+
+    for name in ("withdraw", "forget"):
+        monkeypatch.setattr(Account, name, telling(name))
+    monkeypatch.setattr(Account if reached == "passable" else Scripted, reached, waits)
+    plan = example(1, asking(model := Scripted()), providers=(model,))
+    run = asyncio.ensure_future(door.settle(plan, Settings(home=tmp_path)))
+    await there.wait()
+    run.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await run
+    assert told == [becomes]
+
+
 def test_names_with_half_a_character_stop_nothing(runs):
     """Neither a case's nor a model's; each case is a draw of its own, found again in the cache."""
     model = Scripted(deterministic=False, id="m\ud800")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from dataclasses import replace
 
 import pytest
 from tests.unit.engine.asker import Asker
@@ -24,9 +25,9 @@ class Clock:
         return self.now
 
 
-async def taken(acc: Asker, count: int) -> int:
+async def taken(acc: Asker, count: int, tokens: int = 0) -> int:
     """How many of so many calls are let through at once."""
-    tasks = [asyncio.create_task(acc.ask(i, 0)) for i in range(count)]
+    tasks = [asyncio.create_task(acc.ask(i, tokens)) for i in range(count)]
     await asyncio.sleep(0)
     await asyncio.sleep(0)
     done = sum(task.done() for task in tasks)
@@ -312,11 +313,40 @@ async def test_what_a_withdrawn_call_was_debited_comes_back():
     by_headers = Asker(clock)
     await by_headers.ask()
     by_headers.answer(None, RateLimits(requests_remaining=1, requests_reset_s=60))
-    for account in (by_rate, by_headers):
-        await account.ask()
-        assert await taken(account, 1) == 0
+    by_tokens = Asker(clock)
+    await by_tokens.ask()
+    by_tokens.answer(None, RateLimits(tokens_remaining=500, tokens_reset_s=60))
+    for account in (by_rate, by_headers, by_tokens):
+        await account.ask(0, 400)
+        assert await taken(account, 1, 400) == 0
         account.give_up()
-        assert await taken(account, 1) == 1
+        assert await taken(account, 1, 400) == 1
+
+
+@pytest.mark.parametrize("since", ["nothing", "a header", "a window"])
+@pytest.mark.parametrize(
+    "room",
+    [
+        RateLimits(requests_remaining=1, requests_reset_s=60),
+        RateLimits(tokens_remaining=500, tokens_reset_s=60),
+    ],
+)
+async def test_what_a_withdrawn_call_was_not_debited_does_not_come_back(
+    room: RateLimits, since: str
+):
+    """It went out before any header, or a header has come since: that has not counted what never arrived."""
+    clock = Clock()
+    acc = Asker(clock)
+    if since != "nothing":
+        await acc.ask()
+        acc.answer(None, replace(room, requests_remaining=9, tokens_remaining=9000))
+    await acc.ask(0, 400)
+    clock.now += 61 if since == "a window" else 1
+    await acc.ask()
+    acc.permits.reverse()
+    acc.answer(None, room)
+    acc.give_up()
+    assert await taken(acc, 2, 400) == 1
 
 
 def test_accounts_are_kept_by_name_and_say_together_what_holds_them_up():
@@ -365,8 +395,12 @@ def test_a_bucket_that_refills_is_told_from_a_window_by_two_headers():
         (14_400, (14_399, 6.0), (14_390, 60.0), 0, 0),
         (6000, (5990, 50.0), (5900, 49.0), 0, 0),
         (6000, (5400, 6.5), (4200, 5.5), 100, 0),
+        (600, (500, 5.0), (300, 15.0), 0, 0),
     ],
-    ids=["by the minute", "rounded", "a part of one", "by the day", "a window", "a window's end"],
+    ids=[
+        *("by the minute", "rounded", "a part of one", "by the day", "a window", "a window's end"),
+        "by half a minute",
+    ],
 )
 def test_headers_name_a_rate_where_a_limit_by_the_minute_refills(
     limit, first, second, at_first, a_second

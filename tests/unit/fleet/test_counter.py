@@ -8,6 +8,7 @@ import pytest
 from tests.unit.fleet.conftest import Scene, ScriptedLink, start_of, turns
 
 from evenhand.core.errors import BudgetStop, RateLimited, StoreError
+from evenhand.core.provider import RateLimits
 from evenhand.core.run import CallEnd
 from evenhand.engine.backing import Backing
 from evenhand.fleet.counter import Counter
@@ -184,5 +185,86 @@ def test_a_worker_that_is_silent_with_a_permit_gets_no_more_until_it_speaks(scen
         both.hands[0].spoke()
         await turns()
         assert both.answered(0, 3)
+
+    scene.loop.run(go())
+
+
+def test_a_worker_that_falls_silent_again_while_it_waits_gets_none_either(scene: Scene):
+    """It was lent a permit of another account meanwhile."""
+
+    async def go() -> None:
+        both = Counted(scene.backing(ceiling=2))
+        await both.asks(0, 1, "acquire", "api", 0, 0)
+        await both.asks(1, 2, "acquire", "api", 0, 0)
+        await both.asks(0, 3, "acquire", "api", 0, 0)
+        await asyncio.sleep(2 * SILENT_S)
+        both.hands[1].spoke()
+        both.tells(1, "release", both.links[1].answer(2)[0], None, None, 0)
+        assert await both.asks(1, 4, "acquire", "api", 0, 0)
+        both.hands[0].spoke()
+        assert await both.asks(0, 5, "acquire", "other", 0, 0)
+        await asyncio.sleep(2 * SILENT_S)
+        both.hands[1].spoke()
+        both.tells(1, "release", both.links[1].answer(4)[0], None, None, 0)
+        await turns()
+        assert not both.answered(0, 3)
+        assert await both.asks(1, 6, "acquire", "api", 0, 0)
+
+    scene.loop.run(go())
+
+
+def test_a_worker_that_dies_while_its_permits_wait_leaves_none_behind(scene: Scene):
+    """What it held is free, and what it waited for goes to nobody."""
+
+    async def go() -> None:
+        backing = scene.backing(ceiling=2)
+        both = Counted(backing)
+        await both.asks(0, 1, "acquire", "api", 0, 0)
+        await asyncio.sleep(2 * SILENT_S)
+        assert not await both.asks(0, 2, "acquire", "api", 0, 0)
+        await both.counter.take_back(both.hands[0])
+        assert not both.hands[0].waiting
+        assert backing.limits.account("api").in_flight == 0
+        both.hands[0].spoke()
+        await turns()
+        assert not both.answered(0, 2)
+        assert await both.asks(1, 3, "acquire", "api", 0, 0)
+        assert await both.asks(1, 4, "acquire", "api", 0, 0)
+
+    scene.loop.run(go())
+
+
+def test_silence_counts_from_the_first_permit_on(scene: Scene):
+    """However many it is lent after that."""
+
+    async def go() -> None:
+        hand = Hand(1, ScriptedLink("a"))
+        hand.lend()
+        await asyncio.sleep(0.8 * SILENT_S)
+        hand.lend()
+        assert not hand.silent
+        await asyncio.sleep(0.4 * SILENT_S)
+        assert hand.silent
+        hand.spoke()
+        assert not hand.silent
+
+    scene.loop.run(go())
+
+
+def test_only_what_was_not_sent_leaves_its_room_to_others(scene: Scene):
+    """Of a worker that is gone, and of a call that was cut off, the vendor may have counted the calls."""
+
+    async def go() -> None:
+        both = Counted(scene.backing())
+        await both.asks(0, 1, "acquire", "api", 0, 0)
+        two_left = RateLimits(requests_remaining=2, requests_reset_s=60)
+        both.tells(0, "release", both.links[0].answer(1)[0], None, two_left, 0)
+        await both.asks(0, 2, "acquire", "api", 0, 0)
+        both.tells(0, "withdraw", both.links[0].answer(2)[0])
+        await both.asks(0, 3, "acquire", "api", 0, 0)
+        both.tells(0, "forget", both.links[0].answer(3)[0])
+        assert await both.asks(0, 4, "acquire", "api", 0, 0)
+        await both.counter.take_back(both.hands[0])
+        assert not await both.asks(1, 5, "acquire", "api", 0, 0)
 
     scene.loop.run(go())

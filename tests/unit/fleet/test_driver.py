@@ -188,3 +188,25 @@ def test_a_fleet_that_only_dies_ends_the_run(scene: Scene, room: int, said: str)
         assert "evenhand resume" in str(problems[-1])
 
     scene.loop.run(go())
+
+
+def test_whatever_a_worker_says_breaks_its_silence(scene: Scene):
+    """A sign of life will do: it gets the permits that it waits for."""
+
+    async def go() -> None:
+        cluster = ScriptedCluster(HELLO)
+        driver = scene.driver(cluster, workers=1)
+        await driver.start()
+        driver.use(scene.backing())
+        (link,) = cluster.links
+        link.says(("ask", 1, "acquire", ("api", 0, 0)))
+        await turns()
+        for number in (2, 3):
+            await asyncio.sleep(1)
+            link.says(("ask", number, "acquire", ("api", 0, 0)))
+            await turns()
+            assert link.answer(number)[1] is None
+        link.says(("ended", ""))
+        await driver.over()
+
+    scene.loop.run(go())

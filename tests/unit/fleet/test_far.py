@@ -7,7 +7,7 @@ import asyncio
 from tests.unit.fleet.conftest import Scene, start_of, turns
 
 from evenhand.engine.retry import RetryPolicy
-from evenhand.fleet.far import DriverLine, FarBudget, FarJournal, FarLimits, Open
+from evenhand.fleet.far import DriverLine, FarBudget, FarJournal, FarLimits, FarPermit, Open
 from evenhand.fleet.messages import Message
 
 
@@ -35,5 +35,24 @@ def test_a_worker_that_hears_nothing_sends_nothing_and_gives_back_what_comes_lat
         await turns()
         told = [(what, arguments) for kind, what, arguments in said[3:] if kind == "tell"]
         assert sorted(told) == [("book", (7, 0.0)), ("drop", (7, 0, 0)), ("withdraw", (7,))]
+
+    scene.loop.run(go())
+
+
+def test_a_permit_comes_home_with_what_became_of_its_call(scene: Scene):
+    """Under its number: sent and answered, never sent, or nobody knows."""
+
+    async def go() -> None:
+        said: list[Message] = []
+        account = FarLimits(DriverLine(said.extend, scene.loop), RetryPolicy()).account("api")
+        account.release(FarPermit(1), None, None, 5)
+        account.withdraw(FarPermit(2))
+        account.forget(FarPermit(3))
+        await turns()
+        assert said == [
+            ("tell", "release", (1, None, None, 5)),
+            ("tell", "withdraw", (2,)),
+            ("tell", "forget", (3,)),
+        ]
 
     scene.loop.run(go())

@@ -16,6 +16,7 @@ from evenhand.fleet.messages import hosts_of
         ((), ()),
         (("", "file:///evals/app.py"), ()),
         (("b.example:8000 #12345678", "a.example #1", "a.example #2"), ("a.example", "b.example")),
+        (("http:[x] #1", "{{host}} #1"), ("http:[x]", "{{host}}")),
         (("127.0.0.1:41 #1", "127.0.0.1:42 #1", "[::1]:43 #1"), ("127.0.0.1", "::1")),
     ],
 )

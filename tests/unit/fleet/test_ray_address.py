@@ -48,6 +48,13 @@ def test_an_address_where_nothing_answers_is_said_at_once(scheme: str):
         check_address(address)
 
 
+@pytest.mark.parametrize("address", [".head:6379", f"ray://{'a' * 70}.example:10001"])
+def test_a_name_that_no_host_can_have_is_said(address: str):
+    """Python gives up on it before it asks anybody."""
+    with pytest.raises(UsageError, match="no host has such a name"):
+        check_address(address)
+
+
 @pytest.mark.parametrize("address", [HERE, AUTO, "cloud://cluster"])
 def test_what_only_ray_can_tell_is_left_to_ray(address: str):
     """A cluster of this machine has no address here, and a service of clusters has its own."""

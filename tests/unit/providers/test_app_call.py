@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+from collections.abc import Mapping
 from typing import Any, cast
 
 import pytest
 
 from evenhand.core.errors import BadReply, BadRequest, ProviderError, RateLimited
 from evenhand.core.provider import Host
-from evenhand.providers.app_call import AppCall, content_type
+from evenhand.providers.app_call import AppCall, CutOff, content_type
 from evenhand.testing import FakeProvider, Rule, Script
 
 CHAT = "https://api.openai.com/v1/chat/completions"
@@ -181,3 +183,39 @@ async def test_a_stream_that_nobody_listens_to_is_read_to_its_end():
         await asked.close()
     assert asked.reply(answer.body).text == "Hello there"
     assert not asked.begun
+
+
+class Application:
+    """What listens to a stream."""
+
+    def __init__(self) -> None:
+        self.got = b""
+
+    def began(self, status: int, headers: Mapping[str, str]) -> None:
+        """Its head."""
+
+    def piece(self, data: bytes) -> None:
+        """A part of it."""
+        self.got += data
+
+
+async def test_an_error_in_the_place_of_a_stream_is_one_that_cannot_be_asked_for_again():
+    """The application has it already; whether it cost something is not known."""
+    body = b'{"error": {"message": "no streams here"}}'
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: %d\r\n\r\n%s" % (len(body), body))
+        writer.close()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    host = f"127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    asked = made(f"http://{host}/v1/chat/completions", stream=True)
+    asked.live = application = Application()
+    with pytest.raises(CutOff, match=f"{host} answered with an error: no streams here") as caught:
+        await asked.send(asked.asked, cast("Host", None))
+    await asked.close()
+    server.close()
+    assert application.got == body
+    assert caught.value.billed is None
+    assert not caught.value.retryable

@@ -73,14 +73,15 @@ def test_tool_calls_come_in_pieces_too():
 def test_tool_calls_with_ids_of_their_own_are_kept_apart(index: dict[str, Any]):
     """Some servers give several calls of tools the same index, or none."""
     first = {**index, "id": "a", "function": {"name": "find", "arguments": '{"x":1}'}}
-    second = {**index, "id": "b", "function": {"name": "send", "arguments": "{}"}}
-    body = sent(delta(tool_calls=[first]), delta(tool_calls=[second]), delta("tool_calls"))
-    found = whole("chat/completions", body)
+    second = {**index, "id": "b", "function": {"name": "send", "arguments": '{"y":'}}
+    more = {**index, "function": {"arguments": "2}"}}
+    pieces = (delta(tool_calls=[piece]) for piece in (first, second, more))
+    found = whole("chat/completions", sent(*pieces, delta("tool_calls")))
     assert found is not None
     calls = found["choices"][0]["message"]["tool_calls"]
-    assert [(call["id"], call["function"]["name"]) for call in calls] == [
-        ("a", "find"),
-        ("b", "send"),
+    assert [(c["id"], c["function"]["name"], c["function"]["arguments"]) for c in calls] == [
+        ("a", "find", '{"x":1}'),
+        ("b", "send", '{"y":2}'),
     ]
 
 

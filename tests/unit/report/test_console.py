@@ -536,6 +536,7 @@ async def test_the_narrowest_terminal_still_gets_names_and_rates(make_run: Make)
         ),
         ("bad-request", "agent.sh ended with code 1", "evenhand resume {}"),
         ("overloaded", "api.openai.com answered 500: later", "evenhand resume {}"),
+        ("rate-limited", "api.openai.com answered 429: later", "evenhand resume {}"),
     ],
 )
 async def test_resume_is_not_suggested_where_it_would_end_the_same(
@@ -547,11 +548,12 @@ async def test_resume_is_not_suggested_where_it_would_end_the_same(
         [result(0), result(1, ok=None, error=error)], settings={"asked": {}}, planned=2
     )
     assert f"next: {following.format(SHORT)}\n" in f"{shown(run)}\n"
-    other = result(2, ok=None, error=TrialError("timed-out", "no answer", ""))
-    mixed = await make_run(
-        [result(0), result(1, ok=None, error=error), other], settings={"asked": {}}, planned=3
-    )
-    assert "next: evenhand resume " in shown(mixed)
+    for another in (TrialError("timed-out", "no answer", ""), None):
+        other = result(2, ok=None, error=another)
+        mixed = await make_run(
+            [result(0), result(1, ok=None, error=error), other], settings={"asked": {}}, planned=3
+        )
+        assert "next: evenhand resume " in shown(mixed)
 
 
 async def test_what_is_to_be_typed_next_finds_the_run(make_run: Make, tmp_path: Path) -> None:
