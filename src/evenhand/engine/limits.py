@@ -157,6 +157,7 @@ class Account:
     def forget(self, permit: Permit) -> None:
         """Gives the permit back: nobody will know what became of the call."""
         del permit  # what was debited for it stays so
+        self.pace.opening.failed()
         self._give_back()
 
     def fail(self, error: ProviderError) -> None:
@@ -279,6 +280,8 @@ class Account:
                 self.pace.refused(permit, self.in_flight - 1, now, asked)
             elif isinstance(error, Overloaded):
                 self.pace.overloaded(now, asked)
+            else:
+                self.pace.opening.failed()
 
     def _lose_patience(self, error: ProviderError, now: float) -> None:
         """Fails the account once nothing has come through for a while: repeating it only adds load."""

@@ -63,6 +63,10 @@ class Opening:
         """A call was not sent after all."""
         self._room += 1
 
+    def failed(self) -> None:
+        """A call failed for a reason of its own, which says nothing of limits: that is an answer, too."""
+        self.over = self.over or self._rate == A_SECOND
+
     def heard(self, named: float, now: float, *, refused: bool) -> bool:
         """A call was answered, or refused.
 

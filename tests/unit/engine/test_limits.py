@@ -9,7 +9,14 @@ from dataclasses import replace
 import pytest
 from tests.unit.engine.asker import Asker
 
-from evenhand.core.errors import AuthError, ConnectionFailed, Overloaded, RateLimited, Unreachable
+from evenhand.core.errors import (
+    AuthError,
+    BadRequest,
+    ConnectionFailed,
+    Overloaded,
+    RateLimited,
+    Unreachable,
+)
 from evenhand.core.provider import RateLimits
 from evenhand.engine.header_bucket import HeaderBucket
 from evenhand.engine.limits import Limits
@@ -294,6 +301,19 @@ async def test_an_account_that_answers_now_and_then_is_not_given_up():
         await acc.ask(i, 0)
         acc.answer(None if i % 20 == 0 else ConnectionFailed("refused"))
     await acc.ask(101, 0)
+
+
+async def test_calls_that_all_fail_are_not_sent_one_after_the_other():
+    """A request that is wrong is answered at once; so is a call of broken code."""
+    for number in range(2):
+        account = Limits(100, clock=Clock()).account("api")
+        permit = await account.acquire(0, 0)
+        if number:
+            account.forget(permit)
+        else:
+            account.release(permit, BadRequest("what?"), None, 0)
+        for _ in range(100):
+            await asyncio.wait_for(account.acquire(0, 0), 1)
 
 
 async def test_a_withdrawn_permit_is_free_again():

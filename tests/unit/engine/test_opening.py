@@ -39,6 +39,17 @@ def test_a_refusal_that_names_no_limit_opens_nothing():
     assert sent(opening, NOW) == 100
 
 
+def test_a_call_that_fails_for_a_reason_of_its_own_opens_it():
+    """Unless headers name a rate: that is kept to until it is clear what the limit is."""
+    opening, named = Opening(), Opening()
+    for one in (opening, named):
+        sent(one, NOW)
+    named.heard(NAMED, NOW, refused=False)
+    opening.failed()
+    named.failed()
+    assert (sent(opening, NOW), sent(named, NOW)) == (100, 0)
+
+
 def test_a_call_that_is_not_sent_leaves_its_place_to_another():
     """No more than that."""
     opening = Opening()
