@@ -73,7 +73,8 @@ class SelectiveVerdicts(Record, frozen=True):
                 f"{count(self.labels, 'labelled verdict')}{self._kind}; label more, or accept a higher risk"
             )
         about = f"that takes about {needed} labels{self._kind}, not {self.labels}"
-        return f"decides nothing at {risk} yet: as it stands, {about}"
+        # With a look after each few labels, one of them may be lucky.
+        return f"decides nothing at {risk} yet: as it stands, {about}; make them all before you ask again"
 
     @property
     def note(self) -> str:
