@@ -94,7 +94,7 @@ def _look(batch: Mapping[str, Any]) -> BatchLook:
     if state == "FAILED" and not answered:
         error = mapping(batch.get("error"))
         message = str(error.get("message") or "no reason given")
-        crowded = _STATUS.get(error.get("code") or 0) == 429
+        crowded = error.get("code") in (8, 429)
         return BatchLook(name, "refused", f"failed: {message}", crowded=crowded)
     if state in _ENDED or state == "FAILED":
         return BatchLook(name, "ended", results=(name,) if answered else ())
