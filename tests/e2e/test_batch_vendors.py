@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -196,6 +197,38 @@ def test_a_young_batch_that_is_unknown_for_a_moment_is_not_given_up(
     done = run("run", ".", "--no-cache", "--batch", *QUICK)
     assert (done["totals"]["passed"], unknown) == (3, 0)
     assert (fake.ledger.total, fake.ledger.repeated) == (3, 0)
+
+
+@pytest.mark.parametrize(("code", "sent"), [(13, 3), (14, 3), (3, 1), ([13], 1), (None, 1)])
+def test_a_batch_of_gemini_that_fails_by_its_own_fault_goes_out_again(
+    serve: Callable[..., FakeProvider],
+    run: Run,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    code: object,
+    sent: int,
+):
+    """An internal error is one of the vendor's; what it refuses, it would refuse again."""
+    fake = serve(speed=0.0)
+    config = TWENTY.replace("MODEL", "google:gemini-2.5-flash").replace(
+        "max_tokens", "maxOutputTokens"
+    )
+    (tmp_path / "promptfooconfig.yaml").write_text(config + "  - {vars: {q: question one}}\n")
+    send = Control._send  # pyright: ignore[reportPrivateUsage]
+
+    async def fails(self: Control, method: str, path: str, *rest: Any) -> bytes:
+        answer = await send(self, method, path, *rest)
+        if method == "GET" and "batches/" in path:
+            batch = json.loads(answer)
+            batch["metadata"]["state"] = "BATCH_STATE_FAILED"
+            batch |= {"done": True, "error": {"code": code, "message": "far"}}
+            return json.dumps(batch).encode()
+        return answer
+
+    monkeypatch.setattr(Control, "_send", fails)
+    done = run("run", ".", "--no-cache", "--batch", *QUICK, code=3)
+    assert "failed: far" in done["trials"][0]["error"]["message"]
+    assert len(fake.google_batches.batches) == sent
 
 
 def test_a_model_that_says_so_is_asked_in_batches_and_all_others_live(

@@ -366,6 +366,9 @@ class Waves:
 
     async def _turned_away(self, batch: OpenBatch, look: BatchLook) -> None:
         """A batch of which the vendor took nothing."""
+        if look.faulty:
+            await self._refused(batch, Overloaded(f"the batch {look.message}"))
+            return
         if not look.crowded or batch.record.requests == 1:
             await self._refused(batch, BadRequest(f"the batch was refused: {look.message}"))
             return

@@ -186,7 +186,7 @@ def place_in(stack: str, path: Path | None = None) -> str:
 
 _PLACE = re.compile(r"<input>:(\d+)")
 OURS = 100_000
-"""Lines of code of ours come after this one. The engine has one name for all code, so that they'd be taken for a user's."""
+"""Lines of ours come after this one: the engine has one name for all code, and they would be taken for the file's."""
 
 
 def _below(name: str) -> str:
