@@ -6,6 +6,7 @@ import { readFileSync, writeSync } from "node:fs";
 import { basename } from "node:path";
 import { createInterface } from "node:readline";
 import { pathToFileURL } from "node:url";
+import { Worker } from "node:worker_threads";
 
 const word = process.argv[2];
 const kit = (0, eval)(readFileSync(process.argv[3], "utf8"));
@@ -52,6 +53,8 @@ function placed(error, file) {
 }
 async function fromFile(call) {
   const exported = await import(pathToFileURL(call.file).href).catch((error) => {
+    if (error.code === "ERR_UNKNOWN_FILE_EXTENSION" && /\.[cm]?ts$/.test(call.file))
+      throw kit.wrong(`it is TypeScript, which takes Node 22.18 or newer: this is Node ${process.versions.node}`);
     throw error instanceof SyntaxError ? placed(error, call.file) : error;
   });
   const [first, ...path] = call.name.split(".");
@@ -122,6 +125,11 @@ async function answer(call) {
     say({ ...said, id: call.id, printed });
   });
 }
+
+// A loop without an end reads no input, so that it would not hear when whoever started this process is gone.
+const watch = `const ppid = ${process.ppid};
+setInterval(() => process.ppid === ppid || process.kill(process.pid, "SIGKILL"), 500);`;
+new Worker(watch, { eval: true }).unref();
 
 // A promise that nobody waited for and that failed is not the end of the other calls.
 process.on("unhandledRejection", (error) => print(`unhandled: ${kit.raised(error).error}`));

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import os
+import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -283,6 +285,55 @@ async def test_what_a_file_starts_in_node_ends_with_the_run(tmp_path: Path):
     while _runs(pid) and time.monotonic() < until:
         await asyncio.sleep(0.02)
     assert not _runs(pid)
+
+
+ORPHAN = """
+import asyncio, pathlib, sys
+from evenhand.engine.code import CodeHost
+from evenhand.javascript.running import call, function
+
+async def main():
+    with CodeHost(600).open() as host:
+        await call(host, function(pathlib.Path(sys.argv[1])), sys.argv[2])
+
+asyncio.run(main())
+"""
+
+
+@needs_node
+def test_node_in_a_loop_ends_when_whoever_started_it_is_killed(tmp_path: Path):
+    """It reads nothing then, not even that its input has ended."""
+    file, marker = tmp_path / "loops.js", tmp_path / "pid"
+    file.write_text(
+        'const fs = require("fs");\n'
+        "module.exports = (to) => {\n"
+        '  fs.writeFileSync(to + ".new", String(process.pid));\n'
+        '  fs.renameSync(to + ".new", to);\n'
+        "  for (;;) {}\n"
+        "};\n"
+    )
+    words = [sys.executable, "-c", ORPHAN, str(file), str(marker)]
+    with subprocess.Popen(words) as process:
+        until = time.monotonic() + 60
+        while not marker.exists() and time.monotonic() < until:
+            time.sleep(0.02)
+        process.kill()
+    pid = int(marker.read_text())
+    until = time.monotonic() + 60
+    while _runs(pid) and time.monotonic() < until:
+        time.sleep(0.02)
+    assert not _runs(pid)
+
+
+@needs_node
+async def test_typescript_runs_or_says_which_node_it_takes(tmp_path: Path):
+    """An older Node knows nothing of it."""
+    (tmp_path / "t.ts").write_text("export default (text: string): string => text;\n")
+    with CodeHost().open() as host:
+        answer = await said(host, function(tmp_path / "t.ts"), "works")
+    assert (
+        answer == "works" or "it is TypeScript, which takes Node 22.18 or newer: this is" in answer
+    )
 
 
 def _runs(pid: int) -> bool:
