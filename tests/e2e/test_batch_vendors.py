@@ -231,6 +231,19 @@ def test_a_batch_of_gemini_that_fails_by_its_own_fault_goes_out_again(
     assert len(fake.google_batches.batches) == sent
 
 
+def test_batches_that_are_too_large_become_smaller(
+    serve: Callable[..., FakeProvider], run: Run, tmp_path: Path
+):
+    """Whatever stands before the vendor may take less than the vendor: all are answered, none is paid for twice."""
+    fake = serve(most_requests=6)
+    rows = "".join(f"  - {{vars: {{q: question {i}}}}}\n" for i in range(20))
+    config = TWENTY.replace("MODEL", "anthropic:claude-haiku-4-5") + rows
+    (tmp_path / "promptfooconfig.yaml").write_text(config)
+    done = run("run", ".", "--no-cache", "--batch", *QUICK)
+    assert done["totals"]["passed"] == 20
+    assert (fake.ledger.total, fake.ledger.repeated) == (20, 0)
+
+
 def test_a_model_that_says_so_is_asked_in_batches_and_all_others_live(
     serve: Callable[..., FakeProvider], run: Run, tmp_path: Path
 ):

@@ -37,6 +37,7 @@ CANCELLING_S = 600.0
 LINE_BYTES = 200
 """What a request takes in a batch beside its body."""
 NO_FILE = 404
+TOO_LARGE = 413
 NOT_THERE = 5
 """So many looks in a row have to say that a batch isn't there, unless it is old enough to be gone."""
 KEPT_S = 28 * 86_400.0
@@ -208,6 +209,11 @@ class Waves:
         except ProviderError as error:
             if error.billed is None:  # it may be there all the same: it is looked for
                 lane.note(f"{error.message}; whether the batch was made will be looked up")
+                return record
+            if error.status == TOO_LARGE:
+                await self._turned_away(
+                    batch, BatchLook("", "refused", error.message, crowded=True)
+                )
                 return record
             await self._refused(batch, error)
             if error.fatal:
