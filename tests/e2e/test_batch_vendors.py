@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -11,7 +12,7 @@ import httpx
 import pytest
 from tests.e2e.test_batch_runs import AGENT, QUICK, Run, run, said, serve
 
-from evenhand.core.errors import ConnectionFailed
+from evenhand.core.errors import BadRequest, ConnectionFailed
 from evenhand.providers.batches.control import Control
 from evenhand.testing import FakeProvider
 
@@ -125,6 +126,122 @@ def test_a_batch_of_gemini_or_mistral_whose_answer_was_lost_is_found_by_its_name
     done = run("resume", *QUICK, code=1)
     assert done["totals"]["trials"] == 3
     assert (len(queue.batches), fake.ledger.repeated) == (made, 0)
+
+
+TWENTY = """\
+prompts: ["Answer: {{q}}"]
+providers: [{id: "MODEL", config: {max_tokens: 50}}]
+defaultTest: {assert: [{type: contains, value: question}]}
+tests:
+"""
+
+
+@pytest.mark.parametrize("damage", ["in a line", "after a line", "byte order mark"])
+@pytest.mark.parametrize("model", ["anthropic:claude-haiku-4-5", "mistral:mistral-large-2512"])
+def test_results_that_end_early_are_had_again_and_nothing_is_paid_twice(
+    serve: Callable[..., FakeProvider],
+    run: Run,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    model: str,
+    damage: str,
+):
+    """What is missing from a download was answered and charged for; a mark in front hides no line."""
+    fake = serve()
+    rows = "".join(f"  - {{vars: {{q: question {i}}}}}\n" for i in range(20))
+    (tmp_path / "promptfooconfig.yaml").write_text(TWENTY.replace("MODEL", model) + rows)
+    send = Control._send  # pyright: ignore[reportPrivateUsage]
+    downloads: list[str] = []
+
+    async def damages(self: Control, method: str, path: str, *rest: Any) -> bytes:
+        answer = await send(self, method, path, *rest)
+        if not path.endswith(("/results", "/content")):
+            return answer
+        downloads.append(path)
+        if damage == "byte order mark":
+            return b"\xef\xbb\xbf" + answer
+        lines = answer.splitlines(keepends=True)
+        half = b"".join(lines[:10]) + (lines[10][:20] if damage == "in a line" else b"")
+        return half if len(downloads) == 1 else answer
+
+    monkeypatch.setattr(Control, "_send", damages)
+    done = run("run", ".", "--no-cache", "--batch", *QUICK)
+    assert done["totals"]["passed"] == 20
+    assert (fake.ledger.total, fake.ledger.repeated) == (20, 0)
+    assert run("status")["wave"] == 1
+
+
+@pytest.mark.parametrize("model", ["anthropic:claude-haiku-4-5", "mistral:mistral-large-2512"])
+def test_a_young_batch_that_is_unknown_for_a_moment_is_not_given_up(
+    serve: Callable[..., FakeProvider],
+    run: Run,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    model: str,
+):
+    """A vendor that answers 404 a few times has the batch all the same: it isn't paid for again."""
+    fake = serve()
+    rows = "".join(f"  - {{vars: {{q: question {i}}}}}\n" for i in range(3))
+    (tmp_path / "promptfooconfig.yaml").write_text(TWENTY.replace("MODEL", model) + rows)
+    send = Control._send  # pyright: ignore[reportPrivateUsage]
+    unknown = 4
+
+    async def forgets(self: Control, method: str, path: str, *rest: Any) -> bytes:
+        nonlocal unknown
+        if method == "GET" and unknown:
+            unknown -= 1
+            raise BadRequest("not found", status=404)
+        return await send(self, method, path, *rest)
+
+    monkeypatch.setattr(Control, "_send", forgets)
+    done = run("run", ".", "--no-cache", "--batch", *QUICK)
+    assert (done["totals"]["passed"], unknown) == (3, 0)
+    assert (fake.ledger.total, fake.ledger.repeated) == (3, 0)
+
+
+@pytest.mark.parametrize(("code", "sent"), [(13, 3), (14, 3), (3, 1), ([13], 1), (None, 1)])
+def test_a_batch_of_gemini_that_fails_by_its_own_fault_goes_out_again(
+    serve: Callable[..., FakeProvider],
+    run: Run,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    code: object,
+    sent: int,
+):
+    """An internal error is one of the vendor's; what it refuses, it would refuse again."""
+    fake = serve(speed=0.0)
+    config = TWENTY.replace("MODEL", "google:gemini-2.5-flash").replace(
+        "max_tokens", "maxOutputTokens"
+    )
+    (tmp_path / "promptfooconfig.yaml").write_text(config + "  - {vars: {q: question one}}\n")
+    send = Control._send  # pyright: ignore[reportPrivateUsage]
+
+    async def fails(self: Control, method: str, path: str, *rest: Any) -> bytes:
+        answer = await send(self, method, path, *rest)
+        if method == "GET" and "batches/" in path:
+            batch = json.loads(answer)
+            batch["metadata"]["state"] = "BATCH_STATE_FAILED"
+            batch |= {"done": True, "error": {"code": code, "message": "far"}}
+            return json.dumps(batch).encode()
+        return answer
+
+    monkeypatch.setattr(Control, "_send", fails)
+    done = run("run", ".", "--no-cache", "--batch", *QUICK, code=3)
+    assert "failed: far" in done["trials"][0]["error"]["message"]
+    assert len(fake.google_batches.batches) == sent
+
+
+def test_batches_that_are_too_large_become_smaller(
+    serve: Callable[..., FakeProvider], run: Run, tmp_path: Path
+):
+    """Whatever stands before the vendor may take less than the vendor: all are answered, none is paid for twice."""
+    fake = serve(most_requests=6)
+    rows = "".join(f"  - {{vars: {{q: question {i}}}}}\n" for i in range(20))
+    config = TWENTY.replace("MODEL", "anthropic:claude-haiku-4-5") + rows
+    (tmp_path / "promptfooconfig.yaml").write_text(config)
+    done = run("run", ".", "--no-cache", "--batch", *QUICK)
+    assert done["totals"]["passed"] == 20
+    assert (fake.ledger.total, fake.ledger.repeated) == (20, 0)
 
 
 def test_a_model_that_says_so_is_asked_in_batches_and_all_others_live(

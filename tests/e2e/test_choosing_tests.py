@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from tests.e2e.commands import Run, in_process
 
+from evenhand.javascript.node import found_node
 from evenhand.store.catalogue import find
 from evenhand.store.runfile import RunFile
 
@@ -150,6 +151,26 @@ def test_check_chooses_as_run_does(evenhand: Run, tmp_path: Path) -> None:
     ended = evenhand("check", "--filter-range", "0:1", "--json")
     assert ended.code == 0, ended.err
     assert json.loads(ended.out)["trials"] == 1
+
+
+@pytest.mark.parametrize("moment", ["beforeAll", "afterAll"])
+@pytest.mark.parametrize("file", ["hooks.py", "hooks.js", "node.js"])
+def test_what_an_extension_prints_is_no_part_of_the_results(
+    evenhand: Run, tmp_path: Path, moment: str, file: str
+) -> None:
+    """`--json` prints one document, in whatever language the extension is, and whoever runs it."""
+    if file == "node.js" and not found_node():
+        pytest.skip("there is no Node here")
+    code = f"module.exports = {{ {moment}: () => console.log('printed') }};\n"
+    (tmp_path / "hooks.py").write_text(f"def {moment}(context, info):\n    print('printed')\n")
+    (tmp_path / "hooks.js").write_text(code)
+    (tmp_path / "node.js").write_text(f"require('os');\n{code}")
+    (tmp_path / "promptfooconfig.yaml").write_text(
+        CONFIG + f"extensions: [file://{file}:{moment}]\n"
+    )
+    ended = evenhand("run", "--json")
+    assert ended.code == 1, ended.err
+    assert json.loads(ended.out)["verdict"] == "failed"
 
 
 def test_an_extension_that_raises_after_all_tests_leaves_the_run_to_be_shown(

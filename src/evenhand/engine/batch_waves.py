@@ -37,6 +37,11 @@ CANCELLING_S = 600.0
 LINE_BYTES = 200
 """What a request takes in a batch beside its body."""
 NO_FILE = 404
+TOO_LARGE = 413
+NOT_THERE = 5
+"""So many looks in a row have to say that a batch isn't there, unless it is old enough to be gone."""
+KEPT_S = 28 * 86_400.0
+"""Vendors keep results for longer than this."""
 
 WaveEnd = Literal["again", "detached", "stopped", "done"]
 """Trials have to run again · batches are out, and nobody waits · somebody wants the run to end · nothing is wanted."""
@@ -196,7 +201,7 @@ class Waves:
         ids = await lane.journal.submit(record, [call.start for call in calls])
         batch = OpenBatch(record, dict(zip(ids, calls, strict=True)))
         lines = [
-            vendor.line(f"{record.id}-{number}", call.body) for number, call in batch.calls.items()
+            vendor.line(_line_id(batch, number), call.body) for number, call in batch.calls.items()
         ]
         lane.submitted(batch)
         try:
@@ -204,6 +209,11 @@ class Waves:
         except ProviderError as error:
             if error.billed is None:  # it may be there all the same: it is looked for
                 lane.note(f"{error.message}; whether the batch was made will be looked up")
+                return record
+            if error.status == TOO_LARGE:
+                await self._turned_away(
+                    batch, BatchLook("", "refused", error.message, crowded=True)
+                )
                 return record
             await self._refused(batch, error)
             if error.fatal:
@@ -247,7 +257,7 @@ class Waves:
             except ProviderError as error:
                 if error.fatal and error.status != NO_FILE:
                     raise
-                if error.status == NO_FILE:
+                if error.status == NO_FILE and _is_gone(batch):
                     await self._gone(batch)
                 else:
                     self._show(f"{error.message}; looking again")
@@ -270,12 +280,14 @@ class Waves:
 
     async def _look(self, batch: OpenBatch, vendor: BatchVendor) -> None:
         look = await vendor.look(batch.record.vendor_id)
+        if look.state != "ended":
+            batch.missed = 0
         if look.state == "refused":
             await self._turned_away(batch, look)
         elif look.state == "ended" and look.gone:
             await self._gone(batch)
         elif look.state == "ended":
-            await self._collect(batch, await vendor.collect(look))
+            await self._collect(batch, await _all_results(batch, vendor, look))
         else:
             await self._mind_the_time(batch, vendor)
 
@@ -325,7 +337,8 @@ class Waves:
             asked = all(call.provider is not None for call in batch.calls.values())
             if look is not None and asked:  # whoever asked knows the price
                 with contextlib.suppress(ProviderError):
-                    results = await vendor_of(lane.place(batch.record)).collect(look)
+                    vendor = vendor_of(lane.place(batch.record))
+                    results = await _all_results(batch, vendor, look)
                     del lane.given_up[batch.record.id]
                     await self._collect(batch, results)
 
@@ -339,16 +352,11 @@ class Waves:
 
     # Coming back
 
-    async def _collect(self, batch: OpenBatch, results: Sequence[BatchResult]) -> None:
-        found: dict[str, BatchResult] = {}
-        for result in results:
-            known = found.get(result.custom_id)
-            if known is None or (known.error is not None and result.error is None):
-                found[result.custom_id] = result
+    async def _collect(self, batch: OpenBatch, found: Mapping[str, BatchResult]) -> None:
         ends: dict[int, tuple[CallEnd, ProviderError | None]] = {}
         lost = Overloaded("the batch came back without this request")
         for number, call in batch.calls.items():
-            result = found.get(f"{batch.record.id}-{number}")
+            result = found.get(_line_id(batch, number))
             ends[number] = self._end(batch, call, result or BatchResult("", error=lost))
         await self._close(batch, "collected", "", ends)
 
@@ -364,6 +372,9 @@ class Waves:
 
     async def _turned_away(self, batch: OpenBatch, look: BatchLook) -> None:
         """A batch of which the vendor took nothing."""
+        if look.faulty:
+            await self._refused(batch, Overloaded(f"the batch {look.message}"))
+            return
         if not look.crowded or batch.record.requests == 1:
             await self._refused(batch, BadRequest(f"the batch was refused: {look.message}"))
             return
@@ -413,6 +424,36 @@ class Waves:
             elif not end.error and call.cache is not None and call.keep:
                 start = call.start
                 call.cache.put(start.key, start.draw, start.identity, end.body, None)
+
+
+def _is_gone(batch: OpenBatch) -> bool:
+    """Whether a batch that the vendor doesn't know is gone. One that is young may be unknown for a moment only."""
+    batch.missed += 1
+    age_s = time.time() - (batch.record.submitted_at or batch.record.intended_at)
+    return age_s > KEPT_S or batch.missed >= NOT_THERE
+
+
+async def _all_results(
+    batch: OpenBatch, vendor: BatchVendor, look: BatchLook
+) -> dict[str, BatchResult]:
+    """What became of the requests of a batch that has ended, by their ids.
+
+    Raises:
+        ProviderError: The results could not be had.
+    """
+    found: dict[str, BatchResult] = {}
+    for _ in range(2):  # a file may end early without an error, and what it lacks was paid for
+        for result in await vendor.collect(look):
+            known = found.get(result.custom_id)
+            if known is None or (known.error is not None and result.error is None):
+                found[result.custom_id] = result
+        if not look.results or all(_line_id(batch, number) in found for number in batch.calls):
+            break
+    return found
+
+
+def _line_id(batch: OpenBatch, number: int) -> str:
+    return f"{batch.record.id}-{number}"
 
 
 def _without(error: ProviderError, *, wasted: int, attempts: int = 1) -> CallEnd:

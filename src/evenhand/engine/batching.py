@@ -105,11 +105,13 @@ class OpenBatch(MutableRecord):
         record: What is known of it.
         calls: Its calls by their ids.
         earlier: It was submitted by an earlier session: its worst price counts as spent.
+        missed: So many looks in a row found no such batch, or no results of it.
     """
 
     record: BatchRecord
     calls: dict[int, WantedCall]
     earlier: bool = False
+    missed: int = 0
 
     @property
     def cancelled_at(self) -> float | None:

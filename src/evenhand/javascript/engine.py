@@ -18,6 +18,7 @@ from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, Literal
+from urllib.parse import quote
 
 from evenhand.core.errors import CodeError
 from evenhand.core.record import Record
@@ -65,8 +66,8 @@ class Engine:
         self._context.set_memory_limit(MEMORY_BYTES)
         self._context.set_max_stack_size(_stack_bytes())
         self._context.set_time_limit(limit_s * CLOCK_SLACK)
-        self._world: Any = self._context.eval(_text("prelude.js"))(
-            self._context.eval(_text("kit.js")), _environment()
+        self._world: Any = self._context.eval(_below("prelude.js"))(
+            self._context.eval(_below("kit.js")), _environment()
         )
         self._made: dict[Compiled, Any] = {}
         self._modules: dict[str, Any] = {}
@@ -161,20 +162,35 @@ def _thrown(text: str) -> CodeError:
     return code_error(message, stack)
 
 
-def code_error(message: str, stack: str) -> CodeError:
-    """What went wrong in a user's code, and where."""
+def code_error(message: str, stack: str, path: Path | None = None) -> CodeError:
+    """What went wrong in a user's code, and where: in the file at `path`, if Node ran it."""
     if message.startswith("Export: "):
         return CodeError(message.removeprefix("Export: "))
-    return CodeError(message, hint=place_in(stack))
+    return CodeError(message, hint=place_in(stack, path))
 
 
-def place_in(stack: str) -> str:
-    """Where in the user's code the innermost call of a stack stands: `line 3`; empty where that is not said."""
-    match = _PLACE.search(stack)
-    return f"line {match[1]}" if match else ""
+def place_in(stack: str, path: Path | None = None) -> str:
+    """Where in the user's code the innermost call of a stack stands: `line 3`; empty where that is not said.
+
+    Args:
+        stack: As the embedded engine writes it, or Node.
+        path: The file whose code Node ran.
+    """
+    lines = [int(line) for line in _PLACE.findall(stack)]
+    if path is not None:
+        name = f"{re.escape(path.name)}|{re.escape(quote(path.name))}"
+        lines += [int(line) for line in re.findall(rf"/(?:{name}):(\d+)", stack)]
+    line = next((line for line in lines if line <= OURS), None)
+    return f"line {line}" if line else ""
 
 
 _PLACE = re.compile(r"<input>:(\d+)")
+OURS = 100_000
+"""Lines of ours come after this one: the engine has one name for all code, and they would be taken for the file's."""
+
+
+def _below(name: str) -> str:
+    return "\n" * OURS + _text(name)
 
 
 @lru_cache(maxsize=2)

@@ -81,5 +81,5 @@
     };
   }
 
-  return { shown, returned, raised, functionOf, providerOf, answers };
+  return { shown, returned, raised, wrong, functionOf, providerOf, answers };
 })()

@@ -14,14 +14,17 @@ import json
 import os
 import secrets
 import shutil
+import signal
 import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib.resources import as_file, files
+from pathlib import Path
 from typing import Any
 
 from evenhand.core.errors import CodeError
+from evenhand.javascript.engine import code_error
 from evenhand.javascript.wire import as_json
 
 LONGEST_LINE = 256 * 1024 * 1024
@@ -76,6 +79,7 @@ class _NodeProcess:
     reader: asyncio.Task[None] | None = None
     watcher: asyncio.Task[None] | None = None
     stuck: bool = False
+    uncaught: Mapping[str, str] | None = None
 
     def send(self, message: Mapping[str, Any]) -> None:
         if not self.into.is_closing():  # where it has died, its reader sees to the calls
@@ -90,9 +94,14 @@ class _NodeProcess:
         self.end()
         return self.process.returncode
 
+    def kill(self) -> None:
+        """Ends it with all that it started."""
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+
     def end(self) -> None:
-        """Ends it, and lets go of its pipes."""
-        self.process.kill()
+        """Ends it with all that it started, and lets go of its pipes."""
+        self.kill()
         self.process.wait()
         self.into.close()
         self.reading.close()
@@ -163,6 +172,7 @@ class Node:
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
                     stderr=subprocess.DEVNULL,
+                    start_new_session=True,  # so that what it starts ends with it
                 )
             except OSError as error:
                 raise CodeError(f"{program} cannot be started: {error}") from error
@@ -190,7 +200,7 @@ class Node:
             self._worker = None
         guilty = worker.waiting.pop(worker.running, None)
         if guilty is not None and not guilty.answer.done():
-            guilty.answer.set_exception(_blame(worker, code))
+            guilty.answer.set_exception(_blame(worker, code, guilty.message.get("file")))
         for call in worker.waiting.values():
             if call.answer.done():
                 continue
@@ -203,6 +213,7 @@ class Node:
     def _take(self, worker: _NodeProcess, message: dict[str, Any]) -> None:
         if "pong" in message:
             worker.pong.set()
+        worker.uncaught = message.get("uncaught", worker.uncaught)
         if "id" not in message:
             return
         if message.get("begun"):
@@ -226,11 +237,16 @@ class Node:
                 await asyncio.wait_for(worker.pong.wait(), self._patience_s)
             except TimeoutError:
                 worker.stuck = True
-                worker.process.kill()
+                worker.kill()
                 return
 
 
-def _blame(worker: _NodeProcess, code: int) -> CodeError:
+def _blame(worker: _NodeProcess, code: int, file: str | None) -> CodeError:
     if worker.stuck:
         return CodeError("it held Node up, which was ended", hint="Look for a loop without an end.")
+    if worker.uncaught is not None:
+        said = code_error(
+            worker.uncaught["error"], worker.uncaught["stack"], Path(file) if file else None
+        )
+        return CodeError(f"nobody caught {said.message}, which ended Node", hint=said.hint)
     return CodeError(f"it ended Node (exit code {code})", hint="Look for process.exit, or memory.")

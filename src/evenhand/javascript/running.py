@@ -262,7 +262,7 @@ def _returned(script: JavaScriptCode, answer: Mapping[str, Any]) -> Returned:
     for line in answer.get("printed") or ():
         print(line)  # noqa: T201 (what user code prints is kept with its trial)
     if "error" in answer:
-        raise _named(script, code_error(answer["error"], answer["stack"]))
+        raise _named(script, code_error(answer["error"], answer["stack"], script.path))
     return returned(answer)
 
 

@@ -1,10 +1,12 @@
 // A Node process that runs users' files, a line of JSON for each call and each answer. Lines of ours begin with a word
 // that only we and whoever started us know, so that what a file prints past the console is never taken for an answer.
 import { AsyncLocalStorage } from "node:async_hooks";
+import { spawnSync } from "node:child_process";
 import { readFileSync, writeSync } from "node:fs";
 import { basename } from "node:path";
 import { createInterface } from "node:readline";
 import { pathToFileURL } from "node:url";
+import { Worker } from "node:worker_threads";
 
 const word = process.argv[2];
 const kit = (0, eval)(readFileSync(process.argv[3], "utf8"));
@@ -43,8 +45,18 @@ async function actionOf(call) {
   }
   return made.get(key);
 }
+// Node says where the mistake in a module is only where it prints it.
+function placed(error, file) {
+  const { stderr } = spawnSync(process.execPath, ["--check", file], { encoding: "utf8", timeout: 5000 });
+  if (String(stderr).includes(error.message)) error.stack = `${stderr}\n${error.stack}`;
+  return error;
+}
 async function fromFile(call) {
-  const exported = await import(pathToFileURL(call.file).href);
+  const exported = await import(pathToFileURL(call.file).href).catch((error) => {
+    if (error.code === "ERR_UNKNOWN_FILE_EXTENSION" && /\.[cm]?ts$/.test(call.file))
+      throw kit.wrong(`it is TypeScript, which takes Node 22.18 or newer: this is Node ${process.versions.node}`);
+    throw error instanceof SyntaxError ? placed(error, call.file) : error;
+  });
   const [first, ...path] = call.name.split(".");
   const of = CONFIG.exec(first);
   if (of) {
@@ -114,8 +126,15 @@ async function answer(call) {
   });
 }
 
+// A loop without an end reads no input, so that it would not hear when whoever started this process is gone.
+const watch = `const ppid = ${process.ppid};
+setInterval(() => process.ppid === ppid || process.kill(process.pid, "SIGKILL"), 500);`;
+new Worker(watch, { eval: true }).unref();
+
 // A promise that nobody waited for and that failed is not the end of the other calls.
 process.on("unhandledRejection", (error) => print(`unhandled: ${kit.raised(error).error}`));
+// What nobody caught ends this process: its last words are why.
+process.on("uncaughtExceptionMonitor", (error) => say({ uncaught: kit.raised(error) }));
 createInterface({ input: process.stdin }).on("line", (line) => {
   const call = JSON.parse(line);
   if (call.ping) say({ pong: call.ping });

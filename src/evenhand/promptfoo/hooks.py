@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import sys
 from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -125,7 +127,8 @@ def said_once(
         with host.open():
             return await hooks.called(host, moment, context)
 
-    return waited_for(call())
+    with contextlib.redirect_stdout(sys.stderr):  # what it prints is no result
+        return waited_for(call())
 
 
 def before_all(

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
 import shlex
-import signal
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,6 +14,7 @@ from typing import Any
 from evenhand.core.encoding import digest, encode
 from evenhand.core.errors import BadRequest, TimedOut
 from evenhand.core.message import CHATS, Prompt, Reply, Task
+from evenhand.core.program_output import printed_until_end
 from evenhand.core.provider import Answer, Host, Request
 from evenhand.core.secrets import redacted
 from evenhand.providers.call_result import shown_to_code
@@ -115,14 +114,9 @@ async def printed_by(command: str, arguments: Sequence[str], folder: Path, limit
     except (OSError, ValueError) as error:
         raise BadRequest(f"{command} cannot be run: {error}") from error
     try:
-        out, err = await asyncio.wait_for(process.communicate(), limit_s)
+        out, err = await asyncio.wait_for(printed_until_end(process), limit_s)
     except TimeoutError:
         raise TimedOut(f"{command} took longer than {limit_s:g} s", billed=None) from None
-    finally:
-        if process.returncode is None:  # too slow, or nobody waits for it any more
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-            await process.wait()
     if process.returncode:
         errors = err.decode("utf-8", "replace").strip()[-500:]
         raise BadRequest(f"{command} ended with code {process.returncode}: {errors}")

@@ -7,10 +7,7 @@ It ends with all that it started when it takes too long. What it returns is read
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import os
 import shutil
-import signal
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,6 +16,7 @@ from typing import Any, cast
 from evenhand.core.encoding import decode, encode
 from evenhand.core.errors import CodeError
 from evenhand.core.expect import Trial
+from evenhand.core.program_output import printed_until_end
 from evenhand.core.record import Record
 from evenhand.core.score import Score
 from evenhand.core.secrets import shown
@@ -124,7 +122,7 @@ async def called(
     fields = cast("dict[str, object]", answer)
     if "error" in fields:
         at = f" ({file.name}:{fields['at']})" if fields.get("at") else ""
-        raise CodeError(f"{name} raised {shown(str(fields['error']))}{at}")
+        raise CodeError(f"{name} {shown(str(fields['error']))}{at}")
     return fields.get("value")
 
 
@@ -139,11 +137,5 @@ async def _printed(ruby: str, folder: Path, asked: bytes) -> tuple[bytes, int | 
         stderr=asyncio.subprocess.PIPE,
         start_new_session=True,  # so that what it starts ends with it
     )
-    try:
-        out, err = await process.communicate(asked)
-    finally:
-        if process.returncode is None:  # too slow, or nobody waits for it any more
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-            await process.wait()
+    out, err = await printed_until_end(process, asked)
     return out, process.returncode, err

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import shutil
+import time
 from pathlib import Path
 from typing import Any
 
@@ -63,6 +65,21 @@ async def scored(
         return await found
 
 
+async def ended(pid: int) -> None:
+    """Waits until a process is gone, or only its remains are there."""
+    state = Path(f"/proc/{pid}/stat")
+    until = time.monotonic() + 30
+    while time.monotonic() < until:
+        try:
+            os.kill(pid, 0)
+            if state.exists() and state.read_text().rpartition(")")[2].split()[0] == "Z":
+                return
+        except (ProcessLookupError, FileNotFoundError):
+            return
+        await asyncio.sleep(0.02)
+    raise AssertionError(pid)
+
+
 @pytest.mark.parametrize(
     ("value", "more", "passed", "score"),
     [
@@ -96,10 +113,10 @@ async def test_a_ruby_file_is_run_as_ruby_whatever_the_type(base: Path, type_: s
     ("value", "said"),
     [
         ("file://grader.rb:broken", r"raised ArgumentError: no such order \(grader.rb:9\)"),
-        ("file://grader.rb:leaves", "raised it ended the program"),
-        ("file://grader.rb:missing", "raised NoMethodError"),
+        ("file://grader.rb:leaves", "leaves ended the program"),
+        ("file://grader.rb:missing", r"is not there: grader\.rb has no function missing$"),
         ("file://grader.rb:nothing", "returned nothing"),
-        ("file://grader.rb:infinite", "is not JSON"),
+        ("file://grader.rb:infinite", "infinite returned what is not JSON"),
         ("output +", "raised SyntaxError"),
     ],
 )
@@ -119,6 +136,19 @@ async def test_ruby_that_hangs_is_ended(base: Path) -> None:
         await scored("file://slow.rb", base, limit=3)
     with pytest.raises(ProcessLookupError):
         os.kill(int(marker.read_text()), 0)
+
+
+async def test_what_a_ruby_grader_leaves_running_ends_and_its_verdict_counts(base: Path) -> None:
+    """A program that it started holds its output open: nobody waits for that."""
+    marker = base / "pid"
+    (base / "starts.rb").write_text(
+        "def get_assert(output, context)\n"
+        f"  File.write({str(marker)!r}, spawn('sleep 300'))\n"
+        "  true\n"
+        "end\n"
+    )
+    assert (await scored("file://starts.rb", base, limit=60)).passed
+    await ended(int(marker.read_text()))
 
 
 async def test_ruby_computes_the_value_of_another_assertion(base: Path) -> None:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -211,3 +214,133 @@ async def test_a_file_that_cannot_be_read_is_an_error_of_its_call(tmp_path: Path
     """It may go while a run is under way."""
     with CodeHost().open() as host:
         assert "gone.js cannot be read" in await said(host, function(tmp_path / "gone.js"))
+
+
+CIRCLE = """
+
+function circle() {
+  const a = {};
+  a.a = a;
+  return a;
+}
+module.exports = circle;
+"""
+
+
+@needs_node
+@pytest.mark.parametrize("wanted", ["boom", "syntax"])
+async def test_what_goes_wrong_in_node_is_said_with_its_line(tmp_path: Path, wanted: str):
+    """As in the embedded engine: in a folder with odd characters, too."""
+    room = tmp_path / "a folder (1)"
+    room.mkdir()
+    file = room / "grade it.mjs"
+    odd = "return tru e;" if wanted == "syntax" else "throw new RangeError('far');"
+    file.write_text(f"import 'node:os';\n\nexport function boom() {{\n  {odd}\n}}\n")
+    with CodeHost().open() as host, pytest.raises(CodeError) as caught:
+        await value(host, function(file, "boom"))
+    assert caught.value.hint == "line 4"
+
+
+@needs_node
+async def test_an_error_that_nobody_caught_is_told_with_its_line(tmp_path: Path):
+    """It ends Node: the trial says why, and not only that it ended."""
+    file = tmp_path / "late.js"
+    file.write_text(
+        'require("os");\n'
+        "module.exports = () => {\n"
+        "  setTimeout(() => {\n"
+        '    throw new RangeError("far");\n'
+        "  }, 20);\n"
+        "  return new Promise(() => {});\n"
+        "};\n"
+    )
+    with CodeHost(60).open() as host, pytest.raises(CodeError) as caught:
+        await value(host, function(file))
+    assert caught.value.message == "late.js: nobody caught RangeError: far, which ended Node"
+    assert caught.value.hint == "line 4"
+
+
+async def test_a_line_of_ours_is_never_taken_for_one_of_the_file(tmp_path: Path):
+    """What cannot be put into JSON is no mistake at a line of the file: none is named."""
+    file = tmp_path / "circle.js"
+    file.write_text(CIRCLE)
+    with CodeHost().open() as host, pytest.raises(CodeError) as caught:
+        await value(host, function(file))
+    assert "circular" in caught.value.message
+    assert caught.value.hint == ""
+
+
+@needs_node
+async def test_what_a_file_starts_in_node_ends_with_the_run(tmp_path: Path):
+    """A server that a grader left running would be there after the run."""
+    file = tmp_path / "starts.js"
+    file.write_text(
+        'const { spawn } = require("child_process");\n'
+        'module.exports = () => spawn("sleep", ["300"], { stdio: "ignore" }).pid;\n'
+    )
+    with CodeHost().open() as host:
+        pid = await value(host, function(file))
+        os.kill(pid, 0)
+    until = time.monotonic() + 30
+    while _runs(pid) and time.monotonic() < until:
+        await asyncio.sleep(0.02)
+    assert not _runs(pid)
+
+
+ORPHAN = """
+import asyncio, pathlib, sys
+from evenhand.engine.code import CodeHost
+from evenhand.javascript.running import call, function
+
+async def main():
+    with CodeHost(600).open() as host:
+        await call(host, function(pathlib.Path(sys.argv[1])), sys.argv[2])
+
+asyncio.run(main())
+"""
+
+
+@needs_node
+def test_node_in_a_loop_ends_when_whoever_started_it_is_killed(tmp_path: Path):
+    """It reads nothing then, not even that its input has ended."""
+    file, marker = tmp_path / "loops.js", tmp_path / "pid"
+    file.write_text(
+        'const fs = require("fs");\n'
+        "module.exports = (to) => {\n"
+        '  fs.writeFileSync(to + ".new", String(process.pid));\n'
+        '  fs.renameSync(to + ".new", to);\n'
+        "  for (;;) {}\n"
+        "};\n"
+    )
+    words = [sys.executable, "-c", ORPHAN, str(file), str(marker)]
+    with subprocess.Popen(words) as process:
+        until = time.monotonic() + 60
+        while not marker.exists() and time.monotonic() < until:
+            time.sleep(0.02)
+        process.kill()
+    pid = int(marker.read_text())
+    until = time.monotonic() + 60
+    while _runs(pid) and time.monotonic() < until:
+        time.sleep(0.02)
+    assert not _runs(pid)
+
+
+@needs_node
+async def test_typescript_runs_or_says_which_node_it_takes(tmp_path: Path):
+    """An older Node knows nothing of it."""
+    (tmp_path / "t.ts").write_text("export default (text: string): string => text;\n")
+    with CodeHost().open() as host:
+        answer = await said(host, function(tmp_path / "t.ts"), "works")
+    assert (
+        answer == "works" or "it is TypeScript, which takes Node 22.18 or newer: this is" in answer
+    )
+
+
+def _runs(pid: int) -> bool:
+    """Whether a process is there, and not only its remains."""
+    try:
+        os.kill(pid, 0)
+        state = Path(f"/proc/{pid}/stat")
+        return not state.exists() or state.read_text().rpartition(")")[2].split()[0] != "Z"
+    except (ProcessLookupError, FileNotFoundError):
+        return False

@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -100,6 +101,30 @@ async def test_an_answer_without_an_output_that_names_a_price_may_have_been_paid
     with host.open(), pytest.raises(BadRequest) as caught:
         await provider.send(provider.request(Prompt.of("x")), host)
     assert caught.value.billed is billed
+
+
+async def test_what_a_program_leaves_running_ends_and_its_answer_counts(tmp_path: Path):
+    """It holds the program's output open: nobody waits for that."""
+    (tmp_path / "m.sh").write_text("sleep 300 &\necho $!\n")
+    provider = create("exec:sh m.sh", config={"timeout": 60_000}, env={}, base=tmp_path)
+    host = CodeHost()
+    with host.open():
+        reply = provider.reply((await provider.send(provider.request(Prompt.of("x")), host)).body)
+    pid = int(reply.text)
+    until = time.monotonic() + 30
+    while _runs(pid) and time.monotonic() < until:
+        await asyncio.sleep(0.02)
+    assert not _runs(pid)
+
+
+def _runs(pid: int) -> bool:
+    """Whether a process is there, and not only its remains."""
+    try:
+        os.kill(pid, 0)
+        state = Path(f"/proc/{pid}/stat")
+        return not state.exists() or state.read_text().rpartition(")")[2].split()[0] != "Z"
+    except (ProcessLookupError, FileNotFoundError):
+        return False
 
 
 async def test_code_is_told_the_settings_of_a_prompt(tmp_path: Path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from asyncio import sleep
+from codecs import BOM_UTF8
 from collections.abc import Iterator, Mapping
 from typing import Any, cast
 from urllib.parse import urlsplit
@@ -105,8 +106,8 @@ class Control:
 
 
 def lines_of(data: bytes) -> Iterator[bytes]:
-    """The lines of a file that are not empty."""
-    return (line for line in data.split(b"\n") if line.strip())
+    """The lines of a file that are not empty, without a byte order mark."""
+    return (line for line in data.removeprefix(BOM_UTF8).split(b"\n") if line.strip())
 
 
 def line_fault(status: int, body: bytes, headers: Mapping[str, str] | None = None) -> ProviderError:

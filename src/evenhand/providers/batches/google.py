@@ -94,8 +94,11 @@ def _look(batch: Mapping[str, Any]) -> BatchLook:
     if state == "FAILED" and not answered:
         error = mapping(batch.get("error"))
         message = str(error.get("message") or "no reason given")
-        crowded = _STATUS.get(error.get("code") or 0) == 429
-        return BatchLook(name, "refused", f"failed: {message}", crowded=crowded)
+        code = error.get("code")
+        status = _STATUS.get(code, code) if isinstance(code, int) else 0
+        faulty, crowded = status >= 500, status == 429
+        words = f"failed: {message}"
+        return BatchLook(name, "refused", words, crowded=crowded, faulty=faulty)
     if state in _ENDED or state == "FAILED":
         return BatchLook(name, "ended", results=(name,) if answered else ())
     return BatchLook(name, "working")

@@ -39,6 +39,7 @@ class BatchLook(Record, frozen=True):
         state: It is worked on; it has ended, with results; or none of it was taken.
         message: Why none of it was taken.
         crowded: It was not taken because too much is waiting already: later it may be.
+        faulty: It failed by a fault of the vendor's: it may be sent again.
         results: Where its results are; empty where there are none, or no longer.
         gone: Its results are no longer kept.
     """
@@ -47,6 +48,7 @@ class BatchLook(Record, frozen=True):
     state: Literal["working", "ended", "refused"]
     message: str = ""
     crowded: bool = False
+    faulty: bool = False
     results: tuple[str, ...] = ()
     gone: bool = False
 
