@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
-from tests.faults.conftest import Folder, settled, until
+from tests.faults.conftest import Folder, Trial, settled, until
 
 from evenhand.testing import FakeProvider
 
@@ -45,6 +45,17 @@ def cluster(env: Mapping[str, str]) -> Iterator[subprocess.Popen[str]]:
             process.kill()
 
 
+def run_alone(fake: FakeProvider, evals: Folder) -> tuple[list[Trial], Counter[str]]:
+    """What a run in one process comes to, and what it is billed. Nothing of it is left."""
+    evals.write(ROWS)
+    alone = evals.run("run", *QUIET, "--json")
+    wanted, price = settled(json.loads(alone.stdout)), Counter(fake.ledger.counts)
+    for path in (evals.home / "runs").glob("*"):
+        path.unlink()
+    fake.ledger.clear()
+    return wanted, price
+
+
 @pytest.mark.timeout(600)
 def test_a_node_that_is_taken_away_loses_nothing_and_nothing_is_paid_twice(
     serve: Callable[..., FakeProvider],
@@ -53,12 +64,7 @@ def test_a_node_that_is_taken_away_loses_nothing_and_nothing_is_paid_twice(
     """The folder is sent to the nodes; the run goes on with those that are left; all is as in one process."""
     fake = serve(latency_ms=300)
     evals = folder(fake)
-    evals.write(ROWS)
-    alone = evals.run("run", *QUIET, "--json")
-    wanted, price = settled(json.loads(alone.stdout)), Counter(fake.ledger.counts)
-    for path in (evals.home / "runs").glob("*"):
-        path.unlink()
-    fake.ledger.clear()
+    wanted, price = run_alone(fake, evals)
     with cluster(evals.env) as nodes:
         assert nodes.stdin is not None
         assert nodes.stdout is not None
@@ -84,12 +90,7 @@ def test_a_run_from_outside_the_cluster_is_that_of_one_process(
     """Through Ray's client: files, keys and calls as from a node; Ctrl-C finishes what is under way; and it goes on."""
     fake = serve(latency_ms=100)
     evals = folder(fake)
-    evals.write(ROWS)
-    alone = evals.run("run", *QUIET, "--json")
-    wanted, price = settled(json.loads(alone.stdout)), Counter(fake.ledger.counts)
-    for path in (evals.home / "runs").glob("*"):
-        path.unlink()
-    fake.ledger.clear()
+    wanted, price = run_alone(fake, evals)
     quiet = {"PYTHONWARNINGS": "ignore"}
     with cluster(evals.env) as nodes:
         assert nodes.stdout is not None
