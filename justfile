@@ -11,7 +11,7 @@ _default:
 # Make or refresh .venv from the hashed pins
 setup:
     python3 -m venv .venv
-    {{ bin }}/pip install -q --require-hashes -r requirements/dev.txt
+    {{ bin }}/pip install -q --no-deps --require-hashes -r requirements/dev.txt
     {{ bin }}/pip install -q --no-deps --no-build-isolation -e .
 
 # Format, lint, prose, types, floors and unit tests, side by side: no network
@@ -19,7 +19,11 @@ setup:
 check: format lint prose types floors unit
 
 # Everything that .ci/run runs
-all: check lanes
+all: installed check lanes
+
+# Does every installed package have what it requires? The pins are installed without looking
+installed:
+    pip check
 
 # Mend what can be mended by itself
 fix *paths=".":
