@@ -93,8 +93,8 @@ bench *args:
 bench-pace *args:
     python bench/pace.py {{ args }}
 
-# Pin what development and tests install, with hashes and without addresses
+# Pin what development and tests install, with hashes and without addresses; wheels only, since nothing pins what a build needs
 pins *args:
-    {{ pin }} {{ args }} -o requirements/dev.txt pyproject.toml requirements/dev.in
+    {{ pin }} {{ args }} --only-binary :all: -o requirements/dev.txt pyproject.toml requirements/dev.in
     {{ pin }} {{ args }} -o requirements/runtime.txt pyproject.toml -c requirements/dev.txt
     {{ pin }} --resolution lowest-direct -o requirements/lowest.txt pyproject.toml

@@ -1,6 +1,6 @@
 """Records what rapidfuzz, NLTK and rouge-score say of pairs of texts, for `test_similarity.py`.
 
-python tests/oracle/record_similarity.py
+pip install rouge-score==0.1.2 && python tests/oracle/record_similarity.py
 """
 
 from __future__ import annotations

@@ -109,7 +109,7 @@ def _packages() -> Iterator[Finding]:
         yield Finding(
             "bad",
             f"not installed: {', '.join(missing)}",
-            "Reinstall Evenhand: pip install --force-reinstall evenhand",
+            "Install Evenhand again, in the way that you installed it.",
         )
     else:
         yield Finding("ok", f"all {len(PACKAGES)} packages that Evenhand needs")

@@ -332,7 +332,7 @@ def check(db: sqlite3.Connection, file_id: int, newest: int, what: str) -> int:
     if found == file_id and version > newest:
         raise StoreError(
             f"{what} was written by a newer Evenhand (format {version}; this one reads {newest})",
-            hint="Upgrade with: pip install -U evenhand",
+            hint="Upgrade Evenhand, in the way that you installed it.",
         )
     tables = db.execute("select count(*) from sqlite_master").fetchone()[0]
     if found != file_id and (found or tables):

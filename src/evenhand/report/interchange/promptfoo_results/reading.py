@@ -184,7 +184,7 @@ def _look_at_version(path: Path, version: int | None) -> None:
     newer = version > VERSION
     raise UsageError(
         f"{path} holds results of version {version}; what is read is version {VERSION}",
-        hint="Upgrade with: pip install -U evenhand"
+        hint="Upgrade Evenhand, in the way that you installed it."
         if newer
         else "Import it into a newer promptfoo and export it from there: promptfoo import, promptfoo export eval.",
     )
