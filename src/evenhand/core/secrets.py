@@ -9,13 +9,15 @@ arrive, before anything is scored, so what is scored is what is stored, and a re
 
 from __future__ import annotations
 
-import base64
 import json
 import re
 import threading
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from typing import Any, cast
-from urllib.parse import parse_qsl, quote, unquote, urlsplit
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from evenhand.core.secret_forms import Finder
 
 HIDDEN = "[redacted]"
 _HIDDEN = HIDDEN.encode()
@@ -27,10 +29,23 @@ _SECRET = re.compile(
 _KEY = re.compile(
     r"\b(?:sk-[\w-]{16,}|AIza[\w-]{30,}|(?:gsk|hf|xai|gh[opsu]|sk_live|sk_test|github_pat)[_-]\w{20,}"
     r"|xox[abps]-[\w-]{10,}|AKIA[A-Z0-9]{16}|eyJ[\w-]{10,}\.[\w-]{10,}\.[\w-]*|Bearer\s+[\w.~+/-]{8,})"
+    r"|-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----(?s:.{,20000}?)-----END [A-Z ]*PRIVATE KEY(?: BLOCK)?-----"
     r"|(?<=://)[^/@\s:]+:[^/@\s]+(?=@)"  # who asks, in an address
     r"|(?<=[?&])(?i:[\w-]*(?:key|token|secret|password|sig|signature))=[^&#\s]+"
 )
-_VARIABLE = re.compile(r"[A-Z0-9_]*(KEY|PAT)")  # of an environment
+_VARIABLE = re.compile(r"[A-Z0-9_]*(KEY|PAT)|([A-Z0-9_]*_)?[A-Z]*(KEY|PAT)S?\d*(_[A-Z0-9_]*)?")
+"""A name of an environment's variable that isn't spelt like any other setting's."""
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+_SECRET_WORD = re.compile(
+    r"\b((api|access|private|secret|signing|encryption|subscription)-?keys?|secrets?|tokens?"
+    r"|pass(word|wd|phrase|code)s?|pwd|auth|authorization|credentials?|cookies?)\b"
+)
+_ABOUT_SECRETS = re.compile(
+    r"-(url|uri|path|file|dir|folder|sock|socket|name|type|mode|env|envar|variable|placement|location|endpoint|host"
+    r"|port|required|count|limit|scopes?|hint|policy|prefix|header|ttl|expiry|expires(-in|-at)?)$"
+    r"|^(max|min|total|prompt|completion|input|output|cached|reasoning)-([a-z]+-)*tokens?\b"
+)
+"""Where something is said of a secret: `tokenUrl`, `private_key_path`, `max_tokens_field`."""
 _FOLDERS = frozenset({"PWD", "OLDPWD"})  # where the shell stands and stood: no password
 _ANYWHERE = re.compile(
     r"key|secret|token|pass(word|wd|phrase|code)|pass$|pwd|auth|credential|cookie|session|signature|private|\bpat\b|_pat_?|dsn",
@@ -44,6 +59,8 @@ _LOOKS_DRAWN = re.compile(r"(?=\S*\d)(?=\S*[A-Za-z])[\w+/=]{24,}")
 LONG = 16
 MIDDLING = 12
 SHORT = 8
+_WORDS_OF_A_SCHEME = 2
+"""`Bearer …`: the first word is no part of the secret."""
 _DIFFERENT = 6
 _CLASSES = (
     re.compile(r"[a-z]"),
@@ -76,8 +93,18 @@ def redacted(value: object) -> object:
 
 
 def is_secret_name(name: str) -> bool:
-    """Whether a setting or a variable of this name holds a secret: `apiKey`, `X-Api-Secret`, `SHOP_TOKEN`."""
-    return name not in _FOLDERS and bool(_SECRET.search(name) or _VARIABLE.fullmatch(name))
+    """Whether a setting or a variable of this name holds a secret: `apiKey`, `X-Api-Secret`, `SHOP_TOKEN_2`.
+
+    The word may stand anywhere in the name, unless the rest says that this is only about a secret (`tokenUrl`).
+    """
+    if name in _FOLDERS:
+        return False
+    if _SECRET.search(name):
+        return True
+    words = "-".join(_WORD.findall(name)).lower()
+    if _ABOUT_SECRETS.search(words):
+        return False
+    return bool(_SECRET_WORD.search(words) or _VARIABLE.fullmatch(name))
 
 
 def is_telling(value: str) -> bool:
@@ -105,7 +132,7 @@ class Secrets:
     def __init__(self, *environments: Mapping[str, str]) -> None:
         self._lock = threading.Lock()
         self._plain: frozenset[str] = frozenset()
-        self._values: tuple[bytes, ...] = ()
+        self._finder = Finder()
         for variables in environments:
             self.learn_environment(variables)
 
@@ -134,25 +161,20 @@ class Secrets:
             return
         with self._lock:
             self._plain |= new
-            forms = {form for value in self._plain for form in _forms(value)}
-            self._values = tuple(sorted(forms, key=lambda form: (-len(form), form)))
+            self._finder = Finder(self._plain)
 
     def forget(self) -> None:
         """Forgets all of them."""
         with self._lock:
-            self._plain, self._values = frozenset(), ()
+            self._plain, self._finder = frozenset(), Finder()
 
     def without(self, data: bytes) -> bytes:
         """The data with HIDDEN in their place; itself where they are not in it."""
-        # This is several times as fast as one regular expression for all of them.
-        for value in self._values:
-            if value in data:
-                data = data.replace(value, _HIDDEN)
-        return data
+        return self._finder.without(data, _HIDDEN)
 
     def text(self, text: str) -> str:
         """The same for text."""
-        if not self._values:
+        if not self._plain:
             return text
         data = text.encode("utf-8", "surrogatepass")
         clean = self.without(data)
@@ -162,7 +184,7 @@ class Secrets:
         """The same for all texts in a value."""
         if isinstance(value, str):
             return self.text(value)
-        if not self._values:
+        if not self._plain:
             return value
         if isinstance(value, Mapping):
             return {k: self.inside(v) for k, v in cast("Mapping[Any, Any]", value).items()}
@@ -191,7 +213,15 @@ def _environment(variables: Mapping[str, object]) -> dict[str, object]:
 
 
 def _pieces(value: str) -> Iterator[str]:
-    for word in value.split():
+    """What is looked for: a text of several lines, or of many words, as a whole; each telling piece; secrets within."""
+    words = value.split()
+    if (len(words) > _WORDS_OF_A_SCHEME or "\n" in value.strip()) and is_telling("".join(words)):
+        yield " ".join(words)
+    if value.lstrip().startswith(("{", "[")):
+        with suppress(ValueError, RecursionError):
+            for within in _in_settings(json.loads(value), named=False, headers=False):
+                yield from _pieces(within)
+    for word in words:
         for piece in (word.rstrip("="), *(word.split(";") if ";" in word else ())):
             if is_telling(piece):
                 yield piece
@@ -240,17 +270,3 @@ def _in_address(text: str) -> Iterator[str]:
     for name, value in parse_qsl(parts.query):
         if _QUERY.search(name):
             yield value
-
-
-def _forms(value: str) -> Iterator[bytes]:
-    """How a secret may be written: as it is, in JSON, in an address, in base64."""
-    raw = value.encode("utf-8", "surrogatepass")
-    yield raw
-    yield json.dumps(value)[1:-1].encode()
-    yield json.dumps(value, ensure_ascii=False)[1:-1].encode("utf-8", "surrogatepass")
-    yield value.replace("/", "\\/").encode(
-        "utf-8", "surrogatepass"
-    )  # as some programs write it in JSON
-    yield quote(raw, safe="").encode()
-    yield base64.b64encode(raw).rstrip(b"=")
-    yield base64.urlsafe_b64encode(raw).rstrip(b"=")

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import base64
 import json
+import math
+import random
+import re
+import string
+import time
 import urllib.parse
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -108,3 +114,128 @@ def test_in_what_an_environment_sets_any_name_with_such_a_word_is_hidden() -> No
         "env": {"SESSION_OF_ANN": HIDDEN, "LANG": "C", "SHOP_AUTH_MODE": "", "N": HIDDEN},
         "session": "abc",
     }
+
+
+def nested(draw: random.Random, text: str, *names: str) -> str:
+    """A text as programs pass it on, one encoding about the other, and something beside it."""
+    for name in names:
+        text = ENCODINGS[name](draw, text)
+    return text
+
+
+ENCODINGS: dict[str, Callable[[random.Random, str], str]] = {
+    "JSON in ASCII": lambda draw, text: json.dumps({"v" * draw.randint(1, 3): text}),
+    "JSON": lambda draw, text: json.dumps(["x" * draw.randint(0, 2), text], ensure_ascii=False),
+    "JSON of PHP": lambda _, text: json.dumps(text).replace("/", "\\/"),
+    "address": lambda draw, text: "u=" + urllib.parse.quote(text, safe=draw.choice(["", "/"])),
+    "form": lambda _, text: urllib.parse.urlencode({"a": text}),
+    "base64": lambda draw, text: (
+        "k:"[: draw.randint(0, 2)] + base64.b64encode(("user:"[draw.randint(0, 5) :] + text).encode()).decode()
+    ),
+    "base64 of addresses": lambda _, text: base64.urlsafe_b64encode(text.encode()).decode().rstrip("="),
+    "base64 of mail": lambda _, text: base64.encodebytes(text.encode()).decode(),
+}  # fmt: skip
+LETTERS = string.ascii_letters + string.digits
+ALPHABETS = (
+    LETTERS,
+    LETTERS + '"\\/+-_',
+    LETTERS + "äÖß漢é",
+    LETTERS + "!$&?#%;:,<>@^'",
+    LETTERS + "😀",
+)
+
+
+def secret(draw: random.Random) -> str:
+    """A made-up secret: letters, signs, letters beyond ASCII, or a key of several lines."""
+    if draw.random() < 0.2:
+        lines = ("".join(draw.choices(LETTERS + "+/", k=64)) for _ in range(3))
+        last = "".join(draw.choices(LETTERS, k=draw.randint(1, 40)))
+        kind = "PRIVATE KEY-----"
+        return "\n".join((f"-----BEGIN {kind}", *lines, f"{last}==", f"-----END {kind}", ""))
+    return "".join(draw.choices(draw.choice(ALPHABETS), k=draw.randint(16, 40)))
+
+
+@pytest.mark.parametrize("depth", [0, 1, 2, 3])
+def test_a_secret_is_found_in_up_to_three_encodings_within_each_other(depth: int) -> None:
+    """JSON, addresses and base64 in any order, with something before the secret and after it."""
+    seed = 20261128 + depth
+    draw = random.Random(seed)
+    for _ in range(500):
+        value = secret(draw)
+        names = draw.choices(list(ENCODINGS), k=depth)
+        written = nested(draw, value, *names)
+        clean = Secrets({"SHOP_SECRET": value}).text(f"It is {written}, as I said.")
+        assert HIDDEN in clean, (seed, value, names)
+        assert clean.startswith("It is "), (seed, value, names)
+        for piece in re.findall(r"[A-Za-z0-9]{8,}", value):
+            assert piece not in clean, (seed, value, names)
+
+
+def test_text_without_a_secret_is_left_as_it_is() -> None:
+    """Long words, numbers, addresses and base64 of something else."""
+    seed = 20261128
+    draw = random.Random(seed)
+    secrets = Secrets({f"SHOP_SECRET_{n}": secret(draw) for n in range(20)})
+    for _ in range(200):
+        other = nested(draw, secret(draw), *draw.choices(list(ENCODINGS), k=draw.randint(0, 3)))
+        assert secrets.text(other) is other, (seed, other)
+
+
+def test_a_secret_within_a_secret_is_one_of_its_own() -> None:
+    """A service account's key stands in JSON, in which its line breaks are escaped."""
+    key = "-----BEGIN PRIVATE KEY-----\nfva1P31Etjqgg4phjFrIIhuDpkKI\nAb1\n-----END PRIVATE KEY-----\n"
+    account = json.dumps({"type": "service_account", "private_key": key, "project_id": "shop"})
+    secrets = Secrets({"GOOGLE_CREDENTIALS": account})
+    for written in (key, account, json.dumps(key), json.dumps({"credentials": account})):
+        clean = secrets.text(f"<{written}>")
+        assert "fva1P31" not in clean
+        assert "Ab1" not in clean
+    assert secrets.text("the project is called shop") == "the project is called shop"
+
+
+@pytest.mark.parametrize("size", [200_000])
+@pytest.mark.parametrize(
+    "unit", [b"\\", b"%25", b"%", b"\\n", b"A" * 50 + b"\n", b"\\u002b", b"a/", b"%5C"]
+)
+def test_looking_for_secrets_takes_linear_time(unit: bytes, size: int) -> None:
+    """Whatever a model repeats for ever."""
+    secrets = Secrets(
+        {"SHOP_SECRET": 'a"quoted\\secret/with+0123456789', "SHOP_PASSWORD": "n" * 7 + "Passw0rd!x"}
+    )
+
+    def took(length: int) -> float:
+        data = unit * (length // len(unit)) + b"quoted secret with 0123456789"
+        best = math.inf
+        for _ in range(3):
+            start = time.process_time()
+            secrets.without(data)
+            best = min(best, time.process_time() - start)
+        return best
+
+    assert took(size * 8) < 40 * max(took(size), 0.001)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["SHOP_TOKEN_2", "SECRET_OF_SHOP", "apiKeyProd", "password1", "DB_PASSWORD_RO", "KEY_FOR_SHOP", "X-Auth-Value",
+     "tokenV2", "SHOP_KEYS", "credentials_json", "OPENAI_API_KEY_BACKUP", "cookieValue", "myApiKey"],
+)  # fmt: skip
+def test_a_secrets_word_anywhere_in_a_name_makes_it_one(name: str) -> None:
+    """In settings and in variables, as in headers."""
+    value = "abcdef0123456789"
+    secrets = Secrets({name: value})
+    assert secrets.text(value) == HIDDEN
+    assert redacted({name: value}) == {name: HIDDEN}
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["tokenUrl", "azureTokenScope", "azureAuthorityHost", "SSH_AUTH_SOCK", "private_key_path", "author", "secretary",
+     "GIT_AUTHOR_NAME", "max_tokens_field", "tokenizer", "KEYBOARD_LAYOUT", "passage", "api_key_envar", "TOKEN_TYPE",
+     "monkey", "authType", "PWD"],
+)  # fmt: skip
+def test_what_is_only_about_a_secret_is_none(name: str) -> None:
+    """Where it is, what it is called, and words that only look alike."""
+    value = "/etc/somewhere/0123456789"
+    assert not Secrets({name: value})
+    assert redacted({name: value}) == {name: value}
