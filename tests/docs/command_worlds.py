@@ -56,7 +56,6 @@ NOT_RUN: Mapping[tuple[str, str], str] = {
     ("docs/command-line.md", "evenhand push latest --to postgresql://"): REMOTE,
     ("docs/sharing-runs.md", "evenhand"): REMOTE,
     ("docs/scale.md", "evenhand run evals --ray"): CLUSTER,
-    ("docs/installing.md", ""): INSTALLS,
     ("docs/scale.md", "pip install"): INSTALLS,
     ("docs/providers.md", "pip install"): INSTALLS,
     ("docs/providers.md", "export GOOGLE_ACCESS_TOKEN="): SIGNED_IN,

@@ -13,7 +13,7 @@ from types import ModuleType
 
 from msgspec import field
 
-from evenhand.authoring.eval_paths import ENDINGS, PATTERN, split_line
+from evenhand.authoring.eval_paths import PATTERN, eval_files, split_line
 from evenhand.authoring.evalset import EvalSet
 from evenhand.authoring.failed_imports import problems_beside
 from evenhand.authoring.project_code import project_of
@@ -53,7 +53,7 @@ def find(paths: Sequence[str]) -> Discovered:
             what, hint = refusal or ("does not exist", f"Looked in {path.parent}.")
             discovered.problems.append(Problem(name, 0, 0, what, hint))
             continue
-        files = _files(path) if path.is_dir() else [path]
+        files = eval_files(path) if path.is_dir() else [path]
         if not files:
             what = f"holds no {PATTERN}"
             discovered.problems.append(Problem(name, 0, 0, what, "Eval files end in _evals.py."))
@@ -70,13 +70,6 @@ def find(paths: Sequence[str]) -> Discovered:
     if not discovered.sets:
         raise ConfigError(discovered.problems)
     return discovered
-
-
-def _files(folder: Path) -> list[Path]:
-    below = folder / "evals" if (folder / "evals").is_dir() else folder
-    return sorted(
-        {file for end in ENDINGS for file in (*below.rglob(f"*{end}"), *folder.glob(f"*{end}"))}
-    )
 
 
 def _read(file: Path, discovered: Discovered, read: dict[Path, bool]) -> bool:

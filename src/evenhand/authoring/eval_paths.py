@@ -22,6 +22,14 @@ def is_evals(path: str) -> bool:
     )
 
 
+def eval_files(folder: Path) -> list[Path]:
+    """The eval files of a folder: beside others in it, and below its folder `evals` or, without one, below itself."""
+    below = folder / "evals" if (folder / "evals").is_dir() else folder
+    return sorted(
+        {file for end in ENDINGS for file in (*below.rglob(f"*{end}"), *folder.glob(f"*{end}"))}
+    )
+
+
 def split_line(path: str) -> tuple[str, int | None]:
     """`file.py:41` as the file and the line; None for no line."""
     name, colon, line = path.rpartition(":")

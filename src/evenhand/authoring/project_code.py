@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
+from evenhand.authoring.eval_paths import eval_files, split_line
 from evenhand.core.encoding import digest
 
 _OURS = f"{Path(__file__).resolve().parent.parent}{os.sep}"
@@ -33,6 +34,33 @@ def files_of(sets: Iterable[Path]) -> dict[str, str]:
             except OSError:  # gone since, or in an archive
                 continue
     return dict(sorted(digests.items()))
+
+
+def changed_files(paths: Iterable[str], digests: Mapping[str, str]) -> list[str]:
+    """The files that these digests are of, by their names there, and that are no longer as they were.
+
+    Nothing is imported. What the digests have that is no file, such as a dataset, is left out.
+
+    Args:
+        paths: What was run: eval files, with a line or without, and folders of them.
+        digests: As `files_of` made them.
+    """
+    files = [
+        file
+        for path in (Path(split_line(path)[0]).resolve() for path in paths)
+        for file in (eval_files(path) if path.is_dir() else [path])
+        if file.is_file()
+    ]
+    changed: set[str] = set()
+    for folder in {project_of(file) for file in files}:
+        for name, before in digests.items():
+            path = folder / name
+            if path.suffix == ".py" and path.is_file() and digest(path.read_bytes()) != before:
+                changed.add(name)
+    names = {os.path.relpath(file, project_of(file)) for file in files}
+    if names and digests and names.isdisjoint(digests):  # those of another folder
+        changed |= names
+    return sorted(changed)
 
 
 def _imported_below(folder: Path) -> Iterator[str]:

@@ -12,6 +12,7 @@ from evenhand.cli.completing import complete_runs
 from evenhand.cli.numbers import Number
 from evenhand.cli.session import Session, spending_options
 from evenhand.cli.streams import printing, tell
+from evenhand.cli.trusting import look_at_origin, trust_option
 from evenhand.core.ranges import Range
 
 RISK = Range(0.001, 0.999)
@@ -56,6 +57,7 @@ SEED = Range(0, 2**53, whole=True)
 )
 @click.option("--dry-run", is_flag=True, help="With --try: estimate calls and cost, send nothing.")
 @click.option("--offline", is_flag=True, help="With --try: answer from the folder's offline.jsonl.")
+@trust_option
 @spending_options
 @click.option("--no-progress", is_flag=True, help="Don't print progress.")
 def calibrate(
@@ -130,6 +132,7 @@ def _tryout(
     refuse_judge_check(meta)
     if dry_run and session.as_json:
         raise UsageError("--dry-run prints no document", hint="Leave --json out.")
+    look_at_origin(meta, trust=session.trust)
     request = TryoutRequest.of(meta, path, tried, int(seed or 0), metrics, offline=offline)
     return try_variants(request, session, dry_run=dry_run)
 

@@ -15,6 +15,7 @@ from evenhand.cli.judge_asking import as_asked, ended, judges_asked
 from evenhand.cli.numbers import Number
 from evenhand.cli.session import Session, spending_options
 from evenhand.cli.streams import printing, tell
+from evenhand.cli.trusting import look_at_origin, trust_option
 from evenhand.core.ranges import Range
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ KEPT = Range(2, 10_000, whole=True)
     help="The file of canaries.  [default: canaries.json beside the run's config]",
 )
 @click.option("--offline", is_flag=True, help="Answer from the folder's offline.jsonl.")
+@trust_option
 @spending_options
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
 @click.option("--no-progress", is_flag=True, help="Don't print progress.")
@@ -81,6 +83,7 @@ def canaries(
             raise UsageError(f"run {meta.id} has no labels: it asked judges about canaries")
         if meta.status == "finished":
             return report_check(path, as_json=as_json)
+        look_at_origin(meta, trust=session.trust)
         request = CanaryRequest.again(meta, path)
         settings = replace(settings_of(request, path, session), record=meta.settings)
         return _checked(request, settings, path, session)
@@ -89,6 +92,7 @@ def canaries(
         return _kept(path, int(keep), metrics, file)
     if metrics:
         raise UsageError("--metric says nothing here", hint="It goes with --keep.")
+    look_at_origin(meta, trust=session.trust)
     request = CanaryRequest.of(meta, path, file, offline=offline)
     return _checked(request, settings_of(request, path, session), None, session)
 

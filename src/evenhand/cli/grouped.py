@@ -17,7 +17,7 @@ GROUPS: Mapping[str, str] = {
     "Output": "outputs to as_json calls verbose no_table no_progress no_write description notify",
     "Verdict and exit code": "baseline margin undecided metrics lower at_least stop_when_decided calibrated canaries "
     "strict exit_zero promptfoo_exit_codes fail_on_empty",
-    "Earlier runs": "resumed retry_errors",
+    "Earlier runs": "resumed retry_errors trust",
     "Promptfoo configs": "prompts providers tests model_outputs assertions var prompt_prefix prompt_suffix "
     "strict_prompts",
 }

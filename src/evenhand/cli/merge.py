@@ -33,10 +33,10 @@ def merge(runs: tuple[str, ...], to: Path, as_json: bool) -> int:
     from evenhand.report.trust.run_verdict import verdict_of
     from evenhand.report.words import put, safe, short_id
     from evenhand.store import merging
-    from evenhand.store.catalogue import find
+    from evenhand.store.catalogue import find, homes
     from evenhand.store.runfile import RunFile
 
-    merged = merging.merge([find(Path.cwd(), run) for run in runs], to)
+    merged = merging.merge([find(Path.cwd(), run) for run in runs], to, homes(Path.cwd()))
     with RunFile.open(to) as run_file:
         verdict = verdict_of(run_file)
     for line in merge_lines(merged):

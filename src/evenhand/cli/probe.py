@@ -14,6 +14,7 @@ from evenhand.cli.judge_asking import as_asked, ended, judges_asked
 from evenhand.cli.numbers import Number
 from evenhand.cli.session import Session, spending_options
 from evenhand.cli.streams import printing, tell
+from evenhand.cli.trusting import look_at_origin, trust_option
 from evenhand.core.ranges import SHARE, Range
 from evenhand.report.judge_tests.probe_kinds import WORDS
 
@@ -69,6 +70,7 @@ SEED = Range(0, 2**53, whole=True)
 )
 @click.option("--dry-run", is_flag=True, help="Estimate calls and cost. Nothing is sent.")
 @click.option("--offline", is_flag=True, help="Answer from the folder's offline.jsonl.")
+@trust_option
 @spending_options
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
 @click.option("--no-progress", is_flag=True, help="Don't print progress.")
@@ -121,10 +123,12 @@ def probe(
             )
         if meta.status == "finished":
             return report_probe(file, at_most, as_json=as_json)
+        look_at_origin(meta, trust=session.trust)
         request = replace(ProbeRequest.again(meta, file), at_most=at_most)
         return _probed(request, replace(settings, record=meta.settings), file, session)
     probing = Probing(int(items), int(seed), tuple(dict.fromkeys(kinds)), metrics)
     probing.attacks()  # one that is none is said before files are read
+    look_at_origin(meta, trust=session.trust)
     request = ProbeRequest.of(meta, file, probing, at_most, offline=offline)
     record = {
         **request.record(),

@@ -19,6 +19,7 @@ from evenhand.cli.session import Session, exit_code, session_options
 from evenhand.cli.settling import safe_text
 from evenhand.cli.special_runs import special_run
 from evenhand.cli.streams import tell
+from evenhand.cli.trusting import look_at_origin, trust_option
 from evenhand.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 @click.argument("run", required=False, metavar="[RUN]", shell_complete=complete_runs)
 @batch_options
 @fleet_options
+@trust_option
 @session_options
 def resume(run: str | None, **options: Any) -> int:
     """Resume RUN and retry its errors. RUN is an id, the start of one, or a file. Default: the latest run.
@@ -48,6 +50,7 @@ def resume(run: str | None, **options: Any) -> int:
 @click.command(cls=GroupedCommand, short_help="Retry the trials of a run that ended in an error.")
 @click.argument("run", required=False, metavar="[RUN]", shell_complete=complete_runs)
 @fleet_options
+@trust_option
 @session_options
 def retry(run: str | None, **options: Any) -> int:
     """Retry the trials of RUN that ended in an error. RUN is an id, its start, or a file. Default: the latest run.
@@ -102,6 +105,7 @@ def gone_on(
     with RunFile.open(file) as earlier:
         meta = earlier.meta
         errors = earlier.totals().errors
+    look_at_origin(meta, trust=session.trust)
     record = meta.settings
     if meta.status == "decided" and not errors and not record.get("gate"):
         raise UsageError(

@@ -30,6 +30,7 @@ from evenhand.cli.selecting import answering, asked_for, selecting, stop_when_de
 from evenhand.cli.session import Session, session_options, settings_for
 from evenhand.cli.settling import safe_text
 from evenhand.cli.streams import tell
+from evenhand.cli.trusting import trust_option
 from evenhand.core.ranges import CANARIES, SHARE
 
 
@@ -107,6 +108,7 @@ from evenhand.core.ranges import CANARIES, SHARE
 @stop_when_decided
 @fleet_options
 @replaying_options
+@trust_option
 @session_options
 def run(
     paths: tuple[str, ...],
@@ -143,6 +145,10 @@ def run(
         from evenhand.cli.resume import gone_on, redone
 
         return (redone if retry_errors else gone_on)(resumed or None, session, batching=given)
+    if session.trust:
+        raise UsageError(
+            "--trust says nothing here", hint="It goes with --resume and --retry-errors."
+        )
     asked = replace(asked_for(paths, options), at_least=at_least, record_anew=record_anew)
     project = project_for(asked.folder)
     by_model = False

@@ -110,6 +110,7 @@ class Session(Record, frozen=True):
         workers: Processes that settle trials; None for none, or as many as the cluster has room for.
         ray: The address of a Ray cluster; empty for the one in RAY_ADDRESS, or one that is started; None for none.
         cpus_per_trial: CPUs that a trial keeps busy.
+        trust: Run what the file of a run that was made elsewhere names.
         notify: Who is told when the run is over: addresses, or `desktop`.
     """
 
@@ -130,6 +131,7 @@ class Session(Record, frozen=True):
     ray: str | None = None
     cpus_per_trial: float | None = None
     notify: tuple[str, ...] = ()
+    trust: bool = False
 
     @staticmethod
     def of(options: dict[str, Any]) -> Session:

@@ -12,6 +12,7 @@ import click
 from evenhand.cli.judge_asking import as_asked, ended, judges_asked
 from evenhand.cli.session import Session
 from evenhand.cli.streams import printing, tell
+from evenhand.cli.trusting import look_at_origin
 
 if TYPE_CHECKING:
     from evenhand.cli.tryout_request import TryoutRequest
@@ -48,6 +49,7 @@ def continue_tryout(meta: RunMeta, file: Path, session: Session) -> int:
 
     if meta.status == "finished":
         return report_tryout(file, as_json=session.as_json)
+    look_at_origin(meta, trust=session.trust)
     settings = replace(_settings(file, session), record=meta.settings)
     return _tried(TryoutRequest.again(meta, file), settings, file, session)
 

@@ -54,6 +54,7 @@ class RunMeta(Record, frozen=True):
         finished_at: Seconds since 1970; None while it runs.
         message: Why it stopped, where it did not finish.
         decided: Of a run that was to end as soon as its trials decide: what they did. `verdict` is null before.
+        signature: The home's that made it, over `id`, `source` and `settings`; empty of one that was made elsewhere.
     """
 
     id: str
@@ -74,6 +75,7 @@ class RunMeta(Record, frozen=True):
     finished_at: float | None = None
     message: str = ""
     decided: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    signature: str = ""
 
     @property
     def is_judge_check(self) -> bool:

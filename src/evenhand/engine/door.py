@@ -50,6 +50,7 @@ from evenhand.store.journal import Journal
 from evenhand.store.locks import lock_of
 from evenhand.store.recordings import Recordings
 from evenhand.store.runfile import RunFile
+from evenhand.store.signing import signed
 
 if TYPE_CHECKING:
     from evenhand.engine.batching import BatchPolicy
@@ -238,7 +239,9 @@ async def _kept(
     words: list[Word] = []
     aside: Mapping[int, CodeError] = {}
     if resume is None:
-        journal = Journal.create(run_folder(home), _meta(plan, settings, found.replays, part))
+        journal = Journal.create(
+            run_folder(home), signed(_meta(plan, settings, found.replays, part), home)
+        )
     else:
         with RunFile.open(resume) as earlier:
             if earlier.meta.fingerprint != plan.fingerprint:
@@ -529,7 +532,13 @@ def requirements(plan: Plan, settings: Settings) -> tuple[Requirement, ...]:
 
 def _changed(meta: RunMeta, plan: Plan) -> UsageError:
     before, after = meta.config.get("files", {}), plan.config.get("files", {})
-    names = [name for name in {**before, **after} if before.get(name) != after.get(name)]
+    return changed_since(
+        meta, [name for name in {**before, **after} if before.get(name) != after.get(name)]
+    )
+
+
+def changed_since(meta: RunMeta, names: Sequence[str]) -> UsageError:
+    """What is said of a run that can't be gone on with, as these files, or none that is known, are others now."""
     what = ", ".join(names) or "its prompts, tests, models or code"
     return UsageError(
         f"run {meta.id} cannot be resumed: {what} {'has' if len(names) == 1 else 'have'} changed since",

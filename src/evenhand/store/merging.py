@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -29,6 +29,7 @@ from evenhand.store.locks import held, lock_of
 from evenhand.store.opened import readable
 from evenhand.store.runfile import RunFile
 from evenhand.store.schema import RUN_FILE_ID, RUN_MIGRATIONS, prepare
+from evenhand.store.signing import is_signed, signed
 
 OF_CALLS = {"call": "id", "reply": "call", "body": "call"}
 """Tables of calls, with the column that names the call."""
@@ -81,12 +82,13 @@ class Merged(Record, frozen=True):
     missing_shards: tuple[str, ...]
 
 
-def merge(files: Sequence[Path], to: Path) -> Merged:
+def merge(files: Sequence[Path], to: Path, homes: Iterable[Path] = ()) -> Merged:
     """Makes one run file of several.
 
     Args:
         files: Runs of the same plan: its shards, or some of its trials.
         to: Where the merged run is written. An earlier merged run there is replaced.
+        homes: If one of these made all of the runs, the merged one is its own, too.
 
     Raises:
         UsageError: They are not of the same plan, one is given twice, or `to` is something else.
@@ -106,7 +108,7 @@ def merge(files: Sequence[Path], to: Path) -> Merged:
         with closing(sqlite3.connect(beside, isolation_level=None)) as db:
             prepare(db, RUN_FILE_ID, RUN_MIGRATIONS, str(to))
             taken, missing, drawn = _filled(db, files, metas)
-            meta = _meta(metas, missing)
+            meta = _signed(_meta(metas, missing), metas, homes)
             db.execute("insert into run values (?, ?)", (meta.id, encode(meta)))
             # Nothing may be lost, and nothing may be there twice.
             (found,) = db.execute("select count(*) from latest").fetchone()
@@ -174,6 +176,12 @@ def _meta(metas: Sequence[RunMeta], missing: Sequence[tuple[int, int]]) -> RunMe
         message=_message(missing, _missing_shards(metas)) if missing else "",
         decided={},
     )
+
+
+def _signed(meta: RunMeta, metas: Sequence[RunMeta], homes: Iterable[Path]) -> RunMeta:
+    made = (home for home in homes if all(is_signed(one, (home,)) for one in metas))
+    home = next(made, None)
+    return replace(meta, signature="") if home is None else signed(meta, home)
 
 
 def _missing_shards(metas: Sequence[RunMeta]) -> tuple[str, ...]:

@@ -1,0 +1,101 @@
+"""Whether a run's file may say what is run: those of this home may, those of others after somebody has looked at it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+import click
+
+from evenhand.core.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from evenhand.core.run import RunMeta
+
+F = TypeVar("F", bound="Callable[..., object]")
+_CALLED = {"paths": "the files", "failing": "the outcomes of", "definitions": "definitions of"}
+_NOT_RUN = frozenset(
+    {"version", "selection", "at_least", "strict", "strict_prompts", "tag", "case", "names"}
+)
+_PLACES = ("source", "replay", "gate", "skill", "probe", "canaries", "tryout", "batch")
+_LONGEST = 300
+
+
+def trust_option(command: F) -> F:
+    """Adds `--trust`, which lets a run that was made elsewhere say what is run."""
+    return click.option(
+        "--trust",
+        is_flag=True,
+        help="Run what the file of a run that was made elsewhere names: its paths, models and programs.",
+    )(command)
+
+
+def look_at_origin(meta: RunMeta, *, trust: bool) -> None:
+    """That this home made the run, or that its user trusts whoever did, and that its eval files are as they were.
+
+    Nothing that the file names has been read before.
+
+    Raises:
+        UsageError: It was made elsewhere: with what it would run. Or a file has changed since.
+    """
+    from evenhand.store.catalogue import homes
+    from evenhand.store.signing import is_signed
+
+    if not trust and not is_signed(meta, homes(Path.cwd())):
+        named = "\n  ".join(_named(meta)) or "nothing that it names"
+        raise UsageError(
+            f"run {meta.id} was not made here, and its file says what is run:\n  {named}",
+            hint="If you trust whoever made it, add --trust. Commands that only read it, such as show, don't ask.",
+        )
+    _look_at_files(meta)
+
+
+def _named(meta: RunMeta) -> Iterator[str]:
+    """What the run's file has a later command use, a line each."""
+    from evenhand.report.words import safe
+
+    asked = meta.settings.get("asked")
+    for name, value in _settings(asked if isinstance(asked, Mapping) else {}):
+        yield safe(f"{_CALLED.get(name, name)}: {value}"[:_LONGEST])
+    for name in _PLACES:
+        value = meta.source if name == "source" else meta.settings.get(name)
+        if value:
+            yield safe(f"{name}: {_text(value)}"[:_LONGEST])
+
+
+def _settings(asked: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    for name, value in asked.items():
+        if name in _NOT_RUN or not value:
+            continue
+        if isinstance(value, Mapping):
+            yield from _settings(cast("Mapping[str, Any]", value))
+        else:
+            yield name, _text(value)
+
+
+def _text(value: object) -> str:
+    from evenhand.core.encoding import encode
+
+    if isinstance(value, list | tuple) and all(isinstance(v, str) for v in value):
+        return ", ".join(cast("list[str]", value))
+    return value if isinstance(value, str) else encode(value).decode()
+
+
+def _look_at_files(meta: RunMeta) -> None:
+    from evenhand.authoring.project_code import changed_files
+    from evenhand.engine.door import changed_since
+
+    asked: Mapping[str, Any] = meta.settings.get("asked") or {}
+    digests = meta.config.get("files")
+    paths = asked.get("paths")
+    if not isinstance(digests, Mapping) or not isinstance(paths, list | tuple):
+        return
+    changed = changed_files(
+        [path for path in cast("list[object]", paths) if isinstance(path, str)],
+        cast("Mapping[str, str]", digests),
+    )
+    if changed:
+        raise changed_since(meta, changed)
