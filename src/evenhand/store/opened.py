@@ -133,7 +133,7 @@ def _checked(path: Path) -> sqlite3.Connection:
                 # writes.
                 db.close()
                 db = _connected(path, "immutable=1")
-            if not check(db, RUN_FILE_ID, len(RUN_MIGRATIONS), str(path)):
+            if not check(db, RUN_FILE_ID, RUN_MIGRATIONS, str(path)):
                 raise StoreError(f"{path} is not a run file", hint=NO_RUN_FILE)  # noqa: TRY301 (closed below, like the others)
             if not has_table(db, "detail"):
                 db.executescript(_TABLES_SINCE_5)

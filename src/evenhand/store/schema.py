@@ -22,13 +22,18 @@ Versions of a run file:
 
 from __future__ import annotations
 
+import re
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from functools import cache
 
 from evenhand.core.errors import StoreError
 
 RUN_FILE_ID = 0x45766E31  # "Evn1"
 CACHE_ID = 0x45766E43  # "EvnC"
+_COMMENT = re.compile(r"--[^\n]*")
+_LONGEST_NAME = 60
 
 RUN_MIGRATIONS = (
     """
@@ -306,7 +311,7 @@ def prepare(db: sqlite3.Connection, file_id: int, migrations: Sequence[str], wha
     Raises:
         StoreError: It is some other program's file, or a newer Evenhand's.
     """
-    version = check(db, file_id, len(migrations), what)
+    version = check(db, file_id, migrations, what)
     if version == len(migrations):
         return
     try:
@@ -317,16 +322,36 @@ def prepare(db: sqlite3.Connection, file_id: int, migrations: Sequence[str], wha
     except sqlite3.Error:
         if db.in_transaction:
             db.execute("rollback")
-        if check(db, file_id, len(migrations), what) < len(migrations):
+        if check(db, file_id, migrations, what) < len(migrations):
             raise  # else another process has just done it
 
 
-def check(db: sqlite3.Connection, file_id: int, newest: int, what: str) -> int:
+def _schema(db: sqlite3.Connection) -> Iterator[tuple[str, str, str]]:
+    """What a file consists of: kind, name and SQL, without comments, and spaced alike."""
+    for kind, name, sql in db.execute("select type, name, sql from sqlite_master"):
+        if not str(name).startswith("sqlite_"):  # SQLite's own, which nobody else can make
+            yield kind, name, " ".join(_COMMENT.sub(" ", sql or "").split())
+
+
+@cache
+def _ours(migrations: tuple[str, ...]) -> frozenset[tuple[str, str, str]]:
+    """What files consist of that these migrations make, of any version."""
+    made: set[tuple[str, str, str]] = set()
+    with closing(sqlite3.connect(":memory:")) as db:
+        for step in migrations:
+            db.executescript(step)
+            made.update(_schema(db))
+    return frozenset(made)
+
+
+def check(db: sqlite3.Connection, file_id: int, migrations: Sequence[str], what: str) -> int:
     """The file's version; 0 for an empty one.
 
     Raises:
-        StoreError: It is some other program's file, or a newer Evenhand's.
+        StoreError: It is some other program's file, a newer Evenhand's, or somebody added to its schema: a trigger or
+            a view would run what they wrote.
     """
+    newest = len(migrations)
     found = db.execute("pragma application_id").fetchone()[0]
     version = db.execute("pragma user_version").fetchone()[0]
     if found == file_id and version > newest:
@@ -337,4 +362,11 @@ def check(db: sqlite3.Connection, file_id: int, newest: int, what: str) -> int:
     tables = db.execute("select count(*) from sqlite_master").fetchone()[0]
     if found != file_id and (found or tables):
         raise StoreError(f"{what} is not one of Evenhand's files")
+    foreign = sorted(set(_schema(db)) - _ours(tuple(migrations))) if tables else []
+    if foreign:
+        kind, name, _ = foreign[0]
+        raise StoreError(
+            f"{what} has a {kind} {name[:_LONGEST_NAME]!r} that Evenhand did not make",
+            hint="Somebody changed the file: don't use it. Other files are not affected.",
+        )
     return version if found == file_id else 0

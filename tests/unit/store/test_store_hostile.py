@@ -716,3 +716,30 @@ async def test_a_run_that_cannot_be_remembered_is_refused_in_words_and_let_go(
     with pytest.raises(StoreError, match="cannot be read"):
         Journal.reopen(journal.path)
     assert locks(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "create trigger later after insert on remark begin update trial set outcome = 'pass'; end",
+        "create trigger label_2 before insert on label begin select raise(ignore); end",
+        "create view totals as select 1",
+        "drop view latest; create view latest as select *, 'pass' as outcome_2 from trial",
+        "drop trigger label_is_never_deleted;"
+        + " create trigger label_is_never_deleted before delete on label begin select 1; end",
+        "create table more (a, b as (abs(a)))",
+        "create index every on trial (abs(score))",
+        "drop table scale; create table scale (variant, metric, low, high, more as (low + 1))",
+    ],
+)
+def test_a_file_whose_schema_is_not_ours_is_refused_by_readers_and_writers(
+    statement: str, tmp_path: Path
+) -> None:
+    """A trigger or a view of a stranger's would run what they wrote."""
+    journal = Journal.create(tmp_path, meta())
+    journal.close()
+    with sqlite3.connect(journal.path) as db:
+        db.executescript(statement)
+    for opened in (RunFile.open, Journal.reopen):
+        with pytest.raises(StoreError, match="that Evenhand did not make"):
+            opened(journal.path)
