@@ -6,7 +6,9 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import cast
 
+from evenhand.core.encoding import TooDeep
 from evenhand.core.errors import ScoreError
+from evenhand.documents.depth import refuse_yaml_depth
 from evenhand.scorers.text import quoted
 from evenhand.templates.printing import printed
 
@@ -78,7 +80,10 @@ def schema_text(value: object) -> str:
 
         try:
             safe = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+            refuse_yaml_depth(value)
             value = cast("object", yaml.load(value, Loader=safe))  # noqa: S506 (it is a safe one)
+        except TooDeep as error:
+            raise ScoreError(f"the schema cannot be read: {error}") from None
         except yaml.YAMLError as error:
             raise ScoreError(
                 f"the schema is neither JSON nor YAML: {str(error).splitlines()[0]}"

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, cast
 
-from evenhand.core.encoding import decode_once
+from evenhand.core.encoding import TooDeep, decode_once
 from evenhand.core.errors import Problem
 from evenhand.core.record import Record
 from evenhand.documents.merging import MARKED, RESOLVE, is_mark
@@ -77,4 +77,6 @@ def no_json(file: Path, line: int, error: ValueError, which: str = "") -> Proble
     """What is told of JSON that cannot be read."""
     column = error.colno if isinstance(error, json.JSONDecodeError) else 0
     detail = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
+    if isinstance(error, TooDeep):
+        return Problem(str(file), line, 0, f"{which}cannot be read: {detail}")
     return Problem(str(file), line, column if not which else 0, f"{which}is not JSON: {detail}")

@@ -14,6 +14,7 @@ from evenhand.authoring.json_lines import JsonLines, Placed, Row, no_json, objec
 from evenhand.authoring.tables import DelimitedFile, Parquet
 from evenhand.core.encoding import decode_once
 from evenhand.core.errors import ConfigError, Problem, UsageError
+from evenhand.documents.depth import refuse_yaml_depth
 from evenhand.documents.file_kinds import other_kind
 from evenhand.documents.files import unreadable as not_a_file
 from evenhand.documents.merging import RESOLVE, UNRESOLVED, conflict_in
@@ -128,6 +129,7 @@ def _yaml(file: Path, problems: list[Problem]) -> Iterator[tuple[int, Row]]:
     loader = _loader()
     text = file.read_text("utf-8-sig")
     try:
+        refuse_yaml_depth(text)
         value = _once(yaml.load(text, loader), set())  # noqa: S506 (a safe loader)
     except yaml.YAMLError as error:
         if _conflict(file, text, problems):

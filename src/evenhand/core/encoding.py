@@ -17,9 +17,16 @@ import msgspec
 
 type_error = "cannot be written as JSON"
 
+
+class TooDeep(ValueError):
+    """Lists and objects within each other, more than is read."""
+
+
 _encoder = msgspec.json.Encoder(order="sorted")
 _as_it_is = msgspec.json.Encoder()
 _decoder = msgspec.json.Decoder()
+DEEPEST = 200
+"""Levels of lists and objects in what people write and other tools export."""
 _PLAIN = frozenset({str, int, bool, bytes, type(None)})
 
 
@@ -64,9 +71,11 @@ def decode_once(data: bytes) -> object:
     """The same for what people write: an object that has a key twice is refused, as only one of them could count.
 
     Raises:
-        ValueError: As `decode`, or a key is there twice.
+        ValueError: As `decode`, it is nested more than DEEPEST levels deep, or a key is there twice.
     """
     value = decode(data)
+    if data.count(b"[") + data.count(b"{") > DEEPEST:
+        refuse_depth(value)
     if data.count(b'":') == _keys_in(value) and b'" :' not in data:
         return value  # as many keys as are written
     try:
@@ -74,6 +83,26 @@ def decode_once(data: bytes) -> object:
     except RecursionError:
         raise _too_deep() from None
     return value
+
+
+def refuse_depth(value: object) -> None:
+    """Raises where a value is nested deeper than anybody means, and than is written and shown without trouble.
+
+    Raises:
+        TooDeep: It is nested more than DEEPEST levels deep.
+    """
+    level: list[object] = [value]
+    for _ in range(DEEPEST + 1):
+        below: list[object] = []
+        for one in level:
+            if isinstance(one, dict):
+                below += cast("dict[str, object]", one).values()
+            elif isinstance(one, list):
+                below += cast("list[object]", one)
+        if not below:
+            return
+        level = below
+    raise TooDeep(f"it is nested more than {DEEPEST} levels deep")
 
 
 def _keys_in(value: object) -> int:

@@ -16,6 +16,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from evenhand.core.encoding import DEEPEST, TooDeep, refuse_depth
+from evenhand.documents.depth import refuse_yaml_depth
 from evenhand.documents.file_kinds import other_kind
 from evenhand.documents.files import unreadable
 from evenhand.documents.findings import Findings, Place
@@ -28,7 +30,6 @@ Path_ = tuple[str | int, ...]
 
 LARGEST = 2_000_000
 """Nodes that a file may have once its aliases are written out."""
-DEEPEST = 200
 LONGEST_NUMBER = 300
 
 _INT = re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+")
@@ -127,7 +128,7 @@ def read_yaml(path: Path, text: str, findings: Findings) -> Document | None:
     places: dict[Path_, tuple[int, int]] = {}
     reader = _NodeReader(path, findings, places)
     try:
-        _refuse_depth(text)
+        refuse_yaml_depth(text)
         node = yaml.compose(_whole_characters(text), Loader=_loader())
         if node is not None and "*" in text:
             _size(node, {})
@@ -145,7 +146,7 @@ def read_yaml(path: Path, text: str, findings: Findings) -> Document | None:
     except yaml.YAMLError as error:
         findings.problem(Place(path), f"is not YAML: {str(error).splitlines()[0]}")
         return None
-    except _TooMuch as error:
+    except (_TooMuch, TooDeep) as error:
         findings.problem(Place(path), str(error))
         return None
     return Document(path, value, places)
@@ -212,24 +213,6 @@ def _yaml_hint(text: str, mark: object) -> str:
     if here.count(": ") > 1:
         return "Text with ': ' in it has to stand in quotes."
     return ""
-
-
-_NESTS = re.compile(r"^[-?: ]{400}", re.MULTILINE)
-
-
-def _refuse_depth(text: str) -> None:
-    """Raises where the text is nested so deep that the parser, which is C and recursive, would crash."""
-    if text.count("[") + text.count("{") <= DEEPEST and not _NESTS.search(text):
-        return
-    import yaml  # noqa: PLC0415 (see read_yaml)
-
-    depth = 0
-    for event in yaml.parse(text, Loader=_loader()):
-        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(
-            event, yaml.CollectionEndEvent
-        )
-        if depth > DEEPEST:
-            raise _TooMuch(f"it is nested more than {DEEPEST} levels deep")
 
 
 def _size(node: yaml.Node, known: dict[int, int]) -> int:
@@ -367,7 +350,12 @@ def _read_json(path: Path, text: str, findings: Findings) -> Document | None:
             findings.problem(Place(path, error.lineno, error.colno), f"is not JSON: {error.msg}")
         return None
     except RecursionError:
-        findings.problem(Place(path), "is nested too deep")
+        findings.problem(Place(path), f"is nested more than {DEEPEST} levels deep")
+        return None
+    try:
+        refuse_depth(value)
+    except TooDeep:
+        findings.problem(Place(path), f"is nested more than {DEEPEST} levels deep")
         return None
     for key in twice:
         findings.problem(
@@ -401,9 +389,9 @@ def _places_of(text: str, places: dict[Path_, tuple[int, int]]) -> None:
     import yaml  # noqa: PLC0415 (see read_yaml)
 
     try:
-        _refuse_depth(text)
+        refuse_yaml_depth(text)
         node = yaml.compose(text.replace("\t", " "), Loader=_loader())
         if node is not None:
             _NodeReader(Path(), Findings(), places).value_of(node, ())
-    except (yaml.YAMLError, _TooMuch):
+    except (yaml.YAMLError, _TooMuch, TooDeep):
         places.clear()

@@ -11,7 +11,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any, cast
 
-from evenhand.core.encoding import decode_once
+from evenhand.core.encoding import TooDeep, decode_once
 from evenhand.core.names import did_you_mean
 from evenhand.core.record import MutableRecord, Record
 from evenhand.documents.file_kinds import other_kind
@@ -425,6 +425,8 @@ def _not_json(line: bytes, error: Exception) -> tuple[str, str]:
             f"is not UTF-8: byte 0x{line[wrong.start]:02x} at column {wrong.start + 1} has no meaning there",
             "It is probably Latin-1 or Windows-1252; save it as UTF-8.",
         )
+    if isinstance(error, TooDeep):
+        return f"cannot be read: {error}", ""
     if line.lstrip()[:1] == b"[" and isinstance(error, ValueError):
         return (
             f"is not JSON: {error}",

@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import re
+import zipfile
+import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -17,6 +19,7 @@ from evenhand.documents.file_kinds import other_kind
 from evenhand.documents.findings import Findings, Place
 from evenhand.documents.merging import MARKED, RESOLVE, is_marked_row
 from evenhand.documents.tree import decoded
+from evenhand.documents.unpacking import packed_too_far
 from evenhand.promptfoo.table_cells import test_from_row, wrong_columns
 from evenhand.promptfoo.tests import Line, WrittenTest
 
@@ -184,6 +187,11 @@ class Xlsx(MutableRecord):
             )
             return
         try:
+            with zipfile.ZipFile(self.path) as archive:
+                packed = packed_too_far(archive)
+            if packed is not None:
+                findings.problem(Place(self.path), packed)
+                return
             book = load_workbook(self.path, read_only=True, data_only=True)
         except Exception as error:  # noqa: BLE001 (openpyxl lets out whatever zip and XML do)
             findings.problem(Place(self.path), f"is not a workbook: {error}")
@@ -213,6 +221,16 @@ class Xlsx(MutableRecord):
                     row = dict(zip(header, [*cells, *[""] * len(header)], strict=False))
                     row.pop("", None)
                     yield table_row(row, number, Line(self.path, line), findings)
+        except (
+            SyntaxError,
+            ValueError,
+            KeyError,
+            OSError,
+            zipfile.BadZipFile,
+            zlib.error,
+        ) as error:
+            # What openpyxl lets out of a damaged workbook while its rows are read: ParseError is a SyntaxError.
+            findings.problem(Place(self.path), f"is a damaged workbook: {error}")
         finally:
             book.close()
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import cast
 
-from evenhand.core.encoding import decode
+from evenhand.core.encoding import TooDeep, decode
 from evenhand.core.message import Message
+from evenhand.documents.depth import refuse_yaml_depth
 
 
 def parse_prompt(text: str) -> tuple[Message, ...]:
@@ -26,8 +27,9 @@ def parse_prompt(text: str) -> tuple[Message, ...]:
         import yaml  # noqa: PLC0415 (only for prompts that need it)
 
         try:
+            refuse_yaml_depth(text)
             messages = yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506 (a safe loader)
-        except yaml.YAMLError:
+        except (yaml.YAMLError, TooDeep):
             messages = None
     if isinstance(messages, list) and messages:
         parsed = [_message(m) for m in cast("list[object]", messages)]

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from evenhand.core.errors import StoreError
+from evenhand.documents.files import unreadable
 
 
 class FolderObjects:
@@ -33,8 +34,12 @@ class FolderObjects:
 
     def get(self, name: str) -> bytes | None:
         with self._told():
+            path = self._root / name
+            problem = unreadable(path)  # a pipe would be waited for, and a device may never end
+            if problem is not None:
+                raise StoreError(f"{self.name}: {name} {problem[0]}")
             try:
-                return (self._root / name).read_bytes()
+                return path.read_bytes()
             except FileNotFoundError:
                 return None
 

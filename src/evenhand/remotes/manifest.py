@@ -80,6 +80,11 @@ def read_manifest(data: bytes, run: str, where: str) -> Manifest:
         )
     pieces = (*manifest.file, *manifest.trial_parts, *manifest.outcome_parts)
     names_fit = all(_PART.fullmatch(p.name) and p.name.split("/")[1] == run for p in pieces)
+    names = [piece.name for piece in pieces]
+    if len(set(names)) < len(names) or any(piece.size < 0 for piece in pieces):
+        raise StoreError(
+            f"{where}: the manifest of run {run} names a piece twice, or one without a size"
+        )
     if manifest.id != run or not names_fit or not _HASH.fullmatch(manifest.sha256):
         raise StoreError(f"{where}: the manifest of run {run} is not of this run")
     return manifest

@@ -107,6 +107,12 @@ class ObjectRemote:
             data = self._objects.get(part.name)
             if data is None:
                 raise StoreError(f"{self.name}: run {manifest.id} lacks {part.name}")
+            if len(data) != part.size:
+                raise StoreError(
+                    f"{self.name}: {part.name} of run {manifest.id} has {len(data):,} bytes, and its manifest says"
+                    f" {part.size:,}",
+                    hint="It was damaged or changed there: push the run again.",
+                )
             yield data
 
     def said(self, run: str) -> list[str]:

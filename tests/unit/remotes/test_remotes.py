@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import sqlite3
 from dataclasses import replace
@@ -132,6 +133,33 @@ async def test_what_was_pushed_never_changes(
         fetch(remote, run.meta.id, tmp_path / "cache")
 
 
+@pytest.mark.parametrize("instead", ["pipe", "device", "shorter", "longer"])
+@pytest.mark.timeout(20)
+async def test_a_piece_that_is_none_is_refused_at_once(
+    make_run: Make,  # noqa: F811
+    folder: Dies,
+    tmp_path: Path,
+    instead: str,
+):
+    """A pipe would be waited for, a device never ends, and another size is not what was pushed."""
+    remote = ObjectRemote(folder)
+    push((await make_run([result(0)])).path, remote)
+    run = remote.ids()[0]
+    manifest = remote.manifest(run)
+    assert manifest is not None
+    piece = tmp_path / "team" / manifest.file[0].name
+    data = piece.read_bytes()
+    piece.unlink()
+    if instead == "pipe":
+        os.mkfifo(piece)
+    elif instead == "device":
+        piece.symlink_to("/dev/zero")
+    else:
+        piece.write_bytes(data[:-1] if instead == "shorter" else data + b"x")
+    with pytest.raises(StoreError, match=r"is a (pipe|device)|bytes, and its manifest says"):
+        fetch(remote, run, tmp_path / "cache")
+
+
 async def test_a_manifest_leads_nowhere_but_to_its_pieces(
     make_run: Make,  # noqa: F811
     folder: Dies,
@@ -154,6 +182,10 @@ async def test_a_manifest_leads_nowhere_but_to_its_pieces(
         bad["file"][0]["name"] = name
         with pytest.raises(StoreError, match="is not of this run"):
             read_manifest(json.dumps(bad).encode(), run, "team")
+    twice = json.loads(good)
+    twice["file"] *= 2
+    with pytest.raises(StoreError, match="names a piece twice"):
+        read_manifest(json.dumps(twice).encode(), run, "team")
     with pytest.raises(StoreError, match="cannot be read"):
         read_manifest(b"[]", run, "team")
     with pytest.raises(StoreError, match="A newer Evenhand"):

@@ -17,6 +17,7 @@ from typing import IO
 from evenhand.core.errors import UsageError
 from evenhand.core.record import Record
 from evenhand.documents.files import unreadable
+from evenhand.documents.unpacking import too_packed
 
 ZSTANDARD = 93
 LARGEST_MEMBER = 1 << 30
@@ -47,6 +48,9 @@ class Archive(Record, frozen=True):
             raise UsageError(f"{self.path} has no {name}") from None
         if info.file_size > LARGEST_MEMBER:
             raise UsageError(f"{self.path}: {name} has {info.file_size:,} bytes, more than is read")
+        packed = too_packed(info.file_size, info.compress_size)
+        if packed is not None:
+            raise UsageError(f"{self.path}: {name} {packed}")
         try:
             if info.compress_type == ZSTANDARD and sys.version_info < (3, 14):
                 return self._zstandard(info)
