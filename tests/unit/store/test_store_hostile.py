@@ -725,8 +725,8 @@ async def test_a_run_that_cannot_be_remembered_is_refused_in_words_and_let_go(
         "create trigger label_2 before insert on label begin select raise(ignore); end",
         "create view totals as select 1",
         "drop view latest; create view latest as select *, 'pass' as outcome_2 from trial",
-        "drop trigger label_is_never_deleted;"
-        + " create trigger label_is_never_deleted before delete on label begin select 1; end",
+        """drop trigger label_is_never_deleted;
+        create trigger label_is_never_deleted before delete on label begin select 1; end""",
         "create table more (a, b as (abs(a)))",
         "create index every on trial (abs(score))",
         "drop table scale; create table scale (variant, metric, low, high, more as (low + 1))",
