@@ -1,8 +1,11 @@
-"""The mean score that people would have given all items, from a judge's scores of all and people's of some: PPI++.
+"""What people's scores of some items say beside a judge's of all: how well they go together, and what more would bring.
 
 How this works: people's mean on the labelled items is moved by how much the judge's mean on them differs from its mean
 on all items, times λ, which is how well the judge's scores follow people's. The labelled items are a random draw of
-each stratum, and a uniform draw is one stratum.
+each stratum, and a uniform draw is one stratum. The interval is that of `bounded_correction`.
+
+Source: Angelopoulos, Duchi and Zrnic, "PPI++" (2023), arXiv:2311.01453, with λ between 0 and 1; for strata, Fisch et
+    al. (2024), arXiv:2406.04291.
 """
 
 from __future__ import annotations
@@ -11,16 +14,10 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from evenhand.stats.correction import Estimate
-from evenhand.stats.interval import CONFIDENCE, z_of
-from evenhand.stats.mean_effect import MeanEffect
-from evenhand.stats.student import t_quantile
+from evenhand.stats.interval import z_of
 
 FEWEST = 2
 """Labels that a stratum must have to stand alone; with fewer, it is put together with the next."""
-
-
-_ONE_EACH = MeanEffect()
 
 
 class ScoredStratum(NamedTuple):
@@ -133,69 +130,9 @@ def weight_of_judge(found: PairedScores, others: tuple[float, int] | None = None
     return min(1.0, max(0.0, found.drawn.together / below)) if below > 0 else 0.0
 
 
-def mean_of_all(
-    found: PairedScores,
-    judge: float,
-    confidence: float = CONFIDENCE,
-    effect: MeanEffect = _ONE_EACH,
-) -> Estimate:
-    """The mean that people would have given all items, the labelled ones among them; in the scores' own unit.
-
-    Args:
-        found: What the labels say.
-        judge: The judge's mean over all items.
-        confidence: Of the interval, two-sided, with Student's quantile.
-        effect: By how much less they say because items of one case go together; by default, each is a case of its own.
-
-    Source: Angelopoulos, Duchi and Zrnic (2023), arXiv:2311.01453, with λ between 0 and 1; for strata, Fisch et al.
-        (2024), arXiv:2406.04291.
-
-    >>> stratum = ScoredStratum(40, [(3, 3), (4, 4), (2, 2), (5, 5), (3, 3), (4, 4)])
-    >>> found = paired_scores([stratum])
-    >>> [round(x, 3) for x in mean_of_all(found, 3.0)]
-    [3.0, 2.574, 3.426]
-    """
-    weight, variance = _best(found, found.labels)
-    value = found.people + weight * (judge - found.judge)
-    half = _half_width(found, variance, confidence, effect)
-    return Estimate(value, value - half, value + half)
-
-
-def mean_of_others(
-    found: PairedScores,
-    judge: float,
-    spread: float,
-    items: int,
-    confidence: float = CONFIDENCE,
-    effect: MeanEffect = _ONE_EACH,
-) -> Estimate:
-    """The same of other items of the same kind, none of which is labelled.
-
-    Args:
-        found: What the labels say.
-        judge: The judge's mean over these items.
-        spread: The variance of its scores.
-        items: How many they are, at least one.
-        confidence: Of the interval, two-sided, with Student's quantile.
-        effect: By how much less they say because items of one case go together; by default, each is a case of its own.
-    """
-    weight = weight_of_judge(found, (spread, items))
-    value = found.people + weight * (judge - found.judge)
-    variance = found.drawn.of_difference(weight) + weight**2 * spread / items
-    half = _half_width(found, variance, confidence, effect)
-    return Estimate(value, value - half, value + half)
-
-
 def half_width_of_mean(found: PairedScores, labels: int) -> float:
     """About how far the mean can be off with so many labels, drawn in the same proportions; in the scores' own unit."""
     return z_of() * math.sqrt(_best(found, labels)[1])
-
-
-def _half_width(
-    found: PairedScores, variance: float, confidence: float, effect: MeanEffect
-) -> float:
-    free = found.free if effect.free is None else min(found.free, effect.free)
-    return t_quantile(confidence, free) * math.sqrt(variance * effect.variance)
 
 
 def _best(found: PairedScores, labels: int) -> tuple[float, float]:

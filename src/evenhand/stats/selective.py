@@ -1,15 +1,15 @@
 """Which of a judge's verdicts can stand by themselves, at a risk that is agreed on beforehand.
 
 How this works: each verdict comes with a number that says how sure the judge seems. Verdicts above a threshold are
-accepted, the others are for a person. From the surest verdicts on, ever more are accepted; at each step the labelled
-ones among them are counted, and an exact test asks whether more than the agreed share of them can be wrong. The first
-step that fails ends it. The order of the steps is fixed before the labels are seen, so it needs no correction for their
-number. Where there are labels enough, the first step is one that a few wrong verdicts would not fail: of ten labels, a
-single unlucky one would end it.
+accepted, the others are for a person. From the surest verdicts on, ever more are accepted. At each step somebody bets
+on each labelled verdict among them that it is right, at odds that would be fair if just too many of these verdicts were
+wrong. Who multiplies the stake by 1 / delta has shown that fewer are, whenever that happens: people may look after each
+label. A step at which that hasn't happened ends it. As the surest step alone would have few labels, there are two
+places to begin, each with half of delta: with half of the verdicts, and with all.
 
-The promise is about these verdicts, and the labelled ones are a random draw of them. So it holds whatever verdicts have
-in common, also where several are of one case. Of verdicts on other cases nothing is promised. Nor does the promise
-allow for having tested before, with fewer labels.
+The promise is about these verdicts, and the labelled ones are a random draw of them, in the order of the draw. So it
+holds whatever verdicts have in common, also where several are of one case. Of verdicts on other cases nothing is
+promised.
 """
 
 from __future__ import annotations
@@ -18,14 +18,13 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from evenhand.stats.beta import beta_share
-from evenhand.stats.hypergeometric import chances
-
 STEPS = 20
 """Thresholds that are tried: fewer steps are less often ended by one unlucky label."""
-SPARE = 0.25
-"""The first step has so many labels that this part of the agreed share of them may be wrong, and it passes."""
 DELTA = 0.1
+STAKES = (0.1, 0.25, 0.5, 0.75, 0.95)
+"""The parts of the capital that are bet on each label, a fifth of the capital by each."""
+_BEGINNINGS = (0.5, 1.0)
+"""Shares of the verdicts at which accepting may begin; each has an equal part of delta."""
 
 
 class Acceptance(NamedTuple):
@@ -55,8 +54,10 @@ def acceptable(
     That holds with confidence 1 − delta, if the labelled verdicts are a random draw of all. It holds for these
     verdicts: on other cases, the same threshold may let more wrong ones through.
 
+    It holds at every number of labels, however often somebody looks.
+
     Args:
-        labelled: For each labelled verdict, how sure it is, and whether people agree with it.
+        labelled: For each labelled verdict, how sure it is, and whether people agree with it; in the order of the draw.
         everything: How sure each verdict is, the labelled ones among them. Higher is surer, in any unit.
         risk: The share of accepted verdicts that may be wrong, between 0 and 1.
         delta: How likely it may be that more are.
@@ -67,9 +68,11 @@ def acceptable(
     Raises:
         ValueError: The risk or delta isn't between 0 and 1.
 
-    Source: fixed-sequence testing as in Jung, Brahman and Choi, "Trust or Escalate" (ICLR 2025), arXiv:2407.18370, with
-        thresholds at quantiles, and the exact test of a draw without replacement: the labelled verdicts are among
-        those that are accepted.
+    Source: thresholds in a fixed order as in Jung, Brahman and Choi, "Trust or Escalate" (ICLR 2025), arXiv:2407.18370,
+        at quantiles. The level of a step that passes goes to the next one: Wiens, "A fixed sequence Bonferroni
+        procedure for testing multiple endpoints" (Pharmaceutical Statistics 2, 2003), doi:10.1002/pst.64. The bets are
+        those of Waudby-Smith and Ramdas, "Confidence sequences for sampling without replacement" (NeurIPS 2020),
+        arXiv:2006.04347.
 
     >>> acceptable([(0.9, True)] * 40 + [(0.2, False)] * 40, [0.9] * 100 + [0.2] * 100, 0.1)
     Acceptance(threshold=0.9, labelled=40, wrong=0, accepted=100)
@@ -77,51 +80,95 @@ def acceptable(
     if not 0 < risk < 1 or not 0 < delta < 1:
         msg = f"a risk of {risk} with delta {delta}"
         raise ValueError(msg)
-    steps: list[Acceptance] = []
-    for threshold in _thresholds(everything):
-        verdicts = [agrees for certainty, agrees in labelled if certainty >= threshold]
-        accepted = sum(certainty >= threshold for certainty in everything)
-        wrong = len(verdicts) - sum(verdicts)
-        steps.append(Acceptance(threshold, len(verdicts), wrong, accepted))
+    thresholds = _thresholds(everything)
+    accepted = [sum(certainty >= t for certainty in everything) for t in thresholds]
+    begins = _beginnings(accepted)
+    level = 0.0
     found: Acceptance | None = None
-    for step in steps[_first(steps, risk, delta) :]:
-        if _chance(step.wrong, step.labelled, step.accepted, risk) > delta:
-            break
-        found = step
+    for place, threshold in enumerate(thresholds):
+        level += delta * begins.count(place) / len(begins)
+        if not level:
+            continue
+        verdicts = [agrees for certainty, agrees in labelled if certainty >= threshold]
+        wrong = verdicts.count(False)
+        shown = _capital(verdicts, accepted[place], risk) >= 1 / level
+        # What was shown once still holds; but nobody accepts what the labels contradict by now.
+        if shown and wrong <= risk * len(verdicts):
+            found = Acceptance(threshold, len(verdicts), wrong, accepted[place])
+        else:
+            level = 0.0
     return found
 
 
-def _first(steps: Sequence[Acceptance], risk: float, delta: float) -> int:
-    """Where to begin. It depends on how many labels there are, and on nothing that they say."""
-    for spare in (risk * SPARE, 0.0):
-        for place, step in enumerate(steps):
-            wrong = math.floor(step.labelled * spare + 0.5)
-            if _chance(wrong, step.labelled, step.accepted, risk) <= delta:
-                return place
-    return len(steps)
+def _beginnings(accepted: Sequence[int]) -> list[int]:
+    """The steps at which accepting may begin. They depend on how sure the verdicts are, and on no label."""
+    if not accepted:
+        return [0]
+    return [
+        next(place for place, count in enumerate(accepted) if count >= share * accepted[-1])
+        for share in _BEGINNINGS
+    ]
+
+
+def _capital(agrees: Sequence[bool], accepted: int, risk: float) -> float:
+    """The most that betting on these verdicts, in turn, has made of a stake of 1.
+
+    The supposition is that just too many of the accepted verdicts are wrong; if more are, less is made.
+    """
+    too_many = math.floor(risk * accepted + 1e-9) + 1
+    capitals = [0.0] * len(STAKES)  # as logarithms
+    most = 0.0
+    wrong = 0
+    for place, right in enumerate(agrees):
+        left, unseen = too_many - wrong, accepted - place
+        if left <= 0:
+            break
+        if left >= unseen:  # all that are left would have to be wrong
+            return math.inf if right or left > unseen else most
+        odds = left / (unseen - left)
+        for bettor, stake in enumerate(STAKES):
+            capitals[bettor] += math.log1p(stake * odds if right else -stake)
+        wrong += not right
+        most = max(most, sum(map(math.exp, capitals)) / len(STAKES))
+    return math.inf if too_many > accepted else most
 
 
 def labels_for_nothing_wrong(risk: float, delta: float = DELTA) -> int:
     """How many labelled verdicts it takes at least: with so many, none of them wrong, the risk is shown to be smaller.
 
+    That is of many verdicts, some surer than others.
+
     >>> labels_for_nothing_wrong(0.1), labels_for_nothing_wrong(0.2)
-    (22, 11)
+    (41, 20)
     """
-    return math.ceil(math.log(delta) / math.log1p(-risk))
+    return _labels(risk, 0.0, delta)
 
 
 def labels_for_errors(risk: float, errors: float, delta: float = DELTA) -> int | None:
     """About how many labelled verdicts it takes where a share of them is wrong; None where no number is enough.
 
     >>> labels_for_errors(0.1, 0.05)
-    65
+    245
+    >>> labels_for_errors(0.1, 0.1)
     """
-    if errors >= risk:
-        return None
-    n = labels_for_nothing_wrong(risk, delta)
-    while _chance_of_so_few(math.floor(n * errors + 0.5), n, risk) > delta:
+    odds = risk / (1 - risk)
+    grows = ((1 - errors) * math.log1p(s * odds) + errors * math.log1p(-s) for s in STAKES)
+    return _labels(risk, errors, delta) if max(grows) > 0 else None
+
+
+def _labels(risk: float, errors: float, delta: float) -> int:
+    """How many labels it takes to make of a stake what a beginning asks for, where a share of them is wrong."""
+    odds = risk / (1 - risk)
+    n = 1
+    while True:
+        wrong = math.floor(n * errors + 0.5)
+        made = (
+            math.exp((n - wrong) * math.log1p(stake * odds) + wrong * math.log1p(-stake))
+            for stake in STAKES
+        )
+        if sum(made) / len(STAKES) >= len(_BEGINNINGS) / delta:
+            return n
         n += max(1, n // 50)
-    return n
 
 
 def _thresholds(everything: Sequence[float]) -> list[float]:
@@ -132,17 +179,3 @@ def _thresholds(everything: Sequence[float]) -> list[float]:
         return different
     places = (math.ceil(len(values) * step / STEPS) - 1 for step in range(1, STEPS + 1))
     return sorted({values[place] for place in places}, reverse=True)
-
-
-def _chance(wrong: int, n: int, accepted: int, risk: float) -> float:
-    """How likely so few wrong ones are among n drawn of the accepted ones, if just too many of these are wrong."""
-    too_many = math.floor(risk * accepted + 1e-9) + 1
-    if too_many > accepted:
-        return 0.0
-    likely = chances(too_many, accepted, n)
-    return math.fsum(p for k, p in likely.items() if k <= wrong)
-
-
-def _chance_of_so_few(wrong: int, n: int, risk: float) -> float:
-    """How likely so few wrong ones of n are if each is wrong with this probability: a binomial distribution."""
-    return 1.0 if wrong >= n else 1.0 - beta_share(wrong + 1, n - wrong, risk)

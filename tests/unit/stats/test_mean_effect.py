@@ -12,13 +12,16 @@ from hypothesis import strategies as st
 
 from evenhand.stats.correction import Estimate
 from evenhand.stats.design_effect import FEWEST_CASES
+from evenhand.stats.interval import z_of
 from evenhand.stats.mean_effect import MeanEffect, ScoreLabel, mean_effect
 from evenhand.stats.paired_scores import (
+    PairedScores,
     ScoredStratum,
-    mean_of_all,
+    half_width_of_mean,
     paired_scores,
     weight_of_judge,
 )
+from evenhand.stats.student import t_quantile
 
 SEED = 20_261_127
 TRUTH = 3.0
@@ -45,7 +48,16 @@ def corrected(
     judged = [(one.case, one.judge) for one in outputs]
     effect = mean_effect(judged, labels, weight_of_judge(found), same_trials=True)
     judge = fmean(score for _, score in judged)
-    return mean_of_all(found, judge, effect=effect if by_case else MeanEffect())
+    return as_student_has_it(found, judge, effect if by_case else MeanEffect())
+
+
+def as_student_has_it(found: PairedScores, judge: float, effect: MeanEffect) -> Estimate:
+    """PPI++'s mean, with Student's interval: it holds for scores like these, which have no rare disasters."""
+    weight = weight_of_judge(found)
+    value = found.people + weight * (judge - found.judge)
+    free = found.free if effect.free is None else min(found.free, effect.free)
+    half = half_width_of_mean(found, found.labels) / z_of() * t_quantile(0.95, free)
+    return Estimate(value, value - half * effect.variance**0.5, value + half * effect.variance**0.5)
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,7 @@ from evenhand.report.judgements.strata import Key, strata_of
 from evenhand.report.means import known_scale
 from evenhand.report.trust.labelled_cases import case_of, few_cases, rows_of_scores
 from evenhand.stats.bounded import mean_on_scale
+from evenhand.stats.bounded_correction import mean_by_judge
 from evenhand.stats.correction import Estimate
 from evenhand.stats.drawn import drawn_within_strata
 from evenhand.stats.mean_effect import MeanEffect, ScoreLabel, mean_effect
@@ -32,8 +33,6 @@ from evenhand.stats.paired_scores import (
     PairedScores,
     ScoredStratum,
     half_width_of_mean,
-    mean_of_all,
-    mean_of_others,
     paired_scores,
     weight_of_judge,
 )
@@ -247,14 +246,14 @@ def later_mean(
         paired: What people's scores say.
         items: The judge's, in the later run.
         scale: The lowest and the highest score there can be.
-        labels: People's scores with their cases; none where each is known to be of another case, and not of which.
+        labels: People's scores with their cases; none where only their sums are known, as a calibration of an earlier
+            version has them.
 
     Returns:
-        None where all that people said was one and the same: that tells nothing of how far off it may be. None, too,
-        with labels of too few cases.
+        None without labels, and with labels of too few cases.
     """
     scored = [(case_of(item.case), item.score) for item in items if item.score is not None]
-    if not scored or not paired.drawn.people:
+    if not scored or not labels:
         return None
     values = [score for _, score in scored]
     spread = pvariance(values) if len(values) > 1 else 0.0
@@ -262,8 +261,7 @@ def later_mean(
     effect = mean_effect(scored, labels, weight, same_trials=False)
     if effect.too_few:
         return None
-    mean = mean_of_others(paired, fmean(values), spread, len(values), effect=effect)
-    return _within(mean, scale)
+    return mean_by_judge(scored, labels, weight, scale)
 
 
 def _corrected(
@@ -284,10 +282,8 @@ def _corrected(
     if effect.too_few:
         return VariantScores(paired, None, labels, effect)
     alone = _alone(labels, scale)
-    judge = fmean(score for _, score in judged)
-    found = _within(mean_of_all(paired, judge, effect=effect), scale)
-    # All that people say may be one and the same; then only the scale says how far off it may be.
-    better = bool(paired.drawn.people) and found.high - found.low <= alone.high - alone.low
+    found = mean_by_judge(judged, labels, weight_of_judge(paired), scale) or alone
+    better = found.high - found.low <= alone.high - alone.low
     return VariantScores(paired, found if better else alone, labels, effect)
 
 
@@ -360,10 +356,6 @@ def _on_scale(score: float, scale: Scale) -> float:
     """A person's score on the judge's scale."""
     low, high = PEOPLES
     return scale[0] + (score - low) / (high - low) * (scale[1] - scale[0])
-
-
-def _within(found: Estimate, scale: Scale) -> Estimate:
-    return Estimate(*(min(scale[1], max(scale[0], value)) for value in found))
 
 
 def _number(label: Label) -> float:

@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from evenhand.core.draw import Draw
 from evenhand.core.record import Record
 from evenhand.report.judgements.judged import Item, JudgedMetric, certainties, judgements
-from evenhand.report.judgements.strata import uneven
+from evenhand.report.judgements.strata import uneven, uniform_first
 from evenhand.report.labels.labelling import DrawnItem
 from evenhand.report.trust.calibration import peoples_verdicts
 from evenhand.report.words import count, percent, safe
@@ -73,8 +74,7 @@ class SelectiveVerdicts(Record, frozen=True):
                 f"{count(self.labels, 'labelled verdict')}{self._kind}; label more, or accept a higher risk"
             )
         about = f"that takes about {needed} labels{self._kind}, not {self.labels}"
-        # With a look after each few labels, one of them may be lucky.
-        return f"decides nothing at {risk} yet: as it stands, {about}; make them all before you ask again"
+        return f"decides nothing at {risk} yet: as it stands, {about}"
 
     @property
     def note(self) -> str:
@@ -120,11 +120,23 @@ def selective_verdicts(run: RunFile, risk: float) -> dict[tuple[str, str], Selec
     judged, draws = judgements(run, verdicts_only=True), run.draws()
     return {
         key: replace(
-            _selected(metric, peoples_verdicts(run, metric), risk),
+            _selected(metric, _in_order(peoples_verdicts(run, metric), draws, metric), risk),
             uneven=bool(uneven(draws, metric.metric)),
         )
         for key, metric in judged.metrics.items()
         if metric.items
+    }
+
+
+def _in_order(
+    people: Mapping[Item, bool], draws: Sequence[Draw], metric: JudgedMetric
+) -> dict[Item, bool]:
+    """What people say in the order of the draw: a random one, whoever labelled what when."""
+    drawn = [place for draw in uniform_first(draws, metric.metric) for place in draw.places]
+    order = {place: number for number, place in reversed(list(enumerate(drawn)))}
+    return {
+        item: people[item]
+        for item in sorted(people, key=lambda item: order.get(item.index, len(order)))
     }
 
 

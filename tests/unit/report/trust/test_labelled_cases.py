@@ -27,10 +27,11 @@ from evenhand.report.trust.labelled_cases import (
     scores_from,
 )
 from evenhand.report.trust.trust_lines import calibration_lines, half_width, standing
+from evenhand.stats.bounded_correction import mean_by_judge
 from evenhand.stats.correction import Estimate, corrected_rate
 from evenhand.stats.design_effect import CaseLabel
 from evenhand.stats.mean_effect import ScoreLabel
-from evenhand.stats.paired_scores import mean_of_all
+from evenhand.stats.paired_scores import weight_of_judge
 from evenhand.store.draws import add_metric_labels
 from evenhand.store.labels import append_labels
 from evenhand.store.runfile import RunFile
@@ -258,7 +259,10 @@ async def test_means_take_the_trials_of_a_case_together_too(make_run: Make, tmp_
     assert judge.scores.paired is not None
     assert own.mean is not None
     assert rate.mean is not None
-    as_cases = mean_of_all(judge.scores.paired, judge.scores.raw.value)
+    labels = judge.scores.by_variant[0].labels
+    each = [one._replace(case=str(n)) for n, one in enumerate(labels)]
+    judged = [(str(n), judge.scores.raw.value) for n in range(40 * REPEATS)]
+    as_cases = mean_by_judge(judged, each, weight_of_judge(judge.scores.paired), (1, 5))
     assert width(own.mean.corrected) > 1.4 * width(as_cases)
     assert width(rate.mean.corrected) > 1.4 * width(as_cases)
     now, more = judge.scores.half_width(100), judge.scores.half_width(140)
