@@ -385,12 +385,34 @@ async def test_a_good_judge_is_usable_and_its_rate_is_corrected(make_run: Make):
     assert judge.tpr.value == v.both_pass / (v.both_pass + v.missed)
     truth = sum(map(people, range(200))) / 200
     assert judge.corrected.low <= truth <= judge.corrected.high
-    assert judge.verdict == "usable"
+    assert judge.verdict == "usable with labels"
+    assert "; its own pass rate may be off by" in judge.why
     assert judge.random_p is not None
     assert judge.random_p > 0.01
     text = "\n".join(calibration_lines(calibrate(run)))
-    assert "usable: misses" in text
+    assert "usable with labels: misses" in text
     assert "corrected" in text
+
+
+@pytest.mark.parametrize(
+    ("off", "shown"), [(0, {170, 190}), (12, {190}), (5, set[int]())], ids=["0 %", "4 %", "10 %"]
+)
+async def test_fewer_labels_never_make_a_judge_more_usable(
+    make_run: Make, off: int, shown: set[int]
+):
+    """Of 200 outputs, one that agrees, and two that pass too many: *usable* comes with labels, if at all."""
+
+    def people(i: int) -> bool:
+        return i % 10 < 7 and not (off and i % (3 * off) == 1 and i % 10 < 7)
+
+    usable: set[int] = set()
+    for size in (30, 60, 100, 170, 190):
+        (judge,) = calibrate(label(await a_run(make_run), people, size=size)).judges
+        assert judge.verdict in ("usable", "usable with labels")
+        if judge.verdict == "usable":
+            usable.add(size)
+    assert usable <= shown or usable == shown
+    assert 30 not in usable
 
 
 async def test_a_judge_that_is_too_kind_is_usable_with_labels_only(make_run: Make):
@@ -424,7 +446,7 @@ async def test_there_is_no_verdict_without_labels_with_few_or_with_one_class(mak
     assert few.verdict == "no verdict"
     assert "29 labels are too few" in few.why
     (warned,) = calibrate(label(await a_run(make_run), lambda i: i % 10 < 7, size=45)).judges
-    assert warned.verdict == "usable"
+    assert warned.verdict == "usable with labels"
     assert "45 labels are few" in warned.warnings[0]
     (kind,) = calibrate(label(await a_run(make_run), lambda _: True)).judges
     assert (kind.verdict, kind.tnr) == ("no verdict", None)
@@ -866,7 +888,7 @@ async def test_a_run_in_code_calibrates_its_judges_and_shows_its_methods(make_ru
     """The same as on the command line; help and completion know what reads trials, counts and calls."""
     run = Run(label(await a_run(make_run), lambda i: i % 10 < 7))
     (judge,) = run.calibrate().judges
-    assert judge.verdict == "usable"
+    assert judge.verdict == "usable with labels"
     assert run.totals().trials == len(list(run.trials(first=0))) == 200
     assert {"trials", "totals", "usage", "calls", "labels"} <= set(dir(Run))
     assert "in the plan's order" in (Run.trials.__doc__ or "")

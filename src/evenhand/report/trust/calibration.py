@@ -2,8 +2,8 @@
 
 The rules, in one place:
 
-- *usable*: it tells good outputs from bad ones (the lower end of TPR + TNR − 1 is above .3), and its own pass rate lies
-  within the corrected interval.
+- *usable*: it tells good outputs from bad ones (the lower end of TPR + TNR − 1 is above .3), and the corrected interval
+  lies within 5 points of its own pass rate.
 - *usable with labels*: it tells them apart (the lower end is above 0); read the corrected number, not its own.
 - *do not use*: it is no better than chance, or that is not shown. At TPR + TNR ≤ 1 there is no corrected number.
 - *no verdict*: there are fewer than 30 labels, they are of too few cases, or they are not a random draw of what was
@@ -57,6 +57,7 @@ from evenhand.report.trust.trust_rules import (
     bound_to,
     estimate_row,
     evidence_of,
+    is_equivalent,
 )
 from evenhand.report.words import count, percent
 from evenhand.stats.agreement import alpha
@@ -479,6 +480,9 @@ def _trust(
         return "do not use", f"no better than chance: {misses}"
     if low <= 0:
         return "do not use", f"not shown to be better than chance: {misses}"
-    if low > TELLS_APART and corrected and corrected.low <= raw.value <= corrected.high:
+    if low > TELLS_APART and corrected and is_equivalent(raw.value, corrected.low, corrected.high):
         return "usable", misses
-    return "usable with labels", misses
+    if corrected is None:
+        return "usable with labels", misses
+    off = max(raw.value - corrected.low, corrected.high - raw.value)
+    return "usable with labels", f"{misses}; its own pass rate may be off by {off * 100:.0f} points"

@@ -33,6 +33,7 @@ from evenhand.report.trust.trust_rules import (
     bound_to,
     estimate_row,
     evidence_of,
+    is_equivalent,
 )
 from evenhand.report.words import percent
 from evenhand.stats.agreement import ac1, kappa
@@ -205,8 +206,9 @@ def trust_in(pairs: ComparedPairs, labels: Sequence[LabelledPair]) -> RankingTru
         2 * low - 1 > TELLS_APART
         and raw is not None
         and all(
-            corrected.chances[v].low <= one.least and one.most <= corrected.chances[v].high
+            is_equivalent(end, corrected.chances[v].low, corrected.chances[v].high)
             for v, one in raw.chances.items()
+            for end in (one.least, one.most)
         )
     )
     word: TrustVerdict = "usable" if usable else "usable with labels"

@@ -32,8 +32,18 @@ LOOKED = (
 )
 
 TrustVerdict = Literal["usable", "usable with labels", "do not use", "no verdict"]
+MARGIN = 0.05
+"""How far a judge's own rate may be from what people would have found, and still be read as it is."""
 Bound = Mapping[str, str]
 """What a calibration holds for, as digests by name: of another one it says nothing."""
+
+
+def is_equivalent(own: float, low: float, high: float, margin: float = MARGIN) -> bool:
+    """Whether a judge's own number is shown to be within the margin of what people would have found.
+
+    The whole interval, from low to high, has to lie there. So fewer labels, whose interval is wider, never make it easier.
+    """
+    return own - margin <= low and high <= own + margin
 
 
 def estimate_row(estimate: Estimate | None) -> dict[str, float] | None:
