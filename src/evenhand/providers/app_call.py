@@ -342,17 +342,14 @@ def _response(answer: Mapping[str, Any], tokens: Usage, usd: float | None) -> Re
         raise LookupError("output")
     items = responses.said_in(answer, reason)
     text = "".join(items.texts) or items.refusal
-    if not reason:
-        state = str(answer.get("status") or "")
-        reason = ("tool_calls" if items.calls else "stop") if state == "completed" else state
     return Reply(
         text=text or (encode(items.calls, ordered=False).decode() if items.calls else ""),
         output=text or items.calls or "",
         usage=tokens,
         cost_usd=usd,
         model=str(answer.get("model") or ""),
-        finish_reason=reason,
-        refused=bool(items.refusal),
+        finish_reason=reason or ("tool_calls" if items.calls else "stop"),
+        refused=bool(items.refusal) or reason == "content_filter",
         tool_calls=items.tools,
     )
 

@@ -24,7 +24,6 @@ from evenhand.core.ranges import MILLISECONDS
 from evenhand.core.record import Record
 from evenhand.providers import http
 from evenhand.providers.allowance import hidden, most_written
-from evenhand.providers.answer_text import BROKEN_OFF, broken_off
 from evenhand.providers.faults import fault, unreadable
 from evenhand.providers.missing_keys import set_key
 from evenhand.providers.prices import bound
@@ -199,8 +198,6 @@ class ChatProvider:
 
     def reply(self, body: bytes) -> Reply:
         reply = self.dialect.read(body, self._parsed, self.price)
-        if reply.finish_reason in BROKEN_OFF:
-            raise broken_off(reply.finish_reason, body)
         if self.dialect.thought is None or not self.shows_thoughts:
             return reply
         thought = self.dialect.thought(body)
@@ -305,18 +302,3 @@ MANY = 1 << 53
 def passed_on(config: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
     """The settings that go to the vendor as they are: config name → the vendor's name."""
     return {theirs: config[ours] for ours, theirs in names.items() if config.get(ours) is not None}
-
-
-def finish(reason: str | None) -> str:
-    """A finish reason in the words that all vendors are mapped to."""
-    return _FINISH.get(reason or "", reason or "")
-
-
-_FINISH = {
-    "end_turn": "stop",
-    "stop_sequence": "stop",
-    "max_tokens": "length",
-    "tool_use": "tool_calls",
-    "function_call": "tool_calls",
-    "refusal": "content_filter",
-}
