@@ -94,7 +94,9 @@ def unfinished(state: object, error: object = None) -> NoAnswer:
         reason = cast("Mapping[str, object]", error).get("message") or error
     words = reason if isinstance(reason, str) else encode(reason).decode() if reason else ""
     why = f": {words:.300}" if words else ""
-    return NoAnswer(f"the vendor broke off its answer, which ended with {state!r:.80}{why}", billed=None)
+    return NoAnswer(
+        f"the vendor broke off its answer, which ended with {state!r:.80}{why}", billed=None
+    )
 
 
 def answer_text(text: str | None, finish_reason: str, where: str, beside: str = "") -> str:
@@ -138,9 +140,9 @@ def besides(holder: Mapping[str, object], *text: str) -> str:
         if name in text or name in _HARMLESS:
             continue
         if isinstance(value, Mapping):
-            value = any(cast("Mapping[str, object]", value).values())
-        elif not isinstance(value, list) and name not in _THOUGHTS:
-            continue
-        if value:
+            holds = any(cast("Mapping[str, object]", value).values())
+        else:
+            holds = bool(value) and (isinstance(value, list) or name in _THOUGHTS)
+        if holds:
             return name
     return ""
