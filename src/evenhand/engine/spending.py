@@ -79,5 +79,6 @@ def beside(reply: Reply | None, spent: Spending) -> AnswerDetails:
         model=reply.model,
         finish_reason=reply.finish_reason,
         metadata=reply.metadata,
+        refused=reply.refused,
         cost_usd=spent.subject_usd or None,  # a model that costs nothing may have no price at all
     )

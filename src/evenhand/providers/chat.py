@@ -27,6 +27,7 @@ from evenhand.providers.allowance import hidden, most_written
 from evenhand.providers.faults import fault, unreadable
 from evenhand.providers.missing_keys import set_key
 from evenhand.providers.prices import bound
+from evenhand.providers.refusals import refusal, refused
 from evenhand.providers.structured import WithSchema, identity_with_schema
 
 T = TypeVar("T")
@@ -187,7 +188,10 @@ class ChatProvider:
 
     async def _post(self, body: bytes) -> Answer:
         answer = await http.transport().post(self.url, self._headers, body, self.timeout_s)
+        chats = "generate" in self.dialect.tasks
         if answer.status not in (200, 201):  # 201 is for an answer that was made anew
+            if chats and refusal(answer.body, answer.status) is not None:
+                return Answer(answer.body, answer.latency_s)
             raise fault(answer, host=self._host, key_hint=f"Look at the key in {self.key_name}.")
         problem = unreadable(answer, host=self._host)
         if problem is not None:
@@ -197,7 +201,14 @@ class ChatProvider:
         )
 
     def reply(self, body: bytes) -> Reply:
-        reply = self.dialect.read(body, self._parsed, self.price)
+        try:
+            reply = self.dialect.read(body, self._parsed, self.price)
+        except BadReply:
+            words = refusal(body) if "generate" in self.dialect.tasks else None
+            if words is None:
+                raise
+            # Azure charges for what its filter reads, and doesn't say how much that was.
+            return refused(words, None if self.dialect.vendor == "azure" else 0.0)
         if self.dialect.thought is None or not self.shows_thoughts:
             return reply
         thought = self.dialect.thought(body)

@@ -180,6 +180,7 @@ def _read(body: bytes, parsed: bool, price: Price | None) -> Reply:
     return Reply(
         text=text,
         output=parts if calls else text,
+        metadata=_rated(answer, candidate),
         usage=usage,
         cost_usd=cost(price, usage),
         model=model,
@@ -191,6 +192,22 @@ def _read(body: bytes, parsed: bool, price: Price | None) -> Reply:
         ),
         items=({"role": "model", "parts": content},) if calls else (),
     )
+
+
+def _rated(answer: Mapping[str, Any], candidate: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What was rated as more than negligible, as `guardrails` reads it: that is a flag in promptfoo, too."""
+    flagged = [
+        any(mapping(rating).get("probability") != "NEGLIGIBLE" for rating in listed(rated))
+        for rated in (
+            mapping(answer.get("promptFeedback")).get("safetyRatings"),
+            candidate.get("safetyRatings"),
+        )
+    ]
+    if not any(flagged):
+        return {}
+    return {
+        "guardrails": {"flagged": True, "flaggedInput": flagged[0], "flaggedOutput": flagged[1]}
+    }
 
 
 def _besides(content: Sequence[Any]) -> str:

@@ -82,7 +82,7 @@ def _settings(model: str, config: Mapping[str, Any]) -> dict[str, Any]:
 def _read(body: bytes, parsed: bool, price: Price | None) -> Reply:
     del parsed
     answer, inner = looked_up(
-        body, lambda a: a["message"] if "message" in a else a["response"], "message"
+        body, lambda a: a["response"] if "response" in a else dict(a["message"]), "message"
     )
     message = mapping(inner)
     written = message.get("content") if isinstance(inner, Mapping) else inner

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from evenhand.report.column_names import column_names
 from evenhand.report.words import count, near, safe
 from evenhand.store.runfile import RunFile
 
@@ -10,8 +11,8 @@ NO_SANDBOX = "no sandbox: bwrap "
 
 
 def warnings(run: RunFile) -> list[str]:
-    """How trials were chosen, answers without text, evals that expect nothing, and agents without a sandbox."""
-    return [*_chosen(run), *_empty(run), *_unasked(run), *_unprotected(run)]
+    """How trials were chosen, answers without text, refusals, evals that expect nothing, agents without a sandbox."""
+    return [*_chosen(run), *_empty(run), *_refused(run), *_unasked(run), *_unprotected(run)]
 
 
 def _unprotected(run: RunFile) -> list[str]:
@@ -51,6 +52,23 @@ def _empty(run: RunFile) -> list[str]:
         return [text]
     which = "" if cut_off == empty == 1 else "all " if cut_off == empty else f"{cut_off:,} of them "
     return [f"{text}, {which}cut off before the first word: allow more tokens (max_tokens)"]
+
+
+def _refused(run: RunFile) -> list[str]:
+    """How many answers were refused; in a run of several variants, by which."""
+    refused = run.refused()
+    if not any(refused):
+        return []
+    of = [totals.trials for totals in run.by_variant()]
+    text = f"{sum(refused):,} of {count(sum(of), 'answer')} {'was' if sum(refused) == 1 else 'were'} refused"
+    if len(of) == 1:
+        return [text]
+    shares = [
+        f"{safe(name)} {number:,} of {trials:,}"
+        for name, number, trials in zip(column_names(run.meta.variants), refused, of, strict=True)
+        if number
+    ]
+    return [f"{text}: {', '.join(shares)}"]
 
 
 def _chosen(run: RunFile) -> list[str]:

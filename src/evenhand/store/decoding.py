@@ -134,6 +134,7 @@ _ANSWER = {
     "finish_reason": str,
     "metadata": dict,
     "cost_usd": (int, float),
+    "refused": bool,
 }
 
 
