@@ -329,8 +329,10 @@ class CallDesk:
                 cache.put(request.key, start.draw, request.identity, answer.body, reply.latency_s)
             return reply, answer.body
         finally:
-            nothing = None if attempt.doubtful else 0.0
-            self._budget.settle(attempt.reservation, reply.cost_usd if reply else nothing)
+            cost = reply.cost_usd if reply else None if attempt.doubtful else 0.0
+            # An answer that is made in the background is booked at its worst until it is there.
+            later: bool = getattr(reply, "billed_later", False)
+            self._budget.settle(attempt.reservation, None if later else cost)
             self.counts.wasted += attempt.wasted
 
     async def _reserved(self, provider: Provider, request: Request) -> Reservation:
