@@ -202,6 +202,7 @@ class AnswerDetails(msgspec.Struct, frozen=True, omit_defaults=True):
         metadata: What a function that stands for a model returned beside its output.
         cost_usd: Of all the subject's calls, the judges' left out; None where it is not known, or nothing was charged.
         refused: The vendor marked it a refusal.
+        left_out: Its text held thoughts, which were left out.
     """
 
     id: str = ""
@@ -210,6 +211,7 @@ class AnswerDetails(msgspec.Struct, frozen=True, omit_defaults=True):
     metadata: Mapping[str, Any] = msgspec.field(default_factory=dict)
     cost_usd: float | None = None
     refused: bool = False
+    left_out: bool = False
 
 
 NO_DETAILS = AnswerDetails()

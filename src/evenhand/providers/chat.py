@@ -230,6 +230,11 @@ class ChatProvider:
         return self.dialect.tasks
 
     @property
+    def parses(self) -> bool:
+        """Whether its answers are JSON, and their output what that holds."""
+        return self._parsed
+
+    @property
     def needs_key(self) -> bool:
         """Whether nothing can be asked for want of a key; a server on this machine may do without."""
         if self.key or self._local or not self.key_variable:

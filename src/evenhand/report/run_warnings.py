@@ -12,7 +12,16 @@ NO_SANDBOX = "no sandbox: bwrap "
 
 def warnings(run: RunFile) -> list[str]:
     """How trials were chosen, answers without text, refusals, evals that expect nothing, agents without a sandbox."""
-    return [*_chosen(run), *_empty(run), *_refused(run), *_unasked(run), *_unprotected(run)]
+    return [
+        *_chosen(run),
+        *_empty(run),
+        *_share(run, run.refused(), "refused"),
+        *_share(
+            run, run.without_thoughts(), "scored without the thoughts in the text (showThinking)"
+        ),
+        *_unasked(run),
+        *_unprotected(run),
+    ]
 
 
 def _unprotected(run: RunFile) -> list[str]:
@@ -54,18 +63,18 @@ def _empty(run: RunFile) -> list[str]:
     return [f"{text}, {which}cut off before the first word: allow more tokens (max_tokens)"]
 
 
-def _refused(run: RunFile) -> list[str]:
-    """How many answers were refused; in a run of several variants, by which."""
-    refused = run.refused()
-    if not any(refused):
+def _share(run: RunFile, numbers: list[int], what: str) -> list[str]:
+    """Of how many answers something holds; in a run of several variants, of which."""
+    if not any(numbers):
         return []
     of = [totals.trials for totals in run.by_variant()]
-    text = f"{sum(refused):,} of {count(sum(of), 'answer')} {'was' if sum(refused) == 1 else 'were'} refused"
+    were = "was" if sum(numbers) == 1 else "were"
+    text = f"{sum(numbers):,} of {count(sum(of), 'answer')} {were} {what}"
     if len(of) == 1:
         return [text]
     shares = [
         f"{safe(name)} {number:,} of {trials:,}"
-        for name, number, trials in zip(column_names(run.meta.variants), refused, of, strict=True)
+        for name, number, trials in zip(column_names(run.meta.variants), numbers, of, strict=True)
         if number
     ]
     return [f"{text}: {', '.join(shares)}"]

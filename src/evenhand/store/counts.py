@@ -179,6 +179,10 @@ class Counts:
         """For each variant, in the order of `meta.variants`: how many trials' answers are marked as refused."""
         return self._said_of_answers("refused")
 
+    def without_thoughts(self) -> list[int]:
+        """For each variant: of how many trials' answers thoughts in the text were left out."""
+        return self._said_of_answers("left_out")
+
     def _said_of_answers(self, field: str) -> list[int]:
         """For each variant, how many trials have a field of `AnswerDetails` set."""
         counts = [0] * len(self._run.meta.variants)

@@ -135,6 +135,7 @@ _ANSWER = {
     "metadata": dict,
     "cost_usd": (int, float),
     "refused": bool,
+    "left_out": bool,
 }
 
 
