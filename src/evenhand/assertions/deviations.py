@@ -62,6 +62,8 @@ DEVIATIONS: Mapping[str, str] = {
     "unfinished answers": "An answer that the vendor didn't finish, and thinking, a picture or null without a text, "
     "are asked again, and then an error; promptfoo takes the text that there is, shows the thinking as the output, or "
     "fails the test with *No output*. A refusal in words is the output for every vendor; there, for some, No output.",
+    "thoughts": "showThinking: false leaves out thoughts that stand in the text, too, such as <think>…</think>, from "
+    "whatever provider; promptfoo leaves out those that have a field of their own.",
     "contests of one": "select-best and max-score over one output are an error of that test; promptfoo ends the whole "
     "run.",
     "contests": "select-best and max-score number the outputs by their variants, and leave out those that have none; "
