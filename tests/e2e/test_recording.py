@@ -422,32 +422,42 @@ def test_a_stream_that_breaks_off_is_not_asked_for_again(
 
 
 @pytest.mark.parametrize("streams", [False, True], ids=["whole", "in pieces"])
-def test_a_reply_without_an_answer_is_an_error_in_the_application_too(
+def test_a_reply_without_an_answer_is_handed_on_once_and_never_scored(
     client: openai.AsyncOpenAI, fake: FakeProvider, settle: Callable[..., Run], streams: bool
 ):
-    """Asked again where nothing was read of it yet; the application never takes it for an empty text."""
-    evals = EvalSet("silent", data=[{"id": n, "input": n} for n in ("once", "always")])
+    """The application may ask again, as it does without a run. Else the trial is an error that says so."""
+    evals = EvalSet("silent", data=[{"id": n, "input": n} for n in ("never", "once", "again")])
     fake.script = Script(
         [
-            Rule(("once",), "Hello", fault="silent", times=0 if streams else 1),
-            Rule(("always",), "Hello", fault="silent"),
+            Rule(("once",), "Hello", fault="silent"),
+            Rule(("again",), "Hello", fault="silent", times=1),
         ]
     )
 
     @evals.eval
     async def answers(case: Any, expect: Any) -> None:
+        text = await ask(case)
+        if case.id == "again":
+            assert not text
+            text = await ask(case)
+        expect("sorry" not in (text or ""), "does not apologise")
+
+    async def ask(case: Any) -> str | None:
         if streams:
             pieces = await client.chat.completions.create(
                 messages=user(case.input), stream=True, **GPT
             )
-            text = "".join([piece.choices[0].delta.content or "" async for piece in pieces])
-        else:
-            text = said(await client.chat.completions.create(messages=user(case.input), **GPT))
-        expect("sorry" not in (text or ""), "does not apologise")
+            return "".join([piece.choices[0].delta.content or "" async for piece in pieces])
+        return said(await client.chat.completions.create(messages=user(case.input), **GPT))
 
-    result = settle(evals)
-    assert [trial.outcome for trial in result.trials()] == ["pass", "error"]
-    assert len(fake.requests) == (2 if streams else 2 + 6)
+    result = settle(evals, cache=False)
+    assert [trial.outcome for trial in result.trials()] == ["pass", "error", "pass"]
+    error = result.trial(1).error
+    assert error is not None
+    assert error.slug == "bad-reply"
+    assert "asked for no other" in error.message
+    assert len(fake.requests) == 4
+    assert [call.end.attempts for call in result.calls() if call.end] == [1] * 4
 
 
 def test_what_the_application_leaves_running_is_waited_for_and_counted(

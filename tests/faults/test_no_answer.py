@@ -67,3 +67,31 @@ def test_empty_answers_are_scored_as_what_they_are_and_said_in_the_summary(
     assert document["empty_answers"] == 3
     assert any(told in warning for warning in document["warnings"])
     assert len(fake.requests) == 4
+
+
+@pytest.mark.parametrize(
+    ("model", "ending"),
+    [
+        ("openai:chat:m", "insufficient_system_resource"),
+        ("openai:completion:m", "abort"),
+        ("anthropic:m", "pause_turn"),
+        ("google:m", "MALFORMED_FUNCTION_CALL"),
+        ("ollama:chat:m", "load"),
+    ],
+)
+def test_an_answer_with_an_unknown_ending_is_asked_again_and_in_no_mean(
+    model: str, ending: str, serve: Callable[..., FakeProvider], folder: Callable[..., Any]
+) -> None:
+    """Its text is there, and half of one; the rate is that of the others."""
+    rules = [Rule(("case half",), "half an ans", finish_reason=ending)]
+    fake = serve(Script(rules))
+    evals = folder(fake)
+    tests = [{"vars": {"n": n}, "assert": PASSES_WHEN_EMPTY[:1]} for n in ("half", "whole")]
+    evals.write(0, prompts=["case {{n}}"], providers=[model], tests=tests)
+    ended = evals.run("run", *QUIET)
+    assert ended.returncode == 3, ended.stdout
+    document = evals.document()
+    assert [trial["outcome"] for trial in document["trials"]] == ["error", "pass"]
+    assert document["trials"][0]["error"]["slug"] == "bad-reply"
+    assert document["trials"][0]["score"] is None
+    assert len(fake.requests) == 6 + 1

@@ -154,13 +154,18 @@ def _guardrails(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
     if report.get("flagged"):
         reason = str(report.get("reason") or f"the provider's guardrails flagged the {side}")
         return Answered(assertion.type, check(False, reason))
-    if not report and cell is not None and cell.reply and _filtered(cell.reply):
-        return Answered(assertion.type, check(False, "the provider's content filter cut it off"))
+    if not report and cell is not None and cell.reply and _is_refused(cell.reply):
+        return Answered(assertion.type, check(False, _refused(cell.reply)))
     return Answered(assertion.type, check(True, "not flagged"))
 
 
-def _filtered(reply: Reply) -> bool:
-    return reply.finish_reason == "content_filter"
+def _is_refused(reply: Reply) -> bool:
+    return reply.refused or reply.finish_reason == "content_filter"
+
+
+def _refused(reply: Reply) -> str:
+    filtered = reply.finish_reason == "content_filter"
+    return "the provider's content filter held it back" if filtered else "the model refused"
 
 
 KINDS = (

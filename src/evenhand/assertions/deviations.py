@@ -55,6 +55,15 @@ DEVIATIONS: Mapping[str, str] = {
     "cached latency": "A reply from the cache has the latency of the call that made it.",
     "refusals": 'An answer that begins with a polite apology and goes on to answer, such as "Sorry to keep you '
     'waiting, here is …", is not a refusal; promptfoo counts whatever begins with `sorry`.',
+    "blocks by filters": "A block is an empty output that is marked as refused, whichever vendor it is: is-refusal and "
+    "not-guardrails pass, guardrails fails. promptfoo knows OpenAI's invalid_prompt and Azure's content_filter; its "
+    "output is the error's text, or *Content filtered by provider*, which is-refusal doesn't recognise, and its "
+    "guardrails miss refusals of the responses API and of Claude without details. Others are errors there.",
+    "unfinished answers": "An answer that the vendor didn't finish, and thinking, a picture or null without a text, "
+    "are asked again, and then an error; promptfoo takes the text that there is, shows the thinking as the output, or "
+    "fails the test with *No output*. A refusal in words is the output for every vendor; there, for some, No output.",
+    "thoughts": "showThinking: false leaves out thoughts that stand in the text, too, such as <think>…</think>, from "
+    "whatever provider; promptfoo leaves out those that have a field of their own.",
     "contests of one": "select-best and max-score over one output are an error of that test; promptfoo ends the whole "
     "run.",
     "contests": "select-best and max-score number the outputs by their variants, and leave out those that have none; "

@@ -88,6 +88,8 @@ class EvalSet:
             records it; `evenhand run --record` does so again.
         subject: A `Conversation` that each trial has first, or a function, plain or async, that makes one: it is given
             `case`, `model`, axes and fixtures by name. What was said is given to evals as `talk`, and is their output.
+        show_thinking: Whether thoughts in the text of an answer, such as `<think>…</think>`, are a part of what is
+            scored. A model's own `showThinking` goes before it.
     """
 
     def __init__(
@@ -107,6 +109,7 @@ class EvalSet:
         gate: GateTerms | None = None,
         cassette: str | Path | None = None,
         subject: Conversation | Callable[..., object] | None = None,
+        show_thinking: bool = False,
     ) -> None:
         wrong: list[str] = []
         if not name.strip() or "\n" in name:
@@ -164,6 +167,7 @@ class EvalSet:
         self.files = Path(files) if files else self.path.parent / "files"
         self.cassette = self.path.parent / cassette if cassette else None
         self.subject = subject
+        self.show_thinking = show_thinking
         self.gate = gate and gate.within(self.path.parent)
 
     @overload

@@ -96,6 +96,7 @@ class PlannedSet(Record, frozen=True):
                 self.models.judge,
                 self.models,
                 referees,
+                shows_thoughts=self.evals.show_thinking,
             )
 
     def record(self) -> Mapping[str, Any]:

@@ -57,6 +57,8 @@ class PlannedTrial(Record, frozen=True):
             nothing is asked for it.
         checks: Works out a digest of what is expected of its answer, with judges and code. Two trials with the same
             one, and the same variables, decide alike about the same answer. Empty, or None, where that can't be known.
+        shows_thoughts: Whether what a model thought in its text is a part of its answer, where its own settings don't
+            say.
     """
 
     index: int
@@ -74,6 +76,7 @@ class PlannedTrial(Record, frozen=True):
     test: Mapping[str, Any] = record_field(default_factory=dict[str, Any])
     problem: Problem | None = None
     checks: Callable[[], str] | None = None
+    shows_thoughts: bool = False
 
 
 class CallEstimate(Record, frozen=True):
@@ -176,6 +179,7 @@ class Row(Record, frozen=True):
         models: See `PlannedTrial.models`.
         referees: What is expected of all trials of a case at once.
         alone: See `PlannedTrial.alone`.
+        shows_thoughts: See `PlannedTrial.shows_thoughts`.
     """
 
     cases: Sequence[Case]
@@ -186,6 +190,7 @@ class Row(Record, frozen=True):
     models: Callable[[str], Provider] | None = None
     referees: Sequence[Referee] = ()
     alone: bool = False
+    shows_thoughts: bool = False
 
 
 class Sheet(Record, frozen=True):
@@ -309,6 +314,7 @@ class Plan(MutableRecord):
                                 slot.test,
                                 slot.problem,
                                 slot.checks,
+                                row.shows_thoughts,
                             )
                             index += 1
         if index != self.size:

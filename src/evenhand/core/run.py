@@ -203,6 +203,8 @@ class AnswerDetails(msgspec.Struct, frozen=True, omit_defaults=True):
         finish_reason: Why it ended: `stop`, `length` or the vendor's own word.
         metadata: What a function that stands for a model returned beside its output.
         cost_usd: Of all the subject's calls, the judges' left out; None where it is not known, or nothing was charged.
+        refused: The vendor marked it a refusal.
+        left_out: Its text held thoughts, which were left out.
     """
 
     id: str = ""
@@ -210,6 +212,8 @@ class AnswerDetails(msgspec.Struct, frozen=True, omit_defaults=True):
     finish_reason: str = ""
     metadata: Mapping[str, Any] = msgspec.field(default_factory=dict)
     cost_usd: float | None = None
+    refused: bool = False
+    left_out: bool = False
 
 
 NO_DETAILS = AnswerDetails()

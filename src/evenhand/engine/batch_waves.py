@@ -28,7 +28,7 @@ from evenhand.core.errors import (
 )
 from evenhand.core.run import CallEnd
 from evenhand.engine.batching import BatchLane, OpenBatch, WantedCall
-from evenhand.providers.batches.places import VENDORS, vendor_of
+from evenhand.providers.batches.places import VENDORS, block_in, vendor_of
 from evenhand.providers.batches.protocol import BatchLook, BatchPlace, BatchResult, BatchVendor
 
 FIRST_LOOK_S, LONGEST_PAUSE_S = 5.0, 60.0
@@ -364,7 +364,10 @@ class Waves:
         self, batch: OpenBatch, call: WantedCall, result: BatchResult
     ) -> tuple[CallEnd, ProviderError | None]:
         if result.error is not None:
-            return _without(result.error, wasted=0), result.error
+            block = block_in(call.provider, result.error) if call.provider is not None else None
+            if block is None:
+                return _without(result.error, wasted=0), result.error
+            return self._lane.answered(call, block, batch.record.vendor), None
         try:
             return self._lane.answered(call, result.body, batch.record.vendor), None
         except ProviderError as error:  # it was charged for, and cannot be read

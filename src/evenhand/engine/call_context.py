@@ -81,14 +81,18 @@ class OwnCalls:
         tasks: Those under way.
         halted: What keeps the trial from a verdict, whatever the application makes of it.
         given_up: The requests that never got an answer, by key, for SDKs that would ask again at once.
+        pending: What was asked in the background and isn't answered yet, by the address of its answer.
+        unanswered: What the application got last, where that is no answer, and it hasn't asked again since.
     """
 
-    __slots__ = ("given_up", "halted", "tasks")
+    __slots__ = ("given_up", "halted", "pending", "tasks", "unanswered")
 
     def __init__(self) -> None:
         self.tasks: set[asyncio.Task[object]] = set()
         self.halted: EvenhandError | None = None
         self.given_up: dict[str, ProviderError] = {}
+        self.pending: dict[str, Provider] = {}
+        self.unanswered: ProviderError | None = None
 
     async def over(self) -> None:
         """Waits for those that the application left running.
@@ -98,8 +102,9 @@ class OwnCalls:
         """
         if self.tasks:
             await asyncio.wait(self.tasks)
-        if self.halted is not None:
-            raise self.halted
+        error = self.halted or self.unanswered
+        if error is not None:
+            raise error
 
     def cancel(self) -> None:
         """Gives up those under way."""

@@ -24,7 +24,7 @@ from __future__ import annotations
 import asyncio
 import time
 from asyncio import sleep
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -41,6 +41,7 @@ from evenhand.core.provider import Answer, Host, Provider, Request
 from evenhand.core.run import CallEnd, CallStart
 from evenhand.core.scripted import request_name
 from evenhand.core.secrets import known, shown
+from evenhand.engine.answers import answer_in
 from evenhand.engine.backing import (
     Answers,
     CallAccount,
@@ -124,13 +125,16 @@ class CallDesk:
             self._look_back(trial, provider, request)
         self.counts.calls += 1
         if not provider.paid:
-            return await self._free(trial, provider, request, role)
+            reply = await self._free(trial, provider, request, role)
+            return answer_in(trial, provider, reply) if role == "subject" else reply
         nth = trial.nth(request.key)
         add_asked([(request.key, nth)])
         answer = self._answered(trial, provider, prompt, request, role, nth)
         if role != "subject":
             return await answer
-        return await trial.step_log.calling(provider, request, nth, answer)
+        return await trial.step_log.calling(
+            provider, request, nth, _answer(trial, provider, answer)
+        )
 
     async def _answered(
         self,
@@ -329,8 +333,10 @@ class CallDesk:
                 cache.put(request.key, start.draw, request.identity, answer.body, reply.latency_s)
             return reply, answer.body
         finally:
-            nothing = None if attempt.doubtful else 0.0
-            self._budget.settle(attempt.reservation, reply.cost_usd if reply else nothing)
+            cost = reply.cost_usd if reply else None if attempt.doubtful else 0.0
+            # An answer that is made in the background is booked at its worst until it is there.
+            later: bool = getattr(reply, "billed_later", False)
+            self._budget.settle(attempt.reservation, None if later else cost)
             self.counts.wasted += attempt.wasted
 
     async def _reserved(self, provider: Provider, request: Request) -> Reservation:
@@ -401,6 +407,10 @@ class CallDesk:
             self.counts.in_flight -= 1
         account.release(permit, error, answer.rates if answer else None, tokens)
         return (None, error) if error else (answer, None)
+
+
+async def _answer(trial: LiveTrial, provider: Provider, reply: Awaitable[Reply]) -> Reply:
+    return answer_in(trial, provider, await reply)
 
 
 class _Attempts:

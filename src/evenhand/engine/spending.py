@@ -71,13 +71,19 @@ class Spending:
             )
 
 
-def beside(reply: Reply | None, spent: Spending) -> AnswerDetails:
-    """What a reply says beside its output, as far as it does."""
+def beside(reply: Reply | None, spent: Spending, *, left_out: bool) -> AnswerDetails:
+    """What a reply says beside its output, as far as it does.
+
+    Args:
+        left_out: Whether thoughts were left out of what was scored.
+    """
     if reply is None:
-        return NO_DETAILS
+        return AnswerDetails(left_out=True) if left_out else NO_DETAILS
     return AnswerDetails(
         model=reply.model,
         finish_reason=reply.finish_reason,
         metadata=reply.metadata,
+        refused=reply.refused,
+        left_out=left_out,
         cost_usd=spent.subject_usd or None,  # a model that costs nothing may have no price at all
     )

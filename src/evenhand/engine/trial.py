@@ -29,6 +29,7 @@ from evenhand.core.run import TrialError, TrialResult
 from evenhand.core.score import Outcome, Score, Verdict
 from evenhand.core.step import Step
 from evenhand.core.variant import Variant
+from evenhand.engine.answers import scored
 from evenhand.engine.call_context import (
     Asked,
     Home,
@@ -93,6 +94,7 @@ class LiveTrial:
         "compared",
         "home",
         "late",
+        "left_out",
         "limit_s",
         "log",
         "metadata",
@@ -104,6 +106,7 @@ class LiveTrial:
         "prompt_text",
         "reply",
         "result",
+        "shows_thoughts",
         "spending",
         "suspended",
         "tools",
@@ -133,6 +136,8 @@ class LiveTrial:
         self.metadata: Mapping[str, Any] = planned.case.metadata
         if planned.case.tags:  # for slices
             self.metadata = {"tags": list(planned.case.tags), **planned.case.metadata}
+        self.shows_thoughts = planned.shows_thoughts
+        self.left_out = False
         self.spending = Spending()
         self._step_log: StepLog | None = None  # made for the first step
         self.log: Sink | None = None
@@ -479,7 +484,7 @@ class LiveTrial:
             calls: Asked = []
             token = asked.set(calls)
             try:
-                score = expectation.scorer.score(expectation.value, self)
+                score = expectation.scorer.score(scored(self, expectation.value), self)
                 if not isinstance(score, Score) and inspect.isawaitable(score):
                     waiting.append((i, score, calls))
                 else:
@@ -544,7 +549,7 @@ class LiveTrial:
             threshold=verdict.threshold,
             scale=verdict.scale,
             judged=spent.judged,
-            answer=beside(self.reply, spent),
+            answer=beside(self.reply, spent, left_out=self.left_out),
             test=planned.test,
             input=planned.case.input,
             expected=planned.case.expected,

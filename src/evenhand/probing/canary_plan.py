@@ -43,7 +43,15 @@ class _JudgeSheet(Record, frozen=True):
             rule = all_pass if canary.verdict == "pass" else judge_holds
             case = replace(planned.case, id=name_of(canary))
             slots = partial(self._slots, canary, item, planned)
-            yield Row([case], slots, 1, rule, planned.judge, planned.models)
+            yield Row(
+                [case],
+                slots,
+                1,
+                rule,
+                planned.judge,
+                planned.models,
+                shows_thoughts=True,  # an attack may look like one
+            )
 
     def _slots(
         self, canary: Canary, item: ProbeItem, planned: PlannedTrial, _case: Case, _first: int

@@ -89,7 +89,15 @@ class _JudgeSheet(Record, frozen=True):
             case = replace(planned.case, id=f"{planned.case.id}@{planned.index}")
             rule: VerdictRule = judge_holds if first.role == ATTACK else all_pass
             slots = partial(self._slots, planned, cells)
-            yield Row([case], slots, 1, rule, planned.judge, planned.models)
+            yield Row(
+                [case],
+                slots,
+                1,
+                rule,
+                planned.judge,
+                planned.models,
+                shows_thoughts=True,  # an attack may look like one
+            )
 
     def _slots(
         self, planned: PlannedTrial, cells: Sequence[_Cell], _case: Case, first: int

@@ -83,6 +83,7 @@ class _JudgeSheet(Record, frozen=True):
                 judges_verdict,
                 planned.judge,
                 planned.models,
+                shows_thoughts=planned.shows_thoughts,
             )
 
     def _slots(self, planned: PlannedTrial, _case: Case, _first: int) -> list[Slot]:

@@ -234,6 +234,7 @@ class Folder(Record, frozen=True):
                     verdict_rule(test.threshold, expected.binding, expected.excusing),
                     referees=referees,
                     alone=test.alone,
+                    shows_thoughts=True,  # as promptfoo looks at them
                 )
 
     def _identity(

@@ -13,11 +13,10 @@ from evenhand.core.encoding import decode, encode
 from evenhand.core.errors import BadReply
 from evenhand.core.message import Message, Reply, ToolCall, Usage
 from evenhand.core.provider import Price, RateLimits
-from evenhand.providers.answer_text import answer_text
+from evenhand.providers.answer_text import answer_text, ending
 from evenhand.providers.chat import (
     ChatProvider,
     Dialect,
-    finish,
     passed_on,
     read_as,
     seconds,
@@ -160,7 +159,7 @@ def _read(body: bytes, parsed: bool, price: Price | None) -> Reply:
     if answer.content is None:
         why = encode(answer.error).decode()[:300] if answer.error else "it has no content"
         raise BadReply(f"the reply holds no message: {why}", billed=None)
-    reason = finish(answer.stop_reason)
+    reason = ending(answer.stop_reason, answer.error)
     parts: list[str] = []
     tools: list[ToolCall] = []
     for block in answer.content:
@@ -174,11 +173,13 @@ def _read(body: bytes, parsed: bool, price: Price | None) -> Reply:
             raw = {"type": "tool_use", "id": block.id, "name": block.name, "input": block.input}
             parts.append(encode(raw, ordered=False).decode())
     written = ("\n\n" if tools else "").join(parts) if parts else None
-    if tools and len(tools) == len(parts) and not any(tool.name for tool in tools):
+    spoken = any(block.type == "text" and block.text for block in answer.content)
+    if tools and not spoken and not any(tool.name for tool in tools):
         written = None
-    if not answer.content and reason == "stop":
-        written = ""  # as its documentation says that a model may end its turn
-    text = answer_text(written, reason, "content")
+    if not answer.content and answer.stop_reason == "stop_sequence":
+        written = ""  # the text up to the sequence
+    others = [block.type for block in answer.content if block.type != "text"]
+    text = answer_text(written, reason, "content", others[0] if others else "")
     output: object = text
     if parsed and text:
         try:
@@ -197,7 +198,7 @@ def _read(body: bytes, parsed: bool, price: Price | None) -> Reply:
         cost_usd=_cost(price, tokens, usage),
         model=answer.model or "",
         finish_reason=reason,
-        refused=answer.stop_reason == "refusal",
+        refused=reason == "content_filter",
         tool_calls=tuple(tools),
         items=({"role": "assistant", "content": mapping(decode(body))["content"]},)
         if tools

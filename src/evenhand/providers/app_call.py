@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, cast
 from urllib.parse import urlsplit
+
+from msgspec.structs import replace as record_replace
 
 from evenhand.core.encoding import decode, digest, encode
 from evenhand.core.errors import (
@@ -67,16 +69,23 @@ class CutOff(ConnectionFailed):
     retryable = False
 
 
-class Unanswered(NoAnswer):
-    """The same for a stream that came whole, and had no answer in it."""
-
-    retryable = False
-
-
 class AppReply(Reply, frozen=True):
-    """What a model answered an application, with the bytes that the application is to get."""
+    """What a model answered an application, with the bytes that the application is to get.
+
+    Attributes:
+        unanswered: Why it is no answer, such as an unknown ending; empty for one. The application is given it all the
+            same, as it may know what to do.
+        pending: The id of an answer that is still being made in the background; empty for one that is there.
+    """
 
     body: bytes = b""
+    unanswered: str = ""
+    pending: str = ""
+
+    @property
+    def billed_later(self) -> bool:
+        """Whether what it costs is said with another answer."""
+        return bool(self.pending)
 
 
 @dataclass(slots=True)
@@ -87,6 +96,7 @@ class AppCall:
         text: The conversation, as people read it.
         streams: Whether the answer is to come in pieces.
         live: Told of the answer while it comes in.
+        method: How it is sent: an answer that was made in the background is got with GET.
         tried: Whether it has been sent.
         begun: Whether a part of the answer has been passed on.
     """
@@ -101,6 +111,7 @@ class AppCall:
     id: str
     account: str
     live: http.Listener | None = None
+    method: str = "POST"
     tried: bool = False
     begun: bool = False
     paid: bool = field(init=False, default=True)
@@ -183,6 +194,29 @@ class AppCall:
         several = len(cast("list[object]", prompts)) if isinstance(prompts, list) else 1
         return most_written(self.body, _LIMITS[self.kind]) * max(1, several)
 
+    def retrieval(self, url: str, headers: Mapping[str, str]) -> AppCall:
+        """The call that gets the answer to this one, which was made in the background.
+
+        Nothing is set aside for it: what this one can cost was booked when it was taken on.
+        """
+        body = {k: v for k, v in self.body.items() if k not in ("stream", "background")}
+        if "stream=true" in urlsplit(url).query.lower().split("&"):
+            body["stream"] = True
+        call = replace(
+            self,
+            url=url,
+            headers=headers,
+            sent=b"",
+            body=body,
+            live=None,
+            method="GET",
+            tried=False,
+            begun=False,
+        )
+        free = None if self.asked.cost_bound_usd is None else 0.0
+        call.asked = record_replace(call.asked, cost_bound_usd=free, cost_hidden_usd=0.0)
+        return call
+
     def request(self, prompt: Prompt) -> Request:
         del prompt  # what is asked stands
         return self.asked
@@ -195,7 +229,12 @@ class AppCall:
         name = urlsplit(self.url).netloc.rpartition("@")[2]
         try:
             answer = await http.transport().post(
-                self.url, headers, request.payload, self.timeout_s, listener=listener
+                self.url,
+                headers,
+                request.payload or None,
+                self.timeout_s,
+                method=self.method,
+                listener=listener,
             )
         except ProviderError as error:
             if self.begun:
@@ -230,18 +269,66 @@ class AppCall:
         return dialect.rates(headers, time.time())
 
     def reply(self, body: bytes) -> AppReply:
+        unanswered, pending = "", _pending(self.kind, body)
         try:
-            reply = read_answer(self.kind, body, self.price)
+            reply = _not_yet(body) if pending else read_answer(self.kind, body, self.price)
         except NoAnswer as error:
-            if self.begun:
-                raise Unanswered(error.message, billed=None) from None
-            raise
+            reply, unanswered = _spent(self.kind, body, self.price), error.message
         except (BadReply, ValueError, TypeError, LookupError):
             reply = Reply("")  # the application's SDK may make more of it
-        return AppReply(**{f.name: getattr(reply, f.name) for f in fields(Reply)}, body=body)
+        return AppReply(
+            **{f.name: getattr(reply, f.name) for f in fields(Reply)},
+            body=body,
+            unanswered=unanswered,
+            pending=pending,
+        )
 
     async def close(self) -> None:
         await http.close()
+
+
+_AT_WORK = ("queued", "in_progress")
+
+
+def _pending(kind: str, body: bytes) -> str:
+    """The id of an answer that a vendor is still making in the background; empty for every other one."""
+    if kind != "responses" or not any(state.encode() in body for state in _AT_WORK):
+        return ""
+    answer = _whole(kind, body)
+    return str(answer.get("id") or "") if answer.get("status") in _AT_WORK else ""
+
+
+def _not_yet(body: bytes) -> Reply:
+    answer = _whole("responses", body)
+    return Reply(
+        "", cost_usd=0.0, model=str(answer.get("model") or ""), finish_reason=str(answer["status"])
+    )
+
+
+def _spent(kind: str, body: bytes, price: Price | None) -> Reply:
+    """What an answer that is none has cost, and how it ended: its words are nobody's answer."""
+    answer = _whole(kind, body)
+    usage = _mapping(answer.get("usage"))
+    tokens = Usage(
+        count(usage.get("input_tokens", usage.get("prompt_tokens"))),
+        count(usage.get("output_tokens", usage.get("completion_tokens"))),
+    )
+    return Reply(
+        "",
+        usage=tokens,
+        cost_usd=cost(price, tokens),
+        model=str(answer.get("model") or ""),
+        finish_reason="error",
+    )
+
+
+def _whole(kind: str, body: bytes) -> dict[str, Any]:
+    if not body.lstrip().startswith(b"{"):
+        return whole(kind, body) or {}
+    try:
+        return _mapping(decode(body))
+    except ValueError:
+        return {}
 
 
 def read_answer(kind: str, body: bytes, price: Price | None = None) -> Reply:
@@ -342,17 +429,14 @@ def _response(answer: Mapping[str, Any], tokens: Usage, usd: float | None) -> Re
         raise LookupError("output")
     items = responses.said_in(answer, reason)
     text = "".join(items.texts) or items.refusal
-    if not reason:
-        state = str(answer.get("status") or "")
-        reason = ("tool_calls" if items.calls else "stop") if state == "completed" else state
     return Reply(
         text=text or (encode(items.calls, ordered=False).decode() if items.calls else ""),
         output=text or items.calls or "",
         usage=tokens,
         cost_usd=usd,
         model=str(answer.get("model") or ""),
-        finish_reason=reason,
-        refused=bool(items.refusal),
+        finish_reason=reason or ("tool_calls" if items.calls else "stop"),
+        refused=bool(items.refusal) or reason == "content_filter",
         tool_calls=items.tools,
     )
 

@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 from evenhand.core.encoding import decode, digest, encode
 from evenhand.core.errors import (
     AuthError,
+    BadReply,
     BadRequest,
     ConnectionFailed,
     Overloaded,
@@ -30,6 +31,7 @@ from evenhand.providers.chat import ChatProvider, seconds
 from evenhand.providers.compatible import dialect_of, split_kind
 from evenhand.providers.embeddings import EMBEDS
 from evenhand.providers.prices import price_of
+from evenhand.providers.refusals import refusal, refused
 from evenhand.providers.usage import mapping
 from evenhand.providers.wanted import Wanted
 
@@ -114,7 +116,10 @@ class LiteLlm:
         try:
             answer = await ask(**request.payload, drop_params=True, num_retries=0, max_retries=0)
         except Exception as error:  # noqa: BLE001 (the library's errors have names of their own)
-            raise _fault(self.id, error) from None
+            block = None if self.embeds else _block(error)
+            if block is None:
+                raise _fault(self.id, error) from None
+            return Answer(block, time.perf_counter() - started)
         body = answer.model_dump(mode="json")
         cost = mapping(getattr(answer, "_hidden_params", None)).get("response_cost")
         return Answer(
@@ -128,7 +133,14 @@ class LiteLlm:
     def reply(self, body: bytes) -> Reply:
         row = mapping(decode(body))
         dialect = dialect_of("embedding" if self.embeds else "chat")
-        reply = dialect.read(encode(row.get("answer"), ordered=False), False, None)
+        answer = encode(row.get("answer"), ordered=False)
+        try:
+            reply = dialect.read(answer, False, None)
+        except BadReply:
+            words = refusal(answer)
+            if words is None:
+                raise
+            return refused(words, None)
         return replace(reply, cost_usd=row.get("cost_usd"))
 
     async def close(self) -> None:
@@ -147,6 +159,13 @@ _FAULTS: Mapping[str, type[ProviderError]] = {
     "InternalServerError": Overloaded,
     "BadGatewayError": Overloaded,
 }
+
+
+def _block(error: Exception) -> bytes | None:
+    """A block by a filter, as an answer is kept; None for any other error."""
+    kind, words = type(error).__name__, shown(" ".join(str(error).split()))[:2000]
+    row = {"error": {"type": kind, "message": f"{kind}: {words}"}}
+    return None if refusal(encode(row)) is None else encode({"answer": row})
 
 
 def _fault(who: str, error: Exception) -> ProviderError:

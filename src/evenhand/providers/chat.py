@@ -24,10 +24,10 @@ from evenhand.core.ranges import MILLISECONDS
 from evenhand.core.record import Record
 from evenhand.providers import http
 from evenhand.providers.allowance import hidden, most_written
-from evenhand.providers.answer_text import BROKEN_OFF, broken_off
 from evenhand.providers.faults import fault, unreadable
 from evenhand.providers.missing_keys import set_key
 from evenhand.providers.prices import bound
+from evenhand.providers.refusals import refusal, refused
 from evenhand.providers.structured import WithSchema, identity_with_schema
 
 T = TypeVar("T")
@@ -188,7 +188,10 @@ class ChatProvider:
 
     async def _post(self, body: bytes) -> Answer:
         answer = await http.transport().post(self.url, self._headers, body, self.timeout_s)
+        chats = "generate" in self.dialect.tasks
         if answer.status not in (200, 201):  # 201 is for an answer that was made anew
+            if chats and refusal(answer.body, answer.status) is not None:
+                return Answer(answer.body, answer.latency_s)
             raise fault(answer, host=self._host, key_hint=f"Look at the key in {self.key_name}.")
         problem = unreadable(answer, host=self._host)
         if problem is not None:
@@ -198,9 +201,14 @@ class ChatProvider:
         )
 
     def reply(self, body: bytes) -> Reply:
-        reply = self.dialect.read(body, self._parsed, self.price)
-        if reply.finish_reason in BROKEN_OFF:
-            raise broken_off(reply.finish_reason, body)
+        try:
+            reply = self.dialect.read(body, self._parsed, self.price)
+        except BadReply:
+            words = refusal(body) if "generate" in self.dialect.tasks else None
+            if words is None:
+                raise
+            # Azure charges for what its filter reads, and doesn't say how much that was.
+            return refused(words, None if self.dialect.vendor == "azure" else 0.0)
         if self.dialect.thought is None or not self.shows_thoughts:
             return reply
         thought = self.dialect.thought(body)
@@ -220,6 +228,11 @@ class ChatProvider:
     @property
     def tasks(self) -> frozenset[Task]:
         return self.dialect.tasks
+
+    @property
+    def parses(self) -> bool:
+        """Whether its answers are JSON, and their output what that holds."""
+        return self._parsed
 
     @property
     def needs_key(self) -> bool:
@@ -305,18 +318,3 @@ MANY = 1 << 53
 def passed_on(config: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
     """The settings that go to the vendor as they are: config name → the vendor's name."""
     return {theirs: config[ours] for ours, theirs in names.items() if config.get(ours) is not None}
-
-
-def finish(reason: str | None) -> str:
-    """A finish reason in the words that all vendors are mapped to."""
-    return _FINISH.get(reason or "", reason or "")
-
-
-_FINISH = {
-    "end_turn": "stop",
-    "stop_sequence": "stop",
-    "max_tokens": "length",
-    "tool_use": "tool_calls",
-    "function_call": "tool_calls",
-    "refusal": "content_filter",
-}

@@ -7,8 +7,8 @@ from typing import Any
 
 from evenhand.core.message import Message, Reply
 from evenhand.core.provider import Price
-from evenhand.providers.answer_text import answer_text
-from evenhand.providers.chat import Dialect, finish, passed_on
+from evenhand.providers.answer_text import answer_text, besides, ending
+from evenhand.providers.chat import Dialect, passed_on
 from evenhand.providers.embeddings import looked_up, plain
 from evenhand.providers.openai import bearer, rates
 from evenhand.providers.prices import cost
@@ -32,9 +32,14 @@ def _read(body: bytes, parsed: bool, price: Price | None) -> Reply:
     answer, first = looked_up(body, lambda answer: answer["choices"][0], "completion")
     choice = mapping(first)
     usage = counted(answer, "prompt_tokens", "completion_tokens")
-    ended, written = choice.get("finish_reason"), choice.get("text")
-    reason = finish(ended if isinstance(ended, str) else None)
-    text = answer_text(written if isinstance(written, str) else None, reason, "choices[0].text")
+    reason = ending(choice.get("finish_reason"), choice.get("error") or answer.get("error"))
+    written = choice.get("text")
+    text = answer_text(
+        written if isinstance(written, str) else None,
+        reason,
+        "choices[0].text",
+        besides(choice, "text", "message"),
+    )
     return Reply(
         text=text,
         output=text,
@@ -42,6 +47,7 @@ def _read(body: bytes, parsed: bool, price: Price | None) -> Reply:
         cost_usd=cost(price, usage),
         model=str(answer.get("model") or ""),
         finish_reason=reason,
+        refused=reason == "content_filter",
     )
 
 

@@ -10,7 +10,7 @@ from evenhand.core.encoding import decode, encode
 from evenhand.core.errors import BadReply
 from evenhand.core.message import Message, Reply, ToolCall, Usage
 from evenhand.core.provider import Price
-from evenhand.providers.answer_text import answer_text
+from evenhand.providers.answer_text import answer_text, ending
 from evenhand.providers.chat import ChatProvider, Dialect, passed_on, seconds
 from evenhand.providers.embeddings import EMBEDS, looked_up, plain, reader
 from evenhand.providers.prices import cost, price_of
@@ -37,19 +37,11 @@ _GENERATION = {
     "response_mime_type": "responseMimeType",
     "thinkingConfig": "thinkingConfig",
 }
+_OF_TEXT = ("text", "thought", "thoughtSignature", "partMetadata")
 _BESIDE = {
     "safetySettings": "safetySettings",
     "toolConfig": "toolConfig",
     "cachedContent": "cachedContent",
-}
-_REASONS = {
-    "STOP": "stop",
-    "MAX_TOKENS": "length",
-    "SAFETY": "content_filter",
-    "RECITATION": "content_filter",
-    "BLOCKLIST": "content_filter",
-    "PROHIBITED_CONTENT": "content_filter",
-    "SPII": "content_filter",
 }
 
 
@@ -165,24 +157,30 @@ def _read(body: bytes, parsed: bool, price: Price | None) -> Reply:
         why = mapping(answer.get("promptFeedback")).get("blockReason")
         if not why:
             raise BadReply("the reply holds no candidates", billed=None)
-        text = f"The prompt was blocked: {why}"
-        return Reply(text, text, usage, cost(price, usage), None, model, "content_filter", True)
+        return Reply(
+            text="",
+            output="",
+            usage=usage,
+            cost_usd=cost(price, usage),
+            model=model,
+            finish_reason="content_filter",
+            refused=True,
+        )
     candidate = mapping(candidates[0])
     content = listed(mapping(candidate.get("content")).get("parts"))
     parts = [part for part in map(mapping, content) if not part.get("thought")]
     asked = [mapping(part["functionCall"]) for part in parts if part.get("functionCall")]
     calls = asked if any(call.get("name") for call in asked) else []
     texts = [part["text"] for part in parts if isinstance(part.get("text"), str)]
-    shown = any(part.get("inlineData") for part in parts)  # a picture is an answer without words
-    ended = str(candidate.get("finishReason") or "")
-    reason = _REASONS.get(ended, ended.lower())
-    written = "".join(texts) if texts or shown else None
+    reason = ending(candidate.get("finishReason"), answer.get("error"))
+    written = "".join(texts) if texts else None
     if calls and not written:
         written = encode(parts, ordered=False).decode()
-    text = answer_text(written, reason, "content.parts")
+    text = answer_text(written, reason, "content.parts", _besides(content))
     return Reply(
         text=text,
         output=parts if calls else text,
+        metadata=_rated(answer, candidate),
         usage=usage,
         cost_usd=cost(price, usage),
         model=model,
@@ -194,6 +192,33 @@ def _read(body: bytes, parsed: bool, price: Price | None) -> Reply:
         ),
         items=({"role": "model", "parts": content},) if calls else (),
     )
+
+
+def _rated(answer: Mapping[str, Any], candidate: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What was rated as more than negligible, as `guardrails` reads it: that is a flag in promptfoo, too."""
+    flagged = [
+        any(mapping(rating).get("probability") != "NEGLIGIBLE" for rating in listed(rated))
+        for rated in (
+            mapping(answer.get("promptFeedback")).get("safetyRatings"),
+            candidate.get("safetyRatings"),
+        )
+    ]
+    if not any(flagged):
+        return {}
+    return {
+        "guardrails": {"flagged": True, "flaggedInput": flagged[0], "flaggedOutput": flagged[1]}
+    }
+
+
+def _besides(content: Sequence[Any]) -> str:
+    """The first part that is thought, drawn or done; empty where all are text."""
+    for part in map(mapping, content):
+        if part.get("thought"):
+            return "a thought"
+        for name in part:
+            if name not in _OF_TEXT:
+                return name
+    return ""
 
 
 def _thought(body: bytes) -> str:

@@ -32,7 +32,8 @@ def journaled_reply(identity: bytes, body: bytes) -> Reply:
 
 
 def _read(url: str, body: bytes) -> Reply:
-    kind = kind_of(url)
+    # An answer that was made in the background is at its own address, below the one that it was asked for at.
+    kind = kind_of(url) or kind_of(url.rpartition("/")[0])
     if kind:
         reply = read_answer(kind, body)
     elif ":generateContent" in url:

@@ -7,7 +7,7 @@ from typing import Any
 
 from evenhand.core.message import Message, Reply
 from evenhand.core.provider import Price
-from evenhand.providers.answer_text import answer_text
+from evenhand.providers.answer_text import answer_text, ending, unfinished
 from evenhand.providers.chat import ChatProvider, Dialect, passed_on, seconds
 from evenhand.providers.embeddings import looked_up, plain
 from evenhand.providers.openai import bearer
@@ -59,8 +59,12 @@ def _settings(model: str, config: Mapping[str, Any]) -> dict[str, Any]:
 def _read(body: bytes, parsed: bool, price: Price | None) -> Reply:
     del parsed
     answer, written = looked_up(body, lambda answer: answer["content"], "completion")
-    cut = answer.get("stop_type") == "limit" or answer.get("stopped_limit") is True
-    reason = "length" if cut else "stop"
+    stop_type = answer.get("stop_type") or "eos"
+    cut = stop_type == "limit" or answer.get("stopped_limit") is True
+    ended = "length" if cut else "stop" if stop_type in ("eos", "word") else stop_type
+    reason = ending(ended, answer.get("error"))
+    if answer.get("stop") is False:
+        raise unfinished("stop: false")
     text = answer_text(written if isinstance(written, str) else None, reason, "content")
     usage = counted(answer, "tokens_evaluated", "tokens_predicted", at="")
     model = answer.get("model")

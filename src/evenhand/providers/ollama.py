@@ -9,8 +9,8 @@ from typing import Any
 from evenhand.core.encoding import decode, encode
 from evenhand.core.message import Message, Reply, ToolCall
 from evenhand.core.provider import Price
-from evenhand.providers.answer_text import answer_text
-from evenhand.providers.chat import ChatProvider, Dialect, finish, seconds
+from evenhand.providers.answer_text import answer_text, besides, ending, unfinished
+from evenhand.providers.chat import ChatProvider, Dialect, seconds
 from evenhand.providers.embeddings import EMBEDS, looked_up, plain, reader
 from evenhand.providers.openai import bearer
 from evenhand.providers.prices import cost, price_of
@@ -82,12 +82,13 @@ def _settings(model: str, config: Mapping[str, Any]) -> dict[str, Any]:
 def _read(body: bytes, parsed: bool, price: Price | None) -> Reply:
     del parsed
     answer, inner = looked_up(
-        body, lambda a: a["message"] if "message" in a else a["response"], "message"
+        body, lambda a: a["response"] if "response" in a else dict(a["message"]), "message"
     )
     message = mapping(inner)
     written = message.get("content") if isinstance(inner, Mapping) else inner
-    ended = answer.get("done_reason")
-    reason = finish(ended if isinstance(ended, str) else None)
+    reason = ending(answer.get("done_reason"), answer.get("error"))
+    if answer.get("done") is False:
+        raise unfinished("done: false")
     calls = [mapping(mapping(call).get("function")) for call in listed(message.get("tool_calls"))]
     text = written if isinstance(written, str) else None
     if any(call.get("name") for call in calls):
@@ -95,7 +96,9 @@ def _read(body: bytes, parsed: bool, price: Price | None) -> Reply:
         text, reason = text or encode(output, ordered=False).decode(), "tool_calls"
     else:
         where = "message.content" if isinstance(inner, Mapping) else "response"
-        calls, output = [], (text := answer_text(text, reason, where))
+        holder = message if isinstance(inner, Mapping) else answer
+        beside = besides(holder, "content", "response", "context", "model")
+        calls, output = [], (text := answer_text(text, reason, where, beside))
     usage = counted(answer, "prompt_eval_count", "eval_count", at="")
     return Reply(
         text=text,
@@ -104,6 +107,7 @@ def _read(body: bytes, parsed: bool, price: Price | None) -> Reply:
         cost_usd=cost(price, usage),
         model=str(answer.get("model") or ""),
         finish_reason=reason,
+        refused=reason == "content_filter",
         tool_calls=tuple(_tool(call) for call in calls),
     )
 

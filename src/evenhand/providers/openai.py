@@ -12,12 +12,12 @@ from evenhand.core.encoding import decode, encode
 from evenhand.core.errors import BadReply
 from evenhand.core.message import Message, Reply, ToolCall
 from evenhand.core.provider import Price, RateLimits
-from evenhand.providers.answer_text import NoAnswer, answer_text
-from evenhand.providers.chat import Dialect, finish, passed_on, read_as
+from evenhand.providers.answer_text import NoAnswer, answer_text, besides, ending
+from evenhand.providers.chat import Dialect, passed_on, read_as
 from evenhand.providers.prices import cost
 from evenhand.providers.retry_after import duration
 from evenhand.providers.structured import RARE, fitted, is_strict
-from evenhand.providers.usage import counted, mapping
+from evenhand.providers.usage import counted, listed, mapping
 
 _REASONING = re.compile(r"^(o\d|gpt-5)")
 
@@ -111,7 +111,6 @@ class _Message(msgspec.Struct):
     tool_calls: list[_Tool] | None = None
     function_call: _Function | None = None
     audio: Any = None
-    images: Any = None
 
 
 class _Token(msgspec.Struct):
@@ -145,7 +144,8 @@ def _read(body: bytes, parsed: bool, price: Price | None) -> Reply:
     if choice is None or choice.message is None:
         why = encode(completion.error).decode()[:300] if completion.error else "it has no choices"
         raise BadReply(f"the reply holds no message: {why}", billed=None)
-    message, reason = choice.message, finish(choice.finish_reason)
+    message = choice.message
+    reason = ending(choice.finish_reason, choice.error or completion.error)
     written, tools = _text(message), _tools(message)
     items: tuple[Mapping[str, Any], ...] = ()
     if tools:
@@ -158,7 +158,8 @@ def _read(body: bytes, parsed: bool, price: Price | None) -> Reply:
     elif message.refusal and not written:
         output = text = message.refusal
     else:
-        output = text = answer_text(written, reason, "message.content")
+        beside = "" if written and written.strip() else _besides(_raw_message(body))
+        output = text = answer_text(written, reason, "message.content", beside)
         if parsed and text:
             try:
                 output = decode(text)
@@ -178,8 +179,8 @@ def _read(body: bytes, parsed: bool, price: Price | None) -> Reply:
         usage=tokens,
         cost_usd=cost(price, tokens),
         model=completion.model or "",
-        finish_reason="error" if completion.error or choice.error else reason,
-        refused=bool(message.refusal) or choice.finish_reason == "content_filter",
+        finish_reason=reason,
+        refused=bool(message.refusal) or reason == "content_filter",
         tool_calls=tools,
         logprobs=tuple(t.logprob for t in logprobs) if logprobs else None,
         items=items,
@@ -187,7 +188,7 @@ def _read(body: bytes, parsed: bool, price: Price | None) -> Reply:
 
 
 def _text(message: _Message) -> str | None:
-    """The text of a message; None where it has none. A picture beside no text is an answer without words.
+    """The text of a message; None where it has none.
 
     Raises:
         BadReply: Something else stands in the text's place.
@@ -206,9 +207,15 @@ def _text(message: _Message) -> str | None:
     elif content is not None:
         raise _no_text(cast("object", content))
     transcript = mapping(message.audio).get("transcript")
-    if isinstance(transcript, str):
-        return transcript
-    return "" if message.images else None
+    return transcript if isinstance(transcript, str) else None
+
+
+def _besides(message: Mapping[str, Any]) -> str:
+    """What a message without text holds: what is no text among its parts counts as well."""
+    content = message.get("content")
+    kinds = [str(mapping(part).get("type")) for part in listed(content)]
+    other = [kind for kind in kinds if kind not in ("text", "output_text")]
+    return other[0] if other else besides(message, "content", "role", "refusal")
 
 
 def _no_text(content: object) -> NoAnswer:

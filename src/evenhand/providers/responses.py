@@ -11,7 +11,7 @@ from evenhand.core.errors import BadReply
 from evenhand.core.message import Message, Reply, ToolCall
 from evenhand.core.provider import Price
 from evenhand.core.record import Record
-from evenhand.providers.answer_text import BROKEN_OFF, answer_text
+from evenhand.providers.answer_text import answer_text, ending, unfinished
 from evenhand.providers.chat import Dialect, passed_on
 from evenhand.providers.embeddings import looked_up
 from evenhand.providers.openai import bearer, rates
@@ -87,7 +87,7 @@ def _read(body: bytes, parsed: bool, price: Price | None) -> Reply:
     answer, listing = looked_up(body, lambda answer: answer["output"], "output")
     if not isinstance(listing, list):
         raise BadReply(f"the reply holds no output: {answer!r:.300}", billed=None)
-    reason, status = ended(answer), str(answer.get("status"))
+    reason = ended(answer)
     items = said_in(answer, reason)
     shown = "\n".join(text for text in items.shown if text)
     usage = counted(answer, "input_tokens", "output_tokens", "input_tokens_details.cached_tokens")
@@ -103,9 +103,7 @@ def _read(body: bytes, parsed: bool, price: Price | None) -> Reply:
         usage=usage,
         cost_usd=cost(price, usage),
         model=str(answer.get("model") or ""),
-        finish_reason=status
-        if status in BROKEN_OFF
-        else reason or ("tool_calls" if items.tools else "stop"),
+        finish_reason=reason or ("tool_calls" if items.tools else "stop"),
         refused=bool(items.refusal) or reason == "content_filter",
         tool_calls=items.tools,
         spoken=items.refusal or "\n".join(text for text in items.texts if text),
@@ -144,9 +142,11 @@ def said_in(answer: Mapping[str, Any], reason: str) -> Items:
     texts: list[str] = []
     shown: list[str] = []
     calls: list[Mapping[str, Any]] = []
-    refusal, made = "", False
+    refusal, beside = "", ""
     for item in map(mapping, listed(answer.get("output"))):
         kind = str(item.get("type"))
+        if kind == "message" or kind in _NAMED:
+            _check_whole(item, reason)
         if kind == "message":
             parts = [mapping(part) for part in listed(item.get("content"))]
             words = [part.get("text") for part in parts if part.get("type") == "output_text"]
@@ -155,19 +155,22 @@ def said_in(answer: Mapping[str, Any], reason: str) -> Items:
             if spoken:
                 texts.append("".join(spoken))
                 shown.append(texts[-1])
+            others = [str(p.get("type")) for p in parts if p.get("type") not in _SAID]
+            beside = beside or next(iter(others), "")
         elif kind in _ASKED and (item.get("name") or kind not in _NAMED):
             calls.append(item)
             shown.append(encode(item, ordered=False).decode())
-        elif kind == "reasoning" and item.get("summary"):
-            steps = (mapping(step).get("text") for step in listed(item["summary"]))
-            shown.append("Reasoning: " + "\n".join(str(step or "") for step in steps))
-        made = made or kind == "image_generation_call"
-    if not (texts or calls or refusal or made):
-        error = mapping(answer.get("error")).get("message") or answer.get("status")
-        answer_text(None, reason, f"output ({error})" if error else "output")
+        else:
+            beside = beside or kind
+            if kind == "reasoning" and item.get("summary"):
+                steps = (mapping(step).get("text") for step in listed(item["summary"]))
+                shown.append("Reasoning: " + "\n".join(str(step or "") for step in steps))
+    if not (calls or refusal):
+        answer_text("".join(texts) if texts else None, reason, "output", beside)
     return Items(texts, shown, tuple(_tool(call) for call in calls), calls, refusal)
 
 
+_SAID = ("output_text", "refusal")
 _NAMED = frozenset({"function_call", "custom_tool_call"})
 _ASKED = _NAMED | {
     "apply_patch_call",
@@ -180,9 +183,30 @@ _ASKED = _NAMED | {
 
 
 def ended(answer: Mapping[str, Any]) -> str:
-    """Why an answer is incomplete, as `length`, `content_filter` or the vendor's own word; empty where it is whole."""
-    why = str(mapping(answer.get("incomplete_details")).get("reason") or "")
-    return "length" if why == "max_output_tokens" else why
+    """Why an answer stops short, as `length` or `content_filter`; empty where it is whole.
+
+    Raises:
+        NoAnswer: The vendor didn't finish it, or is still at it.
+    """
+    status, error = answer.get("status") or "completed", answer.get("error")
+    why = mapping(answer.get("incomplete_details")).get("reason")
+    if status not in ("completed", "incomplete") or (status == "incomplete" and not why):
+        raise unfinished(status, error)
+    reason = ending(why, error)
+    if reason in ("stop", "tool_calls"):  # which no incomplete answer ends with
+        raise unfinished(why)
+    return reason
+
+
+def _check_whole(item: Mapping[str, Any], reason: str) -> None:
+    """Refuses a message or a call that isn't finished, unless the whole answer is cut off or held back.
+
+    Raises:
+        NoAnswer: It isn't.
+    """
+    status = item.get("status") or "completed"
+    if status != "completed" and not (status == "incomplete" and reason):
+        raise unfinished(status)
 
 
 def _tool(item: Mapping[str, Any]) -> ToolCall:

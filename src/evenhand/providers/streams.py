@@ -83,9 +83,7 @@ def _completion(events: list[dict[str, Any]]) -> dict[str, Any] | None:
             for part in map(_mapping, _list(delta.get("tool_calls"))):
                 tools.add(part)
             _join(function, _mapping(delta.get("function_call")))
-            _join(more.setdefault("audio", {}), _mapping(delta.get("audio")))
-            if delta.get("images"):
-                more["images"] = delta["images"]
+            _add(more, {k: v for k, v in delta.items() if k not in _READ})
     if reason is None:
         return None
     message: dict[str, Any] = {"role": "assistant", "content": text.whole, "refusal": None, **more}
@@ -159,7 +157,22 @@ def _join(whole: dict[str, Any], pieces: Mapping[str, Any]) -> None:
     """Adds pieces of text to what came before them."""
     for name, piece in pieces.items():
         if isinstance(piece, str):
-            whole[name] = whole.get(name, "") + piece
+            before = whole.get(name)
+            whole[name] = before + piece if isinstance(before, str) else piece
+
+
+_READ = ("role", "content", "refusal", "tool_calls", "function_call")
+
+
+def _add(message: dict[str, Any], delta: Mapping[str, Any]) -> None:
+    """What comes beside the text: thinking, speech, pictures, steps of hosted tools."""
+    _join(message, delta)
+    for name, piece in delta.items():
+        if isinstance(piece, dict):
+            inner = message[name] = _mapping(message.get(name))
+            _join(inner, _mapping(piece))
+        elif isinstance(piece, list):
+            message[name] = [*_list(message.get(name)), *_list(piece)]
 
 
 def _message(events: list[dict[str, Any]]) -> dict[str, Any] | None:

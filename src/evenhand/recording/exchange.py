@@ -27,8 +27,9 @@ from evenhand.core.record import Record
 from evenhand.engine.call_context import OwnCalls
 from evenhand.engine.outcome import is_final
 from evenhand.engine.trial import LiveTrial
-from evenhand.providers.app_call import AppCall, AppReply, CutOff, Unanswered, content_type
+from evenhand.providers.app_call import AppCall, AppReply, CutOff, content_type
 from evenhand.providers.streams import END
+from evenhand.recording.background import note
 
 T = TypeVar("T")
 
@@ -85,6 +86,8 @@ class Exchange:
             raise own.given_up[self._call.asked.key]
         if self._trial.home is not None:
             self._trial.home.welcome(self._call)
+        if self._call.speaks:  # whoever asks again has dealt with what came before
+            own.unanswered = None
         task = self._task = asyncio.create_task(self._ask())
         own.tasks.add(task)
         task.add_done_callback(self._ended)
@@ -159,7 +162,11 @@ class Exchange:
         # A prompt without a reply: a model that the run lent is being asked, and is a function that asks in turn.
         inside = trial.prompt_text and trial.reply is None
         shown = self._role == "subject" and self._call.speaks and not inside
-        if shown and isinstance(reply, AppReply):
+        if not isinstance(reply, AppReply):
+            return
+        if trial.own is not None:
+            note(trial.own, self._call, reply)
+        if shown and not reply.pending:
             trial.prompt_text = self._call.text
             trial.reply = reply
 
@@ -176,7 +183,7 @@ class Exchange:
                 own.halted = own.halted or error
             known = isinstance(error, ProviderError)
             self.failed = error if known else ConnectionFailed(str(error), billed=None)
-            if isinstance(error, (CutOff, Unanswered)):
+            if isinstance(error, CutOff):
                 self._count(Reply(""))
         if (
             self.failed is None

@@ -18,6 +18,7 @@ from evenhand.engine.call_context import phase
 from evenhand.engine.trial import LiveTrial, present
 from evenhand.providers.app_call import AppCall, Prices, checked, kind_of
 from evenhand.providers.http import TIMEOUT_S
+from evenhand.recording import background
 from evenhand.recording.exchange import Exchange, ResponseHead, hop, hop_async, refuse_to_block
 
 
@@ -115,6 +116,9 @@ class AsyncTransport:
 
 def _trial_for(request: Any) -> LiveTrial | None:
     """The trial that a request belongs to; None where there is none, or where it asks no model."""
+    waiting = background.trial_of(request)
+    if waiting is not None:
+        return waiting
     trial = present.get()
     if trial is None or trial.home is None or trial.home.over:
         return None
@@ -122,6 +126,9 @@ def _trial_for(request: Any) -> LiveTrial | None:
 
 
 def _call(request: Any, body: bytes, prices: Prices) -> AppCall | None:
+    call = background.call_of(request)
+    if call is not None:
+        return call
     headers: Mapping[str, str] = {name.lower(): value for name, value in request.headers.items()}
     limits = request.extensions.get("timeout") or {}
     return AppCall.of(str(request.url), headers, body, limits.get("read") or TIMEOUT_S, prices)

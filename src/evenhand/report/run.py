@@ -63,6 +63,8 @@ class Run:
     outcomes = _of_file(Counts.outcomes)
     tallies = _of_file(Counts.tallies)
     scales = _of_file(Counts.scales)
+    refused = _of_file(Counts.refused)
+    without_thoughts = _of_file(Counts.without_thoughts)
     judge_calls = _of_file(Counts.judge_calls)
     calls = _of_file(JournaledCalls.calls)
     calls_of = _of_file(JournaledCalls.calls_of)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from evenhand.report.column_names import column_names
 from evenhand.report.words import count, near, safe
 from evenhand.store.runfile import RunFile
 
@@ -10,8 +11,17 @@ NO_SANDBOX = "no sandbox: bwrap "
 
 
 def warnings(run: RunFile) -> list[str]:
-    """How trials were chosen, answers without text, evals that expect nothing, and agents without a sandbox."""
-    return [*_chosen(run), *_empty(run), *_unasked(run), *_unprotected(run)]
+    """How trials were chosen, answers without text, refusals, evals that expect nothing, agents without a sandbox."""
+    return [
+        *_chosen(run),
+        *_empty(run),
+        *_share(run, run.refused(), "refused"),
+        *_share(
+            run, run.without_thoughts(), "scored without the thoughts in the text (showThinking)"
+        ),
+        *_unasked(run),
+        *_unprotected(run),
+    ]
 
 
 def _unprotected(run: RunFile) -> list[str]:
@@ -51,6 +61,23 @@ def _empty(run: RunFile) -> list[str]:
         return [text]
     which = "" if cut_off == empty == 1 else "all " if cut_off == empty else f"{cut_off:,} of them "
     return [f"{text}, {which}cut off before the first word: allow more tokens (max_tokens)"]
+
+
+def _share(run: RunFile, numbers: list[int], what: str) -> list[str]:
+    """Of how many answers something holds; in a run of several variants, of which."""
+    if not any(numbers):
+        return []
+    of = [totals.trials for totals in run.by_variant()]
+    were = "was" if sum(numbers) == 1 else "were"
+    text = f"{sum(numbers):,} of {count(sum(of), 'answer')} {were} {what}"
+    if len(of) == 1:
+        return [text]
+    shares = [
+        f"{safe(name)} {number:,} of {trials:,}"
+        for name, number, trials in zip(column_names(run.meta.variants), numbers, of, strict=True)
+        if number
+    ]
+    return [f"{text}: {', '.join(shares)}"]
 
 
 def _chosen(run: RunFile) -> list[str]:

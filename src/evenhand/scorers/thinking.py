@@ -11,17 +11,15 @@ import re
 from bisect import bisect_right
 
 from evenhand.core.errors import JudgeError
+from evenhand.core.thoughts import TAGS
 from evenhand.scorers.json_objects import whole_objects
 
-_NAMES = (
-    "(?:seed:)?think|thinking|thoughts?|reasoning|reflection|scratchpad|analysis|inner_monologue"
-)
 _OPENS = re.compile(
-    rf"<(?:{_NAMES})(?:\s[^<>]*)?>|\[THINK\]|◁think▷|<\|channel\|>\s*(?:analysis|commentary)",
+    rf"<(?:{TAGS})(?:\s[^<>]*)?>|\[THINK\]|◁think▷|<\|channel\|>\s*(?:analysis|commentary)",
     re.IGNORECASE,
 )
 _CLOSES = re.compile(
-    rf"</(?:{_NAMES})\s*>|\[/THINK\]|◁/think▷|<\|channel\|>\s*final\s*<\|message\|>",
+    rf"</(?:{TAGS})\s*>|\[/THINK\]|◁/think▷|<\|channel\|>\s*final\s*<\|message\|>",
     re.IGNORECASE,
 )
 _LEFT_OUT = "\n…\n"

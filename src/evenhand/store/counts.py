@@ -175,6 +175,32 @@ class Counts:
                 found[trial.variant] += not trial.outcomes
         return found
 
+    def refused(self) -> list[int]:
+        """For each variant, in the order of `meta.variants`: how many trials' answers are marked as refused."""
+        return self._said_of_answers("refused")
+
+    def without_thoughts(self) -> list[int]:
+        """For each variant: of how many trials' answers thoughts in the text were left out."""
+        return self._said_of_answers("left_out")
+
+    def _said_of_answers(self, field: str) -> list[int]:
+        """For each variant, how many trials have a field of `AnswerDetails` set."""
+        counts = [0] * len(self._run.meta.variants)
+        with readable(self._run.path):
+            if not self._run.has_table("detail"):
+                return counts
+            # Looking for the bytes first is many times faster than reading every document.
+            for variant, count in self._run.db.execute(
+                f"""
+                select t.variant, count(*) from {self._run.table()} t
+                join detail d on d.idx = t.idx and d.take = t.take
+                where instr(d.detail, ?) and json_extract(cast(d.detail as text), ?) group by t.variant
+                """,  # noqa: S608 (one of two names)
+                (f'"{field}":true'.encode(), f"$.answer.{field}"),
+            ):
+                counts[variant] = count
+        return counts
+
 
 def _totals(row: tuple[object, ...]) -> Totals:
     trials, passed, failed, errors, na, calls, cached, cost, tokens_in, tokens_out = cast(

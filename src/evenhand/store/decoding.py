@@ -134,6 +134,8 @@ _ANSWER = {
     "finish_reason": str,
     "metadata": dict,
     "cost_usd": (int, float),
+    "refused": bool,
+    "left_out": bool,
 }
 
 

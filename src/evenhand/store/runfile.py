@@ -48,6 +48,7 @@ class RunFile:
         self.outcomes, self.tallies = counts.outcomes, counts.tallies
         self.over_columns, self.sums = counts.over_columns, counts.sums
         self.scales, self.unasked = counts.scales, counts.unasked
+        self.refused, self.without_thoughts = counts.refused, counts.without_thoughts
 
         draws = LabelledDraws(opened)
         self.draws, self.metric_labels, self.rules = (

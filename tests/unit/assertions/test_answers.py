@@ -85,5 +85,8 @@ async def test_what_a_content_filter_cut_off_is_flagged(settled: Any):
     filtered = Reply("x", finish_reason="content_filter")
     assert (await settled("guardrails", reply=filtered)).outcome == "fail"
     assert (await settled("not-guardrails", reply=filtered)).outcome == "pass"
+    refused = Reply("Sorry, no.", refused=True)
+    assert (await settled("guardrails", reply=refused)).outcome == "fail"
+    assert (await settled("not-guardrails", reply=refused)).outcome == "pass"
     clean = Reply("x", finish_reason="content_filter", metadata={"guardrails": {"flagged": False}})
     assert (await settled("guardrails", reply=clean)).outcome == "pass"

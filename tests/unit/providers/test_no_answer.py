@@ -159,7 +159,6 @@ EMPTY: list[tuple[str, Any, str]] = [
     *((id_, chat({"content": ""}), "stop") for id_ in CHATS),
     ("openai:chat:m", chat({"content": [{"type": "text", "text": ""}]}), "stop"),
     ("anthropic:m", {"content": [{"type": "text", "text": ""}], "stop_reason": "end_turn"}, "stop"),
-    ("anthropic:m", {"content": [], "stop_reason": "end_turn"}, "stop"),
     ("anthropic:m", {"content": [], "stop_reason": "stop_sequence"}, "stop"),
     ("google:m", gemini(parts=[{"text": ""}]), "stop"),
     ("openai:responses:m", responses(spoken({"type": "output_text", "text": ""})), "stop"),
@@ -180,29 +179,54 @@ def test_an_empty_answer_is_an_answer(id_: str, answer: Any, reason: str):
 
 CUT_OFF: list[tuple[str, Any]] = [
     ("openai:chat:m", chat({"content": None}, "length")),
-    ("openai:chat:m", chat({"content": None, "reasoning_content": "Hm"}, "length")),
-    ("anthropic:m", {"content": [{"type": "thinking"}], "stop_reason": "max_tokens"}),
+    ("anthropic:m", {"content": [], "stop_reason": "max_tokens"}),
     ("google:m", gemini("MAX_TOKENS")),
-    ("google:m", gemini("MAX_TOKENS", parts=[{"text": "Hm", "thought": True}])),
     (
         "openai:responses:m",
-        responses(
-            {"type": "reasoning", "summary": []},
-            status="incomplete",
-            incomplete_details={"reason": "max_output_tokens"},
-        ),
+        responses(status="incomplete", incomplete_details={"reason": "max_output_tokens"}),
     ),
     ("openai:completion:m", {"choices": [{"text": None, "finish_reason": "length"}]}),
-    ("ollama:chat:m", {"message": {"content": None, "thinking": "Hm"}, "done_reason": "length"}),
+    ("ollama:chat:m", {"message": {"content": None}, "done_reason": "length"}),
 ]
 
 
 @pytest.mark.parametrize(("id_", "answer"), CUT_OFF, ids=repr)
 @pytest.mark.parametrize("config", [{}, {"showThinking": True}], ids=["", "thinking"])
 def test_an_answer_cut_off_before_its_first_word_is_empty(id_: str, answer: Any, config: Any):
-    """All its tokens went into thinking: what it thought does not stand in for an answer."""
+    """Where nothing shows that it thought, it is what the model answered within its limit."""
     reply = read(id_, answer, **config)
     assert (reply.text, reply.finish_reason, reply.refused) == ("", "length", False)
+
+
+@pytest.mark.parametrize(
+    ("id_", "answer"),
+    [
+        ("openai:chat:m", chat({"content": None, "reasoning_content": "Hm"}, "length")),
+        ("openai:chat:m", chat({"content": "", "reasoning": "Hm"}, "length")),
+        ("anthropic:m", {"content": [{"type": "thinking"}], "stop_reason": "max_tokens"}),
+        ("google:m", gemini("MAX_TOKENS", parts=[{"text": "Hm", "thought": True}])),
+        (
+            "openai:responses:m",
+            responses(
+                {"type": "reasoning", "summary": []},
+                status="incomplete",
+                incomplete_details={"reason": "max_output_tokens"},
+            ),
+        ),
+        (
+            "ollama:chat:m",
+            {"message": {"content": None, "thinking": "Hm"}, "done_reason": "length"},
+        ),
+    ],
+    ids=repr,
+)
+@pytest.mark.parametrize("config", [{}, {"showThinking": True}], ids=["", "thinking"])
+def test_a_thought_that_was_cut_off_is_no_answer(id_: str, answer: Any, config: Any):
+    """It isn't asked for again: it would be cut off again, at the full price."""
+    with pytest.raises(NoAnswer, match="cut off before its answer") as caught:
+        read(id_, answer, **config)
+    assert not caught.value.retryable
+    assert "max_tokens" in (caught.value.hint or "")
 
 
 @pytest.mark.parametrize(
@@ -258,12 +282,10 @@ def test_a_tool_that_is_asked_for_is_an_answer_without_text(id_: str, answer: An
     assert reply.text
 
 
-def test_speech_and_pictures_are_answers_without_text():
-    """Of speech there are the words."""
+def test_of_speech_there_are_the_words():
+    """They are the answer."""
     audio = chat({"content": None, "audio": {"id": "a", "transcript": "Hello"}})
     assert read("openai:chat:m", audio).text == "Hello"
-    assert read("openai:chat:m", chat({"content": None, "images": [{}]})).text == ""
-    assert read("google:m", gemini(parts=[{"inlineData": {"data": "QQ=="}}])).text == ""
 
 
 def test_a_judge_is_read_without_what_it_thought():
@@ -327,15 +349,10 @@ def delta(reason: str | None = None, **what: Any) -> dict[str, Any]:
     ids=repr,
 )
 def test_an_applications_reply_without_an_answer_is_none_either(kind: str, body: bytes):
-    """Whole or in pieces: asked again, and never an empty text."""
-    with pytest.raises(NoAnswer) as caught:
-        own(kind).reply(body)
-    assert caught.value.retryable
-    begun = own(kind)
-    begun.begun = True
-    with pytest.raises(NoAnswer) as caught:
-        begun.reply(body)
-    assert not caught.value.retryable
+    """Whole or in pieces: never an empty text. The application is given it as it is, and may ask again."""
+    reply = own(kind).reply(body)
+    assert reply.unanswered
+    assert (reply.text, reply.output, reply.body) == ("", None, body)
 
 
 @pytest.mark.parametrize(
@@ -347,14 +364,14 @@ def test_an_applications_reply_without_an_answer_is_none_either(kind: str, body:
         ("chat/completions", stream(delta(audio={"transcript": "a"}), delta("stop")), "a"),
         ("chat/completions", stream(delta(refusal="No."), delta("stop")), "No."),
         ("completions", stream({"choices": [{"text": "", "finish_reason": "stop"}]}), ""),
-        ("messages", b'{"content": [], "stop_reason": "end_turn"}', ""),
         ("messages", b'{"content": [], "stop_reason": "refusal"}', ""),
     ],
     ids=repr,
 )
 def test_an_applications_empty_answer_is_one(kind: str, body: bytes, text: str):
     """In pieces as well."""
-    assert own(kind).reply(body).text == text
+    reply = own(kind).reply(body)
+    assert (reply.text, reply.unanswered) == (text, "")
 
 
 def test_tools_that_come_in_pieces_are_answers():

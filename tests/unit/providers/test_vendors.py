@@ -540,7 +540,8 @@ def test_what_claude_writes_to_its_cache_costs_more():
         "cache_creation_input_tokens": 400,
         "cache_creation": {"ephemeral_1h_input_tokens": 200},
     }
-    answer = {"content": [], "stop_reason": "end_turn", "usage": usage}
+    said = [{"type": "text", "text": "x"}]
+    answer = {"content": said, "stop_reason": "end_turn", "usage": usage}
     reply = read("anthropic:claude-sonnet-4-5", answer)
     assert reply.usage.tokens_in == 1500
     tokens = 100 + 0.1 * 1000 + 1.25 * 200 + 2 * 200

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from urllib.parse import urlsplit
 
 from evenhand.core.encoding import decode, encode
+from evenhand.core.errors import ProviderError
 from evenhand.core.message import Reply
 from evenhand.core.provider import Provider, Request
 from evenhand.providers import anthropic, google
@@ -17,6 +18,7 @@ from evenhand.providers.batches.mistral import MistralBatches
 from evenhand.providers.batches.openai import OpenAIBatches
 from evenhand.providers.batches.protocol import BatchPlace, BatchVendor
 from evenhand.providers.chat import ChatProvider
+from evenhand.providers.refusals import refusal
 from evenhand.providers.servers import SERVERS
 from evenhand.providers.structured import WithSchema
 
@@ -63,6 +65,17 @@ def batch_cost_of(provider: Provider, reply: Reply, vendor: str) -> float | None
         return share * reply.cost_usd
     full = min(cached, reply.usage.tokens_in or 0) * price.usd_cached / 1e6
     return share * (reply.cost_usd - full) + full
+
+
+def block_in(provider: Provider, error: ProviderError) -> bytes | None:
+    """The body of a line that a filter blocked, which is an answer; None for every other error.
+
+    An application's own client is given the error, as it would be without a batch.
+    """
+    if not isinstance(provider, ChatProvider) or "generate" not in provider.tasks:
+        return None
+    body = error.body.encode()
+    return None if refusal(body, error.status or 400) is None else body
 
 
 def place_of(provider: Provider, request: Request) -> tuple[BatchPlace, bytes] | None:
