@@ -41,7 +41,7 @@ Bound = Mapping[str, str]
 def is_equivalent(own: float, low: float, high: float, margin: float = MARGIN) -> bool:
     """Whether a judge's own number is shown to be within the margin of what people would have found.
 
-    The whole interval, from low to high, has to lie there. So fewer labels, whose interval is wider, never make it easier.
+    The whole interval, from low to high, has to lie there: fewer labels, whose interval is wider, never make it easier.
     """
     return own - margin <= low and high <= own + margin
 
