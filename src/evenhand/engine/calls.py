@@ -49,7 +49,7 @@ from evenhand.engine.backing import (
     CallLimits,
     RunJournal,
 )
-from evenhand.engine.budget import NOTHING, Reservation
+from evenhand.engine.budget import NOTHING, Reservation, asked_with
 from evenhand.engine.call_context import add_asked
 from evenhand.engine.call_ends import ended, worth_keeping
 from evenhand.engine.flight import Flight
@@ -101,6 +101,12 @@ class CallDesk:
     def turned(self) -> None:
         """Trials that were put off run again: the journal has what was answered since, and live calls of before."""
         self._replaying = True
+
+    def barred(self) -> str:
+        """Why nothing may be sent that isn't recorded; empty where it may."""
+        if any(not replay.asks for replay in self._replays.values()):
+            return "the run replays"
+        return "the run has a budget" if self._budget.limited else ""
 
     def put_off(self, trial: LiveTrial) -> None:
         """Doesn't count the calls of a trial that was put off, as it makes them again."""
@@ -175,7 +181,8 @@ class CallDesk:
             found = self._journal.compared(trial.compared, request.key, nth)
             if found is not None:
                 return self._taken(start, provider, found.body, found.latency_s)
-        if self._cache is None:
+        lasts: bool = getattr(provider, "lasts", True)
+        if self._cache is None or not lasts:
             return await self._alone(trial, start, provider, request)
         return await self._shared(trial, self._cache, start, provider, request)
 
@@ -334,9 +341,9 @@ class CallDesk:
             self.counts.wasted += attempt.wasted
 
     async def _reserved(self, provider: Provider, request: Request) -> Reservation:
-        return await self._budget.when_free(
-            request.cost_bound_usd, provider.id, request.cost_hidden_usd
-        )
+        bound = request.cost_bound_usd
+        name = asked_with(provider.id, request.beyond) if bound is None else provider.id
+        return await self._budget.when_free(bound, name, request.cost_hidden_usd)
 
     async def _pause(
         self,

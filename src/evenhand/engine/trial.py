@@ -27,6 +27,7 @@ from evenhand.core.plan import PlannedTrial
 from evenhand.core.provider import Host, L, Provider
 from evenhand.core.run import TrialError, TrialResult
 from evenhand.core.score import Outcome, Score, Verdict
+from evenhand.core.sight import unseen
 from evenhand.core.step import Step
 from evenhand.core.variant import Variant
 from evenhand.engine.call_context import (
@@ -77,6 +78,7 @@ class LiveTrial:
     """One trial while it happens. Implements `evenhand.core.expect.Trial`."""
 
     __slots__ = (
+        "__weakref__",
         "_closed",
         "_earlier",
         "_expectations",
@@ -107,6 +109,7 @@ class LiveTrial:
         "spending",
         "suspended",
         "tools",
+        "unrecorded",
         "vars",
     )
 
@@ -141,6 +144,8 @@ class LiveTrial:
         self.over = False
         self._closed = False
         self.problems: list[CodeError] = []
+        self.unrecorded: list[str] = []
+        """Calls that were made while it ran, and may be its own: what they came to, nobody knows."""
         self._tasks: list[asyncio.Task[Any]] | None = None  # made when its code starts one
         self.abandon: Callable[[CodeError], None] | None = None
         """Settles it without its code, which does not end; None where nobody can."""
@@ -185,6 +190,8 @@ class LiveTrial:
 
     @property
     def steps(self) -> Sequence[Step]:
+        if self.unrecorded:
+            raise unseen(self.unrecorded)
         return () if self._step_log is None else self._step_log.steps()
 
     @property
@@ -215,6 +222,11 @@ class LiveTrial:
             self.problems.append(problem)
         elif self.late is not None:
             self.late(self, problem)
+
+    def lose_sight(self, call: str) -> None:
+        """Notes a call that nobody recorded and that may be its own. Of any thread."""
+        self.unrecorded.append(call)
+        self.spending.lose_sight()
 
     def halt(self, error: EvenhandError) -> None:
         """Keeps it from a verdict: it ends in this error, whatever its code makes of that. The first one counts."""
@@ -247,7 +259,8 @@ class LiveTrial:
     def answered(self, prompt: Prompt, reply: Reply) -> None:
         self.reply = reply
         self.prompt_text = prompt.text
-        self.spending.latency_s = (self.spending.latency_s or 0.0) + (reply.latency_s or 0.0)
+        if not self.unrecorded:
+            self.spending.latency_s = (self.spending.latency_s or 0.0) + (reply.latency_s or 0.0)
 
     def mark(self, metadata: Mapping[str, Any]) -> None:
         self.metadata = {**self.metadata, **metadata}
@@ -333,6 +346,8 @@ class LiveTrial:
                 self._go_on()
                 phase.set("judge")
                 self._closed = True
+                if self.home is not None:
+                    self.home.look(self)
                 outcomes = await self._outcomes(self._expectations, self._settled)
                 if self.own is not None:
                     await self.own.over()
@@ -388,6 +403,8 @@ class LiveTrial:
         if error is None:
             # Recorded by another thread, in the very moment in which the others were settled.
             self.problems += map(too_late, self._expectations[settled:])
+        if self.home is not None:
+            self.home.look(self)
         self._closed = self.over = True
         if self.problems:
             verdict, outcomes = with_problems(verdict, outcomes, self.problems)
