@@ -72,13 +72,8 @@ class Home:
         self.strangers = strangers
         self._visitors: dict[str, Provider] = {}
 
-    def enter(self, trial: Witness) -> None:
-        """A trial begins."""
-        if self.strangers is not None:
-            self.strangers.enter(trial)
-
     def look(self, trial: Witness) -> None:
-        """A trial is about to be judged, or to be over."""
+        """A trial begins, is about to be judged, or to be over."""
         if self.strangers is not None:
             self.strangers.look(trial)
 

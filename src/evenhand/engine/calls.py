@@ -55,6 +55,7 @@ from evenhand.engine.call_ends import ended, worth_keeping
 from evenhand.engine.flight import Flight
 from evenhand.engine.pace import Permit
 from evenhand.engine.replaying import Replay, recorded_error
+from evenhand.engine.strangers import Strangers
 from evenhand.engine.taking import Taken, Taking, checks_of
 from evenhand.engine.tools import Tools, missed
 from evenhand.engine.trial import LiveTrial
@@ -102,11 +103,18 @@ class CallDesk:
         """Trials that were put off run again: the journal has what was answered since, and live calls of before."""
         self._replaying = True
 
-    def barred(self) -> str:
-        """Why nothing may be sent that isn't recorded; empty where it may."""
+    def strangers(self, barred: str = "", *, always: bool = True) -> Strangers:
+        """What the run does about calls that belong to none of its trials.
+
+        Args:
+            barred: Why nothing may be sent that isn't recorded, beside what is known here.
+            always: Whether that holds between trials, too.
+        """
         if any(not replay.asks for replay in self._replays.values()):
-            return "the run replays"
-        return "the run has a budget" if self._budget.limited else ""
+            barred = "the run replays"
+        elif self._budget.limited:
+            barred = "the run has a budget"
+        return Strangers(barred, self._journal.note_unrecorded, always=always)
 
     def put_off(self, trial: LiveTrial) -> None:
         """Doesn't count the calls of a trial that was put off, as it makes them again."""

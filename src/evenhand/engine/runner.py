@@ -45,7 +45,6 @@ from evenhand.engine.kept_values import KeptValues
 from evenhand.engine.part import Part
 from evenhand.engine.plan_order import InOrder, Tell
 from evenhand.engine.settled_again import settled_again
-from evenhand.engine.strangers import Strangers
 from evenhand.engine.strays import tell_of_the_unawaited, threads_over
 from evenhand.engine.suspending import Suspended
 from evenhand.engine.tasks import OwnTask, leave_behind
@@ -151,9 +150,7 @@ class Runner:
         self._trial_limit_s, self._run_limit_s = options.trial_limit_s, options.run_limit_s
         count = max(1, min(self._concurrency, self._plan.size))
         known = threading.enumerate()
-        barred = self._desk.barred()
-        strangers = Strangers(barred, self._journal.note_unrecorded)
-        self._home = Home(asyncio.get_running_loop(), strangers)
+        self._home = Home(asyncio.get_running_loop(), self._desk.strangers())
         try:
             with self._signals():
                 if self._waves is not None:
@@ -405,8 +402,6 @@ class Runner:
         trial = LiveTrial(planned, self._desk, self._host, self._kept_by)
         trial.log = Sink(str(planned.case))
         trial.home = self._home
-        if self._home is not None:
-            self._home.enter(trial)
         trial.late = self._note_late
         self._limit(trial)
         trial.abandon = functools.partial(self._abandon, worker, trial, agenda)

@@ -66,17 +66,12 @@ class Strangers:
         os.environ[VARIABLE] = self._setting
         alive.append(self)
 
-    def enter(self, trial: Witness) -> None:
-        """A trial begins."""
-        with self._lock:
-            self._present[trial] = os.fstat(self._file).st_size
-
     def look(self, trial: Witness) -> None:
-        """A trial is about to be judged, or to be over: what other processes sent meanwhile may be its own."""
+        """A trial begins, is about to be judged, or to be over: what other processes sent meanwhile may be its own."""
         with self._lock:
-            since = self._present.get(trial)
             size = os.fstat(self._file).st_size if self._file >= 0 else 0
-            if since is None or size <= since:
+            since = self._present.setdefault(trial, size)
+            if size <= since:
                 return
             self._present[trial] = size
         self._collect()

@@ -323,6 +323,7 @@ class LiveTrial:
             StoreError: Nothing can be written any more: the run has to stop.
         """
         planned = self.planned
+        self._look_around()
         if planned.problem is not None:
             problem = planned.problem
             self.over = True
@@ -346,8 +347,7 @@ class LiveTrial:
                 self._go_on()
                 phase.set("judge")
                 self._closed = True
-                if self.home is not None:
-                    self.home.look(self)
+                self._look_around()
                 outcomes = await self._outcomes(self._expectations, self._settled)
                 if self.own is not None:
                     await self.own.over()
@@ -372,6 +372,10 @@ class LiveTrial:
         finally:
             self._closed = self.over = True
         return self._ended(output, outcomes, verdict, None)
+
+    def _look_around(self) -> None:
+        if self.home is not None:
+            self.home.look(self)
 
     def _go_on(self) -> None:
         """Sees to it that a trial whose code goes on without an answer that is not there yet does not.
@@ -403,8 +407,7 @@ class LiveTrial:
         if error is None:
             # Recorded by another thread, in the very moment in which the others were settled.
             self.problems += map(too_late, self._expectations[settled:])
-        if self.home is not None:
-            self.home.look(self)
+        self._look_around()
         self._closed = self.over = True
         if self.problems:
             verdict, outcomes = with_problems(verdict, outcomes, self.problems)

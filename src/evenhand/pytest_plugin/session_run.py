@@ -59,7 +59,6 @@ from evenhand.engine.outcome import (
 from evenhand.engine.place import is_users
 from evenhand.engine.replaying import Replay, replay_record
 from evenhand.engine.stragglers import task_name, too_late
-from evenhand.engine.strangers import Strangers
 from evenhand.engine.strays import holds, threads_over
 from evenhand.engine.time_limit import GRACE_S
 from evenhand.engine.trial import Asker, LiveTrial
@@ -264,16 +263,12 @@ class SessionRun:
         self._known = threading.enumerate()
         self._late: list[tuple[LiveTrial, CodeError]] = []
         # Tests without `expect` are no trials: what they ask is their own business.
-        strangers = Strangers(self._barred(), self._journal.note_unrecorded, always=False)
-        self._home = Home(self._loop, strangers)
+        barred = "" if self._live else "the session does not ask live"
+        self._home = Home(self._loop, self._desk.strangers(barred, always=False))
         self._thread = threading.Thread(
             target=self._loop.run_forever, name="evenhand-pytest", daemon=True
         )
         self._thread.start()
-
-    def _barred(self) -> str:
-        """Why nothing may be sent that isn't recorded; empty where it may."""
-        return self._desk.barred() or ("" if self._live else "the session does not ask live")
 
     def _replays(self, recordings: Recordings) -> dict[int, Replay]:
         """The recordings for all tests. Which of them there are is known only once they have run."""
@@ -304,7 +299,7 @@ class SessionRun:
         )
         made = TestTrial(planned, self, self._host, self._loop)
         made.home = self._home
-        self._home.enter(made)
+        self._home.look(made)
         made.late = lambda late, problem: self._late.append((late, problem))
         return made
 
