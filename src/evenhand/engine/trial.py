@@ -60,6 +60,7 @@ from evenhand.engine.steps import StepLog
 from evenhand.engine.stragglers import task_error, task_name, too_late
 from evenhand.engine.suspending import Suspended, put_off
 from evenhand.engine.taking import Taken
+from evenhand.engine.time_limit import UNLIMITED
 
 T = TypeVar("T")
 
@@ -333,7 +334,7 @@ class LiveTrial:
         output: object = None
         verdict: Verdict | None = None
         phase.set("subject")
-        clock = _UNLIMITED if self.limit_s is None else asyncio.timeout(self.limit_s)
+        clock = UNLIMITED if self.limit_s is None else asyncio.timeout(self.limit_s)
         try:
             if self.limit_s is not None and self.limit_s <= 0:
                 raise OutOfTime(self.out_of_time)
@@ -571,20 +572,6 @@ class LiveTrial:
             checks=self.checks,
             steps=() if self._step_log is None else self._step_log.kept(),
         )
-
-
-class _Unlimited:
-    """As `asyncio.timeout(None)`, which has a price for each trial."""
-
-    async def __aenter__(self) -> None: ...
-
-    async def __aexit__(self, *raised: object) -> None: ...
-
-    def expired(self) -> bool:
-        return False
-
-
-_UNLIMITED = _Unlimited()
 
 
 present: ContextVar[LiveTrial | None] = ContextVar("evenhand_trial", default=None)
