@@ -173,7 +173,7 @@ def _is_off(value: object) -> bool:
         return value.lower() in _OFF
     if isinstance(value, Mapping):
         mode = cast("Mapping[str, object]", value).get("mode")
-        return not value or (isinstance(mode, str) and mode.lower() in _OFF)
+        return isinstance(mode, str) and mode.lower() in _OFF  # empty, it is on as usual
     return not value
 
 
