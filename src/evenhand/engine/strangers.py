@@ -33,8 +33,8 @@ class Witness(Protocol):
 
     over: bool
 
-    def blame(self, problem: CodeError) -> None:
-        """Keeps it from passing."""
+    def halt(self, error: CodeError) -> None:
+        """Keeps it from a verdict, whatever its code makes of the refusal."""
         ...
 
     def lose_sight(self, call: str) -> None:
@@ -106,7 +106,7 @@ class Strangers:
 
     def _mark(self, trial: Witness, call: str, *, refused: bool) -> None:
         if refused:
-            trial.blame(refusal(call, self._barred))
+            trial.halt(refusal(call, self._barred))
         else:
             trial.lose_sight(call)
 
