@@ -29,9 +29,11 @@ class Loan(MutableRecord):
     """A thread that a trial has started. It may be at work for others once that trial is over.
 
     Attributes:
+        trial: The trial.
         used: It has asked models for the trial.
     """
 
+    trial: LiveTrial
     used: bool = False
 
 
@@ -42,6 +44,12 @@ _lock = threading.Lock()
 _runs = 0
 _start = threading.Thread.start
 _submit = ThreadPoolExecutor.submit
+
+
+def trial_here() -> LiveTrial | None:
+    """The trial for which code is running, also in a thread that it has started; None for none."""
+    trial, loan = present.get(), lent.get()
+    return loan.trial if trial is None and loan is not None else trial
 
 
 def is_elsewhere(trial: LiveTrial) -> bool:
@@ -93,9 +101,11 @@ def _start_for_trial(self: threading.Thread) -> None:
     # A pool's own threads are handed each job with its context, and the run's belong to no trial.
     ours = self.name.startswith("evenhand-")
     of_pool = getattr(self, "_target", None) is getattr(_pool, "_worker", None)
-    if present.get() is not None and not (ours or of_pool):
+    trial = trial_here()
+    if trial is not None and not (ours or of_pool):
         context = copy_context()
-        context.run(lent.set, Loan())
+        context.run(present.set, None)  # it is none of the run's tasks
+        context.run(lent.set, Loan(trial))
         self.run = functools.partial(context.run, self.run)
     _start(self)
 
@@ -103,6 +113,6 @@ def _start_for_trial(self: threading.Thread) -> None:
 def _submit_for_trial(
     self: ThreadPoolExecutor, fn: Callable[..., T], /, *args: Any, **kwargs: Any
 ) -> Future[T]:
-    if present.get() is None:
+    if trial_here() is None:
         return _submit(self, fn, *args, **kwargs)
     return _submit(self, copy_context().run, fn, *args, **kwargs)

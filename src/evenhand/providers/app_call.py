@@ -239,7 +239,10 @@ class AppCall:
     async def send(self, request: Request, host: Host) -> Answer:
         del host  # nothing of the user's runs here
         self.tried = True
-        headers = {k: v for k, v in self.headers.items() if k not in _OF_THE_CONNECTION}
+        # Amazon's signature is over this header, too.
+        signed = self.headers.get("authorization", "").startswith("AWS4-")
+        left_out = _OF_THE_CONNECTION - ({"accept-encoding"} if signed else set[str]())
+        headers = {k: v for k, v in self.headers.items() if k not in left_out}
         listener = self if self.streams else None
         name = urlsplit(self.url).netloc.rpartition("@")[2]
         try:

@@ -15,9 +15,9 @@ from typing import Any, Self
 from evenhand.core.errors import CodeError, ProviderError, TimedOut
 from evenhand.core.message import CallRole
 from evenhand.engine.call_context import phase
-from evenhand.engine.carrying import is_elsewhere
+from evenhand.engine.carrying import is_elsewhere, trial_here
 from evenhand.engine.strangers import meet
-from evenhand.engine.trial import LiveTrial, present
+from evenhand.engine.trial import LiveTrial
 from evenhand.providers.app_call import AppCall, Prices, checked
 from evenhand.providers.http import TIMEOUT_S
 from evenhand.recording.exchange import (
@@ -130,7 +130,7 @@ def _trial_for(request: Any) -> LiveTrial | CodeError | None:
     """The trial that a request belongs to; None for what is no run's business; why it must not be sent."""
     if request.method != "POST":
         return None
-    trial = present.get()
+    trial = trial_here()
     ours = trial is not None and trial.home is not None and not trial.home.over
     if trial is not None and ours and not is_elsewhere(trial):
         return trial

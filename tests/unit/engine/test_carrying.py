@@ -17,7 +17,7 @@ from evenhand.core.expect import Trial
 from evenhand.core.plan import PlannedTrial
 from evenhand.core.variant import Variant
 from evenhand.engine.call_context import Home
-from evenhand.engine.carrying import is_elsewhere, lent, trials_carried
+from evenhand.engine.carrying import is_elsewhere, lent, trial_here, trials_carried
 from evenhand.engine.strangers import VARIABLE, Strangers, alive, meet
 from evenhand.engine.trial import LiveTrial, present
 
@@ -68,11 +68,11 @@ def test_a_thread_belongs_to_the_trial_that_starts_it_and_only_while_a_run_is_un
     before = threading.Thread.start, concurrent.futures.ThreadPoolExecutor.submit
     with inside(live()) as trial:
         with trials_carried(), trials_carried():
-            assert in_thread(present.get) is trial
-            assert in_thread(lambda: in_thread(present.get)) is trial
-        assert in_thread(present.get) is None
+            assert in_thread(trial_here) is trial
+            assert in_thread(lambda: in_thread(trial_here)) is trial
+        assert in_thread(trial_here) is None
     with trials_carried():
-        assert in_thread(present.get) is None
+        assert in_thread(trial_here) is None
     assert (threading.Thread.start, concurrent.futures.ThreadPoolExecutor.submit) == before
 
 
@@ -81,9 +81,9 @@ def test_what_is_submitted_to_a_pool_is_its_submitters():
     with trials_carried(), concurrent.futures.ThreadPoolExecutor(1) as pool:
         for name in ("a", "b"):
             with inside(live(name)) as trial:
-                assert pool.submit(present.get).result() is trial
-                assert list(pool.map(lambda _: present.get(), [1])) == [trial]
-        assert pool.submit(present.get).result() is None
+                assert pool.submit(trial_here).result() is trial
+                assert list(pool.map(lambda _: trial_here(), [1])) == [trial]
+        assert pool.submit(trial_here).result() is None
 
 
 def test_a_thread_that_outlives_its_trial_works_for_nobody_and_takes_the_verdict_back():
