@@ -122,6 +122,50 @@ def test_a_vendor_that_writes_all_that_a_request_allows_stays_within_the_budget(
     assert evals.document()["totals"]["cost_usd"] == pytest.approx(served.billed_usd)
 
 
+FEES = [
+    {"config": {"passthrough": {"web_search_options": {}}}},
+    {"config": {"service_tier": "priority"}},
+    {"prompt": {"tools": [{"type": "web_search"}]}},
+    {"test": {"passthrough": {"search_parameters": {"mode": "on"}}}},
+]
+
+
+@pytest.mark.parametrize("where", FEES, ids=str)
+def test_what_costs_more_than_tokens_is_sent_under_a_budget_only_with_its_worst_price(
+    where: dict[str, Any],
+    vendor: Callable[..., Vendor],
+    serve: Callable[..., FakeProvider],
+    folder: Callable[..., Any],
+) -> None:
+    """In a model's config, a prompt's or a test's: refused before anything is sent, or never past the budget."""
+    draw = random.Random(7)
+    served = vendor(lambda _: draw.randrange(1, 400))  # at most 0.04 dollars a call
+    evals = folder(serve())
+
+    def write(**config: Any) -> None:
+        # The price of tokens is that of the model's own tier: it says nothing of another one, or of a search.
+        named = {
+            **model(served, max_tokens=5, **{"cost": None, **config}),
+            "id": "openai:chat:gpt-4o-mini",
+        }
+        named["config"].update(where.get("config", {}))
+        prompt = {"raw": "Say {{x}}", "label": "p", "config": where.get("prompt", {})}
+        options = where.get("test", {})
+        tests = [{"vars": {"x": f"w{i}"}, "options": options} for i in range(60)]
+        text = {"prompts": [prompt], "providers": [named], "tests": tests}
+        (evals.path / "promptfooconfig.yaml").write_text(json.dumps(text))
+
+    write()
+    refused = evals.run("run", "--max-cost", "0.5", "-j", "8", *QUIET)
+    assert refused.returncode in (2, 4), refused.stderr
+    assert served.bills == []
+    write(maxCost=0.05)
+    ended = evals.run("run", "--max-cost", "0.5", "-j", "8", *QUIET)
+    assert ended.returncode == 4, ended.stderr
+    assert 0 < served.billed_usd <= 0.5
+    assert evals.document()["totals"]["cost_usd"] is None
+
+
 def test_hidden_reasoning_passes_the_budget_by_no_more_than_could_not_be_known(
     vendor: Callable[..., Vendor],
     serve: Callable[..., FakeProvider],

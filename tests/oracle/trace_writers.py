@@ -115,13 +115,17 @@ def _parts(said: dict[str, Any]) -> dict[str, Any]:
     return {"role": said["role"], "parts": parts}
 
 
+def _vendor(act: Act) -> str:
+    return "anthropic" if act.name.startswith("claude") else "openai"
+
+
 def genai(span: Span, act: Act) -> None:
     """The GenAI conventions as they are now: messages as attributes."""
     operation = {"model": "chat", "tool": "execute_tool", "agent": "invoke_agent"}[act.kind]
     span.set_attribute("gen_ai.operation.name", operation)
     if act.kind == "model":
         _genai_model(span, act)
-        span.set_attribute("gen_ai.provider.name", "openai")
+        span.set_attribute("gen_ai.provider.name", _vendor(act))
         span.set_attribute("gen_ai.input.messages", json.dumps([_parts(one) for one in act.asked]))
         if act.answer:
             answer = {**_parts({"role": "assistant", **act.answer}), "finish_reason": "stop"}
@@ -168,7 +172,7 @@ def genai_events(span: Span, act: Act) -> None:
     """The GenAI conventions before 1.37: messages as events of the span."""
     operation = {"model": "chat", "tool": "execute_tool", "agent": "invoke_agent"}[act.kind]
     span.set_attribute("gen_ai.operation.name", operation)
-    span.set_attribute("gen_ai.system", "openai")
+    span.set_attribute("gen_ai.system", _vendor(act))
     if act.kind != "model":
         _genai_other(span, act)
         return
@@ -247,7 +251,7 @@ def openllmetry(span: Span, act: Act) -> None:
     """OpenLLMetry, as Traceloop's SDK writes it."""
     if act.kind == "model":
         span.set_attribute("llm.request.type", "chat")
-        span.set_attribute("gen_ai.system", "OpenAI")
+        span.set_attribute("gen_ai.system", _vendor(act).title())
         span.set_attribute("gen_ai.request.model", act.name)
         for i, said in enumerate(act.asked):
             _flat(span, f"gen_ai.prompt.{i}", said)

@@ -46,6 +46,8 @@ class Request(Record, frozen=True):
         cost_bound_usd: More than this it cannot cost; None where the price is not known.
         cost_hidden_usd: What it costs on top where a vendor bills the longest reply there is, whatever limit the
             request sets: some do, for reasoning that nobody sees.
+        stated: The worst price is what somebody has said that a call costs at most, and not that of its tokens.
+        beyond: What it asks for that the price of its tokens doesn't cover, in words; empty for nothing.
     """
 
     identity: bytes
@@ -55,6 +57,8 @@ class Request(Record, frozen=True):
     tokens_in: int = 0
     cost_bound_usd: float | None = None
     cost_hidden_usd: float = 0.0
+    stated: bool = False
+    beyond: str = ""
 
 
 class RateLimits(Record, frozen=True):

@@ -13,6 +13,7 @@ from evenhand.core.record import Record
 from evenhand.core.requirement import Requirement
 from evenhand.core.score import Outcome, Scale, State, Verdict
 from evenhand.core.shard import Sharded
+from evenhand.core.sight import REFUSED
 from evenhand.core.step import Step
 from evenhand.core.variant import Variant
 
@@ -55,6 +56,7 @@ class RunMeta(Record, frozen=True):
         message: Why it stopped, where it did not finish.
         decided: Of a run that was to end as soon as its trials decide: what they did. `verdict` is null before.
         signature: The home's that made it, over `id`, `source` and `settings`; empty of one that was made elsewhere.
+        unrecorded: Calls of recording clients that belonged to no trial, and how often each was made.
     """
 
     id: str
@@ -76,6 +78,12 @@ class RunMeta(Record, frozen=True):
     message: str = ""
     decided: Mapping[str, Any] = field(default_factory=dict[str, Any])
     signature: str = ""
+    unrecorded: Mapping[str, int] = field(default_factory=dict[str, int])
+
+    @property
+    def knows_all_calls(self) -> bool:
+        """Whether nothing was sent that it has no record of, so that what it cost can be known."""
+        return all(name.startswith(REFUSED) for name in self.unrecorded)
 
     @property
     def is_judge_check(self) -> bool:

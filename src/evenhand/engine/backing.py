@@ -95,6 +95,10 @@ class RunJournal(Protocol):
         """Records a call of a tool, when there is time. Any thread may."""
         ...
 
+    def note_unrecorded(self, call: str) -> None:
+        """Counts a call of a recording client's that belongs to no trial. Any thread may."""
+        ...
+
     async def settle(self, result: TrialResult) -> TrialResult:
         """Records a result, and returns it as it is kept."""
         ...
@@ -166,6 +170,11 @@ class CallBudget(Protocol):
     @property
     def spent_usd(self) -> float:
         """What was spent so far, as far as it is known here."""
+        ...
+
+    @property
+    def limited(self) -> bool:
+        """Whether there is a limit."""
         ...
 
     async def when_free(

@@ -214,7 +214,7 @@ class BatchLane:
             place, body = found
             if cache is not None:
                 self._draws.add(draw)
-            share = 1 - DISCOUNT[place.vendor]
+            share = 1.0 if request.stated else 1 - DISCOUNT[place.vendor]
             bound = start.cost_bound_usd
             half = replace(start, cost_bound_usd=None if bound is None else share * bound)
             self._calls[name] = call = WantedCall(half, provider, cache, body)

@@ -114,6 +114,11 @@ class Budget:
         """What the calls under way can cost."""
         return sum(account.reserved_usd for account in self._accounts.values())
 
+    @property
+    def limited(self) -> bool:
+        """Whether there is a limit."""
+        return self._max is not None
+
     def remember(self, provider: str, bills: int, excess_usd: float) -> None:
         """Takes over what earlier sessions of the same run learned of a model.
 
@@ -228,10 +233,15 @@ class Budget:
 
 
 UNPRICED = (
-    "Give it in the provider's config: cost: <US dollars per token>, or maxCost: <US dollars per call> for code, "
-    "programs and servers of your own; for your application's own client, to recording.http_client(prices=…); or run "
-    "without --max-cost."
+    "Give it in the provider's config: cost: <US dollars per token>; or maxCost: <US dollars per call> for code, "
+    "programs, servers of your own, and whatever costs something else than tokens; for your application's own client, "
+    "to recording.http_client(prices=…); or run without --max-cost."
 )
+
+
+def asked_with(provider: str, beyond: str) -> str:
+    """A model, and what it is asked for that the price of its tokens doesn't cover."""
+    return f"{provider} with {beyond}" if beyond else provider
 
 
 def unpriced(max_cost_usd: float, provider: str) -> str:

@@ -7,6 +7,7 @@ into the threads that plain functions run in and into the tasks that they start;
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -14,6 +15,7 @@ from contextvars import ContextVar
 from evenhand.core.errors import EvenhandError, ProviderError
 from evenhand.core.message import CallRole
 from evenhand.core.provider import Provider
+from evenhand.engine.strangers import Strangers, Witness
 
 phase: ContextVar[CallRole] = ContextVar("evenhand_phase", default="subject")
 """What a trial is doing: preparing, asking its subject, or judging."""
@@ -54,14 +56,26 @@ def during(role: CallRole) -> Iterator[None]:
 
 
 class Home:
-    """The loop that a run's trials live on, for as long as it lasts."""
+    """The loop that a run's trials live on, for as long as it lasts.
 
-    __slots__ = ("_visitors", "loop", "over")
+    Attributes:
+        process: The process that it is in.
+        strangers: What becomes of calls that belong to no trial; None where nobody looks.
+    """
 
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+    __slots__ = ("_visitors", "loop", "over", "process", "strangers")
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, strangers: Strangers | None = None) -> None:
         self.loop = loop
         self.over = False
+        self.process = os.getpid()
+        self.strangers = strangers
         self._visitors: dict[str, Provider] = {}
+
+    def look(self, trial: Witness) -> None:
+        """A trial begins, is about to be judged, or to be over."""
+        if self.strangers is not None:
+            self.strangers.look(trial)
 
     def welcome(self, provider: Provider) -> None:
         """Remembers a provider that is in no plan, to close what it opened."""
@@ -70,6 +84,8 @@ class Home:
     async def close(self) -> None:
         """Ends it: from now on an application's calls are no business of the run's."""
         self.over = True
+        if self.strangers is not None:
+            self.strangers.close()
         closing = (visitor.close() for visitor in self._visitors.values())
         await asyncio.gather(*closing, return_exceptions=True)
 

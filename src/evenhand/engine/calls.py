@@ -50,12 +50,13 @@ from evenhand.engine.backing import (
     CallLimits,
     RunJournal,
 )
-from evenhand.engine.budget import NOTHING, Reservation
+from evenhand.engine.budget import NOTHING, Reservation, asked_with
 from evenhand.engine.call_context import add_asked
 from evenhand.engine.call_ends import ended, worth_keeping
 from evenhand.engine.flight import Flight
 from evenhand.engine.pace import Permit
 from evenhand.engine.replaying import Replay, recorded_error
+from evenhand.engine.strangers import Strangers
 from evenhand.engine.taking import Taken, Taking, checks_of
 from evenhand.engine.tools import Tools, missed
 from evenhand.engine.trial import LiveTrial
@@ -102,6 +103,19 @@ class CallDesk:
     def turned(self) -> None:
         """Trials that were put off run again: the journal has what was answered since, and live calls of before."""
         self._replaying = True
+
+    def strangers(self, barred: str = "", *, always: bool = True) -> Strangers:
+        """What the run does about calls that belong to none of its trials.
+
+        Args:
+            barred: Why nothing may be sent that isn't recorded, beside what is known here.
+            always: Whether that holds between trials, too.
+        """
+        if any(not replay.asks for replay in self._replays.values()):
+            barred = "the run replays"
+        elif self._budget.limited:
+            barred = "the run has a budget"
+        return Strangers(barred, self._journal.note_unrecorded, always=always)
 
     def put_off(self, trial: LiveTrial) -> None:
         """Doesn't count the calls of a trial that was put off, as it makes them again."""
@@ -179,7 +193,8 @@ class CallDesk:
             found = self._journal.compared(trial.compared, request.key, nth)
             if found is not None:
                 return self._taken(start, provider, found.body, found.latency_s)
-        if self._cache is None:
+        lasts: bool = getattr(provider, "lasts", True)
+        if self._cache is None or not lasts:
             return await self._alone(trial, start, provider, request)
         return await self._shared(trial, self._cache, start, provider, request)
 
@@ -340,9 +355,9 @@ class CallDesk:
             self.counts.wasted += attempt.wasted
 
     async def _reserved(self, provider: Provider, request: Request) -> Reservation:
-        return await self._budget.when_free(
-            request.cost_bound_usd, provider.id, request.cost_hidden_usd
-        )
+        bound = request.cost_bound_usd
+        name = asked_with(provider.id, request.beyond) if bound is None else provider.id
+        return await self._budget.when_free(bound, name, request.cost_hidden_usd)
 
     async def _pause(
         self,

@@ -29,7 +29,7 @@ from evenhand.core.run import CallRecord, RunMeta
 from evenhand.core.shard import Shard, Sharded
 from evenhand.engine.backing import Backing, Crew, Elsewhere, Terms
 from evenhand.engine.breadcrumbs import Word, last_words, to_set_aside
-from evenhand.engine.budget import UNPRICED, Budget, unpriced
+from evenhand.engine.budget import UNPRICED, Budget, asked_with, unpriced
 from evenhand.engine.calls import CallDesk
 from evenhand.engine.cassettes import Cassettes, look_at_places, record_cassettes, recordings_for
 from evenhand.engine.code import CodeHost
@@ -459,8 +459,10 @@ def _look_at_prices(plan: Plan, settings: Settings) -> None:
     if limit is None:
         return
     for provider in plan.providers:
-        if provider.paid and provider.request(Prompt.of("")).cost_bound_usd is None:
-            raise UsageError(unpriced(limit, provider.id), hint=UNPRICED)
+        request = provider.request(Prompt.of("")) if provider.paid else None
+        if request is not None and request.cost_bound_usd is None:
+            named = asked_with(provider.id, request.beyond)
+            raise UsageError(unpriced(limit, named), hint=UNPRICED)
 
 
 def look_at_set_up(plan: Plan) -> None:

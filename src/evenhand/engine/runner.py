@@ -150,7 +150,7 @@ class Runner:
         self._trial_limit_s, self._run_limit_s = options.trial_limit_s, options.run_limit_s
         count = max(1, min(self._concurrency, self._plan.size))
         known = threading.enumerate()
-        self._home = Home(asyncio.get_running_loop())
+        self._home = Home(asyncio.get_running_loop(), self._desk.strangers())
         try:
             with self._signals():
                 if self._waves is not None:

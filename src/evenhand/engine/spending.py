@@ -12,6 +12,7 @@ class Spending:
     """What one trial's calls came to so far. A cost of None: some call's price is not known."""
 
     __slots__ = (
+        "_seen",
         "cached",
         "calls",
         "cost_usd",
@@ -31,6 +32,12 @@ class Spending:
         self.latency_s: float | None = None
         self.judged: Judged | None = None
         self.subject_usd: float | None = 0.0
+        self._seen = True
+
+    def lose_sight(self) -> None:
+        """Something was asked that nobody counted: what it all came to is not known."""
+        self._seen = False
+        self.cost_usd = self.subject_usd = self.tokens_in = self.tokens_out = self.latency_s = None
 
     def resume(self, result: TrialResult) -> None:
         """Goes on from what a trial came to elsewhere."""
@@ -43,6 +50,12 @@ class Spending:
         self.calls += 1
         if reply.origin != "provider":
             self.cached += 1
+        if self._seen:
+            self._add(reply, role)
+        if role == "judge":
+            self._add_judged(reply)
+
+    def _add(self, reply: Reply, role: CallRole) -> None:
         if reply.origin in _PAID_ELSEWHERE:
             pass
         elif reply.cost_usd is None:
@@ -60,15 +73,17 @@ class Spending:
         if role == "subject":
             known = cost is not None and self.subject_usd is not None
             self.subject_usd = (self.subject_usd or 0.0) + (cost or 0.0) if known else None
-        elif role == "judge":
-            so_far = self.judged or Judged()
-            known = cost is not None and so_far.cost_usd is not None
-            self.judged = Judged(
-                so_far.calls + 1,
-                so_far.tokens_in + (usage.tokens_in or 0),
-                so_far.tokens_out + (usage.tokens_out or 0),
-                (so_far.cost_usd or 0.0) + (cost or 0.0) if known else None,
-            )
+
+    def _add_judged(self, reply: Reply) -> None:
+        usage, so_far = reply.usage, self.judged or Judged()
+        cost = 0.0 if reply.origin in _PAID_ELSEWHERE else reply.cost_usd
+        known = cost is not None and so_far.cost_usd is not None
+        self.judged = Judged(
+            so_far.calls + 1,
+            so_far.tokens_in + (usage.tokens_in or 0),
+            so_far.tokens_out + (usage.tokens_out or 0),
+            (so_far.cost_usd or 0.0) + (cost or 0.0) if known else None,
+        )
 
 
 def beside(reply: Reply | None, spent: Spending, *, left_out: bool) -> AnswerDetails:

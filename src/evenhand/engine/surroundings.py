@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from evenhand.core.plan import Plan
+from evenhand.engine.carrying import trials_carried
 from evenhand.engine.code import CodeHost
 from evenhand.engine.ending import Ending
 from evenhand.engine.process import run_in_process
@@ -36,6 +37,7 @@ async def run_surrounded(
             host.open(),
             own_tasks(),
             strays_told(),
+            trials_carried(),
             watching(note),
             _few_collections(),
         ):

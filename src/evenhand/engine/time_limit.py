@@ -91,3 +91,18 @@ def waiting_on_loop() -> Iterator[None]:
         return
     with limit.paused():
         yield
+
+
+class Unlimited:
+    """As `asyncio.timeout(None)`, which has a price for each trial."""
+
+    async def __aenter__(self) -> None: ...
+
+    async def __aexit__(self, *raised: object) -> None: ...
+
+    def expired(self) -> bool:
+        """It never does."""
+        return False
+
+
+UNLIMITED = Unlimited()

@@ -27,6 +27,7 @@ from evenhand.core.plan import PlannedTrial
 from evenhand.core.provider import Host, L, Provider
 from evenhand.core.run import TrialError, TrialResult
 from evenhand.core.score import Outcome, Score, Verdict
+from evenhand.core.sight import unseen
 from evenhand.core.step import Step
 from evenhand.core.variant import Variant
 from evenhand.engine.answers import scored
@@ -60,6 +61,7 @@ from evenhand.engine.steps import StepLog
 from evenhand.engine.stragglers import task_error, task_name, too_late
 from evenhand.engine.suspending import Suspended, put_off
 from evenhand.engine.taking import Taken
+from evenhand.engine.time_limit import UNLIMITED
 
 T = TypeVar("T")
 
@@ -78,6 +80,7 @@ class LiveTrial:
     """One trial while it happens. Implements `evenhand.core.expect.Trial`."""
 
     __slots__ = (
+        "__weakref__",
         "_closed",
         "_earlier",
         "_expectations",
@@ -110,6 +113,7 @@ class LiveTrial:
         "spending",
         "suspended",
         "tools",
+        "unrecorded",
         "vars",
     )
 
@@ -146,6 +150,8 @@ class LiveTrial:
         self.over = False
         self._closed = False
         self.problems: list[CodeError] = []
+        self.unrecorded: list[str] = []
+        """Calls that were made while it ran, and may be its own: what they came to, nobody knows."""
         self._tasks: list[asyncio.Task[Any]] | None = None  # made when its code starts one
         self.abandon: Callable[[CodeError], None] | None = None
         """Settles it without its code, which does not end; None where nobody can."""
@@ -190,6 +196,8 @@ class LiveTrial:
 
     @property
     def steps(self) -> Sequence[Step]:
+        if self.unrecorded:
+            raise unseen(self.unrecorded)
         return () if self._step_log is None else self._step_log.steps()
 
     @property
@@ -220,6 +228,11 @@ class LiveTrial:
             self.problems.append(problem)
         elif self.late is not None:
             self.late(self, problem)
+
+    def lose_sight(self, call: str) -> None:
+        """Notes a call that nobody recorded and that may be its own. Of any thread."""
+        self.unrecorded.append(call)
+        self.spending.lose_sight()
 
     def halt(self, error: EvenhandError) -> None:
         """Keeps it from a verdict: it ends in this error, whatever its code makes of that. The first one counts."""
@@ -252,7 +265,8 @@ class LiveTrial:
     def answered(self, prompt: Prompt, reply: Reply) -> None:
         self.reply = reply
         self.prompt_text = prompt.text
-        self.spending.latency_s = (self.spending.latency_s or 0.0) + (reply.latency_s or 0.0)
+        if not self.unrecorded:
+            self.spending.latency_s = (self.spending.latency_s or 0.0) + (reply.latency_s or 0.0)
 
     def mark(self, metadata: Mapping[str, Any]) -> None:
         self.metadata = {**self.metadata, **metadata}
@@ -315,6 +329,7 @@ class LiveTrial:
             StoreError: Nothing can be written any more: the run has to stop.
         """
         planned = self.planned
+        self._look_around()
         if planned.problem is not None:
             problem = planned.problem
             self.over = True
@@ -324,7 +339,7 @@ class LiveTrial:
         output: object = None
         verdict: Verdict | None = None
         phase.set("subject")
-        clock = _UNLIMITED if self.limit_s is None else asyncio.timeout(self.limit_s)
+        clock = UNLIMITED if self.limit_s is None else asyncio.timeout(self.limit_s)
         try:
             if self.limit_s is not None and self.limit_s <= 0:
                 raise OutOfTime(self.out_of_time)
@@ -338,6 +353,7 @@ class LiveTrial:
                 self._go_on()
                 phase.set("judge")
                 self._closed = True
+                self._look_around()
                 outcomes = await self._outcomes(self._expectations, self._settled)
                 if self.own is not None:
                     await self.own.over()
@@ -362,6 +378,10 @@ class LiveTrial:
         finally:
             self._closed = self.over = True
         return self._ended(output, outcomes, verdict, None)
+
+    def _look_around(self) -> None:
+        if self.home is not None:
+            self.home.look(self)
 
     def _go_on(self) -> None:
         """Sees to it that a trial whose code goes on without an answer that is not there yet does not.
@@ -393,6 +413,7 @@ class LiveTrial:
         if error is None:
             # Recorded by another thread, in the very moment in which the others were settled.
             self.problems += map(too_late, self._expectations[settled:])
+        self._look_around()
         self._closed = self.over = True
         if self.problems:
             verdict, outcomes = with_problems(verdict, outcomes, self.problems)
@@ -556,20 +577,6 @@ class LiveTrial:
             checks=self.checks,
             steps=() if self._step_log is None else self._step_log.kept(),
         )
-
-
-class _Unlimited:
-    """As `asyncio.timeout(None)`, which has a price for each trial."""
-
-    async def __aenter__(self) -> None: ...
-
-    async def __aexit__(self, *raised: object) -> None: ...
-
-    def expired(self) -> bool:
-        return False
-
-
-_UNLIMITED = _Unlimited()
 
 
 present: ContextVar[LiveTrial | None] = ContextVar("evenhand_trial", default=None)

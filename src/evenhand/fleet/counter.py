@@ -135,6 +135,10 @@ class Counter:
         if record.trial in hand.trials:
             self._backing.journal.note_tool(record)
 
+    def _told_note_unrecorded(self, hand: Hand, call: str) -> None:
+        del hand
+        self._backing.journal.note_unrecorded(call)
+
     def _told_put(self, hand: Hand, *answer: Any) -> None:
         del hand
         if self._backing.cache is not None:

@@ -206,6 +206,9 @@ class FarJournal:
     def note_tool(self, record: ToolRecord) -> None:
         self._line.tell("note_tool", record)
 
+    def note_unrecorded(self, call: str) -> None:
+        self._line.tell("note_unrecorded", call)
+
     async def settle(self, result: TrialResult) -> TrialResult:
         data = write_result(result)
         steps = tuple(rows for _, rows in written_steps(result.steps, known))
@@ -336,13 +339,13 @@ class FarBudget:
 
     def __init__(self, line: DriverLine, *, limited: bool) -> None:
         self._line = line
-        self._limited = limited
+        self.limited = limited
         self.spent_usd = 0.0
 
     async def when_free(
         self, bound_usd: float | None, provider: str, hidden_usd: float = 0.0
     ) -> Reservation:
-        if not self._limited:
+        if not self.limited:
             return NOTHING
         number = await self._line.ask(
             "reserve", bound_usd, provider, hidden_usd, undo=lambda n: self._book(n, 0.0)

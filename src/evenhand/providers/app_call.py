@@ -3,15 +3,19 @@
 The request is fixed: its bytes and its headers are the application's. What comes back is read only for tokens, price
 and text; the application is given the bytes. So a body that cannot be read in full is still an answer, and an error
 that would stop a run is the application's own to deal with: it may have another model to fall back on.
+
+What is posted to an address that is not known is a call, too: nobody knows what it costs, and its answer is recorded
+as it came. So a run that replays sends nothing, and one with a budget nothing that nobody can price.
 """
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, cast
-from urllib.parse import urlsplit
+from urllib.parse import parse_qs, urlsplit
 
 from msgspec.structs import replace as record_replace
 
@@ -26,41 +30,38 @@ from evenhand.core.errors import (
 from evenhand.core.message import CHATS, Prompt, Reply, Task, Usage
 from evenhand.core.provider import Answer, Host, Price, RateLimits, Request
 from evenhand.core.scripted import answers_at
-from evenhand.providers import anthropic, completion, http, openai, responses
-from evenhand.providers.allowance import hidden, most_written
+from evenhand.providers import http, responses
+from evenhand.providers.allowance import LONGEST_REPLY, hidden, most_written
 from evenhand.providers.answer_text import NoAnswer
 from evenhand.providers.chat import address_of, count
+from evenhand.providers.endpoints import Endpoint, Place, endpoint_of, is_free, place_of
 from evenhand.providers.faults import fault, unreadable
-from evenhand.providers.prices import bound, cost, is_price, price_of
-from evenhand.providers.servers import SERVERS
-from evenhand.providers.streams import error_instead, whole
+from evenhand.providers.prices import bound, cost, is_price, is_stated, price_of
+from evenhand.providers.streams import error_instead, in_pieces, whole
+from evenhand.providers.surcharges import billed_beyond, hears, surcharges
 
-KINDS = ("chat/completions", "responses", "embeddings", "messages", "completions")
-"""The endpoints at which models answer, by the end of their path: the longer one first."""
-
-_NAMES = {
-    "chat/completions": "openai:chat",
-    "messages": "anthropic:messages",
-    "completions": "openai:completion",
-}
-_ASKS = ("messages", "input", "prompt")  # a body that asks a model has one of these
-_LIMITS = {
-    "chat/completions": openai.DIALECT.limits,
-    "responses": responses.DIALECT.limits,
-    "messages": anthropic.DIALECT.limits,
-    "completions": completion.DIALECT.limits,
-}
 _MEANT = ("anthropic-version", "anthropic-beta", "openai-beta")  # headers that change the answer
 _OF_THE_CONNECTION = frozenset(
     {"host", "connection", "content-length", "transfer-encoding", "accept-encoding"}
 )
-_HOMES = {
-    "openai": urlsplit(SERVERS["openai"].address).hostname,
-    "anthropic": urlsplit(anthropic.HOME).hostname,
-}
+_BOUNDARY = re.compile(r"boundary=\"?([^\";]+)")
+_EVENTS = re.compile(rb"(?:\xef\xbb\xbf)?\s*(?:data|event|id|retry)?:")
+_WORDS = (
+    "system",
+    "systemInstruction",
+    "system_instruction",
+    "instructions",
+    "messages",
+    "contents",
+    "content",
+    "input",
+    "prompt",
+)
 
-Prices = Mapping[str, tuple[float, float]]
-"""What a model costs by its name: US dollars per million tokens in, and out."""
+_FREE = Price(0.0, 0.0, as_of="given")
+Prices = Mapping[str, tuple[float, float] | tuple[float, float, float]]
+"""What a model costs by its name, or what is asked at an address by `host/path`: US dollars per million tokens in, and
+out; as a third number what one call costs at most, where tokens don't say it."""
 
 
 class CutOff(ConnectionFailed):
@@ -93,25 +94,33 @@ class AppCall:
     """One request of an application's. Implements `evenhand.core.provider.Provider`, for this request alone.
 
     Attributes:
+        place: The address; None for one that is not known.
+        model: The model that is asked; empty where nobody says.
+        body: What is asked, as JSON; empty for what is none.
+        most_usd: What it costs at most, where the user has said so.
         text: The conversation, as people read it.
         streams: Whether the answer is to come in pieces.
+        head: Status and headers of an answer that came whole, from an address that is not known.
         live: Told of the answer while it comes in.
         method: How it is sent: an answer that was made in the background is got with GET.
         tried: Whether it has been sent.
         begun: Whether a part of the answer has been passed on.
     """
 
-    kind: str
+    place: Place | None
+    model: str
     url: str
     headers: Mapping[str, str]
     sent: bytes
     body: Mapping[str, Any]
     timeout_s: float
     price: Price | None
+    most_usd: float | None
     id: str
     account: str
     live: http.Listener | None = None
     method: str = "POST"
+    head: tuple[int, Mapping[str, str]] | None = None
     tried: bool = False
     begun: bool = False
     paid: bool = field(init=False, default=True)
@@ -119,80 +128,120 @@ class AppCall:
     tasks: frozenset[Task] = field(init=False, default=CHATS)
     text: str = field(init=False)
     streams: bool = field(init=False)
+    beyond: str = field(init=False)
     asked: Request = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         self.label = self.id
         self.text = _text_of(self.body)
-        self.streams = bool(self.body.get("stream"))
+        endpoint = self.place.endpoint if self.place is not None else None
+        self.streams = endpoint is not None and bool(self.body.get("stream", endpoint.streams))
         meant = {name: self.headers[name] for name in _MEANT if name in self.headers}
-        identity = encode({"body": self.body, "headers": meant, "url": address_of(self.url)})
-        longest = self._longest()
+        asked = self.body or _as_text(self.sent, self.headers)
+        identity = encode({"body": asked, "headers": meant, "url": address_of(self.url)})
+        longest = self._longest(endpoint)
+        stated = is_stated(self.price)
+        self.beyond = surcharges(self.body, self.headers).uncovered(stated=stated)
+        if not self.beyond and hears(self.sent):
+            self.beyond = "sound"
+        worst_usd = bound(None if self.beyond else self.price, len(self.sent), longest)
+        extra_usd = bound(self.price, 0, hidden(longest))
+        if self.most_usd is not None:
+            worst_usd, extra_usd = self.most_usd, None
         self.asked = Request(
             identity=identity,
             key=digest(identity),
             payload=self.sent,
-            deterministic=not self.speaks
-            or self.body.get("temperature") == 0
-            or self.body.get("seed") is not None,
+            deterministic=endpoint is not None and self._is_determined(endpoint),
             tokens_in=len(self.sent) // 4,
-            cost_bound_usd=bound(self.price, len(self.sent), longest),
-            cost_hidden_usd=bound(self.price, 0, hidden(longest)) or 0.0,
+            cost_bound_usd=worst_usd,
+            cost_hidden_usd=extra_usd or 0.0,
+            stated=self.most_usd is not None,
+            beyond=self.beyond,
         )
 
     @classmethod
     def of(
         cls, url: str, headers: Mapping[str, str], sent: bytes, timeout_s: float, prices: Prices
-    ) -> AppCall | None:
-        """The call that this POST is; None for one that asks no model.
+    ) -> AppCall:
+        """The call that this POST is.
 
         Args:
             headers: With lower-case names.
             sent: Its body.
             timeout_s: Seconds that one attempt may take; for a stream, that it may pause.
-            prices: Of models that the price list does not know, or not rightly.
+            prices: Of models that the price list does not know, or not rightly, and of addresses.
         """
-        kind = kind_of(url)
-        try:
-            body = decode(sent) if kind else None
-        except ValueError:
-            return None
-        if not isinstance(body, dict) or not any(name in body for name in _ASKS):
-            return None
-        asked = cast("dict[str, Any]", body)
+        place, body = place_of(url), _body(sent)
+        if place is not None and not any(name in body for name in place.endpoint.asks):
+            place = None
         parts = urlsplit(url)
         host = parts.netloc.rpartition("@")[2]
-        vendor = "anthropic" if kind == "messages" else "openai"
-        model = str(asked.get("model") or "")
-        price = prices.get(model)
-        at_home = parts.hostname == _HOMES[vendor]
-        # A script has another port in each run: it is no part of a model's name.
-        elsewhere = "" if at_home or answers_at(url) else f"@{host}"
+        # A script has another port in each run: it is no part of a name.
+        shown = "" if answers_at(url) else host
+        model = (place.model if place is not None else "") or str(body.get("model") or "")
+        at_home = place is not None and parts.hostname == place.endpoint.home
+        stated = prices.get(model) if place is not None else None
+        stated = stated or prices.get(f"{host}{parts.path}") or prices.get(host)
+        price = Price(stated[0], stated[1], as_of="given") if stated else None
+        if price is None and place is not None:
+            price = price_of(place.endpoint.vendor, model, {}, at_home=at_home)
+        elif price is None and is_free(url):
+            price = _FREE
+        if place is None:
+            named = f"POST {shown}{parts.path}"
+        else:
+            named = f"{place.endpoint.prefix}:{model}"
+            named += f"@{host}" if shown and not at_home else ""
+        vendor = place.endpoint.vendor if place is not None else ""
         return cls(
-            kind=kind,
+            place=place,
+            model=model,
             url=url,
             headers=headers,
             sent=sent,
-            body=asked,
+            body=body,
             timeout_s=timeout_s,
-            price=Price(*price, as_of="given")
-            if price
-            else price_of(vendor, model, {}, at_home=at_home),
-            id=f"{_NAMES.get(kind, f'openai:{kind}')}:{model}{elsewhere}",
-            account=f"{host} #{digest(_key(headers), vendor)[:8]}",
+            price=price,
+            most_usd=stated[2] if stated and len(stated) == 3 else None,
+            id=named,
+            account=f"{host} #{digest(_key(headers, url), vendor)[:8]}",
         )
 
     @property
-    def speaks(self) -> bool:
-        """Whether it answers in words, which vectors are not."""
-        return self.kind != "embeddings"
+    def kind(self) -> str:
+        """The endpoint's kind; empty where it is not known."""
+        return "" if self.place is None else self.place.endpoint.kind
 
-    def _longest(self) -> int:
-        if not self.speaks:
+    @property
+    def speaks(self) -> bool:
+        """Whether it answers in words that are understood here."""
+        return self.place is not None and self.place.endpoint.speaks
+
+    @property
+    def asks_a_model(self) -> bool:
+        """Whether a model answers, for all that is known; nobody charges for counting tokens, or for filing a file."""
+        return self.place is not None or not is_free(self.url)
+
+    @property
+    def lasts(self) -> bool:
+        """Whether another run may be given the answer: what an unknown address does beside answering is not known."""
+        return self.place is not None
+
+    def _is_determined(self, endpoint: Endpoint) -> bool:
+        at = endpoint.dialect.sampling
+        sampling = _mapping(self.body.get(at)) if at else self.body
+        settled = sampling.get("temperature") == 0 or sampling.get("seed") is not None
+        return settled or not endpoint.speaks
+
+    def _longest(self, endpoint: Endpoint | None) -> int:
+        if endpoint is None:
+            return 0 if self.price is _FREE else LONGEST_REPLY
+        if not endpoint.speaks:
             return 0
         prompts: object = self.body.get("prompt")  # a completion answers each of a list
         several = len(cast("list[object]", prompts)) if isinstance(prompts, list) else 1
-        return most_written(self.body, _LIMITS[self.kind]) * max(1, several)
+        return most_written(self.body, endpoint.dialect.limits) * max(1, several)
 
     def retrieval(self, url: str, headers: Mapping[str, str]) -> AppCall:
         """The call that gets the answer to this one, which was made in the background.
@@ -224,7 +273,10 @@ class AppCall:
     async def send(self, request: Request, host: Host) -> Answer:
         del host  # nothing of the user's runs here
         self.tried = True
-        headers = {k: v for k, v in self.headers.items() if k not in _OF_THE_CONNECTION}
+        # Amazon's signature is over this header, too.
+        signed = self.headers.get("authorization", "").startswith("AWS4-")
+        left_out = _OF_THE_CONNECTION - ({"accept-encoding"} if signed else set[str]())
+        headers = {k: v for k, v in self.headers.items() if k not in left_out}
         listener = self if self.streams else None
         name = urlsplit(self.url).netloc.rpartition("@")[2]
         try:
@@ -244,10 +296,12 @@ class AppCall:
             told = error_instead(answer.body)
             if told:
                 raise CutOff(f"{name} answered with an error: {told}", billed=None)
-            if not answer.body.lstrip().startswith(b"{") and whole(self.kind, answer.body) is None:
+            if in_pieces(self.kind, answer.body) and whole(self.kind, answer.body) is None:
                 raise CutOff(f"the stream from {name} ended before its time", billed=None)
         else:
-            error = _problem(answer, name)
+            error = _problem(answer, name, known=self.place is not None)
+            if self.place is None:
+                self.head = answer.status, answer.headers
             if error is not None:
                 error.answer = (answer.status, answer.headers, answer.body)
                 raise error
@@ -265,23 +319,37 @@ class AppCall:
             self.live.piece(data)
 
     def _rates(self, headers: Mapping[str, str]) -> RateLimits | None:
-        dialect = anthropic.DIALECT if self.kind == "messages" else openai.DIALECT
-        return dialect.rates(headers, time.time())
+        if self.place is None:
+            return None
+        return self.place.endpoint.dialect.rates(headers, time.time())
 
     def reply(self, body: bytes) -> AppReply:
         unanswered, pending = "", _pending(self.kind, body)
         try:
-            reply = _not_yet(body) if pending else read_answer(self.kind, body, self.price)
+            reply = _not_yet(body) if pending else self._read(body)
         except NoAnswer as error:
             reply, unanswered = _spent(self.kind, body, self.price), error.message
         except (BadReply, ValueError, TypeError, LookupError):
             reply = Reply("")  # the application's SDK may make more of it
+        told = billed_beyond(body).uncovered(stated=is_stated(self.price))
+        if reply.cost_usd is not None and (self.beyond or told):
+            reply = replace(reply, cost_usd=None)
         return AppReply(
             **{f.name: getattr(reply, f.name) for f in fields(Reply)},
             body=body,
             unanswered=unanswered,
             pending=pending,
         )
+
+    def _read(self, body: bytes) -> Reply:
+        if self.place is not None:
+            return read_answer(self.kind, body, self.price)
+        try:
+            text = body.decode()
+        except UnicodeDecodeError:
+            text = f"{len(body):,} bytes"
+        usd = 0.0 if self.price == _FREE and self.most_usd is None else None
+        return Reply(text=text, output=text, cost_usd=usd)
 
     async def close(self) -> None:
         await http.close()
@@ -335,7 +403,7 @@ def read_answer(kind: str, body: bytes, price: Price | None = None) -> Reply:
     """The reply in the body of an answer, or in its stream.
 
     Args:
-        kind: The endpoint, one of KINDS.
+        kind: The endpoint's.
         body: As it came.
         price: What the model costs.
 
@@ -345,15 +413,12 @@ def read_answer(kind: str, body: bytes, price: Price | None = None) -> Reply:
         ValueError, TypeError, LookupError: The same.
     """
     value = None
-    if not body.lstrip().startswith(b"{"):
+    if in_pieces(kind, body):
         value = whole(kind, body)
         body = encode(value, ordered=False)
-    if kind == "messages":
-        return anthropic.DIALECT.read(body, False, price)
-    if kind == "chat/completions":
-        return openai.DIALECT.read(body, False, price)
-    if kind == "completions":
-        return completion.DIALECT.read(body, False, price)
+    dialect = endpoint_of(kind).dialect
+    if kind != "responses" and "embed" not in dialect.tasks:
+        return dialect.read(body, False, price)
     answer = value or _mapping(decode(body))
     usage = _mapping(answer.get("usage"))
     if kind == "responses":
@@ -364,8 +429,10 @@ def read_answer(kind: str, body: bytes, price: Price | None = None) -> Reply:
             count(details.get("cached_tokens")),
         )
         return _response(answer, tokens, cost(price, tokens))
-    tokens = Usage(count(usage.get("prompt_tokens")), 0)
-    text = f"{len(answer['data'])} vectors"
+    read = usage.get("prompt_tokens", answer.get("prompt_eval_count"))
+    tokens = Usage(count(read), 0)
+    vectors = answer.get("data") or answer.get("embeddings") or [answer["embedding"]]
+    text = f"{len(cast('list[object]', vectors))} vectors"
     return Reply(
         text=text,
         output=text,
@@ -378,8 +445,8 @@ def read_answer(kind: str, body: bytes, price: Price | None = None) -> Reply:
 
 def kind_of(url: str) -> str:
     """The endpoint that this address is; empty for one at which no model answers."""
-    path = urlsplit(url).path
-    return next((kind for kind in KINDS if path.endswith(f"/{kind}")), "")
+    place = place_of(url)
+    return "" if place is None else place.endpoint.kind
 
 
 def checked(prices: Prices | None) -> Prices:
@@ -390,21 +457,32 @@ def checked(prices: Prices | None) -> Prices:
     """
     for model, price in cast("Mapping[str, object]", prices or {}).items():
         several = cast("Sequence[object]", price) if isinstance(price, (tuple, list)) else ()
-        if len(several) != 2 or not all(map(is_price, several)):
+        if len(several) not in (2, 3) or not all(map(is_price, several)):
             raise UsageError(
                 f"prices: {price!r} for {model!r} isn't a pair of prices",
-                hint="Write {model: (in, out)}, in US dollars per million tokens, from 0 on.",
+                hint="Write {model: (in, out)}, in US dollars per million tokens, from 0 on; as a third number, what "
+                "one call costs at most where it costs something else than tokens.",
             )
     return prices or {}
 
 
 def content_type(body: bytes) -> str:
     """What kind of content an answer that was kept is."""
-    return "application/json" if body.lstrip().startswith(b"{") else "text/event-stream"
+    if body.lstrip()[:1] in (b"{", b"["):
+        return "application/json"
+    if _EVENTS.match(body):
+        return "text/event-stream"
+    try:
+        body.decode()
+    except UnicodeDecodeError:
+        return "application/octet-stream"
+    return "text/plain; charset=utf-8"
 
 
-def _problem(answer: http.HttpAnswer, name: str) -> ProviderError | None:
+def _problem(answer: http.HttpAnswer, name: str, *, known: bool) -> ProviderError | None:
     """What is wrong with an answer that came whole. Nothing that an application is told ends the run."""
+    if not known and 200 <= answer.status < 300:
+        return None
     if answer.status != 200:
         hint = "Look at the key that your application's client was made with."
         error = fault(answer, host=name, key_hint=hint)
@@ -441,14 +519,16 @@ def _response(answer: Mapping[str, Any], tokens: Usage, usd: float | None) -> Re
     )
 
 
-def _key(headers: Mapping[str, str]) -> str:
+def _key(headers: Mapping[str, str], url: str) -> str:
+    known = (headers.get(name) for name in ("x-api-key", "api-key", "x-goog-api-key"))
     bearer = headers.get("authorization", "").removeprefix("Bearer ")
-    return headers.get("x-api-key") or headers.get("api-key") or bearer
+    in_address = parse_qs(urlsplit(url).query).get("key", [""])[0]  # as Google takes it, too
+    return next(filter(None, known), "") or bearer or in_address
 
 
 def _text_of(body: Mapping[str, Any]) -> str:
     """The conversation of any of these APIs: system prompt first, a blank line between messages."""
-    parts = [body.get(name) for name in ("system", "instructions", "messages", "input", "prompt")]
+    parts = [body.get(name) for name in _WORDS]
     return "\n\n".join(filter(None, map(_plain, parts)))
 
 
@@ -460,7 +540,26 @@ def _plain(content: object) -> str:
     if not isinstance(content, dict):
         return ""
     part = cast("dict[str, Any]", content)
-    return _plain(part.get("text") or part.get("content"))
+    return _plain(part.get("text") or part.get("content") or part.get("parts"))
+
+
+def _body(sent: bytes) -> dict[str, Any]:
+    """What is asked, as JSON; empty for what is none."""
+    try:
+        return _mapping(decode(sent))
+    except ValueError:
+        return {}
+
+
+def _as_text(sent: bytes, headers: Mapping[str, str]) -> object:
+    """What is sent and is no JSON object: a form, without what divides its parts, which is another one each time."""
+    divider = _BOUNDARY.search(headers.get("content-type", ""))
+    if divider is not None:
+        sent = sent.replace(divider[1].strip().encode(), b"boundary")
+    try:
+        return sent.decode()
+    except UnicodeDecodeError:
+        return {"bytes": len(sent), "digest": digest(sent)}
 
 
 def _mapping(value: object) -> dict[str, Any]:

@@ -26,9 +26,10 @@ from evenhand.providers import http
 from evenhand.providers.allowance import hidden, most_written
 from evenhand.providers.faults import fault, unreadable
 from evenhand.providers.missing_keys import set_key
-from evenhand.providers.prices import bound
+from evenhand.providers.prices import bound, call_bound, is_stated
 from evenhand.providers.refusals import refusal, refused
 from evenhand.providers.structured import WithSchema, identity_with_schema
+from evenhand.providers.surcharges import billed_beyond, hears, surcharges
 
 T = TypeVar("T")
 _UNHEARD_OF = (400, 422)  # what servers say of a field that they do not know
@@ -82,7 +83,12 @@ class Dialect(Record, frozen=True):
 
 @dataclass(slots=True)
 class ChatProvider:
-    """One model at one address, with one key. Implements `evenhand.core.provider.Provider`."""
+    """One model at one address, with one key. Implements `evenhand.core.provider.Provider`.
+
+    Attributes:
+        shows_thoughts: What it thought stands before its answers.
+        uncovered: What it is asked for that the price of tokens doesn't cover, in words; empty for nothing.
+    """
 
     id: str
     label: str
@@ -108,6 +114,8 @@ class ChatProvider:
     _bounds: tuple[int, bool] = field(init=False, repr=False)
     _parsed: bool = field(init=False, repr=False)
     _schemaless: bool = field(init=False, repr=False, default=False)
+    uncovered: str = field(init=False, repr=False)
+    _most_usd: float | None = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         try:
@@ -138,13 +146,18 @@ class ChatProvider:
         self.shows_thoughts = bool(self.config.get("showThinking"))
         self._settings = self.dialect.settings(self.model, self.config)
         self._bounds = _bounds(self._settings, self.dialect)
+        self.uncovered = self._uncovered(self._settings)
+        self._most_usd = call_bound(self.config)
         self._parsed = _wants_object(self.config)
 
     def request(self, prompt: Prompt) -> Request:
         settings, (limit, deterministic) = self._settings, self._bounds
+        beyond, most_usd = self.uncovered, self._most_usd
         if prompt.config:
-            settings = self.dialect.settings(self.model, {**self.config, **prompt.config})
+            config = {**self.config, **prompt.config}
+            settings = self.dialect.settings(self.model, config)
             limit, deterministic = _bounds(settings, self.dialect)
+            beyond, most_usd = self._uncovered(settings), call_bound(config)
         messages = prompt.messages
         if not self.dialect.chats:
             messages = (Message("user", prompt.text),)
@@ -159,15 +172,30 @@ class ChatProvider:
             payload = WithSchema(encode({**whole, key: value}, ordered=False), payload)
             body = identity_with_schema(whole, key, value, body)
         identity = b"".join((self._prefix, body, self._suffix))
+        if not beyond and hears(body):
+            beyond = "sound"
+        worst_usd = bound(None if beyond else self.price, len(body), limit)
+        extra_usd = bound(self.price, 0, hidden(limit))
+        if most_usd is not None:
+            worst_usd, extra_usd = most_usd, None
         return Request(
             identity=identity,
             key=digest(identity),
             payload=payload,
             deterministic=deterministic,
             tokens_in=len(body) // 4,
-            cost_bound_usd=bound(self.price, len(body), limit),
-            cost_hidden_usd=bound(self.price, 0, hidden(limit)) or 0.0,
+            cost_bound_usd=worst_usd,
+            cost_hidden_usd=extra_usd or 0.0,
+            stated=most_usd is not None,
+            beyond=beyond,
         )
+
+    def uncovered_by(self, settings: Mapping[str, Any]) -> str:
+        """What a prompt's own settings ask for that the price of tokens doesn't cover, in words; empty for nothing."""
+        return self._uncovered(self.dialect.settings(self.model, {**self.config, **settings}))
+
+    def _uncovered(self, settings: Mapping[str, Any]) -> str:
+        return surcharges(settings, self._headers).uncovered(stated=is_stated(self.price))
 
     async def send(self, request: Request, host: Host) -> Answer:
         del host  # nothing of the user's runs here
@@ -209,6 +237,8 @@ class ChatProvider:
                 raise
             # Azure charges for what its filter reads, and doesn't say how much that was.
             return refused(words, None if self.dialect.vendor == "azure" else 0.0)
+        if reply.cost_usd is not None and self._costs_more(body):
+            reply = replace(reply, cost_usd=None)
         if self.dialect.thought is None or not self.shows_thoughts:
             return reply
         thought = self.dialect.thought(body)
@@ -216,6 +246,11 @@ class ChatProvider:
             return reply  # what was thought alone is no answer
         text = f"{thought}\n\n{reply.text}"
         return replace(reply, text=text, output=text, spoken=reply.text)
+
+    def _costs_more(self, body: bytes) -> bool:
+        """Whether tokens alone don't say what an answer cost."""
+        told = billed_beyond(body).uncovered(stated=is_stated(self.price))
+        return bool(self.uncovered or told)
 
     async def close(self) -> None:
         await http.close()

@@ -28,14 +28,18 @@ def tool_form(provider: Provider) -> str:
 def reading_by(provider: Provider, settings: Mapping[str, Any]) -> Provider:
     """The provider that reads its replies by a prompt's settings.
 
-    What is asked for as JSON is read as such, whoever asked for it: the provider's config, a prompt's or a test's.
+    What is asked for as JSON is read as such, and what a price for tokens doesn't cover has no known cost, whoever
+    asked for it: the provider's config, a prompt's or a test's.
     """
     model = _vendors_model(provider)
-    if model is None or "response_format" not in settings:
+    if model is None:
         return provider
-    config = {**model.config, "response_format": settings["response_format"]}
-    other = replace(model, config=config)
-    other.shows_thoughts = model.shows_thoughts
+    uncovered = model.uncovered_by(settings)
+    if "response_format" not in settings and uncovered == model.uncovered:
+        return provider
+    form = {k: v for k, v in settings.items() if k == "response_format"}
+    other = replace(model, config={**model.config, **form})
+    other.shows_thoughts, other.uncovered = model.shows_thoughts, uncovered
     if isinstance(provider, Wrapped):
         return cast("Provider", replace(provider, provider=other))
     return other

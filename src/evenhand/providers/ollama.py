@@ -135,7 +135,7 @@ def _only_model(model: str, config: Mapping[str, Any]) -> dict[str, Any]:
     return {"model": model}
 
 
-_CHAT = Dialect(
+CHAT = Dialect(
     vendor="ollama",
     version="",
     headers=bearer,
@@ -146,9 +146,9 @@ _CHAT = Dialect(
     limits=("num_predict",),
     thought=_thought,
 )
-_COMPLETION = replace(_CHAT, messages=lambda messages: {"prompt": plain(messages)}, chats=False)
+_COMPLETION = replace(CHAT, messages=lambda messages: {"prompt": plain(messages)}, chats=False)
 _EMBEDDING = replace(
-    _CHAT,
+    CHAT,
     messages=lambda messages: {"prompt": plain(messages)},
     settings=_only_model,
     read=reader(lambda answer: answer["embedding"]),
@@ -157,7 +157,7 @@ _EMBEDDING = replace(
     thought=None,
 )
 _DIALECTS: Mapping[str, tuple[str, Dialect]] = {
-    "chat": ("/api/chat", _CHAT),
+    "chat": ("/api/chat", CHAT),
     "completion": ("/api/generate", _COMPLETION),
     "embedding": ("/api/embeddings", _EMBEDDING),
     "embeddings": ("/api/embeddings", _EMBEDDING),

@@ -15,6 +15,8 @@ from evenhand.core.errors import UsageError
 from evenhand.core.message import Usage
 from evenhand.core.provider import Price
 
+_STATED = frozenset({"config", "given"})
+"""What stands for the day of a price that the user has stated: in a config, or to a recording client."""
 _DEAREST = 1e9
 """Dollars beyond which a number is no price: so that sums of them stay numbers."""
 
@@ -354,6 +356,11 @@ def _snapshot(model: str, name: str) -> bool:
     """Whether this is a dated or `-latest` form of the name: the same model, and not its bigger sister."""
     rest = model[len(name) :] if model.startswith(f"{name}-") else ""
     return (len(rest) > 4 and rest[1:5].isdecimal()) or rest == "-latest"
+
+
+def is_stated(price: Price | None) -> bool:
+    """Whether the user has said what a token costs."""
+    return price is not None and price.as_of in _STATED
 
 
 def is_price(value: object) -> bool:

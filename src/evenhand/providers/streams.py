@@ -7,12 +7,14 @@ from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
 from evenhand.core.encoding import decode
+from evenhand.providers import native_streams
 
 END = re.compile(
-    rb"(?:^|(?<=\r))(?:data: ?\[DONE\]|event: ?(?:message_stop|response\.(?:completed|incomplete|failed)))",
+    rb"(?:^|(?<=\r))(?:data: ?\[DONE\]|event: ?(?:message_stop|response\.(?:completed|incomplete|failed)))"
+    rb'|(?<!\\)"(?:finishReason"\s*:\s*"|done"\s*:\s*true)',
     re.MULTILINE,
 )
-"""The line with which a stream says that it is whole. A model's own text never begins a line of the stream."""
+"""What a stream says when it is whole. A model's own text never begins a line of it, and its quotes are escaped."""
 
 _LINE = re.compile(
     r"\r\n|\r|\n"
@@ -24,18 +26,31 @@ def whole(kind: str, body: bytes) -> dict[str, Any] | None:
     """The answer that these events add up to; None where they stop before its end, or end in an error.
 
     Args:
-        kind: The last part of the endpoint's path, e.g. `chat/completions`.
+        kind: The endpoint's kind, e.g. `chat/completions`.
         body: The stream as it came.
     """
-    events = list(_events(body))
+    listed = body.lstrip()[:1] in (b"{", b"[")
+    events = [*native_streams.documents(body)] if listed else [*_events(body)]
     if any(event.get("type") == "error" or event.get("error") for event in events):
         return None
+    if kind == "generateContent":
+        return native_streams.gemini(events)
+    if kind.startswith("api/"):
+        return native_streams.ollama(events)
     if kind == "messages":
         return _message(events)
     if kind == "responses":
         last = next((e for e in reversed(events) if e.get("type") in _LAST), {})
         return _mapping(last.get("response")) or None
     return _completion(events)
+
+
+def in_pieces(kind: str, body: bytes) -> bool:
+    """Whether an answer came in pieces: as events, as a list, or as a document in each line."""
+    start = body.lstrip()[:1]
+    if start == b"{":
+        return kind.startswith("api/") and b"\n" in body.strip()
+    return True
 
 
 def error_instead(body: bytes) -> str:

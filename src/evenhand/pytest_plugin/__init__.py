@@ -163,6 +163,7 @@ def expect(request: pytest.FixtureRequest) -> Iterator[Expect]:
     """Says what is expected: it records and goes on. All is settled when the test's body is done."""
     from evenhand.authoring.expect import Expect
     from evenhand.core.case import Case
+    from evenhand.engine.carrying import trials_carried
     from evenhand.engine.process import own_process
     from evenhand.engine.strays import strays_told
     from evenhand.engine.trial import present
@@ -183,7 +184,7 @@ def expect(request: pytest.FixtureRequest) -> Iterator[Expect]:
     item.stash[TRIAL] = trial
     item.stash[EXPECT] = made = Expect(trial, _thresholds(request.path.parent))
     token = present.set(trial)  # what the application under test asks by itself is this test's
-    with own_process(), strays_told(warn=True):
+    with own_process(), strays_told(warn=True), trials_carried():
         yield made
     present.reset(token)
     del item.stash[TRIAL], item.stash[EXPECT]

@@ -262,7 +262,9 @@ class SessionRun:
         self._loop = asyncio.new_event_loop()
         self._known = threading.enumerate()
         self._late: list[tuple[LiveTrial, CodeError]] = []
-        self._home = Home(self._loop)
+        # Tests without `expect` are no trials: what they ask is their own business.
+        barred = "" if self._live else "the session does not ask live"
+        self._home = Home(self._loop, self._desk.strangers(barred, always=False))
         self._thread = threading.Thread(
             target=self._loop.run_forever, name="evenhand-pytest", daemon=True
         )
@@ -297,6 +299,7 @@ class SessionRun:
         )
         made = TestTrial(planned, self, self._host, self._loop)
         made.home = self._home
+        self._home.look(made)
         made.late = lambda late, problem: self._late.append((late, problem))
         return made
 

@@ -81,7 +81,7 @@ class Exchange:
         if own is None:
             own = self._trial.own = OwnCalls()
         if self._trial.over:
-            return _refusal(_too_late(self._trial))
+            return refusal(_too_late(self._trial))
         if self._retried and self._call.asked.key in own.given_up:
             raise own.given_up[self._call.asked.key]
         if self._trial.home is not None:
@@ -119,7 +119,10 @@ class Exchange:
             if isinstance(error, (ConnectionFailed, TimedOut)):
                 own.given_up[self._call.asked.key] = error
                 raise
-            return _refusal(error)
+            return refusal(error)
+        if self._call.head is not None:
+            status, headers = self._call.head
+            return ResponseHead(status, _passed_on(headers), body)
         return ResponseHead(200, {"content-type": content_type(body)}, body)
 
     async def next(self) -> bytes:
@@ -221,7 +224,7 @@ def refuse_to_block(trial: LiveTrial) -> ResponseHead:
     if own is None:
         own = trial.own = OwnCalls()
     own.halted = own.halted or error
-    return _refusal(error)
+    return refusal(error)
 
 
 def hop(loop: asyncio.AbstractEventLoop, make: Callable[[], Coroutine[Any, Any, T]]) -> T:
@@ -243,7 +246,7 @@ def _passed_on(headers: Mapping[str, str]) -> dict[str, str]:
     return {k.lower(): v for k, v in headers.items() if k.lower() not in _KEPT_BACK}
 
 
-def _refusal(error: EvenhandError) -> ResponseHead:
+def refusal(error: EvenhandError) -> ResponseHead:
     """An answer in the vendors' shape that says why nothing was asked, and that asking again will not help."""
     error_body = {"type": "evenhand", "code": error.slug, "message": str(error)}
     headers = {"content-type": "application/json", "x-should-retry": "false"}

@@ -18,8 +18,9 @@ from weakref import WeakKeyDictionary
 from evenhand.core.errors import UsageError
 from evenhand.core.record import Record
 from evenhand.core.step import Step, StepStatus
+from evenhand.engine.carrying import trial_here
 from evenhand.engine.steps import StepLog, elsewhere
-from evenhand.engine.trial import LiveTrial, present
+from evenhand.engine.trial import LiveTrial
 from evenhand.moving.traces.assembling import asked_anew
 from evenhand.moving.traces.messages import Said
 from evenhand.moving.traces.reading import read_span
@@ -62,7 +63,7 @@ class SpanProcessor(_SpanProcessor):
         context = span.get_span_context()
         parent = span.parent
         around = self._open.get(parent.span_id) if parent is not None else None
-        trial = present.get()
+        trial = trial_here()
         if (trial is None or trial.over) and around is not None:
             trial = around.trial  # in a thread that has no context of its own
         if trial is None or trial.over:

@@ -10,8 +10,9 @@ from typing import Any, TypeVar, cast, overload
 
 from evenhand.core.errors import CodeError, UsageError
 from evenhand.core.record import Record
+from evenhand.engine.carrying import trial_here
 from evenhand.engine.tools import Begun, Tools, outcome
-from evenhand.engine.trial import LiveTrial, present
+from evenhand.engine.trial import LiveTrial
 
 F = TypeVar("F", bound=Callable[..., Any])
 _OWNERS = ("self", "cls")
@@ -129,7 +130,7 @@ class _RecordedTool:
             CodeError: With what has no form in JSON.
             NotRecorded: It is not recorded, and nothing may run that is not.
         """
-        trial = present.get()
+        trial = trial_here()
         tools = getattr(trial.asker, "tools", None) if trial is not None else None
         if trial is None or trial.over or not isinstance(tools, Tools):
             return None

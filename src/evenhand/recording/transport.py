@@ -12,14 +12,23 @@ import sys
 from collections.abc import AsyncIterator, Iterator, Mapping
 from typing import Any, Self
 
-from evenhand.core.errors import ProviderError, TimedOut
+from evenhand.core.errors import CodeError, ProviderError, TimedOut
 from evenhand.core.message import CallRole
 from evenhand.engine.call_context import phase
-from evenhand.engine.trial import LiveTrial, present
-from evenhand.providers.app_call import AppCall, Prices, checked, kind_of
+from evenhand.engine.carrying import is_elsewhere, trial_here
+from evenhand.engine.strangers import meet
+from evenhand.engine.trial import LiveTrial
+from evenhand.providers.app_call import AppCall, Prices, checked
 from evenhand.providers.http import TIMEOUT_S
 from evenhand.recording import background
-from evenhand.recording.exchange import Exchange, ResponseHead, hop, hop_async, refuse_to_block
+from evenhand.recording.exchange import (
+    Exchange,
+    ResponseHead,
+    hop,
+    hop_async,
+    refusal,
+    refuse_to_block,
+)
 
 
 class Transport:
@@ -42,15 +51,17 @@ class Transport:
         """Sends a request of the client's."""
         library = _library_of(request)
         trial = _trial_for(request)
-        call = None if trial is None else _call(request, request.read(), self._prices)
-        if trial is None or call is None or trial.home is None:
+        if isinstance(trial, CodeError):
+            return _whole(library, refusal(trial))
+        if trial is None or trial.home is None:
             if self._through is None:
                 self._through = library.Client(timeout=None)
             return self._through.send(request, stream=True, auth=None, follow_redirects=False)
         loop = trial.home.loop
         if _running() is loop:
             return _whole(library, refuse_to_block(trial))
-        exchange = Exchange(trial, call, self._role or phase.get(), _retried(request))
+        call = _call(request, request.read(), self._prices)
+        exchange = Exchange(trial, call, self._role or role_of(call), _retried(request))
         try:
             head = hop(loop, exchange.opened)
         except ProviderError as error:
@@ -86,13 +97,15 @@ class AsyncTransport:
         """Sends a request of the client's."""
         library = _library_of(request)
         trial = _trial_for(request)
-        call = None if trial is None else _call(request, await request.aread(), self._prices)
-        if trial is None or call is None or trial.home is None:
+        if isinstance(trial, CodeError):
+            return _whole(library, refusal(trial))
+        if trial is None or trial.home is None:
             if self._through is None:
                 self._through = library.AsyncClient(timeout=None)
             return await self._through.send(request, stream=True, auth=None, follow_redirects=False)
         loop = trial.home.loop
-        exchange = Exchange(trial, call, self._role or phase.get(), _retried(request))
+        call = _call(request, await request.aread(), self._prices)
+        exchange = Exchange(trial, call, self._role or role_of(call), _retried(request))
         try:
             head = await hop_async(loop, exchange.opened)
         except ProviderError as error:
@@ -114,18 +127,26 @@ class AsyncTransport:
         await self.aclose()
 
 
-def _trial_for(request: Any) -> LiveTrial | None:
-    """The trial that a request belongs to; None where there is none, or where it asks no model."""
+def _trial_for(request: Any) -> LiveTrial | CodeError | None:
+    """The trial that a request belongs to; None for what is no run's business; why it must not be sent."""
     waiting = background.trial_of(request)
     if waiting is not None:
         return waiting
-    trial = present.get()
-    if trial is None or trial.home is None or trial.home.over:
+    if request.method != "POST":
         return None
-    return trial if request.method == "POST" and kind_of(str(request.url)) else None
+    trial = trial_here()
+    ours = trial is not None and trial.home is not None and not trial.home.over
+    if trial is not None and ours and not is_elsewhere(trial):
+        return trial
+    return meet(f"POST {request.url.netloc.decode().rpartition('@')[2]}{request.url.path}")
 
 
-def _call(request: Any, body: bytes, prices: Prices) -> AppCall | None:
+def role_of(call: AppCall) -> CallRole:
+    """What a call counts as where nobody says: as what its trial does just now; but what asks no model, as set-up."""
+    return phase.get() if call.asks_a_model else "setup"
+
+
+def _call(request: Any, body: bytes, prices: Prices) -> AppCall:
     call = background.call_of(request)
     if call is not None:
         return call

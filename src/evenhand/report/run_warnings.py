@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from evenhand.core.sight import REFUSED
 from evenhand.report.column_names import column_names
 from evenhand.report.words import count, near, safe
 from evenhand.store.runfile import RunFile
 
 CHOSEN = "trials were chosen by what came of them: rates say nothing of the others"
+NAMED = 8
+"""So many calls that were not recorded are named."""
 NO_SANDBOX = "no sandbox: bwrap "
 
 
 def warnings(run: RunFile) -> list[str]:
-    """How trials were chosen, answers without text, refusals, evals that expect nothing, agents without a sandbox."""
+    """What readers of a run should know: calls without a record, chosen trials, refusals, evals that expect nothing."""
     return [
+        *_unrecorded(run),
         *_chosen(run),
         *_empty(run),
         *_share(run, run.refused(), "refused"),
@@ -22,6 +26,26 @@ def warnings(run: RunFile) -> list[str]:
         *_unasked(run),
         *_unprotected(run),
     ]
+
+
+def _unrecorded(run: RunFile) -> list[str]:
+    """The calls that belonged to no trial: those that were sent, and those that were not."""
+    calls = run.meta.unrecorded
+    sent = {name: times for name, times in calls.items() if not name.startswith(REFUSED)}
+    refused = {n.removeprefix(REFUSED): times for n, times in calls.items() if n not in sent}
+    lines: list[str] = []
+    for these, what in ((sent, "not recorded"), (refused, "not sent")):
+        number = sum(these.values())
+        if number:
+            named = [
+                safe(name) + (f" ({times:,})" if times > 1 else "") for name, times in these.items()
+            ]
+            more = f" and {len(named) - NAMED} more" if len(named) > NAMED else ""
+            lines.append(
+                f"{count(number, 'call')} of a recording client belonged to no trial, and "
+                f"{'was' if number == 1 else 'were'} {what}: {', '.join(named[:NAMED])}{more}"
+            )
+    return lines
 
 
 def _unprotected(run: RunFile) -> list[str]:

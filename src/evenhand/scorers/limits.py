@@ -8,8 +8,20 @@ from typing import Any, ClassVar
 from evenhand.core.errors import ScoreError
 from evenhand.core.expect import Trial
 from evenhand.core.score import Score, check
+from evenhand.core.sight import unseen
 from evenhand.core.traits import Traits
 from evenhand.scorers.argument_checks import need_number
+
+
+def _need_all_calls(trial: Trial) -> None:
+    """Refuses a trial that made calls which nobody recorded.
+
+    Raises:
+        ScoreError: It did.
+    """
+    calls: list[str] = getattr(trial, "unrecorded", [])
+    if calls:
+        raise unseen(calls)
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +38,7 @@ class Latency:
         need_number("Latency", "the bound, in milliseconds,", self.at_most_ms)
 
     def score(self, output: Any, trial: Trial) -> Score:  # noqa: ARG002
+        _need_all_calls(trial)
         if trial.reply is None:
             raise ScoreError("how long the answer took is not known")
         seconds = trial.reply.latency_s
@@ -52,6 +65,7 @@ class Cost:
         need_number("Cost", "the bound, in US dollars,", self.at_most_usd)
 
     def score(self, output: Any, trial: Trial) -> Score:  # noqa: ARG002
+        _need_all_calls(trial)
         cost = trial.reply.cost_usd if trial.reply else None
         if cost is None:
             raise ScoreError(

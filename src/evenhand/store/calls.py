@@ -285,7 +285,7 @@ class JournaledCalls:
         bounds = [record.start.cost_bound_usd for record in doubtful]
         return Spend(
             calls=calls,
-            cost_usd=None if unpriced else cost,
+            cost_usd=None if unpriced or not self._run.meta.knows_all_calls else cost,
             wasted=wasted,
             in_doubt=len(doubtful),
             in_doubt_usd=None if None in bounds else sum(b for b in bounds if b is not None),

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import cast
 
+from msgspec.structs import replace
+
 from evenhand.core.encoding import decode
 from evenhand.core.run import Totals
 from evenhand.core.score import Scale
@@ -58,7 +60,9 @@ class Counts:
     def totals(self) -> Totals:
         """Counts over the settled trials."""
         with readable(self._run.path):
-            return _totals(self._run.db.execute(f"{_TOTALS} from {self._run.table()}").fetchone())
+            row = self._run.db.execute(f"{_TOTALS} from {self._run.table()}").fetchone()
+        totals = _totals(row)
+        return totals if self._run.meta.knows_all_calls else replace(totals, cost_usd=None)
 
     def by_variant(self) -> list[Totals]:
         """Counts for each variant, in the order of `meta.variants`."""

@@ -13,6 +13,7 @@ import errno
 import math
 import os
 import sqlite3
+import threading
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -93,6 +94,7 @@ class Journal:
         self._parts = Parts(earlier.next_part)
         self._reader: RunFile | None = None
         self._scales: dict[tuple[int, str], Scale] = {}
+        self._counting = threading.Lock()
 
     @classmethod
     def create(cls, folder: Path, meta: RunMeta) -> Journal:
@@ -351,6 +353,14 @@ class Journal:
         row = (record.trial, record.name, record.key, record.nth)
         data = (record.arguments, record.result, record.error, int(record.replayed))
         self._writer.put(TOOL, row + data)
+
+    def note_unrecorded(self, call: str) -> None:
+        """Counts a call of a recording client's that belongs to no trial, when there is time. Any thread may."""
+        with self._counting:
+            name = self._secrets.text(call)
+            times = self.meta.unrecorded.get(name, 0) + 1
+            self.meta = replace(self.meta, unrecorded={**self.meta.unrecorded, name: times})
+            self._writer.put(META, (encode(self.meta), self.meta.id))
 
     async def settle(self, result: TrialResult) -> TrialResult:
         """Records a result. Returns at once, unless the disk is far behind.

@@ -18,17 +18,10 @@ CHAT = "https://api.openai.com/v1/chat/completions"
 MESSAGES = "https://api.anthropic.com/v1/messages"
 
 
-def call(url: str = CHAT, headers: dict[str, str] | None = None, **body: Any) -> AppCall | None:
+def made(url: str = CHAT, headers: dict[str, str] | None = None, **body: Any) -> AppCall:
     """The call that a POST with this body is."""
     asked = {"model": "gpt-4o-mini", "messages": [{"role": "user", "content": "Hi"}], **body}
     return AppCall.of(url, headers or {}, json.dumps(asked).encode(), 60, {"mine": (1.0, 2.0)})
-
-
-def made(url: str = CHAT, headers: dict[str, str] | None = None, **body: Any) -> AppCall:
-    """The same, where it is one."""
-    found = call(url, headers, **body)
-    assert found is not None
-    return found
 
 
 @pytest.mark.parametrize(
@@ -40,6 +33,11 @@ def made(url: str = CHAT, headers: dict[str, str] | None = None, **body: Any) ->
         ("https://api.openai.com/v1/completions", "openai:completion:gpt-4o-mini"),
         (MESSAGES, "anthropic:messages:gpt-4o-mini"),
         ("http://me:pw@localhost:1/v1/chat/completions", "openai:chat:gpt-4o-mini@localhost:1"),
+        ("https://h/api/chat", "ollama:chat:gpt-4o-mini@h"),
+        ("https://h/api/generate", "ollama:completion:gpt-4o-mini@h"),
+        ("https://h/v1/agents/completions", "openai:chat:gpt-4o-mini@h"),
+        ("https://h/v1/publishers/anthropic/models/claude-x:rawPredict", "vertex:claude-x@h"),
+        ("https://h/model/eu.anthropic.claude-x/invoke", "bedrock:eu.anthropic.claude-x@h"),
     ],
 )
 def test_endpoints_of_models_are_known_by_their_path(url: str, name: str):
@@ -48,17 +46,72 @@ def test_endpoints_of_models_are_known_by_their_path(url: str, name: str):
 
 
 @pytest.mark.parametrize(
-    "url", ["https://h/v1/models", "https://h/v1/messages/count_tokens", "https://h/v1/files"]
+    ("url", "usd"),
+    [
+        ("https://h/v2/chat", None),
+        ("https://h/v1/images/generations", None),
+        ("https://h/v1/messages/count_tokens", 0.0),
+        ("https://h/v1beta/models/gemini-2.5-flash:countTokens", 0.0),
+        ("https://h/v1/files", 0.0),
+    ],
 )
-def test_other_endpoints_are_no_calls(url: str):
-    """They generate nothing."""
-    assert call(url) is None
+def test_what_is_asked_at_another_address_is_a_call_of_unknown_cost(url: str, usd: float | None):
+    """Named by its address, answered as it came, given to no other run; only what is surely free has a price."""
+    asked = made(url)
+    reply = asked.reply(b'{"any": "thing"}')
+    assert asked.id == f"POST {url.removeprefix('https://')}"
+    assert (asked.asked.cost_bound_usd, reply.cost_usd) == (usd, usd)
+    assert (reply.text, reply.body, reply.usage.tokens_in) == (
+        '{"any": "thing"}',
+        b'{"any": "thing"}',
+        None,
+    )
+    assert not asked.lasts
+    assert asked.asks_a_model is (usd is None)
 
 
-@pytest.mark.parametrize("sent", [b"", b"{half", b"[1]", b'{"role": "user", "content": "x"}'])
-def test_a_body_that_asks_no_model_is_no_call(sent: bytes):
+@pytest.mark.parametrize(
+    "sent", [b"", b"{half", b"[1]", b'{"role": "user", "content": "x"}', b"\xff"]
+)
+def test_a_body_that_asks_no_model_is_a_call_of_unknown_cost(sent: bytes):
     """No JSON object, or one without a question: a message that is only filed, say."""
-    assert AppCall.of("https://h/v1/threads/t/messages", {}, sent, 60, {}) is None
+    asked = AppCall.of("https://h/v1/threads/t/messages", {}, sent, 60, {})
+    assert asked.asked.cost_bound_usd is None
+    assert asked.reply(b"\xff\x00").text == "2 bytes"
+
+
+def test_a_form_is_the_same_request_whatever_divides_its_parts():
+    """Clients draw the divider at random."""
+
+    def form(divider: str, said: str) -> AppCall:
+        sent = f"--{divider}\r\n\r\n{said}\r\n--{divider}--".encode()
+        kind = {"content-type": f"multipart/form-data; boundary={divider}"}
+        return AppCall.of("https://h/v1/audio/transcriptions", kind, sent, 60, {})
+
+    assert form("a1", "moo").asked.key == form("b2", "moo").asked.key
+    assert form("a1", "moo").asked.key != form("a1", "baa").asked.key
+
+
+def test_an_address_may_have_a_price():
+    """By host and path, or by host alone; a third number is what one call costs at most."""
+    for name in ("h/v2/rerank", "h"):
+        free = AppCall.of("https://h/v2/rerank", {}, b"{}", 60, {name: (0.0, 0.0)})
+        assert (free.asked.cost_bound_usd, free.reply(b"{}").cost_usd) == (0.0, 0.0)
+        dear = AppCall.of("https://h/v2/rerank", {}, b"{}", 60, {name: (0.0, 0.0, 0.25)})
+        assert (dear.asked.cost_bound_usd, dear.reply(b"{}").cost_usd) == (0.25, None)
+
+
+def test_a_model_of_googles_is_named_by_its_address():
+    """Its body doesn't name it. The key may stand in the address, too, and is nowhere kept."""
+    home = "https://generativelanguage.googleapis.com/v1beta/models/gemini-2.5-flash"
+    sent = json.dumps({"contents": [{"parts": [{"text": "Hi"}]}]}).encode()
+    one = AppCall.of(f"{home}:generateContent?key=secret", {}, sent, 60, {})
+    two = AppCall.of(f"{home}:streamGenerateContent?alt=sse", {"x-goog-api-key": "k"}, sent, 60, {})
+    assert (one.id, one.streams, one.text) == ("google:gemini-2.5-flash", False, "Hi")
+    assert (two.id, two.streams, two.text) == ("google:gemini-2.5-flash", True, "Hi")
+    assert b"secret" not in one.asked.identity
+    assert one.account != two.account
+    assert one.asked.cost_bound_usd == pytest.approx((len(sent) * 0.3 + 128_000 * 2.5) / 1e6)
 
 
 def test_its_identity_is_what_is_asked_and_never_who_asks():
@@ -142,6 +195,10 @@ def test_kept_answers_know_their_kind():
     """JSON, or a stream."""
     assert content_type(b' {"a": 1}') == "application/json"
     assert content_type(b"data: {}\n\n") == "text/event-stream"
+    assert content_type(b"event: x\n\n") == "text/event-stream"
+    assert content_type(b"[{}]") == "application/json"
+    assert content_type(b"WEBVTT") == "text/plain; charset=utf-8"
+    assert content_type(b"\xff\xfb") == "application/octet-stream"
 
 
 @pytest.mark.parametrize(

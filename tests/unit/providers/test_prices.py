@@ -55,7 +55,9 @@ def test_a_config_with_such_a_price_is_refused_with_its_line(tmp_path):
     assert "inputCost is -1, which is not a price" in problem.what
 
 
-@pytest.mark.parametrize("given", [(-1, 1), (1, math.nan), (1,), 5, "ab", (1, 2, 3)], ids=repr)
+@pytest.mark.parametrize(
+    "given", [(-1, 1), (1, math.nan), (1,), 5, "ab", (1, 2, -3), (1, 2, 3, 4)], ids=repr
+)
 def test_a_recording_client_takes_no_such_price_either(given):
     """It is said where the client is made, not in a trial."""
     for made in (recording.http_client, recording.async_http_client):

@@ -211,13 +211,13 @@ async def test_bare_transports_need_nothing_but_a_client():
 
 
 async def test_a_transport_of_ones_own_sends_what_passes_through():
-    """Outside a trial, and in one what asks no model."""
+    """Outside a trial, and in one what posts nothing."""
     mock = httpx2.AsyncClient(transport=httpx2.MockTransport(lambda _: httpx2.Response(204)))
     async with httpx2.AsyncClient(transport=recording.AsyncTransport(mock)) as client:
         assert (await client.post(URL, json=BODY)).status_code == 204
         with inside(Failing(BadRequest("asked"))):
             assert (await client.get(URL)).status_code == 204
-            assert (await client.post(URL, content=b"not JSON")).status_code == 204
+            assert (await client.post(URL, content=b"not JSON")).status_code == 400
     assert mock.is_closed
 
 

@@ -1,16 +1,16 @@
 """Puts the spans of one trace together: steps in the order of their times, parents before what is part of them.
 
 How this works: a span that is no step (an HTTP request, a chain) is taken out, and its children become children of the
-step around it. If two instrumentations recorded the same model call, one inside the other, it counts once. Tool calls
-without a span of their own are taken from the answers that asked for them, and their results from the messages that
-follow. A model's arguments leave out the messages that the same conversation already had.
+step around it. If two instrumentations recorded the same model call, one inside the other or side by side, it counts
+once. Tool calls without a span of their own are taken from the answers that asked for them, and their results from the
+messages that follow. A model's arguments leave out the messages that the same conversation already had.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 from evenhand.core.encoding import encode
 from evenhand.core.record import MutableRecord
@@ -187,11 +187,66 @@ def _tell_doubles(nodes: Mapping[str, Node], problems: Problems) -> None:
             outer = outer.above
         node.above = outer
         if node.span.kind == "model" and outer is not None and outer.span.kind == "model":
-            problems.doubled += 1
-            for name in ("asked", "answer", "tokens_in", "tokens_out", "cost_usd"):
-                if getattr(outer.span, name) is None:
-                    setattr(outer.span, name, getattr(node.span, name))
-            node.span.kind = None
+            _merge(outer.span, node.span, problems)
+    _tell_twins(nodes, problems)
+
+
+def _tell_twins(nodes: Mapping[str, Node], problems: Problems) -> None:
+    """Takes a model's call out that another library told beside it. Each library tells a call once.
+
+    Two calls that one library told are two, however alike: an application may ask the same twice at once.
+    """
+    rows = [node for node in nodes.values() if node.span.kind == "model" and node.span.scope]
+    if len({node.span.scope for node in rows}) < 2:
+        return
+    rows.sort(key=lambda node: (node.span.start or 0, -(node.span.end or 0), node.order))
+    beside: dict[int, list[tuple[Node, set[str]]]] = {}
+    for node in rows:
+        others = beside.setdefault(id(node.above), [])
+        for twin, tellers in others:
+            if node.span.scope not in tellers and _are_twins(twin.span, node.span):
+                tellers.add(node.span.scope)
+                _merge(twin.span, node.span, problems)
+                break
+        else:
+            others.append((node, {node.span.scope}))
+
+
+def _are_twins(one: SpanStep, other: SpanStep) -> bool:
+    """Whether two spans tell the same call: one during the other, with the same answer."""
+    times = one.start, one.end, other.start, other.end
+    if None in times:
+        return False
+    first, last, start, end = cast("tuple[int, int, int, int]", times)
+    if not (first <= start <= end <= last or start <= first <= last <= end):
+        return False
+    if one.response and other.response:
+        return one.response == other.response
+    counted = one.tokens_in, one.tokens_out, other.tokens_in, other.tokens_out
+    if None not in counted and counted[:2] != counted[2:]:
+        return False
+    if one.answer is None or other.answer is None:
+        return None not in counted
+    return _gist(one) == _gist(other)
+
+
+def _gist(span: SpanStep) -> tuple[object, ...]:
+    """What an answer says, whatever ids its library gives to the calls in it."""
+    answer = span.answer or {}
+    calls = [
+        encode([one.get("name"), one.get("arguments")]) for one in answer.get("tool_calls", ())
+    ]
+    return str(answer.get("content") or ""), tuple(calls)
+
+
+def _merge(kept: SpanStep, other: SpanStep, problems: Problems) -> None:
+    """Counts a call that was told twice once; what only the other span says is kept."""
+    problems.doubled += 1
+    for name in ("asked", "answer", "tokens_in", "tokens_out", "cost_usd"):
+        if getattr(kept, name) is None:
+            setattr(kept, name, getattr(other, name))
+    kept.response = kept.response or other.response
+    other.kind = None
 
 
 def _ordered(nodes: Iterable[Node]) -> list[Node]:
@@ -314,11 +369,19 @@ class _Told:
 
     def __init__(self, nodes: Sequence[Node]) -> None:
         self.ids: dict[int, str] = {}
+        asked = {
+            one.get("id")
+            for node in nodes
+            if node.span.kind == "model" and node.span.answer
+            for one in node.span.answer.get("tool_calls", ())
+        }
         self._tools = [node for node in nodes if node.span.kind == "tool"]
         self._by_id = {node.span.call: node for node in self._tools if node.span.call}
         self._by_call: dict[bytes, list[Node]] = {}
         for node in reversed(self._tools):
-            if not node.span.call:
+            if (
+                node.span.call not in asked
+            ):  # by none, or by an id that the answers don't know it by
                 key = _key(node.span.name, node.span.arguments)
                 self._by_call.setdefault(key, []).append(node)
                 self._by_call.setdefault(_key(node.span.name), []).append(node)
@@ -327,13 +390,6 @@ class _Told:
             for said in node.span.asked or ():
                 if said.get("role") == "tool" and (own := said.get("tool_call_id")):
                     self._results.setdefault(own, said.get("content"))
-        self._asked = {
-            own
-            for node in nodes
-            if node.span.kind == "model" and node.span.answer
-            for one in node.span.answer.get("tool_calls", ())
-            if (own := one.get("id"))
-        }
 
     def untold(self, node: Node, began: float | None, parent: int | None, agent: str) -> list[Step]:
         """The calls of an answer that no span tells, as steps."""
@@ -344,7 +400,9 @@ class _Told:
         self, one: Said, node: Node, began: float | None, parent: int | None, agent: str
     ) -> Step | None:
         own, name, arguments = one.get("id") or "", one.get("name") or "", one.get("arguments")
-        if own in self._by_id:
+        told = self._by_id.get(own)
+        if told is not None:
+            _given(told.span, arguments)
             return None
         # Some instrumentations write arguments their own way.
         for key in (_key(name, arguments), _key(name)):
@@ -354,6 +412,7 @@ class _Told:
                 if not tool.claimed:
                     tool.claimed = True
                     self.ids[id(tool)] = own
+                    _given(tool.span, arguments)
                     return None
         result = value_of(self._results.get(own)) if own else None
         start, end = node.span.start, node.span.end
@@ -370,6 +429,12 @@ class _Told:
             agent=agent,
             call=own,
         )
+
+
+def _given(tool: SpanStep, arguments: Any) -> None:
+    """Where a tool's span doesn't say what it was given, the answer that asked for it does."""
+    if tool.arguments is None:
+        tool.arguments = arguments
 
 
 def _key(name: str, *arguments: object) -> bytes:

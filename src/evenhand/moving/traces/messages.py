@@ -24,6 +24,7 @@ _ROLES = {
     "developer": "system",
     "function": "tool",
 }
+_SPEAKERS = frozenset({*_ROLES, "user", "assistant", "system", "tool"})
 _THINKING = frozenset({"reasoning", "thinking", "redacted_thinking"})
 
 
@@ -75,7 +76,7 @@ def call(name: object, arguments: object, call_id: object = None) -> Said:
 def messages_of(value: object, role: str = "user") -> list[Said]:
     """Messages that are written as JSON: a list of them, an object that has one, one alone, or a text.
 
-    Those of OpenAI, Anthropic, LangChain and OpenTelemetry (`parts`) are understood.
+    Those of OpenAI, Anthropic, LangChain (also dumped, or as pairs) and OpenTelemetry (`parts`) are understood.
 
     Args:
         value: The value, or JSON in a text.
@@ -89,19 +90,52 @@ def messages_of(value: object, role: str = "user") -> list[Said]:
                 return messages_of(inner, role)
         if isinstance(inner := fields.get("message"), dict):
             return messages_of(inner, role)
+        fields = _unpacked(fields)
         return list(_message(fields, role))
     if isinstance(value, list):
         rows = cast("list[object]", value)[:MOST_MESSAGES]
+        if _is_pair(rows):
+            return messages_of({"role": rows[0], "content": rows[1]}, role)
         return [one for row in rows for one in messages_of(row, role)]
     return [] if value in (None, "") else [message(role, value)]
+
+
+def is_message(value: object) -> bool:
+    """Whether it is a message in one of these forms, and not something of an application's."""
+    if isinstance(value, list):
+        return _is_pair(cast("list[object]", value))
+    if not isinstance(value, dict):
+        return False
+    fields = _unpacked(cast("Mapping[str, object]", value))
+    who = fields.get("role") or fields.get("type")
+    return isinstance(who, str) and who in _SPEAKERS and ("role" in fields or "content" in fields)
+
+
+def _is_pair(rows: Sequence[object]) -> bool:
+    """Whether it is a message as a pair: who says it, and what."""
+    return (
+        len(rows) == 2
+        and isinstance(rows[0], str)
+        and rows[0] in _SPEAKERS
+        and isinstance(rows[1], (str, list))
+    )
+
+
+def _unpacked(fields: Mapping[str, object]) -> Mapping[str, object]:
+    """A message of LangChain's, out of what it is dumped in."""
+    inner = fields.get("kwargs") if fields.get("lc") is not None else fields.get("data")
+    if not isinstance(inner, dict):
+        return fields
+    name = fields.get("id")
+    kind = cast("list[object]", name)[-1] if isinstance(name, list) and name else ""
+    who = str(kind).removesuffix("Chunk").removesuffix("Message").lower() or fields.get("type")
+    return {"type": who, **cast("Mapping[str, object]", inner)}
 
 
 def _message(fields: Mapping[str, object], role: str) -> Iterable[Said]:
     """One message, and those that its parts say: the results of tools are messages of their own."""
     who = fields.get("role") or fields.get("type")
-    known = isinstance(who, str) and (
-        who in _ROLES or who in ("user", "assistant", "system", "tool")
-    )
+    known = isinstance(who, str) and who in _SPEAKERS
     if not known and not any(key in fields for key in ("content", "parts", "tool_calls")):
         yield message(role, dict(fields))
         return

@@ -8,8 +8,17 @@ from typing import Any, cast
 from evenhand.moving.traces.dialects import atif, genai, langfuse, openinference, openllmetry
 from evenhand.moving.traces.dialects.dialect import Dialect, cost_of, count_of, payload, word_of
 from evenhand.moving.traces.messages import json_of, messages_of, value_of
+from evenhand.moving.traces.pricing import priced
 from evenhand.moving.traces.span import RawSpan, kept_text
 from evenhand.moving.traces.span_step import SpanStep
+from evenhand.moving.traces.states import (
+    answer_in,
+    conversation_in,
+    is_schema,
+    literal,
+    question_in,
+    tool_result,
+)
 
 DIALECTS: Sequence[Dialect] = (
     atif.DIALECT,
@@ -41,7 +50,7 @@ def read_span(span: RawSpan) -> SpanStep:
         step.status = "ok"  # what fails says so; what has not ended has come to nothing yet
     if dialect is None:
         return step
-    step.dialect = dialect.name
+    step.dialect, step.scope = dialect.name, span.scope
     step.kind = kind = dialect.kind_of(span)
     step.agent = dialect.text(span, "agent")
     if kind is None:
@@ -59,12 +68,22 @@ def read_span(span: RawSpan) -> SpanStep:
         _ends(step, span, dialect)
         step.agent = ""
     else:
-        step.arguments = _call_value(
-            dialect.first(span, "arguments"), dialect.text(span, "input_mime")
+        step.arguments = _arguments(span, dialect)
+        result = tool_result(
+            _call_value(dialect.first(span, "result"), dialect.text(span, "output_mime"))
         )
-        step.result = _call_value(dialect.first(span, "result"), dialect.text(span, "output_mime"))
-        step.call = dialect.text(span, "call")
+        step.result = result.value
+        step.call = dialect.text(span, "call") or result.call
+        if result.failed and step.status == "ok":
+            step.status = "error"  # the framework told the model of the failure, and went on
     return step
+
+
+def _arguments(span: RawSpan, dialect: Dialect) -> Any:
+    """What a tool was given. Some instrumentations write what it takes in the same place, which is no argument."""
+    mime = dialect.text(span, "input_mime")
+    values = [literal(_call_value(one, mime)) for one in dialect.every(span, "arguments")]
+    return next((value for value in values if not is_schema(value)), None)
 
 
 def _dialect_of(span: RawSpan) -> Dialect | None:
@@ -114,6 +133,7 @@ def _model(step: SpanStep, span: RawSpan, dialect: Dialect) -> None:
         step.cost_usd = cost_of(cast("Mapping[str, object]", costs).get("total"))
     else:
         step.cost_usd = cost_of(dialect.first(span, "cost"))
+    priced(step, span)
 
 
 def _ends(step: SpanStep, span: RawSpan, dialect: Dialect) -> None:
@@ -138,21 +158,25 @@ def _call_value(value: object, mime: str) -> Any:
                 return dict(cast("Mapping[str, object]", inner))
         if set(fields) == {"output"}:
             return value_of(fields["output"])
+        if "input_str" in fields and set(fields) <= _ENVELOPE:
+            return value_of(fields["input_str"])
     return value
 
 
-_ENVELOPE = frozenset({"inputs", "outputs", "output", "args", "kwargs", "tags", "metadata"})
+_ENVELOPE = frozenset(
+    {"inputs", "outputs", "output", "input_str", "args", "kwargs", "tags", "metadata"}
+)
 
 
 def _plain(value: object, mime: str, *, last: bool) -> Any:
     """The text of a conversation's first or last message, where the value is messages; else the value."""
     value = _call_value(value, mime)
     rows = cast("list[object]", value) if isinstance(value, list) else []
-    if rows and all(isinstance(row, dict) and ("role" in row or "parts" in row) for row in rows):
+    said = conversation_in(value)
+    if not said and rows and all(isinstance(row, dict) and "parts" in row for row in rows):
         said = messages_of(rows)
-        if last:
-            return said[-1].get("content") if said else None
-        return said if len(said) > 1 else said[0].get("content") if said else None
+    if said:
+        return answer_in(said) if last else question_in(said)
     return value
 
 

@@ -37,6 +37,7 @@ class SpanStep(msgspec.Struct, array_like=True):
         about: What else is worth keeping: the ids of a session, tags.
         response: The vendor's id of the answer.
         earlier: How many messages of the conversation came before those in `asked`.
+        scope: The library that made the span; empty where nobody says.
     """
 
     id: str
@@ -62,6 +63,7 @@ class SpanStep(msgspec.Struct, array_like=True):
     about: dict[str, Any] = {}
     response: str = ""
     earlier: int = 0
+    scope: str = ""
 
 
 _encoder = msgspec.json.Encoder()

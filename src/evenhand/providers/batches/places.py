@@ -94,9 +94,11 @@ def place_of(provider: Provider, request: Request) -> tuple[BatchPlace, bytes] |
             return None
         model = provider.model
     elif isinstance(provider, AppCall):
-        if provider.streams:
+        if provider.streams or not provider.body.get(
+            "model"
+        ):  # Gemini's SDK has batches of its own
             return None
-        body, model = provider.sent, str(provider.body.get("model") or "")
+        body, model = provider.sent, provider.model
         headers = {k: v for k, v in provider.headers.items() if _steers(k)}
         found = _found(provider.url)
     else:

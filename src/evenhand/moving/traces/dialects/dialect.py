@@ -75,6 +75,11 @@ class Dialect(Record, frozen=True):
             empty = value if empty is None else empty
         return empty
 
+    def every(self, span: RawSpan, name: str) -> list[Any]:
+        """All that is said of one of our fields, best first."""
+        values = [span.attributes.get(key) for key in self.fields.get(name, ())]
+        return [value for value in values if value is not None and value != ""]
+
     def text(self, span: RawSpan, name: str) -> str:
         """The same, as a text; empty for nothing."""
         value = self.first(span, name)

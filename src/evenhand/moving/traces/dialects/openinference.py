@@ -91,7 +91,7 @@ DIALECT = Dialect(
         ),
     },
     fields={
-        "arguments": ("tool.parameters", "input.value"),
+        "arguments": ("input.value", "tool.parameters"),
         "result": ("output.value",),
         "input": ("input.value",),
         "output": ("output.value",),

@@ -1,0 +1,221 @@
+"""The addresses at which models answer, and what is asked there of whom.
+
+An application says by itself where it asks. So an address is known by the end of its path, whatever server it is at.
+What is asked at an address that is not listed here is a call, too, of which no more is known than its bytes.
+"""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import unquote, urlsplit
+
+from evenhand.core.record import Record
+from evenhand.providers import (
+    anthropic,
+    completion,
+    embeddings,
+    google,
+    moderation,
+    ollama,
+    openai,
+    responses,
+)
+from evenhand.providers.chat import Dialect
+from evenhand.providers.servers import SERVERS
+
+_ASKS = ("messages", "input", "prompt")
+_OPENAI = urlsplit(SERVERS["openai"].address).hostname or ""
+_ANTHROPIC = urlsplit(anthropic.HOME).hostname or ""
+_GOOGLE = urlsplit(google.HOME).hostname or ""
+
+
+class Endpoint(Record, frozen=True):
+    """One way to ask a model.
+
+    Attributes:
+        kind: What is asked, as streams and batches know it.
+        path: How its address ends. The model is named in it, where the body doesn't name it.
+        prefix: How ids of its models begin.
+        dialect: Reads what is answered.
+        vendor: Whose price list holds; empty for nobody's.
+        home: The host at which that is certain.
+        asks: What a body has that asks for something: one of these.
+        streams: Whether the answer comes in pieces where the body doesn't say.
+    """
+
+    kind: str
+    path: re.Pattern[str]
+    prefix: str
+    dialect: Dialect
+    vendor: str = ""
+    home: str = ""
+    asks: tuple[str, ...] = _ASKS
+    streams: bool = False
+
+    @property
+    def speaks(self) -> bool:
+        """Whether it answers in words, which vectors are not."""
+        return "generate" in self.dialect.tasks
+
+
+def _by_end(*ends: str) -> re.Pattern[str]:
+    return re.compile(rf"/(?:{'|'.join(ends)})$")
+
+
+def _by_model(action: str, above: str = "models") -> re.Pattern[str]:
+    return re.compile(rf"/{above}/(?P<model>[^/]+):{action}$")
+
+
+ENDPOINTS: tuple[Endpoint, ...] = (
+    Endpoint(
+        kind="api/chat",
+        path=_by_end("api/chat"),
+        prefix="ollama:chat",
+        dialect=ollama.CHAT,
+        streams=True,
+    ),
+    Endpoint(
+        kind="api/generate",
+        path=_by_end("api/generate"),
+        prefix="ollama:completion",
+        dialect=ollama.CHAT,
+        streams=True,
+    ),
+    Endpoint(
+        kind="api/embed",
+        path=_by_end("api/embed", "api/embeddings"),
+        prefix="ollama:embedding",
+        dialect=embeddings.DIALECT,
+    ),
+    Endpoint(
+        kind="chat/completions",
+        path=_by_end("(?:chat|agents|fim)/completions"),
+        prefix="openai:chat",
+        dialect=openai.DIALECT,
+        vendor="openai",
+        home=_OPENAI,
+    ),
+    Endpoint(
+        kind="responses",
+        path=_by_end("responses"),
+        prefix="openai:responses",
+        dialect=responses.DIALECT,
+        vendor="openai",
+        home=_OPENAI,
+    ),
+    Endpoint(
+        kind="embeddings",
+        path=_by_end("embeddings"),
+        prefix="openai:embeddings",
+        dialect=embeddings.DIALECT,
+        vendor="openai",
+        home=_OPENAI,
+    ),
+    Endpoint(
+        kind="messages",
+        path=_by_end("messages"),
+        prefix="anthropic:messages",
+        dialect=anthropic.DIALECT,
+        vendor="anthropic",
+        home=_ANTHROPIC,
+    ),
+    Endpoint(
+        kind="completions",
+        path=_by_end("completions"),
+        prefix="openai:completion",
+        dialect=completion.DIALECT,
+        vendor="openai",
+        home=_OPENAI,
+    ),
+    Endpoint(
+        kind="moderations",
+        path=_by_end("moderations"),
+        prefix="openai:moderation",
+        dialect=moderation.DIALECT,
+        vendor="openai",
+        home=_OPENAI,
+    ),
+    Endpoint(
+        kind="generateContent",
+        path=_by_model("generateContent"),
+        prefix="google",
+        dialect=google.DIALECT,
+        vendor="google",
+        home=_GOOGLE,
+        asks=("contents",),
+    ),
+    Endpoint(
+        kind="generateContent",
+        path=_by_model("streamGenerateContent"),
+        prefix="google",
+        dialect=google.DIALECT,
+        vendor="google",
+        home=_GOOGLE,
+        asks=("contents",),
+        streams=True,
+    ),
+    Endpoint(
+        kind="embedContent",
+        path=_by_model("(?:embedContent|batchEmbedContents)"),
+        prefix="google:embedding",
+        dialect=embeddings.DIALECT,
+        vendor="google",
+        home=_GOOGLE,
+        asks=("content", "requests"),
+    ),
+    Endpoint(
+        kind="messages",
+        path=_by_model("(?:rawPredict|streamRawPredict)", "publishers/anthropic/models"),
+        prefix="vertex",
+        dialect=anthropic.DIALECT,
+    ),
+    Endpoint(
+        kind="chat/completions",
+        path=_by_model("(?:rawPredict|streamRawPredict)", "publishers/mistralai/models"),
+        prefix="vertex",
+        dialect=openai.DIALECT,
+    ),
+    Endpoint(
+        kind="messages",
+        path=re.compile(r"/model/(?P<model>[^/]*anthropic\.[^/]+)/invoke$"),
+        prefix="bedrock",
+        dialect=anthropic.DIALECT,
+    ),
+)
+"""All that is known; where two fit, the first one counts."""
+
+_BY_KIND = {endpoint.kind: endpoint for endpoint in reversed(ENDPOINTS)}
+_FREE = re.compile(
+    r"(?:count_?tokens|computeTokens|tokenize|detokenize|input_tokens|/files)$", re.IGNORECASE
+)
+
+
+class Place(Record, frozen=True):
+    """An address: its endpoint, and the model that it names; empty where the body does."""
+
+    endpoint: Endpoint
+    model: str
+
+
+def place_of(url: str) -> Place | None:
+    """The endpoint at this address; None for one that is not known."""
+    path = urlsplit(url).path
+    for endpoint in ENDPOINTS:
+        found = endpoint.path.search(path)
+        if found is not None:
+            return Place(endpoint, unquote(found.groupdict().get("model") or ""))
+    return None
+
+
+def endpoint_of(kind: str) -> Endpoint:
+    """The first endpoint of this kind.
+
+    Raises:
+        LookupError: There is none.
+    """
+    return _BY_KIND[kind]
+
+
+def is_free(url: str) -> bool:
+    """Whether nobody charges for what is asked at this address: tokens are counted, or a file is filed."""
+    return _FREE.search(urlsplit(url).path) is not None
