@@ -14,7 +14,7 @@ from typing import Any, cast
 from evenhand.assertions.code_files import file_problems
 from evenhand.core.names import did_you_mean
 from evenhand.core.record import Record
-from evenhand.documents.findings import Findings, Place, matching
+from evenhand.documents.findings import At, Findings, Place, matching
 from evenhand.documents.merging import RESOLVE, UNRESOLVED, conflict_in
 from evenhand.documents.tree import read_document, read_text
 from evenhand.javascript import running as javascript
@@ -191,9 +191,17 @@ class _PromptReader:
             prompts += self._from_file(path, shown, function, entry)
         return prompts
 
-    def _text(self, label: str, text: str, entry: _Entry, place: Place | None = None) -> TextPrompt:
+    def _text(
+        self,
+        label: str,
+        text: str,
+        entry: _Entry,
+        place: Place | None = None,
+        at: At | None = None,
+    ) -> TextPrompt:
         templates = self._config.templates
-        return TextPrompt(label, text, entry.settings, place or entry.place, entry.id, templates)
+        where = place or entry.place
+        return TextPrompt(label, text, entry.settings, where, entry.id, templates, at)
 
     def _program(self, label: str, command: str, file: Path, entry: _Entry) -> ProgramPrompt:
         base = self._config.base
@@ -232,11 +240,12 @@ class _PromptReader:
             return [self._from_code(path, function, label or shown, entry)]
         here = Place(path)
         if path.suffix in (".yaml", ".yml", ".json"):
-            text = self._structured(path, entry.place)
-            if text is None:
+            written = self._structured(path, entry.place)
+            if written is None:
                 return []
+            text, at = written
             beginning = text if path.suffix == ".json" else text[:80]
-            return [self._text(label or f"{shown}: {beginning}", text, entry, here)]
+            return [self._text(label or f"{shown}: {beginning}", text, entry, here, at)]
         text = read_text(path, findings, entry.place)
         if text is None:
             return []
@@ -250,8 +259,10 @@ class _PromptReader:
             findings.problem(entry.place, f"prompt file {path.name} is empty")
         return [self._text(name, piece, entry, here) for name, piece in named]
 
-    def _structured(self, path: Path, place: Place) -> str | None:
-        """The text of a JSON or YAML file that is a prompt; None, and its problems, where it cannot be read.
+    def _structured(self, path: Path, place: Place) -> tuple[str, At | None] | None:
+        """The text of a JSON or YAML file that is a prompt, and where its parts are.
+
+        None, and its problems, where it cannot be read.
 
         A file with tags that is JSON or YAML only once they are filled in, such as a chat with a loop, is the template
         that is written there.
@@ -261,13 +272,13 @@ class _PromptReader:
         if document is None:
             text = read_text(path, Findings(), place)
             if text is not None and has_tags(text):
-                return str(env_filled(text, env))
+                return str(env_filled(text, env)), None
             self._findings.problems += reading.problems
             return None
         self._findings.problems += reading.problems
         self._findings.hints += reading.hints
         value = env_filled(document.value, env)
-        return value if isinstance(value, str) else as_json(value)
+        return value if isinstance(value, str) else as_json(value), document.at
 
     def _from_code(self, path: Path, function: str, label: str, entry: _Entry) -> AnyPrompt:
         config, findings = self._config, self._findings

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from evenhand.core.encoding import decode
 from evenhand.core.message import Message
-from evenhand.providers.prompt_text import parse_prompt
+from evenhand.providers.prompt_text import message_of, parse_prompt
 from evenhand.templates.printing import as_json
 from evenhand.templates.rendering import Templates
 
@@ -24,14 +24,30 @@ def filled_messages(
     variables = {k: as_json(v) if isinstance(v, Mapping) else v for k, v in variables.items()}
     chat = parse_prompt(template)
     if chat != (Message("user", template),):
-        return tuple(
-            Message(m.role, cast("str", _filled(m.content, variables, templates))) for m in chat
-        )
+        return tuple(_filled_message(m, variables, templates) for m in chat)
     if _is_json(template):
         return (Message("user", fill_json(template, variables, templates)),)
     text = templates.render(template, variables)
     # A chat with loops in it is JSON only once it is filled in.
-    return parse_prompt(text) if template.lstrip()[:1] == "[" else (Message("user", text),)
+    return parse_prompt(text) if is_written_chat(template) else (Message("user", text),)
+
+
+def is_written_chat(template: str) -> bool:
+    """Whether a template is written as JSON, so that it may be a chat once it is filled in."""
+    start = template.lstrip()[:2]
+    return start[:1] == "[" or (start[:1] == "{" and start[1:] not in ("{", "%", "#"))
+
+
+def _filled_message(
+    message: Message, variables: Mapping[str, Any], templates: Templates
+) -> Message:
+    """A message with the tags in it filled in. Its role is the template's to say."""
+    if not message.items:
+        content = cast("str", _filled(message.content, variables, templates))
+        return Message(message.role, content)
+    item = message.items[0]
+    filled = cast("dict[str, object]", _filled(dict(item), variables, templates))
+    return message_of({**filled, **({"role": item["role"]} if "role" in item else {})})
 
 
 def unfillable(template: str, templates: Templates) -> str | None:
@@ -39,7 +55,7 @@ def unfillable(template: str, templates: Templates) -> str | None:
     if _is_json(template):
         texts = _texts_in(decode(template))
     else:
-        texts = (text for m in parse_prompt(template) for text in _texts_in(m.content))
+        texts = (text for m in parse_prompt(template) for text in _texts_in(m.items or m.content))
     return next((wrong for text in texts if (wrong := templates.problem(text))), None)
 
 
