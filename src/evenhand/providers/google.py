@@ -147,7 +147,7 @@ def _part(block: object, row: Row) -> object:
         return {"text": part}
     plain_media(part, row)
     if part.name:
-        raise row.refused("it has no words for a file's name", "Leave it out.")
+        raise row.refused("its files have no names", "Leave the name out.")
     if part.url:
         known = {"mimeType": part.mime} if part.mime else {}
         return {"fileData": {**known, "fileUri": part.url}}
@@ -174,14 +174,15 @@ def _result(row: Row, names: Mapping[str, str]) -> Mapping[str, Any]:
     parts = [part_of(block, row) for block in row.blocks]
     texts = [part for part in parts if isinstance(part, str)]
     if len(texts) < len(parts):
-        raise row.refused("it has no words for what is more than a tool's text", "Leave it out.")
-    name, id_ = result_name(row, names), str(row.fields.get("tool_call_id") or "")
+        raise row.refused("what a tool returned is more than text", "Leave out what is not.")
+    name, id_ = result_name(row, names, told=True), str(row.fields.get("tool_call_id") or "")
     if not name:
         raise row.refused(
             "the tool whose result it is has no name", "Write its 'name', or the call before it."
         )
     known = {"id": id_} if id_ else {}
-    return {"functionResponse": {**known, "name": name, "response": {"result": "".join(texts)}}}
+    result = texts if len(texts) > 1 else "".join(texts)
+    return {"functionResponse": {**known, "name": name, "response": {"result": result}}}
 
 
 def _settings(model: str, config: Mapping[str, Any]) -> dict[str, Any]:

@@ -15,12 +15,9 @@ from msgspec import field
 
 from evenhand.core.encoding import decode
 from evenhand.core.errors import BadRequest
-from evenhand.core.message import Message
+from evenhand.core.message import CONVERSATIONS, Message
 from evenhand.core.record import Record
 from evenhand.providers.usage import listed, mapping
-
-CONVERSATIONS = ("messages", "contents", "input")
-"""Where the body of a request has its conversation: at OpenAI and Anthropic, at Google, in OpenAI's responses API."""
 
 SYSTEM_ROLES = frozenset({"system", "developer"})
 _SYSTEM = ("system", "systemInstruction", "system_instruction", "instructions")
@@ -102,8 +99,8 @@ class Row(Record, frozen=True):
         for key, value in self.fields.items():
             if key not in keys and says_something(value):
                 raise self.refused(
-                    f"it has no words for '{key}'",
-                    "Leave it out, or write the message in this vendor's own form.",
+                    f"'{key}' is no key of its messages",
+                    f"Leave it out, or write the message in the form of {self.vendor}.",
                 )
 
     def says_nothing(self) -> UntoldMessage:
@@ -137,9 +134,7 @@ def rows_of(
     rows: list[Row] = []
     settings: dict[str, Any] = {}
     for number, m in enumerate(messages):
-        if not m.items:
-            rows.append(Row(vendor, (number,), {"role": m.role, "content": m.content}))
-        for item in m.items:
+        for item in m.rows:
             name = conversation_of(item)
             if name is None:
                 rows.append(Row(vendor, (number,), item))
@@ -341,8 +336,8 @@ def part_of(block: object, row: Row) -> str | Media:
         part = _of_google(fields, row)
     if part is None:
         raise row.refused(
-            f"it has no words for {_described(fields)}",
-            "Write it as this vendor does, or leave it out.",
+            f"{_described(fields)} is nothing that it knows",
+            f"Write it in the form of {row.vendor}, or leave it out.",
         )
     return part
 
@@ -364,8 +359,8 @@ def _nothing_more(more: Mapping[str, Any], row: Row) -> None:
     for key, value in more.items():
         if says_something(value):
             raise row.refused(
-                f"it has no words for '{key}' of a part",
-                "Leave it out, or write the part in this vendor's own form.",
+                f"'{key}' is no key of its parts",
+                f"Leave it out, or write the part in the form of {row.vendor}.",
             )
 
 
@@ -381,10 +376,10 @@ def plain_media(part: Media, row: Row, *known: str) -> Media:
 
 def no_words_for(part: Media, row: Row) -> UntoldMessage:
     """The error that a vendor takes no such picture, sound or file."""
-    words = {_PICTURE: "a picture", _SOUND: "a sound", _FILE: "a file"}[part.kind]
+    words = {_PICTURE: "pictures", _SOUND: "sounds", _FILE: "files"}[part.kind]
     where = " at an address" if part.url else ""
     mime = f" of {part.mime}" if part.mime and not part.url else ""
-    return row.refused(f"it has no words for {words}{mime}{where}", "Leave it out.")
+    return row.refused(f"it takes no {words}{mime}{where}", "Leave it out.")
 
 
 def _described(fields: Mapping[str, Any]) -> str:
@@ -415,7 +410,7 @@ def calls_of(row: Row) -> list[Call]:
         name, arguments = str(function.get("name") or ""), function.get("arguments")
         if not name:
             raise row.refused(
-                f"it has no words for a call of type {call.get('type')!r}",
+                f"a call of type {call.get('type')!r} is nothing that it knows",
                 "Write {id: …, type: function, function: {name: …, arguments: …}}.",
             )
         text = arguments if isinstance(arguments, str) else None
@@ -446,41 +441,28 @@ def called_names(rows: Iterable[Row]) -> dict[str, str]:
     }
 
 
-def result_name(row: Row, names: Mapping[str, str]) -> str:
+def result_name(row: Row, names: Mapping[str, str], *, told: bool = False) -> str:
     """The name of the tool whose result a message is; empty for one that isn't known.
 
+    Args:
+        told: The vendor is told it with the result; otherwise the call alone says it.
+
     Raises:
-        UntoldMessage: It has another name than the call has.
+        UntoldMessage: It has another name than the call has, or one that nothing would say.
     """
     known = names.get(str(row.fields.get("tool_call_id") or ""), "")
     name = str(row.fields.get("name") or "")
+    if not known and name and not told:
+        raise row.refused(
+            "'name' is no key of its messages, and no message before it calls this tool",
+            "Leave it out, or write the message that calls the tool.",
+        )
     if known and name and known != name:
         raise row.refused(
             f"its 'name' is {name!r}, and the call with this id is of {known!r}",
             "Write the name of the tool that was called.",
         )
     return known or name
-
-
-def text_in(row: Mapping[str, Any]) -> str:
-    """The text of a message in whichever form, for people; of several parts, each on a line."""
-    content = row.get("content") if "parts" not in row else row.get("parts")
-    if content is None:
-        content = next((row[name] for name in CONVERSATIONS if name in row), None)
-    return "\n".join(_texts(content))
-
-
-def _texts(value: object) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, Mapping):
-        fields = cast("Mapping[str, object]", value)
-        inside = next((k for k in ("text", "content", "parts", "output") if k in fields), None)
-        if inside is not None:
-            yield from _texts(fields[inside])
-    elif isinstance(value, (list, tuple)):
-        for item in cast("Sequence[object]", value):
-            yield from _texts(item)
 
 
 def _written_out(value: object) -> str:

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from evenhand.core.encoding import decode
 from evenhand.core.message import Message
-from evenhand.providers.message_forms import conversation_of, is_message, text_in
+from evenhand.providers.message_forms import conversation_of, is_message
 
 
 def parse_prompt(text: str) -> tuple[Message, ...]:
@@ -39,7 +39,7 @@ def _conversation(value: object) -> tuple[Message, ...]:
     if isinstance(value, Mapping):
         body = cast("Mapping[str, Any]", value)
         if is_message(body) or conversation_of(body) is not None:
-            return (message_of(body),)
+            return (Message.of(body),)
         return ()
     rows = cast("list[object]", value) if isinstance(value, list) else []
     if not all(isinstance(row, Mapping) for row in rows):
@@ -47,23 +47,4 @@ def _conversation(value: object) -> tuple[Message, ...]:
     messages = cast("list[Mapping[str, Any]]", rows)
     if not any(map(is_message, messages)):
         return ()
-    return tuple(map(message_of, messages))
-
-
-def message_of(row: Mapping[str, Any]) -> Message:
-    """A message as it is written. What says more than a role and a content is sent in its own words."""
-    role, content = row.get("role"), row.get("content")
-    if isinstance(role, str) and role and set(row) == {"role", "content"}:
-        if isinstance(content, str):
-            return Message(role, content)
-        if (
-            isinstance(content, list)
-            and content
-            and all(isinstance(part, Mapping) for part in cast("list[object]", content))
-        ):
-            return Message(role, cast("list[Mapping[str, Any]]", content))
-        if isinstance(content, (bool, int, float)):
-            return Message(
-                role, str(content).lower() if isinstance(content, bool) else str(content)
-            )
-    return Message(role if isinstance(role, str) else "user", text_in(row), (row,))
+    return tuple(map(Message.of, messages))

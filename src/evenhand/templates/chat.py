@@ -8,9 +8,9 @@ from typing import Any, cast
 
 from evenhand.core.encoding import decode
 from evenhand.core.message import Message
-from evenhand.providers.prompt_text import message_of, parse_prompt
+from evenhand.providers.prompt_text import parse_prompt
 from evenhand.templates.printing import as_json
-from evenhand.templates.rendering import Templates
+from evenhand.templates.rendering import Templates, has_tags
 
 
 def filled_messages(
@@ -47,7 +47,7 @@ def _filled_message(
         return Message(message.role, content)
     item = message.items[0]
     filled = cast("dict[str, object]", _filled(dict(item), variables, templates))
-    return message_of({**filled, **({"role": item["role"]} if "role" in item else {})})
+    return Message.of({**filled, **({"role": item["role"]} if "role" in item else {})})
 
 
 def unfillable(template: str, templates: Templates) -> str | None:
@@ -83,8 +83,26 @@ def _filled(value: object, variables: Mapping[str, Any], templates: Templates) -
         return [_filled(item, variables, templates) for item in cast("list[object]", value)]
     if isinstance(value, dict):
         fields = cast("dict[str, object]", value)
-        return {key: _filled(item, variables, templates) for key, item in fields.items()}
+        filled = {key: _filled(item, variables, templates) for key, item in fields.items()}
+        arguments = fields.get("arguments")
+        if isinstance(arguments, str) and has_tags(arguments):
+            filled["arguments"] = _filled_arguments(arguments, variables, templates)
+        return filled
     return value
+
+
+def _filled_arguments(text: str, variables: Mapping[str, Any], templates: Templates) -> str:
+    """The arguments of a tool's call, which are JSON in a text, filled in so that no value adds one of its own."""
+    filled = templates.render(text, variables)
+    try:
+        written = decode(text)
+    except ValueError:
+        return filled  # JSON only once it is filled in: `{"city": {{ city | dump }}}`
+    meant = _filled(written, variables, templates)
+    try:
+        return filled if decode(filled) == meant else as_json(meant)
+    except ValueError:
+        return as_json(meant)
 
 
 def _is_json(text: str) -> bool:
