@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
 
@@ -11,6 +12,8 @@ from evenhand.core.message import Message
 from evenhand.providers.prompt_text import parse_prompt
 from evenhand.templates.printing import as_json
 from evenhand.templates.rendering import Templates, has_tags
+
+_BLOCKS = re.compile(r"\A(?:\s|\{%.*?%\}|\{#.*?#\})+", re.DOTALL)
 
 
 def filled_messages(
@@ -33,8 +36,11 @@ def filled_messages(
 
 
 def is_written_chat(template: str) -> bool:
-    """Whether a template is written as JSON, so that it may be a chat once it is filled in."""
-    start = template.lstrip()[:2]
+    """Whether a template is written as JSON, so that it may be a chat once it is filled in.
+
+    Blocks such as `{% set … %}` may stand before it; a text that begins with a variable's value is none.
+    """
+    start = _BLOCKS.sub("", template)[:2]
     return start[:1] == "[" or (start[:1] == "{" and start[1:] not in ("{", "%", "#"))
 
 
