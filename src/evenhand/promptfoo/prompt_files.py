@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import itertools
 import os
 import re
@@ -14,6 +15,7 @@ from typing import Any, cast
 from evenhand.assertions.code_files import file_problems
 from evenhand.core.names import did_you_mean
 from evenhand.core.record import Record
+from evenhand.documents.delimited import NotDelimited, records
 from evenhand.documents.findings import At, Findings, Place, matching
 from evenhand.documents.merging import RESOLVE, UNRESOLVED, conflict_in
 from evenhand.documents.tree import read_document, read_text
@@ -253,11 +255,19 @@ class _PromptReader:
             findings.hint(Place(path, conflict, 1), UNRESOLVED, f"It is sent as it is. {RESOLVE}")
         text = str(env_filled(text, self._config.env))
         if path.suffix == ".csv":
-            return [self._text(name, raw, entry, here) for name, raw in _of_csv(text, label)]
+            return self._from_table(path, text, entry)
         named = _named_pieces(path.suffix, text, shown, label)
         if not named:
             findings.problem(entry.place, f"prompt file {path.name} is empty")
         return [self._text(name, piece, entry, here) for name, piece in named]
+
+    def _from_table(self, path: Path, text: str, entry: _Entry) -> list[AnyPrompt]:
+        try:
+            named = _of_csv(text, entry.label)
+        except NotDelimited as error:
+            self._findings.problem(Place(path, error.line), error.what, error.hint)
+            return []
+        return [self._text(name, raw, entry, Place(path, line)) for line, name, raw in named]
 
     def _structured(self, path: Path, place: Place) -> tuple[str, At | None] | None:
         """The text of a JSON or YAML file that is a prompt, and where its parts are.
@@ -331,16 +341,25 @@ def _named_pieces(suffix: str, text: str, shown: str, label: str) -> list[tuple[
     return [(called(piece), piece) for piece in pieces]
 
 
-def _of_csv(text: str, label: str) -> list[tuple[str, str]]:
-    """The prompts in the text of a CSV file, each with what it is called."""
-    import csv  # noqa: PLC0415 (prompts are seldom kept in CSV files)
-    import io  # noqa: PLC0415 (imported on use)
+def _of_csv(text: str, label: str) -> list[tuple[int, str, str]]:
+    """The prompts in the text of a CSV file, each with its line and what it is called.
 
-    rows = list(csv.DictReader(io.StringIO(text)))
+    Raises:
+        NotDelimited: It is not CSV.
+    """
+    table = records(io.StringIO(text, newline=""))
+    _, names = next(table, (1, []))
+    header = [name.strip() for name in names]
+    lines: list[int] = []
+    rows: list[dict[str, str]] = []
+    for line, cells in table:
+        if any(cells):
+            lines.append(line)
+            rows.append(dict(zip(header, cells, strict=False)))
     texts = [row.get("prompt") or next(iter(row.values()), "") for row in rows]
     used = {row["label"] for row in rows if row.get("label")}
-    prompts: list[tuple[str, str]] = []
-    for i, (row, raw) in enumerate(zip(rows, texts, strict=True), 1):
+    prompts: list[tuple[int, str, str]] = []
+    for i, (line, row, raw) in enumerate(zip(lines, rows, texts, strict=True), 1):
         if not raw:
             continue
         named = row.get("label") or ""
@@ -352,7 +371,7 @@ def _of_csv(text: str, label: str) -> list[tuple[str, str]]:
                     break
                 named = f"{plain} (row {i}{f'.{again}' if again > 1 else ''})"
             used.add(named)
-        prompts.append((named, raw))
+        prompts.append((line, named, raw))
     return prompts
 
 
