@@ -118,7 +118,7 @@ class Parquet:
         """The rows, each with its number, from 1."""
         for start, batch in self._read(problems):
             for place, record in enumerate(batch.to_pylist(), start):
-                row = _unpacked(self.file, place + 1, plain_row(record), problems)
+                row = self._plain(place, record, problems)
                 if row is not None:
                     yield place + 1, place, row
 
@@ -136,7 +136,15 @@ class Parquet:
                 return None
             self._start, self._batch = following
         (record,) = self._batch.slice(place - self._start, 1).to_pylist()
-        return _unpacked(self.file, place + 1, plain_row(record), problems)
+        return self._plain(place, record, problems)
+
+    def _plain(self, place: int, record: dict[str, Any], problems: list[Problem]) -> Row | None:
+        try:
+            row = plain_row(record)
+        except UsageError as error:
+            problems.append(Problem(str(self.file), place + 1, 0, error.message, error.hint))
+            return None
+        return _unpacked(self.file, place + 1, row, problems)
 
     def _read(self, problems: list[Problem]) -> Iterator[tuple[int, Any]]:
         """The batches, each with the place of its first row."""
@@ -146,6 +154,12 @@ class Parquet:
         start = 0
         try:
             with parquet.ParquetFile(self.file) as table:
+                names: list[str] = table.schema_arrow.names
+                twice = sorted({name for name in names if names.count(name) > 1})
+                if twice:
+                    what = f"two columns are called {' and '.join(map(repr, twice))}"
+                    problems.append(Problem(str(self.file), 0, 0, what))
+                    return
                 for batch in table.iter_batches(batch_size=_BATCH):
                     yield start, batch
                     start += len(batch)

@@ -153,9 +153,10 @@ class Header:
 
     def nameless(self, cells: Sequence[str]) -> tuple[str, str] | None:
         """A value of a record whose column has no name, and what to do; None for none. A counter is no value."""
+        first = self._named[0][0] if self._named else 0
         for i in self._unnamed:
-            cell = cells[i] if i < len(cells) else ""
-            if cell.strip() and not (i == 0 and cell.strip().isdecimal()):
+            cell = cells[i].strip() if i < len(cells) else ""
+            if cell and not (i < first and cell.isdecimal()):
                 what = f"column {i + 1} has no name, and holds {cell:.40}"
                 return what, "Name it in the first line, or take it out."
         return None

@@ -14,9 +14,8 @@ from evenhand.core.encoding import decode
 from evenhand.core.errors import UsageError
 from evenhand.core.record import Record
 from evenhand.documents.delimited import Header, NotDelimited, column_name, records
-from evenhand.documents.file_kinds import other_kind
 from evenhand.documents.findings import Findings
-from evenhand.documents.tree import read_document
+from evenhand.documents.tree import decoded, read_document
 from evenhand.report.interchange.foreign import (
     LAST_SECOND,
     Notes,
@@ -152,11 +151,11 @@ def columns_of(path: Path) -> list[str]:
 
 def _columns_and_rows(path: Path, delimiter: str) -> Iterator[tuple[int, list[str]]]:
     """The names of a table's columns, empty for one without, and then the cells of its rows, each with its line."""
-    try:
-        text = read_bytes(path).decode("utf-8-sig")
-    except UnicodeDecodeError:
-        what, hint = other_kind(path) or ("is not UTF-8", "Save it as UTF-8.")
-        raise UsageError(f"{path} {what}", hint=hint) from None
+    findings = Findings()
+    text = decoded(read_bytes(path), path, findings)
+    if text is None:
+        (problem,) = findings.problems
+        raise UsageError(problem.summary, hint=problem.hint)
     table = records(io.StringIO(text, newline=""), delimiter)
     line, names = next(table, (1, []))
     yield line, list(_unlike([column_name(name) for name in names]))

@@ -12,7 +12,8 @@ from typing import Any, cast
 from evenhand.core.errors import UsageError
 from evenhand.core.record import Record
 from evenhand.documents.delimited import Header, NotDelimited, records
-from evenhand.documents.file_kinds import other_kind
+from evenhand.documents.findings import Findings
+from evenhand.documents.tree import decoded
 from evenhand.report.spreadsheet import cell
 
 NO_LABEL_KEPT = "no label was kept"
@@ -75,16 +76,17 @@ def read_rows(path: Path, columns: Sequence[str], needed: Sequence[str]) -> Iter
         UsageError: The file cannot be read, or lacks a column.
     """
     try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            text = file.read()
+        data = path.read_bytes()
     except OSError as error:
         hint = (
             f"Looked in {path.absolute().parent}." if isinstance(error, FileNotFoundError) else ""
         )
         raise UsageError(f"{path} cannot be read: {error.strerror or error}", hint=hint) from error
-    except UnicodeDecodeError as error:
-        what, hint = other_kind(path) or ("is not UTF-8", "Save it as UTF-8.")
-        raise UsageError(f"{path} {what}", hint=hint) from error
+    findings = Findings()
+    text = decoded(data, path, findings)
+    if text is None:
+        (problem,) = findings.problems
+        raise UsageError(problem.summary, hint=problem.hint)
     if _is_json_lines(path):
         return _json_rows(text, columns, needed)
     return _csv_rows(path, text, columns, needed)
