@@ -205,6 +205,68 @@ def test_a_picture_from_a_file_arrives_as_its_bytes(
     assert base64.b64decode(found(body), validate=True) == DOT
 
 
+@pytest.mark.parametrize(
+    ("provider", "part", "found"),
+    [
+        (
+            "anthropic:messages:claude-sonnet-4-5",
+            {
+                "type": "document",
+                "source": {"type": "base64", "media_type": "application/pdf", "data": "{{doc}}"},
+            },
+            lambda body: body["messages"][0]["content"][0]["source"]["data"],
+        ),
+        (
+            "google:gemini-2.5-flash",
+            {"inline_data": {"mime_type": "application/pdf", "data": "{{ doc }}"}},
+            lambda body: body["contents"][0]["parts"][0]["inline_data"]["data"],
+        ),
+        (
+            "openai:chat:gpt-5-mini",
+            {"type": "file", "file": {"filename": "a.pdf", "file_data": "{{doc}}"}},
+            lambda body: body["messages"][0]["content"][0]["file"]["file_data"].partition(",")[2],
+        ),
+        (
+            "openai:responses:gpt-5-mini",
+            {"type": "input_file", "filename": "a.pdf", "file_data": "{{doc}}"},
+            lambda body: body["input"][0]["content"][0]["file_data"].partition(",")[2],
+        ),
+        (
+            "openai:chat:gpt-5-mini",
+            {"type": "input_audio", "input_audio": {"data": "{{sound}}", "format": "wav"}},
+            lambda body: body["messages"][0]["content"][0]["input_audio"]["data"],
+        ),
+        (
+            "google:gemini-2.5-flash",
+            {"inlineData": {"mimeType": "audio/wav", "data": "{{sound}}"}},
+            lambda body: body["contents"][0]["parts"][0]["inlineData"]["data"],
+        ),
+    ],
+)
+@pytest.mark.parametrize("way", ["inline", "yaml"])
+def test_a_pdf_and_a_sound_from_a_file_arrive_as_their_bytes(
+    provider: str,
+    part: object,
+    found: Callable[[Any], str],
+    way: str,
+    run: Run,
+    tmp_path: Path,
+) -> None:
+    """Where a text is wanted, a PDF is its text."""
+    (tmp_path / "a.pdf").write_bytes(b"%PDF-1.4 " + DOT)
+    (tmp_path / "a.wav").write_bytes(b"RIFF" + DOT)
+    prompt = [{"role": "user", "content": [part]}]
+    name, file = ("sound", "a.wav") if "sound" in json.dumps(part) else ("doc", "a.pdf")
+    config = {
+        "prompts": [written(tmp_path, way, prompt)],
+        "providers": [provider],
+        "tests": [{"vars": {name: f"file://{file}"}}],
+    }
+    (tmp_path / "promptfooconfig.json").write_text(json.dumps(config))
+    (body,) = bodies(run, ".")
+    assert base64.b64decode(found(body), validate=True) == (tmp_path / file).read_bytes()
+
+
 @pytest.mark.parametrize("way", ["function", "program"])
 @pytest.mark.parametrize("whose", ["test", "default", "table"])
 def test_a_prefix_leaves_messages_that_code_returns_as_they_are(
@@ -358,3 +420,28 @@ def test_what_is_no_prompt_is_told_in_one_sentence(messages: str, run: Run, tmp_
     ended = run("run", "tools_evals.py", "--offline", "--json", "--no-write")
     (trial,) = json.loads(ended.out)["trials"]
     assert "neither a text nor a list of messages" in trial["error"]["message"]
+
+
+def test_a_judges_messages_that_it_cannot_be_sent_are_told_before_anything_is_sent(
+    run: Run, tmp_path: Path
+) -> None:
+    """With the key and the vendor."""
+    judge = [{"role": "user", "name": "rules", "content": "{{output}}: {{rubric}}"}]
+    config = {
+        "prompts": ["hi"],
+        "providers": ["openai:chat:gpt-5-mini"],
+        "tests": [
+            {
+                "options": {
+                    "rubricPrompt": json.dumps(judge),
+                    "provider": "anthropic:messages:claude-sonnet-4-5",
+                },
+                "assert": [{"type": "llm-rubric", "value": "is kind"}],
+            }
+        ],
+    }
+    (tmp_path / "promptfooconfig.json").write_text(json.dumps(config))
+    ended = run("run", ".", "--offline", "--json", "--calls", "--no-write")
+    assert "rubricPrompt: anthropic:messages:claude-sonnet-4-5: message 1" in ended.err
+    assert "'name' is no key of its messages" in ended.err
+    assert not ended.out

@@ -238,6 +238,24 @@ def bare(text: object) -> str:
     return whole[match.end() :] if (match := _DATA_URL.match(whole)) else whole
 
 
+_BARE = frozenset({"media_type", "mime_type", "mimeType", "format"})
+
+
+def bare_inside(value: object) -> object:
+    """A body of a service that has pictures as a vendor has them: what is base64 alone there is so here.
+
+    That is `data` beside a media type or a format, as at Anthropic and Google, and `bytes`, as in Bedrock.
+    """
+    if isinstance(value, Mapping):
+        fields = cast("Mapping[str, object]", value)
+        inside = {key: bare_inside(item) for key, item in fields.items()}
+        names = ("data", "bytes") if not _BARE.isdisjoint(fields) else ("bytes",)
+        return {k: bare(v) if k in names and isinstance(v, str) else v for k, v in inside.items()}
+    if isinstance(value, list):
+        return [bare_inside(item) for item in cast("list[object]", value)]
+    return value
+
+
 def media(kind: str, source: object, mime: str = "", name: str = "", **more: Any) -> Media:
     """A picture, a sound or a file, from a data URL, an address, or bare base64 whose kind is known."""
     text = str(source or "")
