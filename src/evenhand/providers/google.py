@@ -127,7 +127,8 @@ def _messages(messages: Sequence[Message]) -> dict[str, Any]:
     body: dict[str, Any] = {"contents": said}
     if system:
         body["systemInstruction"] = {"parts": system}
-    return {**body, **settings}
+    words = {k: {"parts": [{"text": settings[k]}]} for k in own if isinstance(settings.get(k), str)}
+    return {**body, **settings, **words}
 
 
 def _parts(row: Row) -> list[object]:

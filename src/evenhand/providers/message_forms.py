@@ -13,7 +13,7 @@ from typing import Any, cast
 
 from msgspec import field
 
-from evenhand.core.encoding import decode
+from evenhand.core.encoding import decode, encode
 from evenhand.core.errors import BadRequest
 from evenhand.core.message import CONVERSATIONS, Message
 from evenhand.core.record import Record
@@ -147,6 +147,8 @@ def conversation_of(item: Mapping[str, Any]) -> str | None:
     """Where the body of a request has its conversation; None for what is a message, or anything else."""
     if "role" in item or "type" in item:
         return None
+    if isinstance(item.get("contents"), str) and not item.keys().isdisjoint(_SYSTEM):
+        return "contents"
     return next((name for name in CONVERSATIONS if is_conversation(name, item.get(name))), None)
 
 
@@ -203,6 +205,8 @@ def _of_body(
                 "Write a list of messages with role and content, and settings in the provider's config.",
             )
     said = item[name]
+    if isinstance(said, str):
+        said = {"role": "user", "parts": [{"text": said}]}
     for number, row in enumerate(listed(said) or [said]):
         yield Row(whole.vendor, (name, number), cast("Mapping[str, Any]", row))
 
@@ -431,17 +435,16 @@ def calls_of(row: Row) -> list[Call]:
                 f"a call of type {call.get('type')!r} is nothing that it knows",
                 "Write {id: …, type: function, function: {name: …, arguments: …}}.",
             )
-        text = arguments if isinstance(arguments, str) else None
-        if text is not None:
-            try:
-                arguments = decode(text) if text.strip() else {}
-            except ValueError:
-                arguments = None
-        if not isinstance(arguments, Mapping | None) or (arguments is None and text is not None):
-            what = f"the arguments of its call of {name} are no JSON object: {arguments!r:.80}"
-            raise row.refused(what, "Write a JSON object.", unread=text or "")
-        known = cast("Mapping[str, Any]", arguments or {})
-        calls.append(Call(str(call.get("id") or ""), name, text or "", known))
+        text = arguments if isinstance(arguments, str) else encode(arguments or {}).decode()
+        try:
+            known = decode(text) if text.strip() else {}
+        except ValueError:
+            known = None
+        if not isinstance(known, Mapping):
+            what = f"the arguments of its call of {name} are no JSON object: {text:.80}"
+            raise row.refused(what, "Write a JSON object.", unread=text)
+        fields = cast("Mapping[str, Any]", known)
+        calls.append(Call(str(call.get("id") or ""), name, text, fields))
     return calls
 
 

@@ -81,10 +81,8 @@ def _message(row: Row) -> Mapping[str, Any]:
     content = row.content
     kind = "output_text" if role == "assistant" else "input_text"
     words = content if isinstance(content, str) else _content(row, kind)
-    rest = {
-        k: v for k, v in row.fields.items() if k not in ("role", "parts", "content", "tool_calls")
-    }
-    return {**rest, "role": role, "content": words}
+    own = {k: v for k, v in row.fields.items() if k in ("type", "id", "status", "phase")}
+    return {**own, "role": role, "content": words}
 
 
 _FOREIGN = frozenset({"text", "image_url", "file", "image", "document", "tool_use", "tool_result"})

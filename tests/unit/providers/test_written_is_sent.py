@@ -446,3 +446,35 @@ def test_a_service_that_speaks_like_a_vendor_is_sent_bare_base64_where_that_is_w
         "url": PICTURE,
         "data": PICTURE,
     }
+
+
+def test_arguments_that_are_an_object_and_keys_without_a_value_are_said_in_each_vendors_words():
+    """Servers write arguments so, and replies have keys that say nothing."""
+    function = {"name": "look", "arguments": {"city": "Oslo"}}
+    row = {
+        "role": "assistant",
+        "content": None,
+        "tool_calls": [{"id": "a", "type": "function", "function": function}],
+        "refusal": None,
+        "annotations": [],
+    }
+    items = sent(PROVIDERS["responses"], [{"role": "user", "content": "hi"}, row], {})["input"]
+    call = {"type": "function_call", "call_id": "a", "name": "look", "arguments": '{"city":"Oslo"}'}
+    assert items == [{"role": "user", "content": "hi"}, call]
+    spoken = {"role": "assistant", "content": "x", "refusal": None, "annotations": []}
+    items = sent(PROVIDERS["responses"], [{"role": "user", "content": "hi"}, spoken], {})["input"]
+    assert items[1] == {"role": "assistant", "content": "x"}
+    wrong = {**row, "tool_calls": [{"id": "a", "function": {"name": "look", "arguments": "no"}}]}
+    for form in ("anthropic", "gemini", "responses"):
+        refused = sent_or_refused(PROVIDERS[form], [{"role": "user", "content": "hi"}, wrong])
+        assert isinstance(refused, UntoldMessage)
+        assert "the arguments of its call of look are no JSON object: no" in refused.message
+
+
+def test_words_in_place_of_gemini_contents_and_instructions_are_put_into_its_form():
+    """As its SDK takes them."""
+    body = sent(
+        PROVIDERS["gemini"], {"contents": "{{v}}", "system_instruction": "Be brief"}, VARIABLES
+    )
+    assert body["contents"] == [{"role": "user", "parts": [{"text": HOSTILE}]}]
+    assert body["system_instruction"] == {"parts": [{"text": "Be brief"}]}
