@@ -37,7 +37,9 @@ from evenhand.templates.rendering import NO_CONFIG, Render, Templates
 
 PRINTED_WITHIN_S = 60.0
 """How long a program may take to print a prompt."""
-_CHAT = re.compile(r'\s*(\[\s*\{|\{\s*"(contents|messages|input|role|parts)"\s*:)')
+_CHAT = re.compile(
+    r'\s*(\[\s*\{|\{\s*"(contents|messages|input)"\s*:\s*\[|\{\s*"parts"\s*:|\{\s*"role"\s*:\s*"(user|system)")'
+)
 _ALONE = re.compile(r"\s*\{\{\s*([A-Za-z_]\w*)\s*\}\}\s*")
 
 

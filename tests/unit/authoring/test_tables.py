@@ -347,3 +347,19 @@ def test_frames_of_all_kinds_keep_their_cells():
     expected = Dataset.of(*rows).fingerprint
     frames = (pd.DataFrame(rows), pl.DataFrame(rows), pa.Table.from_pylist(rows))
     assert {Dataset(frame).fingerprint for frame in frames} == {expected}
+
+
+@pytest.mark.parametrize("reader", READERS)
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
+def test_marks_line_ends_and_padded_headers_are_no_part_of_a_cell(
+    reader: str, end: str, mark: bytes, tmp_path: Path
+):
+    """And a cell may be as long as a document, with line separators of Unicode in it."""
+    header = [f" {name} " for name in HEADERS[reader]]
+    rows = [header, ["a", "1", '"x\u2028y, ""q"""'], ["z" * 300_000, "2", "b"]]
+    path = tmp_path / "t.csv"
+    path.write_bytes(mark + "".join(",".join(row) + end for row in rows).encode())
+    first, second = READERS[reader](path, ",")
+    assert (first[0], second[0]) == ("a", "z" * 300_000)
+    assert first[2] == 'x\u2028y, "q"'
