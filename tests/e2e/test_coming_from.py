@@ -70,7 +70,7 @@ def test_runs_of_one_moment_are_listed_and_compared_under_ids_that_find_them(tmp
 
 def test_runs_of_before_and_after_are_compared_and_a_dataset_is_not_overwritten(tmp_path: Path):
     """One tool for all: cases pair, the second import changes nothing, another dataset of the name is refused."""
-    files = names(EXPORTS["braintrust"](tmp_path), tmp_path)
+    files = [*names(EXPORTS["braintrust"](tmp_path), tmp_path), "--verdict", "Exact"]
     first = evenhand(tmp_path, "import", "braintrust", *files, "--json")
     assert first.returncode == 0, first.stderr
     document = json.loads(first.stdout)

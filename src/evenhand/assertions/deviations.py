@@ -84,8 +84,8 @@ DEVIATIONS: Mapping[str, str] = {
     "braces of functions": "What a Python prompt function returns is not a template: braces in an article stay braces.",
     "scripts as prompts": "Scripts as prompts run wherever you stand, and are given what they need to start.",
     "files in data": "A variable's cell in a CSV file that says file:// is text, and names no file.",
-    "prefixes of code": "options.prefix and options.suffix also stand around what a prompt function or program makes; "
-    "promptfoo leaves them out there.",
+    "prefixes of code": "options.prefix and options.suffix also stand around text that a prompt function or program "
+    "makes, and are left out around messages; promptfoo leaves them out around both.",
     "prompt prefixes": "--prompt-prefix and --prompt-suffix hold beside other defaultTest.options, too.",
     "prompts of providers": "Each provider keeps its own prompts, also where two have the same id, and a label beside "
     "a "

@@ -37,6 +37,8 @@ from evenhand.documents.findings import At, Findings, Place
 from evenhand.documents.numbers import number
 from evenhand.documents.tree import read_document, read_text
 from evenhand.javascript.source import is_reference
+from evenhand.providers.configured import untold
+from evenhand.providers.prompt_text import parse_prompt
 from evenhand.templates.chat import unfillable
 from evenhand.templates.rendering import NO_CONFIG, Templates, has_tags
 
@@ -392,6 +394,10 @@ def problems(assertion: Assertion) -> list[Lack]:
     )
     if wrong:
         faults.append((f"rubricPrompt: {wrong}", ""))
+    elif assertion.rubric_prompt and assertion.judge is not None:
+        error = untold(assertion.judge, parse_prompt(assertion.rubric_prompt))
+        if error is not None:
+            faults.append((f"rubricPrompt: {assertion.judge.id}: {error.message}", error.hint))
     if not lacking:
         try:
             fixed_scorer(assertion)

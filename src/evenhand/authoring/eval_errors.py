@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from evenhand.authoring.expect import Stated
+from evenhand.authoring.near_columns import near_fields
+from evenhand.authoring.rowcase import FIELDS
 from evenhand.core.case import Case
 from evenhand.core.errors import CodeError
 from evenhand.core.expect import Expectation
@@ -30,8 +33,8 @@ def broken_off(path: Path, case: Case, error: Exception) -> Expectation:
         reason = missed.message or "the assert did not hold"
         stated = Stated(missed.text, f"{reason}; nothing after it was run")
         return Expectation(False, stated, metadata={"assert": place})
-    if isinstance(error, CodeError) and error.key:
-        there = _there(case, error)
+    if isinstance(error, CodeError):
+        there = (_there(case, error) if error.key else "") or _lacking(case, error)
         if there:
             error = CodeError(error.message, hint=f"{there} {error.hint}")
     return Expectation(None, Raised("the eval runs to its end", error))
@@ -43,6 +46,30 @@ def _of_the_evals(file: str, path: Path) -> bool:
         return True
     folder = next((folder for folder in path.parents if folder.name == "evals"), None)
     return folder is not None and Path(file).is_relative_to(folder)
+
+
+def _lacking(case: Case, error: CodeError) -> str:
+    """What to write where the line that raised looks for a field that the case lacks; empty where it does not."""
+    line = error.hint
+    if error.key in case.vars and f".{error.key}" in line:
+        return f"Write case.vars[{error.key!r}]: it is a variable."
+    known = ", ".join(map(str, list(case.vars)[:SHOWN])) or "none"
+    if "'Case' object is not subscriptable" in error.message:
+        key = re.search(r"\[\s*(['\"])(\w+)\1\s*\]", line)
+        field = key is not None and key[2] in FIELDS
+        return (
+            f"Write case.{key[2]}."
+            if key is not None and field
+            else f"Write case.vars[…]; its variables are: {known}."
+        )
+    if "'Case' object has no attribute" in error.message:
+        return f"case {case.id!r} has the variables: {known}."
+    for field in ("expected", "input", "context") if "None" in error.message else ():
+        if re.search(rf"\.{field}\b", line) and getattr(case, field) in (None, ()):
+            near = next((n for n, f in near_fields([case]).items() if f == field), "")
+            meant = f" Did you mean case.vars[{near!r}]?" if near else ""
+            return f"case {case.id!r} has no `{field}`; its variables are: {known}.{meant}"
+    return ""
 
 
 def _there(case: Case, error: CodeError) -> str:

@@ -6,15 +6,17 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, cast
 
 from evenhand.core.errors import UsageError
+from evenhand.documents.delimited import column_name
 
 
 def rows_of(data: object) -> Iterator[Any]:
     """The rows of a frame of pandas or polars, a table of pyarrow, a dataset of Hugging Face, or of any iterable.
 
-    A missing value (None, NaN, NaT, NA) in a frame is left out of its row. Values of numpy become Python's.
+    A missing value (None, NaN, NaT, NA) in a frame is left out of its row. Values of numpy become Python's. The named
+    levels of an index are columns; a counter without a name is none.
 
     Raises:
-        UsageError: It holds no rows, or is several datasets at once.
+        UsageError: It holds no rows, is several datasets at once, has two columns of a name, or values without one.
     """
     frame = cast("Any", data)
     if isinstance(data, (str, bytes)):
@@ -27,24 +29,81 @@ def rows_of(data: object) -> Iterator[Any]:
     if hasattr(data, "collect_schema") and not hasattr(data, "iter_rows"):
         raise UsageError("a lazy frame holds no rows yet", hint="Give frame.collect().")
     if hasattr(data, "iter_rows"):
-        return map(plain_row, frame.iter_rows(named=True))
+        return _named(frame.columns, frame.iter_rows())
     if hasattr(data, "itertuples") and hasattr(data, "columns"):
-        names = [str(name) for name in frame.columns]
-        tuples = frame.itertuples(index=False, name=None)
-        return (plain_row(dict(zip(names, values, strict=True))) for values in tuples)
+        levels = [_text(name) for name in frame.index.names]
+        names = [*levels, *(_text(name) for name in frame.columns)]
+        rows = frame.itertuples(index=True, name=None)
+        if len(levels) > 1:
+            rows = ((*first, *rest) for first, *rest in rows)
+        return _named(names, rows)
     if hasattr(data, "to_batches"):
-        return (plain_row(row) for batch in frame.to_batches() for row in batch.to_pylist())
+        rows = (row for batch in frame.to_batches() for row in _of_batch(batch))
+        return _named(frame.schema.names, rows)
     if hasattr(data, "features") and hasattr(data, "column_names"):
-        return map(plain_row, frame)
+        rows = ([row[name] for name in frame.column_names] for row in frame)
+        return _named(frame.column_names, rows)
     if not isinstance(data, Iterable):
         raise UsageError(f"cases are {data!r}, not a list")
     return iter(cast("Iterable[Any]", data))
 
 
+def _text(name: object) -> str:
+    return "" if name is None else str(name)
+
+
+def _of_batch(batch: Any) -> Iterator[Sequence[object]]:
+    return zip(*(column.to_pylist() for column in batch.columns), strict=True)
+
+
+def _named(columns: Iterable[object], rows: Iterable[Sequence[object]]) -> Iterator[dict[str, Any]]:
+    """The rows by the names of their columns, of which no two may be the same.
+
+    Raises:
+        UsageError: Two are; or, as rows are asked for, a column without a name holds a value.
+    """
+    names = [column_name(_text(name)) for name in columns]
+    twice = sorted({name for name in names if name and names.count(name) > 1})
+    if twice:
+        raise UsageError(
+            f"two columns are called {' and '.join(map(repr, twice))}",
+            hint="Rename one. The index of a frame is a column, too, if it has a name.",
+        )
+    return (named_row(names, values) for values in rows)
+
+
+def named_row(names: Sequence[str], values: Sequence[object]) -> dict[str, Any]:
+    """A row of a frame with Python's own values, what is missing left out.
+
+    Args:
+        names: Those of its columns; empty for one without, which holds nothing, or counts the rows if it is the first.
+
+    Raises:
+        UsageError: A column without a name holds something else.
+    """
+    row: dict[str, Any] = {}
+    for place, (name, value) in enumerate(zip(names, values, strict=True)):
+        plain = _plain(value)
+        if plain is None:
+            continue
+        if name:
+            row[name] = plain
+        elif plain != "" and not _counts(plain, place, names):
+            raise UsageError(
+                f"column {place + 1} of the frame has no name, and holds {plain!r:.40}",
+                hint="Name it, or for an index: frame.index.name = 'id'.",
+            )
+    return row
+
+
+def _counts(value: object, place: int, names: Sequence[str]) -> bool:
+    """Whether a value may be the number of a row, of which the first columns may hold one each."""
+    return type(value) is int and not any(names[:place])
+
+
 def plain_row(row: Mapping[str, Any]) -> dict[str, Any]:
     """A row of a frame with Python's own values, what is missing left out."""
-    plain = {str(name): _plain(value) for name, value in row.items()}
-    return {name: value for name, value in plain.items() if value is not None}
+    return named_row([column_name(str(name)) for name in row], list(row.values()))
 
 
 def _plain(value: Any) -> Any:

@@ -11,6 +11,7 @@ from typing import Any
 from evenhand.authoring.body import EvalBody
 from evenhand.authoring.evalset import Eval, EvalSet
 from evenhand.authoring.models import EvalSetRoster
+from evenhand.authoring.near_columns import near_fields, said_of, unused
 from evenhand.authoring.prechecks import asked_of, foreseen, set_up_once
 from evenhand.authoring.project_code import files_of
 from evenhand.authoring.project_data import data_of
@@ -284,6 +285,7 @@ def plan_of(
         lambda: _record(planned, files),
         source,
         _options((models.project for _, _, models in ready), planned, whole=whole),
+        hints=list(_near_columns(one.evals for one in planned)),
         broken=sorted(problems),
     )
     if not plan.size:
@@ -295,6 +297,25 @@ def plan_of(
         )
     refuse_if_nothing_is_left(plan)
     return plan
+
+
+def _near_columns(sets: Iterable[EvalSet]) -> Iterator[Problem]:
+    """A hint for each dataset with columns that are nearly fields, and that no eval of its set names."""
+    seen = set[str]()
+    for evals in sets:
+        near = near_fields(evals.data or ())
+        if not near:
+            continue
+        files = dict.fromkeys([evals.path, *(eval_.path for eval_ in evals.evals)])
+        sources = [file.read_text("utf-8", "replace") for file in files if file.is_file()]
+        near = unused(near, sources)
+        if near:
+            data = evals.data.file if evals.data is not None else None
+            place = (str(data), 1) if data is not None else (str(evals.path), evals.line)
+            hint = Problem(*place, 0, *said_of(near))
+            if str(hint) not in seen:
+                seen.add(str(hint))
+                yield hint
 
 
 def _cassettes(sets: Sequence[PlannedSet], *, whole: bool) -> Iterator[CassetteUse]:

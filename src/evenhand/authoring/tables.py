@@ -6,9 +6,7 @@ may be larger than memory.
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
@@ -16,11 +14,11 @@ from evenhand.authoring.frames import plain_row
 from evenhand.authoring.json_lines import Placed, Row, no_json
 from evenhand.core.encoding import decode
 from evenhand.core.errors import Problem, UsageError
+from evenhand.documents.delimited import Header, NotDelimited, records
 from evenhand.documents.file_kinds import other_kind
 from evenhand.documents.merging import MARKED, RESOLVE, is_marked_row
 
 JSON_COLUMN = ":json"
-_LONGEST_CELL = 1 << 30
 _BATCH = 1000
 
 
@@ -30,55 +28,64 @@ class DelimitedFile:
     def __init__(self, file: Path) -> None:
         self.file = file
         self._delimiter = "\t" if file.suffix.lower() == ".tsv" else ","
-        self._header: list[str] = []
+        self._header = Header([])
 
     def rows(self, problems: list[Problem]) -> Iterator[Placed]:
         """The rows, each with its first line; what is wrong with one is put to the problems, and the next one comes."""
-        with self.file.open("rb") as raw, _large_cells():
+        with self.file.open("rb") as raw:
             lines = _Lines(raw)
-            reader = csv.reader(lines, delimiter=self._delimiter)
-            self._header = [name.strip() for name in next(reader, [])]
-            twice = {name for name in self._header if self._header.count(name) > 1}
-            if twice:
-                named = " and ".join(map(repr, sorted(twice)))
-                problems.append(Problem(str(self.file), 1, 0, f"two columns are called {named}"))
-                return
-            if (
-                len(self._header) == 1
-                and self._delimiter == ","
-                and set(self._header[0]) & {";", "\t"}
-            ):
-                what = f"its one column is called {self._header[0]!r}"
-                hint = "Separate columns with commas, or with tabs in a file that ends in .tsv."
-                problems.append(Problem(str(self.file), 1, 0, what, hint))
-                return
-            line, place = reader.line_num + 1, lines.read
-            for cells in reader:
-                row = self._row(line, cells, problems)
-                if row is not None:
-                    yield line, place, row
-                line, place = reader.line_num + 1, lines.read
+            try:
+                table = records(lines, self._delimiter)
+                self._header = Header(next(table, (1, []))[1])
+                wrong = self._wrong_header()
+                if wrong is not None:
+                    problems.append(Problem(str(self.file), 1, 0, *wrong))
+                    return
+                place = lines.read
+                for line, cells in table:
+                    row = self._row(line, cells, problems)
+                    if row is not None:
+                        yield line, place, row
+                    place = lines.read
+            except NotDelimited as error:
+                problems.append(Problem(str(self.file), error.line, 0, error.what, error.hint))
+
+    def _wrong_header(self) -> tuple[str, str] | None:
+        names = self._header.names
+        twice = self._header.twice
+        if twice:
+            return f"two columns are called {' and '.join(map(repr, twice))}", ""
+        if len(names) == 1 and self._delimiter == "," and set(names[0]) & {";", "\t"}:
+            return (
+                f"its one column is called {names[0]!r}",
+                "Separate columns with commas, or with tabs in a file that ends in .tsv.",
+            )
+        return None
 
     def row(self, place: int, problems: list[Problem]) -> Row | None:
         """The row at a place; None where it is none any more. The header is that of the last look at all rows."""
-        with self.file.open("rb") as raw, _large_cells():
+        with self.file.open("rb") as raw:
             raw.seek(place)
-            return self._row(
-                0, next(csv.reader(_Lines(raw), delimiter=self._delimiter), []), problems
-            )
+            try:
+                _, cells = next(records(_Lines(raw), self._delimiter), (0, []))
+            except NotDelimited as error:
+                problems.append(Problem(str(self.file), 0, 0, error.what, error.hint))
+                return None
+            return self._row(0, cells, problems)
 
     def _row(self, line: int, cells: list[str], problems: list[Problem]) -> Row | None:
         if not any(cells):
             return None
-        if is_marked_row(cells, len(self._header)):
-            problems.append(Problem(str(self.file), line, 0, MARKED, RESOLVE))
+        header, wrong = self._header, None
+        if is_marked_row(cells, header.width):
+            wrong = MARKED, RESOLVE
+        elif not header.fits(cells):
+            wrong = header.misfit(cells)
+        wrong = wrong or header.nameless(cells)
+        if wrong is not None:
+            problems.append(Problem(str(self.file), line, 0, *wrong))
             return None
-        if len(cells) != len(self._header):
-            what = f"the row has {len(cells)} cells, the header has {len(self._header)}"
-            hint = "A cell with commas has to stand in double quotes."
-            problems.append(Problem(str(self.file), line, 0, what, hint))
-            return None
-        return _unpacked(self.file, line, dict(zip(self._header, cells, strict=True)), problems)
+        return _unpacked(self.file, line, header.row(cells), problems)
 
 
 class _Lines:
@@ -111,7 +118,7 @@ class Parquet:
         """The rows, each with its number, from 1."""
         for start, batch in self._read(problems):
             for place, record in enumerate(batch.to_pylist(), start):
-                row = _unpacked(self.file, place + 1, plain_row(record), problems)
+                row = self._plain(place, record, problems)
                 if row is not None:
                     yield place + 1, place, row
 
@@ -129,7 +136,15 @@ class Parquet:
                 return None
             self._start, self._batch = following
         (record,) = self._batch.slice(place - self._start, 1).to_pylist()
-        return _unpacked(self.file, place + 1, plain_row(record), problems)
+        return self._plain(place, record, problems)
+
+    def _plain(self, place: int, record: dict[str, Any], problems: list[Problem]) -> Row | None:
+        try:
+            row = plain_row(record)
+        except UsageError as error:
+            problems.append(Problem(str(self.file), place + 1, 0, error.message, error.hint))
+            return None
+        return _unpacked(self.file, place + 1, row, problems)
 
     def _read(self, problems: list[Problem]) -> Iterator[tuple[int, Any]]:
         """The batches, each with the place of its first row."""
@@ -139,6 +154,12 @@ class Parquet:
         start = 0
         try:
             with parquet.ParquetFile(self.file) as table:
+                names: list[str] = table.schema_arrow.names
+                twice = sorted({name for name in names if names.count(name) > 1})
+                if twice:
+                    what = f"two columns are called {' and '.join(map(repr, twice))}"
+                    problems.append(Problem(str(self.file), 0, 0, what))
+                    return
                 for batch in table.iter_batches(batch_size=_BATCH):
                     yield start, batch
                     start += len(batch)
@@ -175,16 +196,6 @@ def parquet_library(file: Path) -> Any:
             hint="Install it: pip install 'evenhand[parquet]'",
         ) from None
     return parquet
-
-
-@contextmanager
-def _large_cells() -> Iterator[None]:
-    """Inside, a cell may be as large as a document; what csv allows otherwise is less."""
-    before = csv.field_size_limit(_LONGEST_CELL)
-    try:
-        yield
-    finally:
-        csv.field_size_limit(before)
 
 
 def _unpacked(

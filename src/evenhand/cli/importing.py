@@ -35,8 +35,21 @@ if TYPE_CHECKING:
     default=Path(),
     help="Write datasets into FOLDER.  [default: the current one]",
 )
+@click.option(
+    "--verdict",
+    "verdicts",
+    metavar="SCORE",
+    multiple=True,
+    help="The numbers of SCORE are verdicts: 1 passes, 0 fails. Without it, a number decides nothing. May be repeated.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
-def import_(words: tuple[str, ...], importer: str | None, folder: Path, as_json: bool) -> int:
+def import_(
+    words: tuple[str, ...],
+    importer: str | None,
+    folder: Path,
+    verdicts: tuple[str, ...],
+    as_json: bool,
+) -> int:
     """Make runs and datasets from FILE: the results of another tool, or the traces of an application.
 
     TOOL is promptfoo (the default; a JSON file of results, version 3, as promptfoo or `evenhand export` writes it),
@@ -48,9 +61,11 @@ def import_(words: tuple[str, ...], importer: str | None, folder: Path, as_json:
     written to NAME.jsonl; nothing is overwritten.
     """
     from evenhand.cli.import_datasets import written
+    from evenhand.report.interchange.chosen_verdicts import with_verdicts
 
     tool, files = _meant(words, importer)
     recordings = _read(tool, files, guessed=importer is None and len(files) == len(words))
+    recordings = with_verdicts(recordings, verdicts)
     datasets = written(recordings.datasets, folder, files)
     print_imported(tool, kept(recordings), recordings, datasets, as_json=as_json)
     return PASSED

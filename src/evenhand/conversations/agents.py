@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol, cast
 
@@ -13,7 +12,7 @@ from msgspec import field
 from evenhand.conversations.users import called, named
 from evenhand.core.conversing import Turns
 from evenhand.core.errors import CodeError, UsageError
-from evenhand.core.message import Message, Model, Prompt, Reply
+from evenhand.core.message import Message, Model, Prompt, Reply, chat_text
 from evenhand.core.provider import Provider
 from evenhand.core.record import MutableRecord, Record
 from evenhand.engine.trial import LiveTrial
@@ -114,10 +113,7 @@ class _ModelAgent(Record, frozen=True):
 
 def chat_prompt(messages: Sequence[Message], **config: Any) -> Prompt:
     """A conversation as a prompt; its text is that of a chat as promptfoo has it, for providers that are functions."""
-    text = json.dumps(
-        [{"role": m.role, "content": m.content} for m in messages], ensure_ascii=False
-    )
-    return Prompt(tuple(messages), text, config)
+    return Prompt(tuple(messages), chat_text(messages), config)
 
 
 class _FunctionAgent(MutableRecord):

@@ -13,7 +13,7 @@ from typing import Any, Literal, Protocol
 from msgspec.structs import replace
 
 from evenhand.core.encoding import encode
-from evenhand.core.message import Message, Model, Prompt, Reply, ToolCall, Usage
+from evenhand.core.message import Message, Messages, Model, Prompt, Reply, ToolCall, Usage
 from evenhand.core.ranges import Range
 
 ToolForm = Literal["openai", "responses", "anthropic", "google"]
@@ -69,14 +69,14 @@ class CallingModel:
         """The label in reports."""
         return self._model.name
 
-    async def generate(self, prompt: Prompt | str) -> Reply:
+    async def generate(self, prompt: Prompt | str | Messages) -> Reply:
         """What it answers once it asks for no more tools, or for one that isn't there: tokens, cost and time of all.
 
         Raises:
             ProviderError: There is no answer.
             InfrastructureError: What the tools run on has failed.
         """
-        prompt = Prompt.of(prompt) if isinstance(prompt, str) else prompt
+        prompt = prompt if isinstance(prompt, Prompt) else Prompt.of(prompt)
         if self._definitions is not None:
             told = {**prompt.config, "tools": list(self._definitions)}
             prompt = replace(prompt, config=told)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Literal, Protocol
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Literal, Protocol, cast
 
 from msgspec import field
 
+from evenhand.core.errors import UsageError
 from evenhand.core.record import Record
 from evenhand.core.step import Step
 
@@ -23,19 +25,73 @@ Origin = Literal["provider", "cache", "journal", "replay"]
 """Where a reply is from: paid for now, found in the cache, recorded earlier in this run, or by one that is replayed."""
 
 
+CONVERSATIONS = ("messages", "contents", "input")
+"""Where the body of a request has its conversation: at OpenAI and Anthropic, at Google, in OpenAI's responses API."""
+
+
 class Message(Record, frozen=True):
     """One message of a conversation.
 
     Attributes:
         role: Who says it: `system`, `user`, `assistant`.
         content: Text, or a list of the vendor's content blocks.
-        items: The vendor's own messages that are sent in place of this one, as they are: an answer that asks for tools
-            (see `Reply.items`), and what tools returned. Empty for none. Only for models that take tools.
+        items: Messages as they are written, in OpenAI's chat form or the vendor's own, which are sent in place of this
+            one: what says more than a role and a content, an answer that asks for tools (see `Reply.items`), and what
+            tools returned. Empty for none.
     """
 
     role: str
     content: str | Sequence[Mapping[str, Any]]
     items: tuple[Mapping[str, Any], ...] = ()
+
+    @staticmethod
+    def of(row: Mapping[str, Any]) -> Message:
+        """A message as it is written for a vendor: `{"role": "user", "content": "Hi"}`, with any other keys."""
+        role, content = row.get("role"), row.get("content")
+        if isinstance(role, str) and role and set(row) == {"role", "content"}:
+            if isinstance(content, str):
+                return Message(role, content)
+            if isinstance(content, (bool, int, float)):
+                return Message(role, json.dumps(content))
+            if content and isinstance(content, list):
+                parts = cast("list[Any]", content)
+                if all(isinstance(part, Mapping) for part in parts):
+                    return Message(role, parts)
+        return Message(role if isinstance(role, str) else "user", _text_in(row), (row,))
+
+    @property
+    def rows(self) -> tuple[Mapping[str, Any], ...]:
+        """It as a vendor is told it: `items`, or else its role and content."""
+        return self.items or ({"role": self.role, "content": self.content},)
+
+
+def _text_in(row: Mapping[str, Any]) -> str:
+    """The text of a message in whichever form, for people; of several parts, each on a line."""
+    names = ("parts", "content", "output", *CONVERSATIONS)
+    return "\n".join(_texts(next((row[name] for name in names if row.get(name)), "")))
+
+
+def _texts(value: object) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        fields = cast("Mapping[str, object]", value)
+        inside = next((k for k in ("text", "content", "parts", "output") if fields.get(k)), None)
+        if inside is not None:
+            yield from _texts(fields[inside])
+    elif isinstance(value, (list, tuple)):
+        for item in cast("Sequence[object]", value):
+            yield from _texts(item)
+
+
+Messages = Sequence["Message | Mapping[str, Any]"]
+"""Messages, or dicts as vendors take them."""
+
+
+def chat_text(messages: Sequence[Message]) -> str:
+    """A conversation as one text, as promptfoo has it: for providers that are functions, and for people."""
+    rows = [row for message in messages for row in message.rows]
+    return json.dumps(rows, ensure_ascii=False)
 
 
 class Prompt(Record, frozen=True):
@@ -63,9 +119,23 @@ class Prompt(Record, frozen=True):
     template: str = ""
 
     @staticmethod
-    def of(text: str, **config: Any) -> Prompt:
-        """A prompt of one user message."""
-        return Prompt((Message("user", text),), text, config)
+    def of(text: str | Messages, **config: Any) -> Prompt:
+        """A prompt of one user message, or of a list of messages.
+
+        Raises:
+            UsageError: It is neither.
+        """
+        if isinstance(text, str):
+            return Prompt((Message("user", text),), text, config)
+        items = cast("Sequence[object]", text if isinstance(text, (list, tuple)) else ())
+        if not items or not all(isinstance(item, (Message, Mapping)) for item in items):
+            raise UsageError(
+                f"a prompt is {text!r:.80}, which is neither a text nor a list of messages",
+                hint='Give a text, a Prompt, or a list of {"role": "user", "content": "…"}.',
+            )
+        rows = cast("Sequence[Message | Mapping[str, Any]]", items)
+        messages = tuple(row if isinstance(row, Message) else Message.of(row) for row in rows)
+        return Prompt(messages, chat_text(messages), config)
 
 
 class Usage(Record, frozen=True):
@@ -134,8 +204,11 @@ class Model(Protocol):
         """The label in reports."""
         ...
 
-    async def generate(self, prompt: Prompt | str) -> Reply:
+    async def generate(self, prompt: Prompt | str | Messages) -> Reply:
         """Asks, and waits for the answer.
+
+        Args:
+            prompt: A text, which is what the user says; a list of messages; or a prompt with settings of its own.
 
         Raises:
             ProviderError: There is no answer, after all the retries that made sense.

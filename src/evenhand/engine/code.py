@@ -429,6 +429,8 @@ def _code_error(name: str, error: BaseException) -> CodeError:
         made.missed = _missed_assert(error, said)
     if isinstance(error, KeyError) and error.args:
         made.key = str(error.args[0])
+    if isinstance(error, AttributeError):
+        made.key = error.name or ""
     # What it holds goes now: a coroutine that was never awaited has to be told of while its trial is there.
     traceback.clear_frames(error.__traceback__)
     if isinstance(error, AttributeError):

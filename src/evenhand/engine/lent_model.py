@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Protocol
 
-from evenhand.core.message import CallRole, Message, Prompt, Reply, Task
+from evenhand.core.message import CallRole, Message, Messages, Prompt, Reply, Task
 from evenhand.core.provider import Provider
 from evenhand.engine.call_context import phase
 from evenhand.engine.spending import Spending
@@ -45,8 +45,8 @@ class LentModel:
         """What is lent."""
         return self._provider
 
-    async def generate(self, prompt: Prompt | str) -> Reply:
-        prompt = Prompt.of(prompt) if isinstance(prompt, str) else prompt
+    async def generate(self, prompt: Prompt | str | Messages) -> Reply:
+        prompt = prompt if isinstance(prompt, Prompt) else Prompt.of(prompt)
         trial, role = self._trial, self._role
         if role == "subject":
             if phase.get() == "setup":  # lent to an eval, and asked by what prepares it

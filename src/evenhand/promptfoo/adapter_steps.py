@@ -8,20 +8,19 @@ from __future__ import annotations
 import inspect
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
 from evenhand.assertions.code_files import transform_problems
 from evenhand.assertions.transform import transformed, transformed_vars
 from evenhand.core.errors import UsageError
-from evenhand.core.message import Message, Prompt, Reply, Usage
+from evenhand.core.message import Prompt, Reply, Usage
 from evenhand.documents.findings import Findings
 from evenhand.documents.tree import Document
 from evenhand.engine.trial import LiveTrial, present
 from evenhand.promptfoo.case_variables import worked_out
 from evenhand.promptfoo.config import Config
-from evenhand.promptfoo.prompts import AnyPrompt, TextPrompt, is_chat
+from evenhand.promptfoo.prompts import AnyPrompt, TextPrompt, between, is_chat
 from evenhand.templates.rendering import Templates
 
 _HERE = str(Path(__file__).parent / "adapter")
@@ -122,8 +121,7 @@ class PromptFile:
         prefix, suffix = (
             templates_of(self._base).render(text, variables) for text in self._between
         )
-        text = f"{prefix}{prompt.text}{suffix}"
-        return replace(prompt, messages=(Message("user", text),), text=text)
+        return between(prefix, prompt, suffix)
 
     def between(self, prefix: str, suffix: str) -> PromptFile:
         """The prompt with something before and after it, which may have tags."""

@@ -14,13 +14,13 @@ from evenhand.assertions.assertion import Cell
 from evenhand.assertions.transform import transformed, transformed_vars
 from evenhand.core.errors import ConfigError, Problem
 from evenhand.core.expect import Trial
-from evenhand.core.message import Message, Model, Prompt, Reply, Usage
+from evenhand.core.message import Model, Prompt, Reply, Usage
 from evenhand.core.record import MutableRecord
 from evenhand.core.score import Outcome, Verdict
 from evenhand.promptfoo.case_variables import worked_out
 from evenhand.promptfoo.hooks import TrialHooks
 from evenhand.promptfoo.memory import CONVERSATION, Memory
-from evenhand.promptfoo.prompts import TextPrompt, half_a_chat
+from evenhand.promptfoo.prompts import TextPrompt, between, half_a_chat
 from evenhand.promptfoo.scoring import scored
 from evenhand.promptfoo.simulated_users import no_tools_in_talks
 from evenhand.promptfoo.tests import Test
@@ -142,15 +142,13 @@ class CellBody(MutableRecord):
         elif not isinstance(pair.prompt, TextPrompt):
             about = {"id": provider.id, "label": provider.label}
             prompt = await pair.prompt.asked(trial, variables, about)
-            if (test.prefix or test.suffix) and not test.literal:
-                prompt = _between(
-                    pair.templates.render(test.prefix, filled),
-                    prompt,
-                    pair.templates.render(test.suffix, filled),
-                )
+            prefix, suffix = test.prefix, test.suffix
+            if (prefix or suffix) and not test.literal:
+                prefix, suffix = (pair.templates.render(t, filled) for t in (prefix, suffix))
+            prompt = between(prefix, prompt, suffix)
         assert prompt is not None  # noqa: S101 (a prompt is text or a function)
-        if test.literal:
-            prompt = _between(test.prefix, prompt, test.suffix)
+        if test.literal and isinstance(pair.prompt, TextPrompt):
+            prompt = between(test.prefix, prompt, test.suffix, conversations=True)
         return with_settings(prompt, test)
 
     async def reviewed(
@@ -220,11 +218,6 @@ def with_settings(prompt: Prompt, test: Test) -> Prompt:
     if not test.settings:
         return prompt
     return replace(prompt, config={**prompt.config, **test.settings})
-
-
-def _between(prefix: str, prompt: Prompt, suffix: str) -> Prompt:
-    text = f"{prefix}{prompt.text}{suffix}"
-    return Prompt((Message("user", text),), text, prompt.config, prompt.vars, prompt.label)
 
 
 def described(variables: Mapping[str, Any]) -> str:

@@ -19,7 +19,7 @@ from evenhand.assertions.transform import split_reference
 from evenhand.core.errors import CodeError
 from evenhand.core.expect import Trial
 from evenhand.javascript.source import is_reference
-from evenhand.promptfoo.variable_files import file_value, is_bytes
+from evenhand.promptfoo.variable_files import file_value, is_bytes, sent_whole
 from evenhand.scorers.python_code import plain_copy
 from evenhand.templates.printing import in_template
 from evenhand.templates.rendering import Templates, has_tags, names_in
@@ -54,7 +54,7 @@ async def worked_out(
     code = frozenset(name for name in files if is_code(variables.get(name)))
     if code:
         variables = await computed(variables, sorted(code), prompt, provider, base, trial)
-    return resolved(variables, files - code, tagged - code, base, templates)
+    return resolved(variables, files - code, tagged - code, base, templates, prompt)
 
 
 def resolved(
@@ -63,6 +63,7 @@ def resolved(
     tagged: frozenset[str],
     base: Path,
     templates: Templates,
+    prompt: str = "",
 ) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
     """The variables with files read in and, where the config has tags in them, those filled in.
 
@@ -76,11 +77,12 @@ def resolved(
     if not files and not tagged:
         return variables, variables
     values = dict(variables)
+    whole = sent_whole(prompt) if files else frozenset[str]()
     for name in files:
         value = values[name]
         if isinstance(value, str) and value.startswith("file://"):
             path = base / value.removeprefix("file://")
-            values[name] = text = file_value(path)
+            values[name] = text = file_value(path, whole=name in whole)
             # Its tags are filled in as if they stood in the config; text that is no template is data.
             fills = isinstance(text, str) and not is_bytes(path) and has_tags(text)
             tagged = (

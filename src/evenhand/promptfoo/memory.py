@@ -86,7 +86,7 @@ class Memory(MutableRecord):
             user_input: object = text
             if is_chat(prompt.text):
                 last = prompt.messages[-1].content if prompt.messages else ""
-                text = [{"role": m.role, "content": m.content} for m in prompt.messages]
+                text = [row for m in prompt.messages for row in m.rows]
                 user_input = last
             self._keep(
                 trial, "turn", {"prompt": text, "input": user_input, "output": "", "metadata": {}}

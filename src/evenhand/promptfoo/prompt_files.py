@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import itertools
 import os
 import re
@@ -14,7 +15,8 @@ from typing import Any, cast
 from evenhand.assertions.code_files import file_problems
 from evenhand.core.names import did_you_mean
 from evenhand.core.record import Record
-from evenhand.documents.findings import Findings, Place, matching
+from evenhand.documents.delimited import NotDelimited, records
+from evenhand.documents.findings import At, Findings, Place, matching
 from evenhand.documents.merging import RESOLVE, UNRESOLVED, conflict_in
 from evenhand.documents.tree import read_document, read_text
 from evenhand.javascript import running as javascript
@@ -191,9 +193,17 @@ class _PromptReader:
             prompts += self._from_file(path, shown, function, entry)
         return prompts
 
-    def _text(self, label: str, text: str, entry: _Entry, place: Place | None = None) -> TextPrompt:
+    def _text(
+        self,
+        label: str,
+        text: str,
+        entry: _Entry,
+        place: Place | None = None,
+        at: At | None = None,
+    ) -> TextPrompt:
         templates = self._config.templates
-        return TextPrompt(label, text, entry.settings, place or entry.place, entry.id, templates)
+        where = place or entry.place
+        return TextPrompt(label, text, entry.settings, where, entry.id, templates, at)
 
     def _program(self, label: str, command: str, file: Path, entry: _Entry) -> ProgramPrompt:
         base = self._config.base
@@ -232,11 +242,12 @@ class _PromptReader:
             return [self._from_code(path, function, label or shown, entry)]
         here = Place(path)
         if path.suffix in (".yaml", ".yml", ".json"):
-            text = self._structured(path, entry.place)
-            if text is None:
+            written = self._structured(path, entry.place)
+            if written is None:
                 return []
+            text, at = written
             beginning = text if path.suffix == ".json" else text[:80]
-            return [self._text(label or f"{shown}: {beginning}", text, entry, here)]
+            return [self._text(label or f"{shown}: {beginning}", text, entry, here, at)]
         text = read_text(path, findings, entry.place)
         if text is None:
             return []
@@ -244,14 +255,24 @@ class _PromptReader:
             findings.hint(Place(path, conflict, 1), UNRESOLVED, f"It is sent as it is. {RESOLVE}")
         text = str(env_filled(text, self._config.env))
         if path.suffix == ".csv":
-            return [self._text(name, raw, entry, here) for name, raw in _of_csv(text, label)]
+            return self._from_table(path, text, entry)
         named = _named_pieces(path.suffix, text, shown, label)
         if not named:
             findings.problem(entry.place, f"prompt file {path.name} is empty")
         return [self._text(name, piece, entry, here) for name, piece in named]
 
-    def _structured(self, path: Path, place: Place) -> str | None:
-        """The text of a JSON or YAML file that is a prompt; None, and its problems, where it cannot be read.
+    def _from_table(self, path: Path, text: str, entry: _Entry) -> list[AnyPrompt]:
+        try:
+            named = _of_csv(text, entry.label)
+        except NotDelimited as error:
+            self._findings.problem(Place(path, error.line), error.what, error.hint)
+            return []
+        return [self._text(name, raw, entry, Place(path, line)) for line, name, raw in named]
+
+    def _structured(self, path: Path, place: Place) -> tuple[str, At | None] | None:
+        """The text of a JSON or YAML file that is a prompt, and where its parts are.
+
+        None, and its problems, where it cannot be read.
 
         A file with tags that is JSON or YAML only once they are filled in, such as a chat with a loop, is the template
         that is written there.
@@ -261,13 +282,13 @@ class _PromptReader:
         if document is None:
             text = read_text(path, Findings(), place)
             if text is not None and has_tags(text):
-                return str(env_filled(text, env))
+                return str(env_filled(text, env)), None
             self._findings.problems += reading.problems
             return None
         self._findings.problems += reading.problems
         self._findings.hints += reading.hints
         value = env_filled(document.value, env)
-        return value if isinstance(value, str) else as_json(value)
+        return value if isinstance(value, str) else as_json(value), document.at
 
     def _from_code(self, path: Path, function: str, label: str, entry: _Entry) -> AnyPrompt:
         config, findings = self._config, self._findings
@@ -320,16 +341,25 @@ def _named_pieces(suffix: str, text: str, shown: str, label: str) -> list[tuple[
     return [(called(piece), piece) for piece in pieces]
 
 
-def _of_csv(text: str, label: str) -> list[tuple[str, str]]:
-    """The prompts in the text of a CSV file, each with what it is called."""
-    import csv  # noqa: PLC0415 (prompts are seldom kept in CSV files)
-    import io  # noqa: PLC0415 (imported on use)
+def _of_csv(text: str, label: str) -> list[tuple[int, str, str]]:
+    """The prompts in the text of a CSV file, each with its line and what it is called.
 
-    rows = list(csv.DictReader(io.StringIO(text)))
+    Raises:
+        NotDelimited: It is not CSV.
+    """
+    table = records(io.StringIO(text, newline=""))
+    _, names = next(table, (1, []))
+    header = [name.strip() for name in names]
+    lines: list[int] = []
+    rows: list[dict[str, str]] = []
+    for line, cells in table:
+        if any(cells):
+            lines.append(line)
+            rows.append(dict(zip(header, cells, strict=False)))
     texts = [row.get("prompt") or next(iter(row.values()), "") for row in rows]
     used = {row["label"] for row in rows if row.get("label")}
-    prompts: list[tuple[str, str]] = []
-    for i, (row, raw) in enumerate(zip(rows, texts, strict=True), 1):
+    prompts: list[tuple[int, str, str]] = []
+    for i, (line, row, raw) in enumerate(zip(lines, rows, texts, strict=True), 1):
         if not raw:
             continue
         named = row.get("label") or ""
@@ -341,7 +371,7 @@ def _of_csv(text: str, label: str) -> list[tuple[str, str]]:
                     break
                 named = f"{plain} (row {i}{f'.{again}' if again > 1 else ''})"
             used.add(named)
-        prompts.append((named, raw))
+        prompts.append((line, named, raw))
     return prompts
 
 

@@ -16,24 +16,30 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
+from msgspec.structs import replace
+
 from evenhand.core.encoding import encode
 from evenhand.core.errors import CodeError, Problem, ProviderError, TemplateError
 from evenhand.core.expect import Trial
 from evenhand.core.message import Message, Prompt
 from evenhand.core.names import did_you_mean
-from evenhand.documents.findings import Place, problem_at
+from evenhand.core.provider import Provider
+from evenhand.documents.findings import At, Place, problem_at
 from evenhand.javascript import running as javascript
 from evenhand.javascript.source import CONFIG
 from evenhand.javascript.source import ENDINGS as JAVASCRIPT
+from evenhand.providers.configured import untold
 from evenhand.providers.process import printed_by
 from evenhand.providers.prompt_text import parse_prompt
-from evenhand.templates.chat import fill_json, unfillable
+from evenhand.templates.chat import fill_json, is_written_chat, unfillable
 from evenhand.templates.printing import as_json
 from evenhand.templates.rendering import NO_CONFIG, Render, Templates
 
 PRINTED_WITHIN_S = 60.0
 """How long a program may take to print a prompt."""
-_LIST_OF_OBJECTS = re.compile(r"\s*\[\s*\{")
+_CHAT = re.compile(
+    r'\s*(\[\s*\{|\{\s*"(contents|messages|input)"\s*:\s*\[|\{\s*"parts"\s*:|\{\s*"role"\s*:\s*"(user|system)")'
+)
 _ALONE = re.compile(r"\s*\{\{\s*([A-Za-z_]\w*)\s*\}\}\s*")
 
 
@@ -47,6 +53,22 @@ class TextPrompt:
     place: Place = field(default_factory=lambda: Place(Path()))
     id: str = ""
     templates: Templates = field(default=NO_CONFIG, repr=False)
+    at: At | None = field(default=None, repr=False)
+    """Where the parts of a chat are written; None where only the whole has a place."""
+
+    def refused_by(self, provider: Provider) -> Problem | None:
+        """Why a model can't be sent the chat that this is written as; None where it can, or for other text."""
+        error = untold(provider, parse_prompt(self.raw))
+        if error is None:
+            return None
+        place = self.at(*error.path) if self.at is not None else self.place
+        return problem_at(place, f"{provider.id}: {error.message}", error.hint)
+
+    @property
+    def is_bare_object(self) -> bool:
+        """Whether it is a JSON object that is no message and has none: a chat model is sent its text."""
+        is_object = self.raw.lstrip()[:1] == "{" and is_chat(self.raw)
+        return is_object and parse_prompt(self.raw) == (Message("user", self.raw),)
 
     @property
     def problem(self) -> Problem | None:
@@ -93,7 +115,11 @@ class TextPrompt:
             except TemplateError as error:
                 raise self.located(error) from None
             # Only what is written as a chat is read as one; a text that merely begins with a variable is no YAML.
-            chat = start in ("[", "-") or (start == "{" and content.lstrip()[:1] in begins)
+            chat = (
+                start == "-"
+                or is_written_chat(raw)
+                or (start == "{" and content.lstrip()[:1] in begins)
+            )
             messages = parse_prompt(content) if chat else (Message("user", content),)
             return Prompt(messages, content, config, variables, label, template=raw)
 
@@ -105,7 +131,7 @@ def half_a_chat(prompt: Prompt) -> TemplateError | None:
 
     Sent as the words of a user, it would be an answer to something else.
     """
-    if not (_LIST_OF_OBJECTS.match(prompt.template) and _LIST_OF_OBJECTS.match(prompt.text)):
+    if not (_CHAT.match(prompt.template) and _CHAT.match(prompt.text)):
         return None
     try:
         json.loads(prompt.text)
@@ -115,6 +141,19 @@ def half_a_chat(prompt: Prompt) -> TemplateError | None:
             hint="Write {{ name | dump }}, without quotes around it: a quote or a line break in a value ends a string.",
         )
     return None
+
+
+def between(prefix: str, prompt: Prompt, suffix: str, *, conversations: bool = False) -> Prompt:
+    """A prompt with something before and after its text. Messages are left as they are: around them it would be lost.
+
+    Args:
+        conversations: They are made one text, too, as promptfoo has it where the prompt is text that was filled in.
+    """
+    spoken = (Message("user", prompt.text),)
+    if not (prefix or suffix) or (prompt.messages != spoken and not conversations):
+        return prompt
+    text = f"{prefix}{prompt.text}{suffix}"
+    return replace(prompt, messages=(Message("user", text),), text=text, template="")
 
 
 def _line(text: str) -> str:

@@ -235,7 +235,7 @@ def estimate(
         assert isinstance(body, CellBody)  # noqa: S101 (made above)
         pair, test = body.pair, body.test
         variables, filled = resolved(
-            body.variables, test.files, test.tagged, pair.base, pair.templates
+            body.variables, test.files, test.tagged, pair.base, pair.templates, pair.prompt.raw
         )
         fill = pair.fill(test.prefix, test.suffix)
         index = pair.variant.index

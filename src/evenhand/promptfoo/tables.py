@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import csv
 import io
 import re
 import zipfile
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import cast
 
 from evenhand.core.names import did_you_mean
 from evenhand.core.record import MutableRecord
+from evenhand.documents.delimited import Header, NotDelimited, Unclosed, records, unclosed
 from evenhand.documents.file_kinds import other_kind
 from evenhand.documents.findings import Findings, Place
 from evenhand.documents.merging import MARKED, RESOLVE, is_marked_row
@@ -50,18 +49,16 @@ class Csv(MutableRecord):
 
     def _records(self, lines: Iterable[str], findings: Findings) -> Iterator[tuple[int, list[str]]]:
         """The records, each with the line that it begins on."""
-        csv.field_size_limit(2**31 - 1)
-        reader = csv.reader(lines, delimiter=self.delimiter, strict=True)
-        count, line = 0, 1
+        count = 0
         try:
-            for cells in reader:
-                yield line, cells
-                count, line = count + 1, reader.line_num + 1
-        except csv.Error as error:
-            if self.strict:
-                raise _NotCsv(reader.line_num, str(error)) from None
+            for record in records(lines, self.delimiter):
+                yield record
+                count += 1
+        except NotDelimited as error:
+            if self.strict or isinstance(error, Unclosed):
+                raise
             findings.hint(
-                Place(self.path, reader.line_num),
+                Place(self.path, error.line),
                 "has quotes that CSV has no rule for; they are taken as part of their cells",
                 'A quote inside a quoted cell is written twice: "".',
             )
@@ -70,50 +67,34 @@ class Csv(MutableRecord):
 
     def _parsed(self, lines: Iterable[str], findings: Findings) -> Iterator[WrittenTest]:
         path = self.path
-        records = self._records(lines, findings)
+        table = self._records(lines, findings)
         try:
-            header = [name.strip() for name in next(records, (1, []))[1]]
-            look_at_header(header, path, findings)
-            if len(header) == 1 and any(char in header[0] for char in ";\t"):
+            header = look_at_header(next(table, (1, []))[1], path, findings)
+            names = header.names
+            if len(names) == 1 and any(char in names[0] for char in ";\t"):
                 findings.hint(
                     Place(path, 1),
                     "has one column only, whose name holds the separator of another dialect",
                     "PROMPTFOO_CSV_DELIMITER names a separator other than the comma.",
                 )
-            width, number = len(header), 0
-            for line, cells in records:
+            number = 0
+            for line, cells in table:
                 if not any(cells):
                     continue
-                if is_marked_row(cells, width):
+                if is_marked_row(cells, header.width):
                     findings.problem(Place(path, line), MARKED, RESOLVE)
                     continue
-                if len(cells) != width:
-                    if any(cells[width:]) or len(cells) < width:
-                        findings.problem(
-                            Place(path, line),
-                            f"the row has {len(cells)} cells, the header has {width}",
-                            "A cell with commas has to stand in double quotes.",
-                        )
-                        continue
-                    cells = cells[:width]  # noqa: PLW2901 (empty cells at the end)
+                if not header.fits(cells):
+                    findings.problem(Place(path, line), *header.misfit(cells))
+                    continue
+                nameless = header.nameless(cells)
+                if nameless is not None:
+                    findings.problem(Place(path, line), *nameless)
+                    continue
                 number += 1
-                yield table_row(
-                    dict(zip(header, cells, strict=True)), number, Line(path, line), findings
-                )
-        except _NotCsv as error:
-            findings.problem(
-                Place(path, error.line),
-                f"is not CSV: {error.what}",
-                'A quote inside a quoted cell is written twice: "".',
-            )
-
-
-@dataclass(slots=True)
-class _NotCsv(Exception):
-    """A record cannot be read."""
-
-    line: int
-    what: str
+                yield table_row(header.row(cells), number, Line(path, line), findings)
+        except NotDelimited as error:
+            findings.problem(Place(path, error.line), error.what, error.hint)
 
 
 def relaxed(text: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
@@ -126,8 +107,8 @@ def relaxed(text: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
     at, line, size = 0, 1, len(text)
     begun = line
     plain = re.compile(rf"[^{re.escape(delimiter)}\r\n]*")
-    quoted = re.compile(rf'"((?:[^"]|"")*)"(?=[{re.escape(delimiter)}\r\n]|\Z)')
-    opened = re.compile(r'"((?:[^"]|"")*)"')
+    quoted = re.compile(rf'"((?>[^"]+|"")*+)"(?=[{re.escape(delimiter)}\r\n]|\Z)')
+    opened = re.compile(r'"((?>[^"]+|"")*+)"')
     while at < size:
         match = quoted.match(text, at)
         if match is not None:
@@ -135,7 +116,7 @@ def relaxed(text: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
         else:
             first = opened.match(text, at)
             if first is None and text[at] == '"':
-                raise _NotCsv(line, "a quote is not closed")
+                raise unclosed(line)
             match = plain.match(text, first.end() if first else at)
             assert match is not None  # noqa: S101 (it matches nothing, too)
             inside = first[1].replace('""', '"') if first else ""
@@ -153,21 +134,19 @@ def relaxed(text: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
         begun = line
 
 
-def look_at_header(header: Sequence[str], path: Path, findings: Findings) -> None:
-    """Notes columns that mean nothing, or that only one of two could mean."""
-    for what, hint in wrong_columns(header):
+def look_at_header(cells: Sequence[str], path: Path, findings: Findings) -> Header:
+    """The header of a table. Notes columns that mean nothing, or that only one of two could mean."""
+    header = Header(cells)
+    for what, hint in wrong_columns(header.names):
         findings.problem(Place(path, 1), what, hint)
-    if not any(header):
+    if not header.names:
         findings.problem(Place(path, 1), "is empty", "Its first row names the variables.")
-    for i, name in enumerate(header):
-        if name in header[:i]:
-            findings.problem(
-                Place(path, 1, i + 1),
-                f"the column '{name}' is here twice",
-                "Only one could count.",
-            )
-        if not name and any(header):
-            findings.hint(Place(path, 1, i + 1), f"column {i + 1} has no name")
+    for name in header.twice:
+        column = [one.strip() for one in cells].index(name) + 2
+        findings.problem(
+            Place(path, 1, column), f"the column '{name}' is here twice", "Only one could count."
+        )
+    return header
 
 
 class Xlsx(MutableRecord):
@@ -211,16 +190,19 @@ class Xlsx(MutableRecord):
                 )
                 return
             table = cast("Iterator[tuple[object, ...]]", book[name].iter_rows(values_only=True))
-            header = [_cell(value).strip() for value in next(table, ())]
-            look_at_header(header, self.path, findings)
+            header = look_at_header(list(map(_cell, next(table, ()))), self.path, findings)
             number = 0
             for line, values in enumerate(table, 2):
                 cells = [_cell(value) for value in values]
-                if any(cells):
-                    number += 1
-                    row = dict(zip(header, [*cells, *[""] * len(header)], strict=False))
-                    row.pop("", None)
-                    yield table_row(row, number, Line(self.path, line), findings)
+                if not any(cells):
+                    continue
+                nameless = header.nameless(cells)
+                if nameless is not None:
+                    findings.problem(Place(self.path, line), *nameless)
+                    continue
+                number += 1
+                row = header.row([*cells, *[""] * header.width])
+                yield table_row(row, number, Line(self.path, line), findings)
         except (
             SyntaxError,
             ValueError,

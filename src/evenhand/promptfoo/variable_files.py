@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import os
+import re
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -61,11 +62,24 @@ def unreadable(path: Path) -> tuple[str, str] | None:
     )
 
 
-def file_value(path: Path) -> object:
+def sent_whole(prompt: str) -> frozenset[str]:
+    """The variables that stand in a prompt's messages where a vendor wants the bytes of a file."""
+    return frozenset(match[1] for match in _BYTES_PLACE.finditer(prompt))
+
+
+_BYTES_PLACE = re.compile(
+    r"""["']?\b(?:data|file_data|bytes)["']?\s*:\s*["']?\{\{\s*([A-Za-z_]\w*)\s*\}\}"""
+)
+
+
+def file_value(path: Path, *, whole: bool = False) -> object:
     """What a variable that names this file stands for.
 
     YAML is JSON text, a PDF its text, a picture a data URL, sound and film are base64, and all else is text, trimmed.
     PROMPTFOO_DISABLE_PDF_AS_TEXT and PROMPTFOO_DISABLE_MULTIMEDIA_AS_BASE64 have their files read as text, too.
+
+    Args:
+        whole: It stands where a file's bytes are wanted: a PDF is a data URL there.
 
     Raises:
         CodeError: It cannot be read.
@@ -74,6 +88,8 @@ def file_value(path: Path) -> object:
     try:
         if suffix in (".yaml", ".yml"):
             return _json_of(path)
+        if suffix == ".pdf" and whole:
+            return f"data:application/pdf;base64,{base64.b64encode(path.read_bytes()).decode()}"
         if suffix == ".pdf" and not _switched_off("PDF_AS_TEXT"):
             return _text_of_pdf(path)
         if is_bytes(path) and suffix != ".pdf" and not _switched_off("MULTIMEDIA_AS_BASE64"):

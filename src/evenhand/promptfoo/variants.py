@@ -18,6 +18,7 @@ from evenhand.promptfoo.memory import CONVERSATION
 from evenhand.promptfoo.models import Subject
 from evenhand.promptfoo.prompts import AnyPrompt, TextPrompt
 from evenhand.promptfoo.tests import Test, named
+from evenhand.providers.configured import takes_chats
 from evenhand.templates.rendering import Templates, names_in
 
 FILLS_KEPT = 256
@@ -50,6 +51,8 @@ class Combination:
         self.problem = self.subject.problem
         if self.problem is None and isinstance(self.prompt, TextPrompt):
             self.problem = self.prompt.problem
+        if self.problem is None and isinstance(self.prompt, TextPrompt):
+            self.problem = self.prompt.refused_by(self.subject.provider)
         self.lacking = self.subject.lacking
 
     def refuses(self, test: Test) -> Problem | None:
@@ -135,6 +138,17 @@ def paired(
                 f"There are: {', '.join(labels)}.",
             )
         for prompt in taken:
+            if (
+                isinstance(prompt, TextPrompt)
+                and takes_chats(subject.provider)
+                and prompt.is_bare_object
+            ):
+                findings.hint(
+                    prompt.place,
+                    f"prompt '{' '.join(prompt.label.split()):.60}' is a JSON object without messages: "
+                    "its text is sent as what the user says",
+                    "Write a list of messages with role and content, or name the prompts one by one.",
+                )
             variant = Variant(
                 len(combinations),
                 " ".join(prompt.label.split()),

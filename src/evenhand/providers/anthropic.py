@@ -21,6 +21,19 @@ from evenhand.providers.chat import (
     read_as,
     seconds,
 )
+from evenhand.providers.message_forms import (
+    SYSTEM_ROLES,
+    Row,
+    bare,
+    called_names,
+    calls_of,
+    is_tool_result,
+    no_words_for,
+    part_of,
+    plain_media,
+    result_name,
+    rows_of,
+)
 from evenhand.providers.prices import cost, price_of
 from evenhand.providers.retry_after import duration, until
 from evenhand.providers.structured import RARE, fitted
@@ -81,21 +94,123 @@ def _headers(key: str, config: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _messages(messages: Sequence[Message]) -> dict[str, Any]:
-    """Leading system messages go where this API wants them."""
+    """Leading system messages go where this API wants them; what tools returned is the user's to say."""
+    rows, settings = rows_of(messages, "Claude", "messages", ("system",))
+    names = called_names(rows)
     first = 0
-    while first < len(messages) and messages[first].role == "system":
+    while first < len(rows) and rows[first].role in SYSTEM_ROLES:
         first += 1
-    said: list[Mapping[str, Any]] = []
-    for m in messages[first:]:
-        said += m.items or ({"role": m.role, "content": m.content},)
+    said: list[dict[str, Any]] = []
+    results: list[Any] | None = None
+    for row in rows[first:]:
+        if is_tool_result(row):
+            result_name(row, names)
+            if results is None:
+                results = []
+                said.append({"role": "user", "content": results})
+            results.append(_result(row))
+        else:
+            results = None
+            said.append(_said(row))
     body: dict[str, Any] = {"messages": said}
     if first:
-        body["system"] = "\n\n".join(_plain(m.content) for m in messages[:first])
-    return body
+        body["system"] = _system(rows[:first])
+    return {**body, **settings}
 
 
-def _plain(content: str | Sequence[Mapping[str, Any]]) -> str:
-    return content if isinstance(content, str) else "".join(str(b.get("text", "")) for b in content)
+def _system(rows: Sequence[Row]) -> str | list[object]:
+    """Words alone as one text; what says more than words, such as `cache_control`, block by block."""
+    contents = [_content(row) for row in rows]
+    blocks = [block for content in contents if not isinstance(content, str) for block in content]
+    if all(set(mapping(block)) == {"type", "text"} for block in blocks):
+        return "\n\n".join(map(_plain, contents))
+    words = [[{"type": "text", "text": c}] if isinstance(c, str) else c for c in contents]
+    return [block for content in words for block in content]
+
+
+def _plain(content: str | Sequence[object]) -> str:
+    if isinstance(content, str):
+        return content
+    return "".join(str(mapping(block).get("text", "")) for block in content)
+
+
+def _said(row: Row) -> dict[str, Any]:
+    role = "assistant" if row.role == "model" else row.role
+    calls = calls_of(row)
+    if not calls:
+        return {"role": role, "content": _content(row)}
+    row.only("role", "content", "tool_calls")
+    asked = [
+        {"type": "tool_use", "id": call.id, "name": call.name, "input": call.arguments}
+        for call in calls
+    ]
+    return {"role": role, "content": [*(_block(part, row) for part in row.blocks), *asked]}
+
+
+def _result(row: Row) -> dict[str, Any]:
+    row.only("role", "content", "tool_call_id", "name")
+    content = row.content
+    words = content if isinstance(content, str) else [_block(part, row) for part in row.blocks]
+    id_ = str(row.fields.get("tool_call_id") or "")
+    return {"type": "tool_result", "tool_use_id": id_, "content": words}
+
+
+def _content(row: Row) -> str | list[object]:
+    row.only("role", "content", "parts")
+    content = row.content
+    if isinstance(content, str):
+        return content
+    if not content:
+        raise row.says_nothing()
+    return [_block(part, row) for part in row.blocks]
+
+
+_FOREIGN = frozenset(
+    {
+        "image_url",
+        "input_text",
+        "output_text",
+        "input_image",
+        "input_audio",
+        "input_file",
+        "file",
+    }
+)
+
+
+def _block(block: object, row: Row) -> object:
+    """A part of a message in this API's form; what is in that form already goes as it is, with its data bare."""
+    fields = mapping(block)
+    kind = fields.get("type")
+    if kind is not None and kind not in _FOREIGN:
+        return _with_bare_data(fields)
+    part = part_of(block, row)
+    if isinstance(part, str):
+        return {"type": "text", "text": part}
+    plain_media(part, row)
+    if part.kind == "audio":
+        raise no_words_for(part, row)
+    source: dict[str, str] = {"type": "base64", "media_type": part.mime, "data": part.data}
+    if part.url:
+        source = {"type": "url", "url": part.url}
+    named = {"title": part.name} if part.name and part.kind == "file" else {}
+    kind = "image" if part.kind == "image" else "document"
+    return {"type": kind, "source": source, **named}
+
+
+def _with_bare_data(fields: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A block whose data is base64 alone, as this API wants it: a variable with a picture is a data URL."""
+    source = mapping(fields.get("source"))
+    if source.get("type") == "base64" and "data" in source:
+        return {**fields, "source": {**source, "data": bare(source["data"])}}
+    inside = fields.get("content")
+    if isinstance(inside, list):  # a picture that a tool returned
+        blocks = cast("list[object]", inside)
+        return {
+            **fields,
+            "content": [_with_bare_data(b) if (b := mapping(x)) else x for x in blocks],
+        }
+    return fields
 
 
 def _settings(model: str, config: Mapping[str, Any]) -> dict[str, Any]:

@@ -11,7 +11,7 @@ import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar, cast
 from urllib.parse import urlsplit
 
 import msgspec
@@ -161,7 +161,9 @@ class ChatProvider:
         messages = prompt.messages
         if not self.dialect.chats:
             messages = (Message("user", prompt.text),)
-        whole = {**settings, **self.dialect.messages(messages)}
+        whole = _joined(settings, self.dialect.messages(messages))
+        if any(m.items for m in messages):  # settings may be written in the prompt, too
+            limit, deterministic = _bounds(whole, self.dialect)
         body = encode(whole)
         payload: bytes | WithSchema = encode(whole, ordered=False)
         form = None
@@ -284,12 +286,38 @@ class ChatProvider:
 
 def _bounds(settings: Mapping[str, Any], dialect: Dialect) -> tuple[int, bool]:
     """The most tokens that can come back, and whether the same question has the same answer."""
-    inner: object = settings.get(dialect.sampling) if dialect.sampling else settings
+    inner: object = settings
+    if dialect.sampling:
+        inner = next((v for k, v in settings.items() if _camel(k) == dialect.sampling), None)
     sampling: Mapping[str, Any] = inner if isinstance(inner, Mapping) else {}
     longest = most_written(settings, dialect.limits) if "generate" in dialect.tasks else 0
     return longest, sampling.get("temperature") == 0 or sampling.get("seed") is not None
 
 
+def _joined(settings: Mapping[str, Any], said: Mapping[str, Any]) -> dict[str, Any]:
+    """A body of its settings and of what a prompt says. Settings in the prompt go over these, key by key.
+
+    Google has two spellings of each key, of which a request may have but one: that of the prompt.
+    """
+    whole = dict(settings)
+    for key, value in said.items():
+        before: object = whole.pop(key, None)
+        if before is None:
+            before = whole.pop(_camel(key), None)
+        whole[key] = value
+        if isinstance(value, Mapping) and isinstance(before, Mapping):
+            over = cast("Mapping[str, Any]", value)
+            rest = cast("Mapping[str, Any]", before)
+            names = set(map(_camel, over))
+            whole[key] = {**{k: v for k, v in rest.items() if _camel(k) not in names}, **over}
+    return whole
+
+
+def _camel(name: str) -> str:
+    return _UNDERSCORE.sub(lambda match: match[1].upper(), name) if "_" in name else name
+
+
+_UNDERSCORE = re.compile(r"(?<=[A-Za-z0-9])_([a-z])")
 _SECRET = re.compile(
     r"(?<=[?&])([^=&#]*(?:key|token|secret|password|sig|signature))=[^&#]*", re.IGNORECASE
 )

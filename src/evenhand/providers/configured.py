@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
+from evenhand.core.message import Message
 from evenhand.core.provider import Provider
+from evenhand.providers.message_forms import UntoldMessage
 from evenhand.providers.wrapped import Wrapped
 
 if TYPE_CHECKING:
@@ -17,6 +19,22 @@ def takes_chats(provider: Provider) -> bool:
     """Whether it is a vendor's model that is sent a conversation; programs and functions are given the text."""
     model = _vendors_model(provider)
     return model is not None and model.dialect.chats
+
+
+def untold(provider: Provider, messages: Sequence[Message]) -> UntoldMessage | None:
+    """Why a vendor's model can't be sent these messages; None where it can, and for programs and functions.
+
+    Args:
+        messages: Their tags need not be filled in yet.
+    """
+    model = _vendors_model(provider)
+    if model is None or not model.dialect.chats:
+        return None
+    try:
+        model.dialect.messages(messages)
+    except UntoldMessage as error:
+        return None if "{{" in error.unread or "{%" in error.unread else error
+    return None
 
 
 def tool_form(provider: Provider) -> str:

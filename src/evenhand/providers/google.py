@@ -13,6 +13,19 @@ from evenhand.core.provider import Price
 from evenhand.providers.answer_text import answer_text, ending
 from evenhand.providers.chat import ChatProvider, Dialect, passed_on, seconds
 from evenhand.providers.embeddings import EMBEDS, looked_up, plain, reader
+from evenhand.providers.message_forms import (
+    SYSTEM_ROLES,
+    Call,
+    Row,
+    bare,
+    called_names,
+    calls_of,
+    is_tool_result,
+    part_of,
+    plain_media,
+    result_name,
+    rows_of,
+)
 from evenhand.providers.prices import cost, price_of
 from evenhand.providers.usage import counted, listed, mapping, number
 from evenhand.providers.wanted import Wanted
@@ -79,34 +92,90 @@ def _headers(key: str, config: Mapping[str, Any]) -> dict[str, str]:
 
 def _messages(messages: Sequence[Message]) -> dict[str, Any]:
     """System messages go where this API wants them; what the model said is the model's."""
+    own = ("systemInstruction", "system_instruction")
+    rows, settings = rows_of(messages, "Gemini", "contents", own)
+    names = called_names(rows)
     said: list[Mapping[str, Any]] = []
-    for m in messages:
-        if m.role != "system":
-            role = "model" if m.role in ("assistant", "model") else "user"
-            said += m.items or ({"role": role, "parts": _parts(m)},)
+    system: list[object] = []
+    results: list[object] | None = None
+    for row in rows:
+        if is_tool_result(row):
+            if results is None:
+                results = []
+                said.append({"role": "user", "parts": results})
+            results.append(_result(row, names))
+            continue
+        results = None
+        parts = [*_parts(row), *map(_called, calls_of(row))]
+        if not parts:
+            raise row.says_nothing()
+        if row.role in SYSTEM_ROLES:
+            system += parts
+        elif "role" in row.fields:
+            role = "model" if row.role == "assistant" else row.role
+            said.append({"role": role, "parts": parts})
+        else:
+            said.append({"parts": parts})
     body: dict[str, Any] = {"contents": said}
-    system = [part for m in messages if m.role == "system" for part in _parts(m)]
     if system:
         body["systemInstruction"] = {"parts": system}
-    return body
+    words = {k: {"parts": [{"text": settings[k]}]} for k in own if isinstance(settings.get(k), str)}
+    return {**body, **settings, **words}
 
 
-def _parts(message: Message) -> list[object]:
-    if isinstance(message.content, str):
-        return [{"text": message.content}]
-    parts: list[object] = []
-    for block in message.content:
-        url = str(mapping(block.get("image_url")).get("url") or "")
-        if block.get("type") == "text":
-            parts.append({"text": block.get("text", "")})
-        elif url.startswith("data:"):
-            kind, _, data = url.removeprefix("data:").partition(";base64,")
-            parts.append({"inlineData": {"mimeType": kind, "data": data}})
-        elif url:
-            parts.append({"fileData": {"fileUri": url}})
-        else:  # in this API's own words already
-            parts.append(block)
-    return parts
+def _parts(row: Row) -> list[object]:
+    row.only("role", "content", "parts", "tool_calls")
+    content = row.content
+    if content == "" and not row.fields.get("tool_calls"):
+        return [{"text": ""}]
+    return [_part(block, row) for block in row.blocks]
+
+
+def _part(block: object, row: Row) -> object:
+    fields = mapping(block)
+    if fields and "type" not in fields:  # in this API's own words already
+        return _with_bare_data(fields)
+    part = part_of(block, row)
+    if isinstance(part, str):
+        return {"text": part}
+    plain_media(part, row)
+    if part.name:
+        raise row.refused("its files have no names", "Leave the name out.")
+    if part.url:
+        known = {"mimeType": part.mime} if part.mime else {}
+        return {"fileData": {**known, "fileUri": part.url}}
+    return {"inlineData": {"mimeType": part.mime, "data": part.data}}
+
+
+def _with_bare_data(fields: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A part whose data is base64 alone, as this API wants it: a variable with a picture is a data URL."""
+    for name in ("inlineData", "inline_data"):
+        inner = mapping(fields.get(name))
+        if "data" in inner:
+            return {**fields, name: {**inner, "data": bare(inner["data"])}}
+    return fields
+
+
+def _called(call: Call) -> Mapping[str, Any]:
+    known = {"id": call.id} if call.id else {}
+    return {"functionCall": {**known, "name": call.name, "args": call.arguments}}
+
+
+def _result(row: Row, names: Mapping[str, str]) -> Mapping[str, Any]:
+    """What a tool returned. It is one text: what is in it is data, whatever it looks like."""
+    row.only("role", "content", "tool_call_id", "name")
+    parts = [part_of(block, row) for block in row.blocks]
+    texts = [part for part in parts if isinstance(part, str)]
+    if len(texts) < len(parts):
+        raise row.refused("what a tool returned is more than text", "Leave out what is not.")
+    name, id_ = result_name(row, names, told=True), str(row.fields.get("tool_call_id") or "")
+    if not name:
+        raise row.refused(
+            "the tool whose result it is has no name", "Write its 'name', or the call before it."
+        )
+    known = {"id": id_} if id_ else {}
+    result = texts if len(texts) > 1 else "".join(texts)
+    return {"functionResponse": {**known, "name": name, "response": {"result": result}}}
 
 
 def _settings(model: str, config: Mapping[str, Any]) -> dict[str, Any]:

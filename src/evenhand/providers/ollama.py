@@ -12,6 +12,15 @@ from evenhand.core.provider import Price
 from evenhand.providers.answer_text import answer_text, besides, ending, unfinished
 from evenhand.providers.chat import ChatProvider, Dialect, seconds
 from evenhand.providers.embeddings import EMBEDS, looked_up, plain, reader
+from evenhand.providers.message_forms import (
+    Row,
+    bare,
+    calls_of,
+    no_words_for,
+    part_of,
+    plain_media,
+    rows_of,
+)
 from evenhand.providers.openai import bearer
 from evenhand.providers.prices import cost, price_of
 from evenhand.providers.usage import counted, listed, mapping
@@ -49,22 +58,37 @@ def make(wanted: Wanted) -> ChatProvider:
 
 
 def _conversation(messages: Sequence[Message]) -> dict[str, Any]:
-    return {"messages": [_message(m) for m in messages]}
+    rows, settings = rows_of(messages, "Ollama", "messages")
+    return {"messages": [_message(row) for row in rows], **settings}
 
 
-def _message(message: Message) -> dict[str, Any]:
-    """Text and pictures stand apart in this API."""
-    if isinstance(message.content, str):
-        return {"role": message.role, "content": message.content}
-    texts = [str(part.get("text", "")) for part in message.content if part.get("type") == "text"]
-    urls = [
-        str(mapping(part.get("image_url")).get("url", ""))
-        for part in message.content
-        if part.get("type") == "image_url"
-    ]
-    sent: dict[str, Any] = {"role": message.role, "content": "\n".join(texts)}
-    if urls:
-        sent["images"] = [url.partition("base64,")[2] or url for url in urls]
+def _message(row: Row) -> Mapping[str, Any]:
+    """Text and pictures stand apart in this API, and the arguments of a call are an object."""
+    fields, content = row.fields, row.content
+    calls = calls_of(row)
+    if not (isinstance(content, str) or content or calls or fields.get("images")):
+        raise row.says_nothing()
+    sent: dict[str, Any] = {"role": row.role, **fields}
+    sent.pop("parts", None)
+    parts = [part_of(block, row) for block in row.blocks]
+    pictures = [plain_media(part, row) for part in parts if not isinstance(part, str)]
+    for picture in pictures:
+        if picture.kind != "image":
+            raise no_words_for(picture, row)
+    if isinstance(content, str):
+        sent["content"] = content
+    else:
+        sent["content"] = "\n".join(part for part in parts if isinstance(part, str))
+    images = [picture.data or picture.url for picture in pictures]
+    images += [bare(image) for image in listed(fields.get("images"))]
+    if images:
+        sent["images"] = images
+    if calls:
+        written = listed(fields["tool_calls"])
+        sent["tool_calls"] = [
+            {**mapping(one), "function": {**one["function"], "arguments": call.arguments}}
+            for one, call in zip(written, calls, strict=True)
+        ]
     return sent
 
 

@@ -14,6 +14,14 @@ from evenhand.core.message import Message, Reply, ToolCall
 from evenhand.core.provider import Price, RateLimits
 from evenhand.providers.answer_text import NoAnswer, answer_text, besides, ending
 from evenhand.providers.chat import Dialect, passed_on, read_as
+from evenhand.providers.message_forms import (
+    Row,
+    no_words_for,
+    part_of,
+    plain_media,
+    rows_of,
+    says_something,
+)
 from evenhand.providers.prices import cost
 from evenhand.providers.retry_after import duration
 from evenhand.providers.structured import RARE, fitted, is_strict
@@ -55,10 +63,54 @@ def bearer(key: str, config: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _messages(messages: Sequence[Message]) -> dict[str, Any]:
-    said: list[Mapping[str, Any]] = []
-    for m in messages:
-        said += m.items or ({"role": m.role, "content": m.content},)
-    return {"messages": said}
+    """A message goes as it is written: servers that speak this API have keys and parts of their own."""
+    rows, settings = rows_of(messages, "OpenAI's chat API", "messages")
+    return {"messages": [_said(row) for row in rows], **settings}
+
+
+# What may be all that a message says.
+_BESIDE_CONTENT = "tool_calls function_call refusal audio reasoning_content reasoning reasoning_details images".split()
+_FOREIGN = frozenset({"input_text", "output_text", "input_image", "input_file"})
+_BLOCKS_OF_ANTHROPIC = frozenset({"tool_use", "tool_result"})
+
+
+def _said(row: Row) -> Mapping[str, Any]:
+    fields, content = row.fields, row.content
+    if not says_something(content) and not isinstance(content, str):
+        if not any(says_something(fields.get(key)) for key in _BESIDE_CONTENT):
+            raise row.says_nothing()
+        return fields
+    if "parts" in fields:  # Google's
+        row.only("role", "parts")
+        role = "assistant" if row.role == "model" else row.role
+        return {"role": role, "content": [_block(part, row) for part in row.blocks]}
+    if "role" not in fields:
+        row.only("content")
+    if isinstance(content, str):
+        return fields
+    return {**fields, "content": [_block(part, row) for part in row.blocks]}
+
+
+def _block(block: object, row: Row) -> object:
+    fields = mapping(block)
+    kind = fields.get("type")
+    foreign = kind in _FOREIGN or kind in _BLOCKS_OF_ANTHROPIC or "source" in fields
+    if isinstance(block, str) or (kind is not None and not foreign):
+        return block
+    part = part_of(block, row)
+    if isinstance(part, str):
+        return {"type": "text", "text": part}
+    if part.kind == "image":
+        more = plain_media(part, row, "detail").more
+        return {"type": "image_url", "image_url": {"url": part.data_url, **more}}
+    plain_media(part, row)
+    if part.kind == "audio" and part.data:
+        sound = {"data": part.data, "format": part.mime.partition("/")[2]}
+        return {"type": "input_audio", "input_audio": sound}
+    if part.url:
+        raise no_words_for(part, row)
+    file = {"filename": part.name or "file.pdf", "file_data": part.data_url}
+    return {"type": "file", "file": file}
 
 
 def _settings(model: str, config: Mapping[str, Any]) -> dict[str, Any]:

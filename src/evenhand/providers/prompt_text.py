@@ -3,50 +3,50 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import cast
+from typing import Any, cast
 
 from evenhand.core.encoding import TooDeep, decode
 from evenhand.core.message import Message
 from evenhand.documents.depth import refuse_yaml_depth
+from evenhand.providers.message_forms import conversation_of, is_message
 
 
 def parse_prompt(text: str) -> tuple[Message, ...]:
     """The messages that this text stands for.
 
-    A JSON list of `{"role": …, "content": …}`, or a YAML list whose first line begins `- role:`, is a conversation.
-    Anything else is what the user says, word for word, also when it only looks like JSON.
+    A JSON list of messages, or a YAML list whose first line begins `- role:`, is a conversation; so is a JSON object
+    that is a message, or a vendor's body with `messages`, `contents` or `input` in it. Anything else is what the user
+    says, word for word, also when it only looks like JSON.
     """
     start = text.lstrip()[:8]
-    messages: object = None
-    if start.startswith("["):
+    value: object = None
+    if start.startswith(("[", "{")):
         try:
-            messages = decode(text)
+            value = decode(text)
         except ValueError:
-            messages = None
+            value = None
     elif start.startswith("- role:"):
         import yaml  # noqa: PLC0415 (only for prompts that need it)
 
         try:
             refuse_yaml_depth(text)
-            messages = yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506 (a safe loader)
+            value = yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506 (a safe loader)
         except (yaml.YAMLError, TooDeep):
-            messages = None
-    if isinstance(messages, list) and messages:
-        parsed = [_message(m) for m in cast("list[object]", messages)]
-        if all(parsed):
-            return tuple(m for m in parsed if m is not None)
-    return (Message("user", text),)
+            value = None
+    return _conversation(value) or (Message("user", text),)
 
 
-def _message(value: object) -> Message | None:
-    if not isinstance(value, Mapping):
-        return None
-    row = cast("Mapping[str, object]", value)
-    role, content = row.get("role"), row.get("content")
-    if not isinstance(role, str):
-        return None
-    if isinstance(content, list):
-        return Message(role, cast("list[Mapping[str, object]]", content))
-    return Message(
-        role, content if isinstance(content, str) else "" if content is None else str(content)
-    )
+def _conversation(value: object) -> tuple[Message, ...]:
+    """The messages of a conversation; none where it is something else."""
+    if isinstance(value, Mapping):
+        body = cast("Mapping[str, Any]", value)
+        if is_message(body) or conversation_of(body) is not None:
+            return (Message.of(body),)
+        return ()
+    rows = cast("list[object]", value) if isinstance(value, list) else []
+    if not all(isinstance(row, Mapping) for row in rows):
+        return ()
+    messages = cast("list[Mapping[str, Any]]", rows)
+    if not any(map(is_message, messages)):
+        return ()
+    return tuple(map(Message.of, messages))

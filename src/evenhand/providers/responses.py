@@ -14,6 +14,17 @@ from evenhand.core.record import Record
 from evenhand.providers.answer_text import answer_text, ending, unfinished
 from evenhand.providers.chat import Dialect, passed_on
 from evenhand.providers.embeddings import looked_up
+from evenhand.providers.message_forms import (
+    Row,
+    called_names,
+    calls_of,
+    is_tool_result,
+    part_of,
+    plain_media,
+    result_name,
+    rows_of,
+    says_something,
+)
 from evenhand.providers.openai import bearer, rates
 from evenhand.providers.prices import cost
 from evenhand.providers.usage import counted, listed, mapping
@@ -26,30 +37,82 @@ _NAMES = (
 
 
 def _messages(messages: Sequence[Message]) -> dict[str, Any]:
-    if len(messages) == 1 and messages[0].role == "user" and isinstance(messages[0].content, str):
-        return {"input": messages[0].content}
-    said: list[Mapping[str, Any]] = []
-    for m in messages:
-        said += m.items or ({"role": m.role, "content": _content(m)},)
-    return {"input": said}
+    if len(messages) == 1 and messages[0].role == "user" and not messages[0].items:
+        only = messages[0].content
+        if isinstance(only, str):
+            return {"input": only}
+    rows, settings = rows_of(messages, "OpenAI's responses API", "input", ("instructions",))
+    names = called_names(rows)
+    said = [item for row in rows for item in _items(row, names)]
+    return {"input": said, **settings}
 
 
-def _content(message: Message) -> object:
+def _items(row: Row, names: Mapping[str, str]) -> list[Mapping[str, Any]]:
+    """A message in this API's items; what is one already goes as it is."""
+    fields = row.fields
+    if (
+        "role" not in fields
+        and "parts" not in fields
+        and fields.get("type") not in (None, "message")
+    ):
+        return [fields]
+    if is_tool_result(row):
+        row.only("role", "content", "tool_call_id", "name")
+        result_name(row, names)
+        id_ = str(fields.get("tool_call_id") or "")
+        content = row.content
+        output = content if isinstance(content, str) else _content(row, "input_text")
+        return [{"type": "function_call_output", "call_id": id_, "output": output}]
+    row.only("type", "role", "content", "parts", "id", "status", "phase", "tool_calls")
+    calls = [
+        {"type": "function_call", "call_id": call.id, "name": call.name, "arguments": call.text}
+        for call in calls_of(row)
+    ]
+    if says_something(row.content) or (row.content == "" and not calls):
+        return [_message(row), *calls]
+    if not calls:
+        raise row.says_nothing()
+    return [*calls]
+
+
+def _message(row: Row) -> Mapping[str, Any]:
     """This API has names of its own for what a user sends."""
-    if isinstance(message.content, str):
-        return message.content
-    kind = "output_text" if message.role == "assistant" else "input_text"
-    parts: list[object] = []
-    for part in message.content:
-        if part.get("type") == "text":
-            parts.append({"type": kind, "text": part.get("text", "")})
-        elif part.get("type") == "image_url":
-            parts.append(
-                {"type": "input_image", "image_url": mapping(part["image_url"]).get("url")}
-            )
-        else:
-            parts.append(part)
-    return parts
+    role = "assistant" if row.role == "model" else row.role
+    content = row.content
+    kind = "output_text" if role == "assistant" else "input_text"
+    words = content if isinstance(content, str) else _content(row, kind)
+    own = {k: v for k, v in row.fields.items() if k in ("type", "id", "status", "phase")}
+    return {**own, "role": role, "content": words}
+
+
+_FOREIGN = frozenset({"text", "image_url", "file", "image", "document", "tool_use", "tool_result"})
+
+
+def _content(row: Row, kind: str) -> list[object]:
+    return [_part(block, row, kind) for block in row.blocks]
+
+
+def _part(block: object, row: Row, text: str) -> object:
+    fields = mapping(block)
+    if fields.get("type") is not None and fields["type"] not in _FOREIGN:
+        return block
+    part = part_of(block, row)
+    if isinstance(part, str):
+        return {"type": text, "text": part}
+    if part.kind == "image":
+        more = plain_media(part, row, "detail", "file_id").more
+        here = {"image_url": part.data_url} if part.data_url else {}
+        return {"type": "input_image", **here, **more}
+    more = plain_media(part, row, "file_id").more
+    if part.kind == "audio" and part.data:
+        sound = {"data": part.data, "format": part.mime.partition("/")[2]}
+        return {"type": "input_audio", "input_audio": sound}
+    named = {"filename": part.name} if part.name else {}
+    if part.url:
+        return {"type": "input_file", **named, "file_url": part.url, **more}
+    named = named or ({"filename": "file.pdf"} if part.data else {})
+    here = {"file_data": part.data_url} if part.data else {}
+    return {"type": "input_file", **named, **here, **more}
 
 
 def _settings(model: str, config: Mapping[str, Any]) -> dict[str, Any]:

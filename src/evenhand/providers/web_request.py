@@ -11,6 +11,7 @@ from urllib.parse import quote, urlencode, urljoin
 from evenhand.core.encoding import encode
 from evenhand.core.errors import BadRequest
 from evenhand.core.record import Record
+from evenhand.providers.message_forms import bare_inside
 from evenhand.providers.template_filling import Fill
 from evenhand.providers.usage import mapping
 
@@ -86,7 +87,7 @@ def _body(
     if body is None:
         return None
     if is_json:
-        return encode(_deep(body, with_prompt, fill), ordered=False)
+        return encode(bare_inside(_deep(body, with_prompt, fill)), ordered=False)
     return fill(str(body), with_prompt).encode("utf-8", "replace")
 
 
@@ -112,7 +113,7 @@ def _from_template(template: str, variables: Mapping[str, Any], fill: Fill) -> b
     """JSON from a template of it; where values break it, they are escaped as parts of a JSON text."""
     for values in (variables, _escaped(variables)):
         try:
-            return encode(json.loads(fill(template, values)), ordered=False)
+            return encode(bare_inside(json.loads(fill(template, values))), ordered=False)
         except ValueError:
             continue
     return fill(template, variables).encode("utf-8", "replace")

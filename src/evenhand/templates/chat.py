@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
 
@@ -10,7 +11,9 @@ from evenhand.core.encoding import decode
 from evenhand.core.message import Message
 from evenhand.providers.prompt_text import parse_prompt
 from evenhand.templates.printing import as_json
-from evenhand.templates.rendering import Templates
+from evenhand.templates.rendering import Templates, has_tags
+
+_BLOCKS = re.compile(r"\A(?:\s|\{%.*?%\}|\{#.*?#\})+", re.DOTALL)
 
 
 def filled_messages(
@@ -24,14 +27,33 @@ def filled_messages(
     variables = {k: as_json(v) if isinstance(v, Mapping) else v for k, v in variables.items()}
     chat = parse_prompt(template)
     if chat != (Message("user", template),):
-        return tuple(
-            Message(m.role, cast("str", _filled(m.content, variables, templates))) for m in chat
-        )
+        return tuple(_filled_message(m, variables, templates) for m in chat)
     if _is_json(template):
         return (Message("user", fill_json(template, variables, templates)),)
     text = templates.render(template, variables)
     # A chat with loops in it is JSON only once it is filled in.
-    return parse_prompt(text) if template.lstrip()[:1] == "[" else (Message("user", text),)
+    return parse_prompt(text) if is_written_chat(template) else (Message("user", text),)
+
+
+def is_written_chat(template: str) -> bool:
+    """Whether a template is written as JSON, so that it may be a chat once it is filled in.
+
+    Blocks such as `{% set … %}` may stand before it; a text that begins with a variable's value is none.
+    """
+    start = _BLOCKS.sub("", template)[:2]
+    return start[:1] == "[" or (start[:1] == "{" and start[1:] not in ("{", "%", "#"))
+
+
+def _filled_message(
+    message: Message, variables: Mapping[str, Any], templates: Templates
+) -> Message:
+    """A message with the tags in it filled in. Its role is the template's to say."""
+    if not message.items:
+        content = cast("str", _filled(message.content, variables, templates))
+        return Message(message.role, content)
+    item = message.items[0]
+    filled = cast("dict[str, object]", _filled(dict(item), variables, templates))
+    return Message.of({**filled, **({"role": item["role"]} if "role" in item else {})})
 
 
 def unfillable(template: str, templates: Templates) -> str | None:
@@ -39,7 +61,7 @@ def unfillable(template: str, templates: Templates) -> str | None:
     if _is_json(template):
         texts = _texts_in(decode(template))
     else:
-        texts = (text for m in parse_prompt(template) for text in _texts_in(m.content))
+        texts = (text for m in parse_prompt(template) for text in _texts_in(m.items or m.content))
     return next((wrong for text in texts if (wrong := templates.problem(text))), None)
 
 
@@ -67,8 +89,26 @@ def _filled(value: object, variables: Mapping[str, Any], templates: Templates) -
         return [_filled(item, variables, templates) for item in cast("list[object]", value)]
     if isinstance(value, dict):
         fields = cast("dict[str, object]", value)
-        return {key: _filled(item, variables, templates) for key, item in fields.items()}
+        filled = {key: _filled(item, variables, templates) for key, item in fields.items()}
+        arguments = fields.get("arguments")
+        if isinstance(arguments, str) and has_tags(arguments):
+            filled["arguments"] = _filled_arguments(arguments, variables, templates)
+        return filled
     return value
+
+
+def _filled_arguments(text: str, variables: Mapping[str, Any], templates: Templates) -> str:
+    """The arguments of a tool's call, which are JSON in a text, filled in so that no value adds one of its own."""
+    filled = templates.render(text, variables)
+    try:
+        written = decode(text)
+    except ValueError:
+        return filled  # JSON only once it is filled in: `{"city": {{ city | dump }}}`
+    meant = _filled(written, variables, templates)
+    try:
+        return filled if decode(filled) == meant else as_json(meant)
+    except ValueError:
+        return as_json(meant)
 
 
 def _is_json(text: str) -> bool:

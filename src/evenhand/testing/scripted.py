@@ -51,7 +51,7 @@ class Scripted:
     def request(self, prompt: Prompt) -> Request:
         parts = {
             "model": self.id,
-            "messages": [[m.role, m.content] for m in prompt.messages],
+            "messages": [[m.role, m.content, *m.items] for m in prompt.messages],
             "config": prompt.config,
             "task": prompt.task,
             **({} if prompt.schema is None else {"schema": prompt.schema}),

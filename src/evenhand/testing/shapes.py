@@ -76,10 +76,13 @@ def kind_of(path: str) -> str:
     return next((kind for kind in KINDS if path.endswith(kind)), "")
 
 
+_SYSTEM_KEYS = ("system", "systemInstruction", "system_instruction", "instructions")
+
+
 def asked(body: Mapping[str, Any], path: str) -> ScriptedRequest:
     """A request's body, for rules to look at."""
     messages = _messages(body)
-    system = [_text(body.get(name)) for name in ("system", "systemInstruction", "instructions")]
+    system = [_text(body.get(name)) for name in _SYSTEM_KEYS]
     system += [_text(m.get("content")) for m in messages if m.get("role") in _SYSTEM]
     others = [
         (m.get("role"), _text(m.get("content", m.get("parts", m.get("output")))))
@@ -377,7 +380,7 @@ def _text(content: object) -> str:
         return content
     if isinstance(content, Mapping):
         mapping = cast("Mapping[str, object]", content)
-        return _text(mapping.get("parts", mapping.get("prompt")))
+        return _text(mapping.get("parts", mapping.get("prompt", mapping.get("text"))))
     if isinstance(content, list):
         blocks = cast("list[Any]", content)
         return "\n".join(_block_text(block) for block in blocks if isinstance(block, Mapping))

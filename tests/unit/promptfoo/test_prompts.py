@@ -491,3 +491,22 @@ def test_a_misspelt_single_parameter_is_an_error_and_not_the_context() -> None:
 
     with pytest.raises(CodeError, match=r"wants 'artcle'"):
         bound_by_name(tuple(inspect.signature(f).parameters.values()), {"article": ""}, "p.py:f")
+
+
+@pytest.mark.parametrize(
+    ("raw", "half"),
+    [
+        ('{"contents": [{"parts": [{"text": "{{x}}"}]}{% if 1 %}{% endif %}]', True),
+        (
+            '{"messages": [{% for i in [1] %}{"role": "user", "content": "{{x}}"}{% endfor %}]}',
+            True,
+        ),
+        ('{"input": {{x}}, "question": 3}', False),
+        ('{"answer": {{x}}}', False),
+    ],
+)
+def test_a_whole_request_that_is_no_json_once_it_is_filled_in_is_an_error(
+    raw: str, half: bool
+) -> None:
+    """Data that only looks like one is the text that it is."""
+    assert (half_a_chat(filled(raw, {"x": 'a "quote"'})) is not None) is half

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import csv
 import io
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -14,9 +13,9 @@ from typing import cast
 from evenhand.core.encoding import decode
 from evenhand.core.errors import UsageError
 from evenhand.core.record import Record
-from evenhand.documents.file_kinds import other_kind
+from evenhand.documents.delimited import Header, NotDelimited, column_name, records
 from evenhand.documents.findings import Findings
-from evenhand.documents.tree import read_document
+from evenhand.documents.tree import decoded, read_document
 from evenhand.report.interchange.foreign import (
     LAST_SECOND,
     Notes,
@@ -142,18 +141,29 @@ def columns_of(path: Path) -> list[str]:
         UsageError: The file cannot be read.
     """
     delimiter = _TABLES.get(path.suffix.lower())
-    return list(_reader(path, delimiter).fieldnames or ()) if delimiter else []
-
-
-def _reader(path: Path, delimiter: str) -> csv.DictReader[str]:
+    if not delimiter:
+        return []
     try:
-        text = read_bytes(path).decode("utf-8-sig")
-    except UnicodeDecodeError:
-        what, hint = other_kind(path) or ("is not UTF-8", "Save it as UTF-8.")
-        raise UsageError(f"{path} {what}", hint=hint) from None
-    reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter)
-    reader.fieldnames = list(_unlike(reader.fieldnames or ()))
-    return reader
+        return [name for name in next(_columns_and_rows(path, delimiter), (1, []))[1] if name]
+    except NotDelimited as error:
+        raise _no_table(path, error) from None
+
+
+def _columns_and_rows(path: Path, delimiter: str) -> Iterator[tuple[int, list[str]]]:
+    """The names of a table's columns, empty for one without, and then the cells of its rows, each with its line."""
+    findings = Findings()
+    text = decoded(read_bytes(path), path, findings)
+    if text is None:
+        (problem,) = findings.problems
+        raise UsageError(problem.summary, hint=problem.hint)
+    table = records(io.StringIO(text, newline=""), delimiter)
+    line, names = next(table, (1, []))
+    yield line, list(_unlike([column_name(name) for name in names]))
+    yield from table
+
+
+def _no_table(path: Path, error: NotDelimited) -> UsageError:
+    return UsageError(f"{path}:{error.line}: {error.what}", hint=error.hint)
 
 
 def _unlike(names: Sequence[str]) -> Iterator[str]:
@@ -162,7 +172,7 @@ def _unlike(names: Sequence[str]) -> Iterator[str]:
     seen: set[str] = set()
     for name in names:
         own, number = name, 0
-        while own in seen or (number and own in used):
+        while (name and own in seen) or (number and own in used):
             number += 1
             own = f"{name}.{number}"
         seen.add(own)
@@ -170,16 +180,21 @@ def _unlike(names: Sequence[str]) -> Iterator[str]:
 
 
 def _table(path: Path, delimiter: str) -> list[tuple[str, object]]:
-    reader = _reader(path, delimiter)
     rows: list[tuple[str, object]] = []
     try:
-        for row in reader:
-            where = f"{path.name}:{reader.line_num}"
-            if None in row:
-                raise UsageError(f"{path}:{reader.line_num} has more cells than the header")
-            rows.append((where, {k: _cell(v) for k, v in row.items() if v}))
-    except csv.Error as error:
-        raise UsageError(f"{path}:{reader.line_num} is no table: {error}") from None
+        table = _columns_and_rows(path, delimiter)
+        header = Header(next(table, (1, []))[1])
+        for line, cells in table:
+            if not any(cells):
+                continue
+            wrong = None if header.fits(cells) else header.misfit(cells)
+            wrong = wrong or header.nameless(cells)
+            if wrong is not None:
+                raise UsageError(f"{path}:{line}: {wrong[0]}", hint=wrong[1])
+            row = header.row(cells)
+            rows.append((f"{path.name}:{line}", {k: _cell(v) for k, v in row.items() if v}))
+    except NotDelimited as error:
+        raise _no_table(path, error) from None
     return rows
 
 

@@ -1,14 +1,14 @@
 """Other tools' scores as outcomes.
 
-Most tools keep a number and no bound. Such a number is measured and decides nothing, unless all numbers of its name
-are 0 or 1: then they are verdicts. Truth values are verdicts, and so is what the tool itself decided.
+Most tools keep a number and no bound. Such a number is measured and decides nothing, also if it is 0 or 1: what a score
+is can't be told from the values that it happens to have. Truth values are verdicts, and so is what the tool itself
+decided.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
-from collections.abc import Set as AbstractSet
+from collections.abc import Mapping
 
 from msgspec import field
 
@@ -43,21 +43,8 @@ class ForeignScore(Record, frozen=True):
     metadata: Mapping[str, object] = field(default_factory=dict[str, object])
 
 
-def verdicts_among(scores: Iterable[ForeignScore]) -> frozenset[str]:
-    """The names of the scores whose numbers are all 0 or 1; empty for none."""
-    numbers: dict[str, bool] = {}
-    for one in scores:
-        if is_number(one.value):
-            numbers[one.name] = numbers.get(one.name, True) and one.value in (0, 1)
-    return frozenset(name for name, only in numbers.items() if only)
-
-
-def outcome_of(one: ForeignScore, verdicts: AbstractSet[str], notes: Notes) -> Outcome:
-    """The outcome that a score stands for.
-
-    Args:
-        verdicts: The names of the scores whose numbers are verdicts.
-    """
+def outcome_of(one: ForeignScore, notes: Notes) -> Outcome:
+    """The outcome that a score stands for."""
     number = finite(one.value)
     metadata = dict(one.metadata)
     if one.error:
@@ -77,7 +64,7 @@ def outcome_of(one: ForeignScore, verdicts: AbstractSet[str], notes: Notes) -> O
         )
     if number is None:
         return _no_number(one, metadata, notes)
-    if isinstance(one.value, bool) or one.name in verdicts:
+    if isinstance(one.value, bool):
         state = "pass" if number == 1 else "fail"
         return Outcome(one.name, state, number, one.reason, metric=one.name, metadata=metadata)
     text = f"{shown(one.name)} is a number without a bound: it is measured, and decides nothing"

@@ -150,6 +150,8 @@ def dataset_lines(datasets: Sequence[ImportedDataset]) -> Iterator[str]:
 
 def _came_to(totals: Totals) -> str:
     errors = f", {count(totals.errors, 'error')}" if totals.errors else ""
+    if totals.not_applicable == totals.trials:
+        return f"{count(totals.trials, 'trial')}, measured only"
     return f"{totals.passed:,} of {totals.trials:,} passed{errors}"
 
 

@@ -11,7 +11,9 @@ from typing import Any, cast
 
 from evenhand.core.errors import UsageError
 from evenhand.core.record import Record
-from evenhand.documents.file_kinds import other_kind
+from evenhand.documents.delimited import Header, NotDelimited, records
+from evenhand.documents.findings import Findings
+from evenhand.documents.tree import decoded
 from evenhand.report.spreadsheet import cell
 
 NO_LABEL_KEPT = "no label was kept"
@@ -21,7 +23,7 @@ class SheetRow(Record, frozen=True):
     """A row of a file.
 
     Attributes:
-        line: The line that it ends in, from 1.
+        line: The line that it begins on, from 1.
         texts: What it says, by column.
         problem: What is wrong with it, and what to do; None for nothing.
     """
@@ -74,16 +76,17 @@ def read_rows(path: Path, columns: Sequence[str], needed: Sequence[str]) -> Iter
         UsageError: The file cannot be read, or lacks a column.
     """
     try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            text = file.read()
+        data = path.read_bytes()
     except OSError as error:
         hint = (
             f"Looked in {path.absolute().parent}." if isinstance(error, FileNotFoundError) else ""
         )
         raise UsageError(f"{path} cannot be read: {error.strerror or error}", hint=hint) from error
-    except UnicodeDecodeError as error:
-        what, hint = other_kind(path) or ("is not UTF-8", "Save it as UTF-8.")
-        raise UsageError(f"{path} {what}", hint=hint) from error
+    findings = Findings()
+    text = decoded(data, path, findings)
+    if text is None:
+        (problem,) = findings.problems
+        raise UsageError(problem.summary, hint=problem.hint)
     if _is_json_lines(path):
         return _json_rows(text, columns, needed)
     return _csv_rows(path, text, columns, needed)
@@ -122,27 +125,29 @@ def _is_json_lines(path: Path) -> bool:
 def _csv_rows(
     path: Path, text: str, columns: Sequence[str], needed: Sequence[str]
 ) -> Iterator[SheetRow]:
-    longest = csv.field_size_limit(2**31 - 1)  # an output may be as long as a document
     try:
-        table = csv.DictReader(io.StringIO(text, newline=""))
-        names = table.fieldnames or ()
-        missing = [name for name in needed if name not in names]
+        table = records(io.StringIO(text, newline=""))
+        header = Header(next(table, (1, []))[1])
+        missing = [name for name in needed if name not in header.names]
         if missing:
             raise UsageError(
                 f"{path}: {missing_words('column', missing)}",
                 hint=f"The columns are {', '.join(columns)}, as `evenhand label RUN --draw N --to FILE` writes them.",
             )
-        for row in table:
-            whole = len(row) == len(names) and None not in cast("list[object]", [*row.values()])
-            if whole or not (row.get(needed[-1]) or "").strip():
-                yield SheetRow(table.line_num, {k: row.get(k) or "" for k in names})
+        if header.twice:
+            named = " and ".join(f"`{name}`" for name in header.twice)
+            raise UsageError(f"{path}:1: two columns are called {named}", hint="Take one out.")
+        for line, cells in table:
+            if not any(cells):
+                continue
+            row = header.row([*cells, *[""] * header.width])
+            if header.fits(cells) or not row[needed[-1]].strip():
+                yield SheetRow(line, row)
             else:
                 what = "the row has another number of columns than the first line"
-                yield SheetRow(table.line_num, {}, (what, "Quote texts with commas."))
-    except csv.Error as error:
-        raise UsageError(f"{path} is not a CSV file: {error}") from error
-    finally:
-        csv.field_size_limit(longest)
+                yield SheetRow(line, {}, (what, "Quote texts with commas."))
+    except NotDelimited as error:
+        raise UsageError(f"{path}:{error.line}: {error.what}", hint=error.hint) from None
 
 
 def _json_rows(text: str, columns: Sequence[str], needed: Sequence[str]) -> Iterator[SheetRow]:

@@ -13,6 +13,7 @@ from tests.unit.report.interchange.exports import ANSWERS, EXPORTS, QUESTIONS, r
 from evenhand.authoring.dataset import Dataset
 from evenhand.core.errors import UsageError
 from evenhand.core.run import TrialResult
+from evenhand.report.interchange.chosen_verdicts import with_verdicts
 from evenhand.report.interchange.importers import read_runs
 from evenhand.report.interchange.recorded import Recordings
 
@@ -26,9 +27,14 @@ def tool(request: pytest.FixtureRequest) -> str:
     return request.param
 
 
+VERDICTS = {"ragas": "exact_match", "langsmith": "correct", "braintrust": "Exact"}
+"""The score that says what was right, of tools whose files have numbers alone."""
+
+
 def imported(tool: str, folder: Path) -> Recordings:
-    """The export of a tool, read."""
-    return read_runs(EXPORTS[tool](folder), tool)
+    """The export of a tool, read, with what was right as verdicts."""
+    read = read_runs(EXPORTS[tool](folder), tool)
+    return with_verdicts(read, [VERDICTS[tool]] if tool in VERDICTS else [])
 
 
 def by_question(trials: list[TrialResult]) -> dict[str, TrialResult]:

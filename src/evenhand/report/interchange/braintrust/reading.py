@@ -16,7 +16,7 @@ from evenhand.core.variant import Variant
 from evenhand.report.interchange.foreign import ENDS_EARLY, Notes, Part, shown
 from evenhand.report.interchange.foreign_cases import fields_of, line_of, tell_unread
 from evenhand.report.interchange.foreign_files import Found, find, moment_of
-from evenhand.report.interchange.foreign_scores import ForeignScore, outcome_of, verdicts_among
+from evenhand.report.interchange.foreign_scores import ForeignScore, outcome_of
 from evenhand.report.interchange.imported import ImportedRun, ImportedTrial
 from evenhand.report.interchange.recorded import RecordedDataset, Recordings, each_once, recordings
 from evenhand.report.words import count
@@ -140,7 +140,6 @@ def _is_root(event: Part) -> bool:
 
 def _trials(roots: Sequence[Part], spans: Mapping[str, Sequence[Part]]) -> Iterator[ImportedTrial]:
     scores = [_scores(one) for one in roots]
-    verdicts = verdicts_among(one for row in scores for one in row)
     seen: Counter[str] = Counter()
     for root, measured in zip(roots, scores, strict=True):
         case = _id(root)
@@ -148,7 +147,7 @@ def _trials(roots: Sequence[Part], spans: Mapping[str, Sequence[Part]]) -> Itera
             root,
             case,
             seen[case],
-            [outcome_of(one, verdicts, root.notes) for one in measured],
+            [outcome_of(one, root.notes) for one in measured],
             spans.get(root.text("root_span_id"), ()),
         )
         seen[case] += 1

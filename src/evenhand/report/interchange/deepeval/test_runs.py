@@ -142,4 +142,4 @@ def _outcome(metric: Part) -> Outcome:
         at_most,
         {k: v for k, v in fields.items() if k not in _METRIC},
     )
-    return outcome_of(foreign, frozenset(), metric.notes)
+    return outcome_of(foreign, metric.notes)

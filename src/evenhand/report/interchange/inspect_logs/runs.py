@@ -6,7 +6,6 @@ import json
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from typing import cast
 
@@ -16,7 +15,7 @@ from evenhand.report.interchange.foreign import Part, shown
 from evenhand.report.interchange.foreign_files import moment_of
 from evenhand.report.interchange.imported import ImportedRun, ImportedTrial
 from evenhand.report.interchange.inspect_logs.log import InspectLog
-from evenhand.report.interchange.inspect_logs.scores import outcomes_of, zero_or_one
+from evenhand.report.interchange.inspect_logs.scores import outcomes_of
 from evenhand.report.interchange.inspect_logs.steps import resolved
 
 _READ = ("input_tokens", "input_tokens_cache_read", "input_tokens_cache_write")
@@ -47,7 +46,7 @@ def run_of(log: InspectLog) -> ImportedRun | None:
     created = moment_of(about.text("created"))
     if created is None:
         notes.changed(f"{about.where}.created", "says no time: the run is dated 1970")
-    trials = list(_trials(log, zero_or_one(log.samples), about.text("model")))
+    trials = list(_trials(log, about.text("model")))
     notes.translated(header.where, f"log of {shown(task)}, samples and epochs: {len(trials):,}")
     stats = header.part("stats")
     ended = moment_of(stats.text("completed_at")) if stats else None
@@ -64,7 +63,7 @@ def run_of(log: InspectLog) -> ImportedRun | None:
     )
 
 
-def _trials(log: InspectLog, verdicts: AbstractSet[str], model: str) -> Iterator[ImportedTrial]:
+def _trials(log: InspectLog, model: str) -> Iterator[ImportedTrial]:
     seen: Counter[tuple[str, int]] = Counter()
     for sample, steps in zip(log.samples, log.steps, strict=True):
         id_ = sample.value.get("id")
@@ -78,14 +77,12 @@ def _trials(log: InspectLog, verdicts: AbstractSet[str], model: str) -> Iterator
             text = f"sample {shown(id_)}, epoch {epoch}, is in the log twice: the first one counts"
             sample.notes.left_out(sample.where, text)
             continue
-        yield replace(_trial(sample, case, epoch - 1, verdicts, model), steps=steps)
+        yield replace(_trial(sample, case, epoch - 1, model), steps=steps)
 
 
-def _trial(
-    sample: Part, case: str, repeat: int, verdicts: AbstractSet[str], model: str
-) -> ImportedTrial:
+def _trial(sample: Part, case: str, repeat: int, model: str) -> ImportedTrial:
     output = sample.part("output") or Part({}, f"{sample.where}.output", sample.notes)
-    outcomes = tuple(outcomes_of(sample, verdicts))
+    outcomes = tuple(outcomes_of(sample))
     error = sample.part("error")
     failure = " ".join(error.text("message").split()) if error else ""
     state = _state(outcomes, failed=error is not None)

@@ -1,14 +1,12 @@
 """Inspect's scores as outcomes.
 
 A score is a letter (C, I, P, N), a truth value, a number, or several of these by name. Letters and truth values are
-verdicts. Inspect has no bounds, so a number is measured and decides nothing, unless all numbers of its scorer in the
-log are 0 or 1.
+verdicts. Inspect has no bounds, so a number is measured and decides nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from collections.abc import Set as AbstractSet
+from collections.abc import Iterator, Mapping
 from typing import cast
 
 from evenhand.core.score import Outcome
@@ -41,29 +39,12 @@ def values_of(sample: Part) -> Iterator[tuple[str, object, Part]]:
             yield name, value, score
 
 
-def zero_or_one(samples: Iterable[Part]) -> frozenset[str]:
-    """The names of the scores whose numbers are all 0 or 1."""
-    numbers: dict[str, bool] = {}
-    for sample in samples:
-        quiet = Part(sample.value, sample.where, type(sample.notes)())
-        for name, value, _ in values_of(quiet):
-            if is_number(value):
-                numbers[name] = numbers.get(name, True) and value in (0, 1)
-    return frozenset(name for name, only in numbers.items() if only)
-
-
-def outcomes_of(sample: Part, verdicts: AbstractSet[str]) -> Iterator[Outcome]:
-    """An outcome for each value of a sample's scores.
-
-    Args:
-        verdicts: The names of the scores whose numbers are verdicts.
-    """
+def outcomes_of(sample: Part) -> Iterator[Outcome]:
+    """An outcome for each value of a sample's scores."""
     for name, value, score in values_of(sample):
         reason = score.value.get("explanation")
         metadata = {"value": value, **score.without("value", "explanation")}
-        yield _outcome(
-            name, value, reason if isinstance(reason, str) else "", metadata, verdicts, score
-        )
+        yield _outcome(name, value, reason if isinstance(reason, str) else "", metadata, score)
 
 
 def _outcome(
@@ -71,7 +52,6 @@ def _outcome(
     value: object,
     reason: str,
     metadata: Mapping[str, object],
-    verdicts: AbstractSet[str],
     score: Part,
 ) -> Outcome:
     number = _counted(value)
@@ -80,7 +60,7 @@ def _outcome(
             score.notes.changed(f"{score.where}.value", f"is {shown(value)}, which is no score")
         why = reason or "Inspect recorded no score"
         return Outcome(name, "not_applicable", None, why, metric=name, metadata=metadata)
-    if is_number(value) and name not in verdicts:
+    if is_number(value):
         score.notes.changed(
             f"{score.where}.value",
             f"{shown(name)} is a number without a bound: it is measured, and decides nothing",

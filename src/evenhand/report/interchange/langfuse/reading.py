@@ -19,7 +19,6 @@ from evenhand.report.interchange.foreign_scores import (
     ForeignScore,
     is_number,
     outcome_of,
-    verdicts_among,
 )
 from evenhand.report.interchange.imported import ImportedRun, ImportedTrial
 from evenhand.report.interchange.langfuse.objects import Export, export_of, kind_of
@@ -130,11 +129,10 @@ def _trials(links: Sequence[Part], export: Export) -> Iterator[ImportedTrial]:
     scores = [
         [_score(one) for one in export.scores.get(link.text("traceId"), ())] for link in links
     ]
-    verdicts = verdicts_among(one for row in scores for one in row)
     seen: Counter[str] = Counter()
     for link, row in zip(links, scores, strict=True):
         case = link.text("datasetItemId")
-        yield _trial(link, case, seen[case], row, verdicts, export)
+        yield _trial(link, case, seen[case], row, export)
         seen[case] += 1
 
 
@@ -159,7 +157,6 @@ def _trial(
     case: str,
     repeat: int,
     scores: Sequence[ForeignScore],
-    verdicts: frozenset[str],
     export: Export,
 ) -> ImportedTrial:
     trace = export.traces[link.text("traceId")]
@@ -170,7 +167,7 @@ def _trial(
         text = "observations are read for models, tokens and errors; their inputs and outputs are not imported"
         trace.notes.left_out(f"{trace.where}.observations", text)
     failed = next((one for one in observed if _is_root_error(one)), None)
-    outcomes = [outcome_of(one, verdicts, trace.notes) for one in _unlike(scores, trace.notes)]
+    outcomes = [outcome_of(one, trace.notes) for one in _unlike(scores, trace.notes)]
     error = ""
     if failed is not None and trace.value.get("output") is None:
         error = failed.text("statusMessage") or "Langfuse recorded an error, and no message"

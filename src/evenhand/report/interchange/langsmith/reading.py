@@ -17,7 +17,7 @@ from evenhand.core.variant import Variant
 from evenhand.report.interchange.foreign import ENDS_EARLY, Notes, Part, shown
 from evenhand.report.interchange.foreign_cases import alone, fields_of, line_of, tell_unread
 from evenhand.report.interchange.foreign_files import Found, find, moment_of
-from evenhand.report.interchange.foreign_scores import ForeignScore, outcome_of, verdicts_among
+from evenhand.report.interchange.foreign_scores import ForeignScore, outcome_of
 from evenhand.report.interchange.imported import ImportedRun, ImportedTrial
 from evenhand.report.interchange.recorded import RecordedDataset, Recordings, each_once, recordings
 from evenhand.report.words import count
@@ -173,11 +173,10 @@ def _trials(
     rows: Sequence[Part], examples: Mapping[str, Part], feedback: Mapping[str, Sequence[Part]]
 ) -> Iterator[ImportedTrial]:
     scores = [_scores(row, feedback.get(row.text("id"), ())) for row in rows]
-    verdicts = verdicts_among(one for row in scores for one in row)
     seen: Counter[str] = Counter()
     for row, measured in zip(rows, scores, strict=True):
         case = row.text("reference_example_id")
-        outcomes = [outcome_of(one, verdicts, row.notes) for one in measured]
+        outcomes = [outcome_of(one, row.notes) for one in measured]
         error = row.said("error")
         example = examples.get(case)
         expected = example.value.get("outputs") if example else None

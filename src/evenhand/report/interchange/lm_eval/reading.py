@@ -17,7 +17,7 @@ from evenhand.core.record import Record
 from evenhand.core.variant import Variant
 from evenhand.report.interchange.foreign import Notes, Part, shown
 from evenhand.report.interchange.foreign_files import Found, dated, find, moment_of
-from evenhand.report.interchange.foreign_scores import ForeignScore, outcome_of, verdicts_among
+from evenhand.report.interchange.foreign_scores import ForeignScore, is_number, outcome_of
 from evenhand.report.interchange.imported import ImportedRun, ImportedTrial
 from evenhand.report.interchange.recorded import Recordings, recordings
 
@@ -28,6 +28,8 @@ _LOGGED = frozenset(
     {"doc_id", "doc", "target", "arguments", "resps", "filtered_resps", "filter", "metrics"}
     | {"doc_hash", "prompt_hash", "target_hash"}
 )
+_VERDICTS = frozenset({"acc", "acc_norm", "acc_mutual_info", "exact_match"})
+"""The harness's metrics that are 1 for a right answer and 0 for a wrong one, by their definition."""
 _HINT = "Run the harness with --log_samples --output_path DIR, and name the files in DIR."
 
 
@@ -229,7 +231,6 @@ def _trials(samples: Sequence[Part]) -> Iterator[ImportedTrial]:
         case: [score for part in parts for score in _scores(part)]
         for case, parts in documents.items()
     }
-    verdicts = verdicts_among(one for row in scores.values() for one in row)
     for case, parts in documents.items():
         first = parts[0]
         seen: set[str] = set()
@@ -242,7 +243,7 @@ def _trials(samples: Sequence[Part]) -> Iterator[ImportedTrial]:
                 seen.add(one.name)
                 once.append(one)
         doc = first.value.get("doc")
-        outcomes = [outcome_of(one, verdicts, first.notes) for one in once]
+        outcomes = [outcome_of(one, first.notes) for one in once]
         yield ImportedTrial(
             case=case,
             outcome=None if outcomes else "not_applicable",
@@ -291,7 +292,8 @@ def _scores(sample: Part) -> Iterator[ForeignScore]:
             text = f"{shown(called)} is computed over all documents: its parts are no score"
             sample.notes.left_out(where, text)
         else:
-            yield ForeignScore(called, value, where)
+            right = value == 1 if name in _VERDICTS and is_number(value) else None
+            yield ForeignScore(called, value, where, passed=right)
 
 
 def _output(sample: Part) -> object:

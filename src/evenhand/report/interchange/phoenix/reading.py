@@ -16,7 +16,7 @@ from evenhand.core.variant import Variant
 from evenhand.report.interchange.foreign import Notes, Part, shown
 from evenhand.report.interchange.foreign_cases import alone, fields_of, line_of, tell_unread
 from evenhand.report.interchange.foreign_files import Found, find, moment_of
-from evenhand.report.interchange.foreign_scores import ForeignScore, outcome_of, verdicts_among
+from evenhand.report.interchange.foreign_scores import ForeignScore, outcome_of
 from evenhand.report.interchange.imported import ImportedRun, ImportedTrial
 from evenhand.report.interchange.recorded import RecordedDataset, Recordings, each_once, recordings
 from evenhand.report.words import count
@@ -149,7 +149,6 @@ def _run(path: Path, rows: Sequence[Part], about: Part | None) -> ImportedRun:
 
 def _trials(rows: Sequence[Part]) -> Iterator[ImportedTrial]:
     scores = [[_score(one) for one in row.parts("annotations")] for row in rows]
-    verdicts = verdicts_among(one for row in scores for one in row)
     places: set[tuple[str, int]] = set()
     for row, measured in zip(rows, scores, strict=True):
         case = row.text("example_id") or case_id(
@@ -170,7 +169,7 @@ def _trials(rows: Sequence[Part]) -> Iterator[ImportedTrial]:
             outcome="error" if error else None if measured else "not_applicable",
             output=alone(row.value.get("output")),
             error=error,
-            outcomes=[outcome_of(one, verdicts, row.notes) for one in measured],
+            outcomes=[outcome_of(one, row.notes) for one in measured],
             input=alone(inputs),
             expected=alone(row.value.get("reference_output")),
             vars=fields_of(inputs),
@@ -182,12 +181,20 @@ def _trials(rows: Sequence[Part]) -> Iterator[ImportedTrial]:
         )
 
 
+_TRUTHS = {"True": True, "False": False, "true": True, "false": False}
+
+
 def _score(annotation: Part) -> ForeignScore:
     score, label = annotation.value.get("score"), annotation.value.get("label")
     more = annotation.without(*_ANNOTATION)
+    value = (
+        _TRUTHS.get(label) if isinstance(label, str) else None
+    )  # as Phoenix writes a truth value
+    if value is None:
+        value = label if score is None else score
     return ForeignScore(
         annotation.text("name") or "annotation",
-        label if score is None else score,
+        value,
         annotation.where,
         annotation.text("explanation"),
         error=annotation.said("error"),

@@ -16,7 +16,7 @@ from evenhand.core.variant import Variant
 from evenhand.report.interchange.foreign import Part, shown
 from evenhand.report.interchange.foreign_cases import fields_of, line_of
 from evenhand.report.interchange.foreign_files import dated
-from evenhand.report.interchange.foreign_scores import ForeignScore, outcome_of, verdicts_among
+from evenhand.report.interchange.foreign_scores import ForeignScore, outcome_of
 from evenhand.report.interchange.imported import ImportedRun, ImportedTrial
 
 _CASE = frozenset(
@@ -49,7 +49,6 @@ def run_of(report: Part, path: Path) -> ImportedRun | None:
 
 def _trials(cases: Sequence[Part]) -> Iterator[ImportedTrial]:
     scores = [list(_scores(one)) for one in cases]
-    verdicts = verdicts_among(one for row in scores for one in row)
     seen: Counter[str] = Counter()
     for one, measured in zip(cases, scores, strict=True):
         case = one.text("source_case_name") or one.text("name") or _unnamed(one)
@@ -61,7 +60,7 @@ def _trials(cases: Sequence[Part]) -> Iterator[ImportedTrial]:
             outcome="error" if error else None if measured else "not_applicable",
             output=one.value.get("output"),
             error=error,
-            outcomes=[outcome_of(score, verdicts, one.notes) for score in measured],
+            outcomes=[outcome_of(score, one.notes) for score in measured],
             input=one.value.get("inputs"),
             expected=one.value.get("expected_output"),
             latency_s=one.amount("task_duration"),

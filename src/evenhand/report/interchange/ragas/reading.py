@@ -17,7 +17,7 @@ from evenhand.core.encoding import digest, encode
 from evenhand.core.variant import Variant
 from evenhand.report.interchange.foreign import Notes, Part, shown
 from evenhand.report.interchange.foreign_files import columns_of, dated, find
-from evenhand.report.interchange.foreign_scores import ForeignScore, outcome_of, verdicts_among
+from evenhand.report.interchange.foreign_scores import ForeignScore, outcome_of
 from evenhand.report.interchange.imported import ImportedRun, ImportedTrial
 from evenhand.report.interchange.recorded import RecordedDataset, Recordings, each_once, recordings
 from evenhand.report.words import count
@@ -182,7 +182,6 @@ def _run(path: Path, rows: Sequence[Part], metrics: Sequence[str]) -> ImportedRu
 
 def _trials(rows: Sequence[Part], metrics: Sequence[str]) -> Iterator[ImportedTrial]:
     scores = [[_score(row, name) for name in metrics] for row in rows]
-    verdicts = verdicts_among(one for row in scores for one in row)
     seen: Counter[str] = Counter()
     for row, measured in zip(rows, scores, strict=True):
         case = _id(row)
@@ -191,7 +190,7 @@ def _trials(rows: Sequence[Part], metrics: Sequence[str]) -> Iterator[ImportedTr
             case=case,
             repeat=seen[case],
             output=row.value.get("response"),
-            outcomes=[outcome_of(one, verdicts, row.notes) for one in measured],
+            outcomes=[outcome_of(one, row.notes) for one in measured],
             input=row.value.get("user_input"),
             expected=row.value.get("reference"),
             vars=rest,

@@ -87,8 +87,8 @@ def test_both_compressions_and_the_json_format_are_the_same_run(tmp_path: Path):
         (True, "pass", 1.0, None),
         (False, "fail", 0.0, None),
         ("yes", "pass", 1.0, None),
-        (1, "pass", 1.0, None),
-        (0.0, "fail", 0.0, None),
+        (1, "not_applicable", None, 1.0),
+        (0.0, "not_applicable", None, 0.0),
         (0.7, "not_applicable", None, 0.7),
         (float("nan"), "not_applicable", None, None),
         (None, "not_applicable", None, None),
@@ -99,7 +99,7 @@ def test_both_compressions_and_the_json_format_are_the_same_run(tmp_path: Path):
 def test_a_score_is_a_verdict_or_a_measure_and_what_is_missing_is_neither(
     tmp_path: Path, value: object, outcome: str, score: float | None, named: float | None
 ):
-    """A number decides nothing, unless all of its scorer are 0 or 1; NaN is a score that is not there."""
+    """A number decides nothing, whatever it is; NaN is a score that is not there."""
     sample = a_sample(scores={"s": {"value": value}})
     (one,) = trials(read(deflated(tmp_path / "a.eval", members(sample))))
     (only,) = one.outcomes
@@ -108,9 +108,9 @@ def test_a_score_is_a_verdict_or_a_measure_and_what_is_missing_is_neither(
     assert one.named_scores.get("s") == (score if named is None else named)
 
 
-def test_numbers_of_a_scorer_are_verdicts_only_where_all_are_0_or_1(tmp_path: Path):
-    """One 0.5 anywhere makes its 1 a measure, too."""
-    samples = [a_sample(i, scores={"s": {"value": v}}) for i, v in enumerate((1, 0.5))]
+def test_a_number_is_measured_whichever_others_its_scorer_gave(tmp_path: Path):
+    """A log of ones and zeros says no more of what they are than one with a half."""
+    samples = [a_sample(i, scores={"s": {"value": v}}) for i, v in enumerate((1, 0))]
     recordings = read(deflated(tmp_path / "a.eval", members(*samples)))
     assert [t.outcome for t in trials(recordings)] == ["not_applicable"] * 2
     (note,) = texts(recordings, "changed")
