@@ -22,6 +22,10 @@ def main(args: Sequence[str] | None = None) -> None:
         with printing():
             sys.stdout.write(f"evenhand {__version__}\n")
         return
+    if args is None:  # with arguments, somebody's program goes on
+        from evenhand.engine.guardian import guard
+
+        guard(tell)
     try:
         code = _run(words)
     except KeyboardInterrupt:  # so early that nothing had been imported yet
@@ -29,9 +33,10 @@ def main(args: Sequence[str] | None = None) -> None:
         code = 130
     leave()
     code = _outlived(code)
-    process = sys.modules.get("evenhand.engine.process")
-    if args is None and process is not None:  # with arguments, somebody's program goes on
-        process.end_with(code)
+    if args is None:
+        from evenhand.engine.guardian import finish
+
+        finish(code)
     raise SystemExit(code)  # not sys.exit, which user code may have replaced
 
 

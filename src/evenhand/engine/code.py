@@ -41,6 +41,7 @@ from evenhand.core.record import MutableRecord
 from evenhand.engine.breadcrumbs import Breadcrumbs
 from evenhand.engine.cancelling import cancelled_by_run, undo_own_cancel
 from evenhand.engine.capture import captured, current, user_code
+from evenhand.engine.guardian import note_running, running
 from evenhand.engine.importing import fresh_spec
 from evenhand.engine.local_imports import look_first_in
 from evenhand.engine.place import is_users
@@ -287,18 +288,22 @@ class CodeHost:
                 continue
             job.started_at = time.monotonic()
             job.worker = worker
-            _here.at = (self, job)
+            _here.at, named = (self, job), ""
             if self.crumbs is not None:
                 sink = job.context.get(current)
                 trial = job.context.get(present)
                 text = f"{job.name}  {sink.label if sink else ''}"
                 self.crumbs.write(worker.slot, text, -1 if trial is None else trial.planned.index)
+            else:
+                named = note_running(job.name)
             try:
                 result, error = job.context.run(_run, job), None
             except BaseException as failure:  # noqa: BLE001 (user code may raise anything, SystemExit too)
                 result, error = None, failure
             if self.crumbs is not None:
                 self.crumbs.write(worker.slot, "")
+            else:
+                note_running(named)
             with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
                 job.future.get_loop().call_soon_threadsafe(self._came_back, job, result, error)
 
@@ -485,7 +490,8 @@ def _import(path: Path) -> ModuleType:
         look_first_in(resolved.parent)
         sys.modules[name] = module
         try:
-            spec.loader.exec_module(module)
+            with running(f"the import of {path.name}"):
+                spec.loader.exec_module(module)
         except BaseException as error:
             sys.modules.pop(name, None)
             if isinstance(error, FileNotFoundError) and error.filename == str(resolved):
