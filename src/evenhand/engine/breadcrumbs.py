@@ -89,16 +89,21 @@ class Breadcrumbs:
             self.path.with_suffix(kind).unlink(missing_ok=True)
 
 
-def blame(path: Path, what: str) -> list[str]:
+def blame(path: Path, what: str, more: Word | None = None) -> list[str]:
     """Notes from outside how the process that kept this file ended, where it left no note of its own.
 
     Args:
         path: The file.
         what: What happened; empty where it was killed: that need not come of its code.
+        more: What was running and is not in the file.
 
     Returns:
         What was running.
     """
+    if more is not None and more.trial >= 0:
+        with contextlib.suppress(OSError), path.open("ab") as file:
+            line = f"{more.thread:x}\t{more.trial}\t0\t{more.text}"
+            file.write(line.encode("utf-8", "replace")[:SLOT].ljust(SLOT, b"\0"))
     words = last_words(path)
     fatal = path.with_suffix(".fatal")
     if what and not _text(fatal):
@@ -156,6 +161,16 @@ def to_set_aside(path: Path, words: list[Word]) -> Mapping[int, CodeError]:
     with contextlib.suppress(OSError):
         deaths.write_text(" ".join(kept), "utf-8")
     return {t: _took_down(died[t], f"it ended {DEATHS} times without a word") for t in often}
+
+
+def barred(words: list[Word], aside: Mapping[int, CodeError]) -> Mapping[str, CodeError]:
+    """The fixtures among what took an earlier session down: other trials have the same, and would do it again."""
+    return {
+        name: aside[word.trial]
+        for word in words
+        if word.trial in aside
+        and (name := word.text.partition("  ")[0]).startswith(("fixture ", "tear-down of "))
+    }
 
 
 def _is_in(word: Word, trace: str) -> bool:

@@ -29,18 +29,18 @@ ECHO_S = 0.5
 """A signal that comes both directly and from the guardian within so many seconds is one."""
 
 _SIZE = 8192
-_CODE, _COUNTS, _RUNNING, _CRUMBS = 0, 16, 128, 4096
-"""Where on the page stand: that it ended and how, how often each signal was passed on, what is running, and a path."""
+_CODE, _COUNTS, _WHY, _RUNNING, _CRUMBS = 0, 16, 128, 2048, 4096
+"""Where on the page stand: that it ended and how, how often each signal was passed on, why it ends, what is running,
+and the path of the breadcrumbs."""
 _PASSED_ON = {
     getattr(signal, name)
     for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2", "SIGCONT", "SIGTSTP")
 }  # fmt: skip
 _WATCHED = {*_PASSED_ON, signal.SIGCHLD}
-_CRASHES = {
-    getattr(signal, name)
-    for name in ("SIGKILL", "SIGSEGV", "SIGABRT", "SIGBUS", "SIGILL", "SIGFPE", "SIGSYS", "SIGTRAP")
-    if hasattr(signal, name)
-}
+_ASKED = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT}
+"""Whoever sends these knows why the command ended."""
+_FROM_OUTSIDE = {signal.SIGKILL, signal.SIGUSR1, signal.SIGUSR2, signal.SIGXCPU}
+"""These need not come of the code that was running."""
 _NAMED = 3
 
 
@@ -100,18 +100,29 @@ def finish(code: int) -> None:
 
 
 @contextlib.contextmanager
-def running(what: str) -> Iterator[None]:
-    """Inside, this is what the guardian names if the process ends: it stands in no breadcrumbs."""
-    before = note_running(what)
+def running(what: str, trial: int = -1) -> Iterator[None]:
+    """Inside, this is what the guardian names if the process ends, though it stands in no breadcrumbs.
+
+    Args:
+        what: A function, or a file that is being imported.
+        trial: Its trial's place in the plan; -1 for none.
+    """
+    before = _write(_RUNNING, f"{trial}\t{what}", _CRUMBS - _RUNNING)
     try:
         yield
     finally:
-        note_running(before)
+        _write(_RUNNING, before, _CRUMBS - _RUNNING)
 
 
-def note_running(what: str) -> str:
-    """Notes what is running, until something else is noted; what was noted before."""
-    return _write(_RUNNING, what, _CRUMBS - _RUNNING)
+def note_running(what: str) -> None:
+    """Notes what is running, until something else is noted."""
+    _write(_RUNNING, f"-1\t{what}", _CRUMBS - _RUNNING)
+
+
+def note_end(why: str) -> bool:
+    """Notes why the process is about to end, for the guardian to say; whether there is one."""
+    _write(_WHY, why, _RUNNING - _WHY)
+    return is_guarded()
 
 
 def note_breadcrumbs(path: str) -> str:
@@ -232,7 +243,7 @@ def _exit(page: mmap.mmap, status: int, tell: Callable[[str], object]) -> NoRetu
     """Exits as the child did, but never as if it had ended in order when it did not."""
     ended, code = page[_CODE : _CODE + 2]
     number = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
-    if not ended and (not number or number in _CRASHES):
+    if not ended and number not in _ASKED:
         with contextlib.suppress(Exception):  # the exit code is what counts
             line = _last_words(page, status, number)
             if line:
@@ -245,15 +256,17 @@ def _exit(page: mmap.mmap, status: int, tell: Callable[[str], object]) -> NoRetu
 
 def _last_words(page: mmap.mmap, status: int, number: int) -> str:
     """What to say of this end. Leaves a note of it, with which `resume` sets aside what was running."""
-    what = f"your code ended the process, with exit code {os.WEXITSTATUS(status)}"
+    what = _read(page, _WHY)
+    what = what or f"your code ended the process, with exit code {os.WEXITSTATUS(status)}"
     if number:
         what = f"{signal.Signals(number).name} ended the process"
-    names = [name] if (name := _read(page, _RUNNING)) else []
-    crumbs = _read(page, _CRUMBS)
+    trial, _, name = _read(page, _RUNNING).partition("\t")
+    names, crumbs = [name] if name else [], _read(page, _CRUMBS)
     if crumbs:
-        from evenhand.engine.breadcrumbs import blame  # noqa: PLC0415 (only now, and not before each run)
+        from evenhand.engine.breadcrumbs import Word, blame  # noqa: PLC0415 (not before each run)
 
-        names = blame(Path(crumbs), what if number != signal.SIGKILL else "") or names
+        more = Word(name, int(trial)) if name else None
+        names = blame(Path(crumbs), "" if number in _FROM_OUTSIDE else what, more) or names
     if not names and number:
         return ""
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""

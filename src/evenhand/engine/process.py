@@ -26,7 +26,7 @@ from typing import NoReturn
 
 from evenhand.core.errors import CodeError
 from evenhand.engine.breadcrumbs import Breadcrumbs
-from evenhand.engine.guardian import NO_VERDICT, finish, note_breadcrumbs
+from evenhand.engine.guardian import NO_VERDICT, note_breadcrumbs, note_end
 from evenhand.engine.place import users_line
 from evenhand.engine.trial import present
 
@@ -131,9 +131,8 @@ def _end_of(name: str, pythons: Callable[..., object]) -> Callable[..., NoReturn
         what = f"{place or 'a library'} called {call}"
         if _process.crumbs is not None:
             _process.crumbs.note_end(what)
-            what += "; replies received so far are saved: `evenhand resume` continues the run"
-        _say(f"ended without a verdict: {what}")
-        finish(NO_VERDICT)
+        if not note_end(what):
+            _say(f"ended without a verdict: {what}")
         python_exit(NO_VERDICT)
 
     return end
