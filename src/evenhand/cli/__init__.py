@@ -6,9 +6,13 @@ import contextlib
 import os
 import sys
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from evenhand import __version__
 from evenhand.cli.streams import leave, present, printing, tell
+
+if TYPE_CHECKING:
+    import click
 
 PATIENCE = 2.0
 """Seconds for a thread that user code left running, before it is said that somebody waits for it."""
@@ -79,6 +83,17 @@ def _is_folder_gone() -> bool:
     return False
 
 
+def _show(error: click.ClickException) -> None:
+    """Shows an error of the command line, which quotes what was typed."""
+    import io
+
+    from evenhand.report.words import put_quietly, safe
+
+    text = io.StringIO()
+    error.show(text)
+    put_quietly(sys.stderr, safe(text.getvalue(), multiline=True))
+
+
 def _run(words: list[str]) -> int:
     import click
 
@@ -92,7 +107,7 @@ def _run(words: list[str]) -> int:
             pass  # what is still to be printed
     except click.ClickException as error:
         with contextlib.suppress(OSError):
-            error.show()
+            _show(error)
         return USAGE
     except (click.Abort, KeyboardInterrupt):
         tell("interrupted")
@@ -117,8 +132,7 @@ def _run(words: list[str]) -> int:
         if isinstance(error, FileNotFoundError) and _is_folder_gone():
             tell("evenhand: the current folder has been deleted or moved\n  Go to one that exists.")
             return USAGE
-        with contextlib.suppress(OSError):
-            traceback.print_exc()
+        tell(traceback.format_exc().removesuffix("\n"))
         tell(
             "evenhand: this is a bug in Evenhand. Replies received so far are saved: "
             "`evenhand resume` continues the run. Please report the lines above."
