@@ -26,7 +26,9 @@ def main(args: Sequence[str] | None = None) -> None:
         with printing():
             sys.stdout.write(f"evenhand {__version__}\n")
         return
-    if args is None:  # with arguments, somebody's program goes on
+    # With arguments, somebody's program goes on; a shell that completes a word runs no code of the user's.
+    guarded = args is None and "_EVENHAND_COMPLETE" not in os.environ
+    if guarded:
         from evenhand.engine.guardian import guard
 
         guard(tell)
@@ -37,7 +39,7 @@ def main(args: Sequence[str] | None = None) -> None:
         code = 130
     leave()
     code = _outlived(code)
-    if args is None:
+    if guarded:
         from evenhand.engine.guardian import finish
 
         finish(code)

@@ -172,8 +172,9 @@ class Runs(MutableRecord):
     def _count(self, started: Started, cost: float | None) -> None:
         """Counts a run's cost: never less than nothing, and all that it might spend where that is not known."""
         if not started.counted:
-            unknown = cost is None or cost not in BUDGET_USD
-            self.spent_usd += started.bound_usd if unknown else cost
+            if cost is None or cost not in BUDGET_USD:
+                cost = started.bound_usd
+            self.spent_usd += cost
             started.counted = True
 
     def _progress(self, started: Started) -> dict[str, Any]:

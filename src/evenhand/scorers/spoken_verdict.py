@@ -44,7 +44,7 @@ _DISOWNED = re.compile(
 _LEADS_IN = re.compile(
     r"""
     [:,]\s*\Z
-    | \A\W*(?:if|suppos\w*|imagin\w*|assum\w*|pretend\w*|were|had|unless|say|let['’]?s)\b
+    | \A\W*(?:if|suppose|supposing|supposed|imagine|imagining|assume|assuming|assumed|pretend\w*|were|had|unless|say|let['’]?s)\b
     | \b(?:e\.g|i\.e|cf|viz)\.\Z | \A\W*(?:otherwise|in\s+case|for\s+example)\b
     | \b(?:follow\w*|quot\w*|verbatim|word\s+for\s+word|reads|wrote|writes|written|end(?:s|ed)\s+with)\b
     | \brepeat\w*\b
