@@ -28,7 +28,7 @@ _REFUSES = re.compile(
 )
 _DISOWNED = re.compile(
     rf"""
-    \bnot\s+(?:me|mine|my)\b | \bno\s+(?:verdict|category|judge?ment)\b | \bnever\s?mind\b | \bjust\s+kidding\b
+    \bnot\s+(?:me|mine|my)\b | \bno\s+(?:verdict|category|judgment|judgement)\b | \bnever\s?mind\b | \bjust\s+kidding\b
     | (?:\A|[.!?:;,\n—–-]\s*)(?:but\s+)?(?:no|nope|wait|or\s+not|not\s+really|scratch\s+that)\b(?=\s*[.,;:!—–-]|\s*\Z)
     | \b(?:that|this|which|it|so|these)(?:['’]s|\s+is|\s+was|\s+are|\s+were)?\s+(?:what|how|only\s+what)\s+{_OTHERS}\b
     | \b(?:that|this|which|it|these)(?:['’]s|\s+is|\s+was|\s+are|\s+were)\s+(?:only\s+|just\s+|merely\s+)?
@@ -44,7 +44,8 @@ _DISOWNED = re.compile(
 _LEADS_IN = re.compile(
     r"""
     [:,]\s*\Z
-    | \A\W*(?:if|suppose|supposing|supposed|imagine|imagining|assume|assuming|assumed|pretend\w*|were|had|unless|say|let['’]?s)\b
+    | \A\W*(?:if|suppose|supposing|supposed|imagine|imagining|assume|assuming|assumed)\b
+    | \A\W*(?:pretend\w*|were|had|unless|say|let['’]?s)\b
     | \b(?:e\.g|i\.e|cf|viz)\.\Z | \A\W*(?:otherwise|in\s+case|for\s+example)\b
     | \b(?:follow\w*|quot\w*|verbatim|word\s+for\s+word|reads|wrote|writes|written|end(?:s|ed)\s+with)\b
     | \brepeat\w*\b
