@@ -18,13 +18,14 @@ from evenhand.core.run import TrialResult
 from evenhand.core.score import Score, check
 from evenhand.scorers.judge_prompt import fenced, mark_of
 from evenhand.scorers.judge_reply import shown
+from evenhand.scorers.spoken_verdict import is_disowned, last_line
 from evenhand.scorers.text import quoted
 from evenhand.templates.rendering import NO_CONFIG, Templates, has_tags
 
 GROUP = "contests"
 
 _NUMBER = re.compile(r"[0-9]+")
-_MARKS = r"[\s*_`#:.,()\[\]]*"
+_MARKS = r"[\s*_#:.,()\[\]]*"
 _WORDS = "the|best|better|winner|winning|output|answer|number|choice|verdict|final|option|is|one|my"
 _CHOICE = re.compile(rf"{_MARKS}(?:(?:{_WORDS})\b{_MARKS})*([0-9]+)\b{_MARKS}", re.IGNORECASE)
 """A number alone, or in a few words: `**Output 1**`, `The best output is 1.`"""
@@ -92,9 +93,8 @@ def _place(text: str, *, count: int, anywhere: bool) -> int:
     Raises:
         JudgeError: It names none.
     """
-    line = text.strip().rpartition("\n")[2]
-    match = _NUMBER.search(text) if anywhere else _CHOICE.fullmatch(line.strip())
-    digits = "" if match is None else match[match.lastindex or 0]
+    match = _NUMBER.search(text) if anywhere else _CHOICE.fullmatch(last_line(text))
+    digits = "" if match is None or is_disowned(text) else match[match.lastindex or 0]
     if not digits or len(digits) > 9 or int(digits) >= count:
         raise JudgeError(
             f"the judge was to name one of the outputs 0 to {count - 1}, and said {shown(text)}"

@@ -25,6 +25,7 @@ from evenhand.core.message import Message
 from evenhand.core.score import Score
 from evenhand.scorers.judge import MeetsRubric
 from evenhand.scorers.judge_reply import number, shown, the_object, value_shown, yes_or_no
+from evenhand.scorers.spoken_verdict import is_disowned, last_statement
 from evenhand.scorers.text import quoted, text_of
 from evenhand.templates.chat import filled_messages
 from evenhand.templates.printing import printed
@@ -39,14 +40,33 @@ _CATEGORIES = {
     "E": ("differButFactual", "it differs in nothing that matters for the facts"),
 }
 _LETTERS = re.compile(r"(?<!\w)\(?([A-E])\)", re.IGNORECASE)
-_AT_THE_END = re.compile(r":[\s*_]*\(([A-E])\)\W*\Z")
-_LETTER = re.compile(
-    r"(?:\A\W*?|\b(?:answer|category|choice|option|verdict)(?:\s+(?:is|was|would\s+be)|\s*:)[\s:*]*)"
-    r"\(?([A-E])\)",
+_NAMES = (
+    r"(?:(?:so|thus|therefore|hence|overall|in\s+conclusion|conclusion)[,:]?\s+)?(?:(?:the|my)\s+)?"
+    r"(?:(?:final|correct|right|best|appropriate)\s+)*(?:answer|category|choice|option|verdict)"
+    r"(?:\s+is\b|\s*:|(?=\s*[*_]*\())[\s:*_]*"
+)
+_LETTER = re.compile(rf"[\s*_#]*(?:{_NAMES})?\(?([A-E])\)[*_]*", re.IGNORECASE)
+"""A category at the start of a statement: `(C)`, `**Answer:** (C)`, `The answer is (C)`."""
+_ENDED = re.compile(r"[.!]?[*_]*\s*\Z")
+_REASON = re.compile(
+    r"[.!]?[*_]*\s*\n | [.!][*_]*\s | \s*(?::|\s[-–—]+\s|[–—]) | ,?\s+(?:because|since|as)\s"
+    r"| \s+(?=(?:they|both|it|the|there|all|this|these|same)\s(?![^.!?]*\b"
+    r"(?:says?|said|claims?|claimed|wants?|asks?|asked|tells?|told|insists?)(?:\s+(?:so|to|me|us|here)\b|\W*(?:[.,;!?]|and\b|\Z))))",
+    re.IGNORECASE | re.VERBOSE,
+)
+"""What may stand between a category and the judge's reason for it."""
+_AT_THE_END = re.compile(r"(.*):[\s*_]*\(([A-E])\)[.!]?[*_]*\Z", re.IGNORECASE)
+_COMPARES = re.compile(
+    r"\b(?:subset|superset|same|identical|agree|consistent|disagree|contradict|differ)",
+    re.IGNORECASE,
+)
+_NOT_SAID = re.compile(
+    r"\b(?:not|no|nobody|never|neither|if|whether|would|could|might|may|maybe|perhaps|should|suppose|who|which|"
+    r"say|says|said|saying|claims?|tells?|told|asks?|asked|wants?|wrong|false|refuse|I|we|you)\b|n['’]t\b|[\"“”„«»‹›`>?]|(?<!\w)['‘]",
     re.IGNORECASE,
 )
 _YES_OR_NO = re.compile(
-    r"(?:\A|\n|[.!?]\s+|\b(?:answer|verdict|conclusion|decision|grade)\s*:)[ \t*_]*([YN])[*_]*\Z",
+    r"[ \t*_]*(?:(?:(?:the|my)\s+)?(?:final\s+)?(?:answer|verdict|conclusion|decision|grade)\s*:)?[ \t*_]*([YN])[*_]*",
     re.IGNORECASE,
 )
 _LAST_WORD = re.compile(r"(?<!\w)([YN])\Z")
@@ -115,8 +135,7 @@ def _category(text: str, *, anywhere: bool) -> tuple[str, str]:
     """The category that a reply names, and its reason: as JSON, or as `(A) because …`.
 
     Args:
-        anywhere: The first letter with a bracket counts, wherever it stands; otherwise it stands
-            first, after `answer is` and the like, or after a colon at the end.
+        anywhere: The first letter with a bracket counts, wherever it stands; otherwise see `_spoken`.
 
     Raises:
         JudgeError: It names none, or several.
@@ -132,15 +151,38 @@ def _category(text: str, *, anywhere: bool) -> tuple[str, str]:
         return letter, reason.strip() if isinstance(reason, str) else ""
     if anywhere:
         first = _LETTERS.search(text)
-        if first is None:
+        if first is None or is_disowned(text):
             raise JudgeError(f"the judge named no category: {shown(text)}")
         return first[1].upper(), text[first.end() :].strip() or text.strip()
-    match = _LETTER.search(text) or _AT_THE_END.search(text)
     named = {letter.upper() for letter in _LETTERS.findall(text)}
-    if match is None or len(named | {match[1].upper()}) > 1:
-        which = f"the categories {', '.join(sorted(named))}" if len(named) > 1 else "no category"
+    if len(named) > 1:
+        which = f"the categories {', '.join(sorted(named))}"
         raise JudgeError(f"the judge named {which}: {shown(text)}")
-    return match[1].upper(), text[match.end() :].strip() or text.strip()
+    ruling = _spoken(text.strip())
+    if ruling is None:
+        raise JudgeError(f"the judge named no category: {shown(text)}")
+    return ruling
+
+
+def _spoken(text: str) -> tuple[str, str] | None:
+    """The category that a reply names in its first words or in its last statement, and the reason beside it."""
+    if is_disowned(text):
+        return None
+    match = _LETTER.match(text)
+    if match is not None:
+        rest = text[match.end() :]
+        ends = _ENDED.match(rest) or _REASON.match(rest)
+        if ends is None:
+            return None
+        return match[1].upper(), rest[ends.end() :].strip() or text
+    last = last_statement(text)
+    match = _LETTER.match(last)
+    if match is not None and _ENDED.match(last, match.end()):
+        return match[1].upper(), text
+    match = _AT_THE_END.fullmatch(last)
+    if match is None or not _COMPARES.search(match[1]) or _NOT_SAID.search(match[1]):
+        return None
+    return match[2].upper(), text
 
 
 def _factuality(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
@@ -188,10 +230,10 @@ def _yes_or_no(text: str, *, anywhere: bool) -> tuple[bool, str]:
         anywhere: It may be the last word of a sentence; otherwise it stands alone.
     """
     reply = text.strip()
-    match = (_LAST_WORD if anywhere else _YES_OR_NO).search(reply)
-    if match is None or match[1] not in "YN":
+    match = _LAST_WORD.search(reply) if anywhere else _YES_OR_NO.fullmatch(last_statement(reply))
+    if match is None or match[1] not in "YN" or is_disowned(reply):
         raise JudgeError(f"the judge's answer ends with neither Y nor N: {shown(text)}")
-    return match[1] == "Y", reply[: match.start(1)].strip(" \n*_")
+    return match[1] == "Y", reply.rstrip("*_")[:-1].strip(" \n*_")
 
 
 def _closed_qa(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:

@@ -23,6 +23,7 @@ from evenhand.core.expect import Scorer, Trial
 from evenhand.core.score import Score
 from evenhand.scorers.judge_reply import shown
 from evenhand.scorers.rag.quotes import found_in, plain
+from evenhand.scorers.spoken_verdict import refuses
 
 GROUP = "retrieval"
 
@@ -35,7 +36,7 @@ _SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 _NUMBER = re.compile(r"\s*(?:\d+[.)]|[-*])\s*")
 _ONLY_NUMBER = re.compile(r"(?:\d+[.)]|[-*•])")
 _VERDICT = re.compile(r"[\s*_`]*(?:\d+[\s:)]+)?(yes|no)[\s*_`]*")
-_OLDER = re.compile(r"verdict: (yes|no)\b")
+_OLDER = re.compile(r"^[\s*_#\d.)-]*verdict: (yes|no)\b[\s.*_]*$", re.MULTILINE)
 _QUESTIONS = 3
 
 Share = Callable[["Retrieved", str, Trial], Awaitable[tuple[float, dict[str, Any]]]]
@@ -124,7 +125,11 @@ def _attributions(text: str, *, anywhere: bool) -> list[tuple[str, bool]]:
         marks = _MARK.findall(line)
         if not marks:
             continue
-        if not anywhere and (len(marks) > 1 or _ATTRIBUTED.fullmatch(line) is None):
+        if refuses(line):
+            raise JudgeError(f"the judge takes its mark back: {shown(line)}")
+        if not anywhere and (
+            len(marks) > 1 or line.startswith(">") or _ATTRIBUTED.fullmatch(line) is None
+        ):
             raise JudgeError(f"the judge's line is no sentence with its mark: {shown(line)}")
         sentences.append((line, _NOT_BACKED not in line.lower()))
     if not sentences:
@@ -207,14 +212,19 @@ def _verdicts(text: str, count: int) -> float:
         JudgeError: It does not say yes or no, and nothing else, of each statement.
     """
     reply = text.lower().strip()
-    if _FINAL in reply:
-        parts = [part for part in reply.rpartition(_FINAL)[2].split(".") if part.strip(" \n*_`")]
+    before, final, after = reply.rpartition(_FINAL)
+    if final:
+        if before.rpartition("\n")[2].strip(" *_#"):
+            raise JudgeError(f"the judge's verdicts have no line of their own: {shown(text)}")
+        parts = [part for part in after.split(".") if part.strip(" \n*_`")]
         words = [_VERDICT.fullmatch(part) for part in parts]
         verdicts = [word[1] == "yes" for word in words if word is not None]
         if len(verdicts) < len(parts):
             raise JudgeError(f"the judge's last line holds more than verdicts: {shown(text)}")
     else:
         verdicts = [word == "yes" for word in _OLDER.findall(reply)]
+    if refuses(text):
+        raise JudgeError(f"the judge takes its verdicts back: {shown(text)}")
     if len(verdicts) != count:
         raise JudgeError(f"the judge gave {len(verdicts)} verdicts on {count} statements")
     return sum(verdicts) / count

@@ -21,6 +21,7 @@ from evenhand.core.errors import ConfigError, EvenhandError, Problem, UsageError
 from evenhand.core.named_models import NamedModel, reading
 from evenhand.core.record import MutableRecord
 from evenhand.documents.files import unreadable
+from evenhand.engine.guardian import running
 from evenhand.engine.importing import fresh_spec, within_limit
 from evenhand.engine.local_imports import look_first_in
 from evenhand.providers.catalog import create
@@ -122,7 +123,7 @@ def _imported(file: Path, problems: list[Problem]) -> ModuleType | None:
     sys.modules[name] = module
     look_first_in(project_of(file), file.parent, then=Path.cwd())
     try:
-        with reading(file) as named, within_limit():
+        with reading(file) as named, within_limit(), running(f"the import of {file.name}"):
             spec.loader.exec_module(module)
         wrong = list(_unknown(file, named))
     except (KeyboardInterrupt, GeneratorExit):

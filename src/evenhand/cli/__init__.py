@@ -6,9 +6,13 @@ import contextlib
 import os
 import sys
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from evenhand import __version__
 from evenhand.cli.streams import leave, present, printing, tell
+
+if TYPE_CHECKING:
+    import click
 
 PATIENCE = 2.0
 """Seconds for a thread that user code left running, before it is said that somebody waits for it."""
@@ -22,6 +26,12 @@ def main(args: Sequence[str] | None = None) -> None:
         with printing():
             sys.stdout.write(f"evenhand {__version__}\n")
         return
+    # With arguments, somebody's program goes on; a shell that completes a word runs no code of the user's.
+    guarded = args is None and "_EVENHAND_COMPLETE" not in os.environ
+    if guarded:
+        from evenhand.engine.guardian import guard
+
+        guard(tell)
     try:
         code = _run(words)
     except KeyboardInterrupt:  # so early that nothing had been imported yet
@@ -29,9 +39,10 @@ def main(args: Sequence[str] | None = None) -> None:
         code = 130
     leave()
     code = _outlived(code)
-    process = sys.modules.get("evenhand.engine.process")
-    if args is None and process is not None:  # with arguments, somebody's program goes on
-        process.end_with(code)
+    if guarded:
+        from evenhand.engine.guardian import finish
+
+        finish(code)
     raise SystemExit(code)  # not sys.exit, which user code may have replaced
 
 
@@ -74,6 +85,17 @@ def _is_folder_gone() -> bool:
     return False
 
 
+def _show(error: click.ClickException) -> None:
+    """Shows an error of the command line, which quotes what was typed."""
+    import io
+
+    from evenhand.report.words import put_quietly, safe
+
+    text = io.StringIO()
+    error.show(text)
+    put_quietly(sys.stderr, safe(text.getvalue(), multiline=True))
+
+
 def _run(words: list[str]) -> int:
     import click
 
@@ -87,7 +109,7 @@ def _run(words: list[str]) -> int:
             pass  # what is still to be printed
     except click.ClickException as error:
         with contextlib.suppress(OSError):
-            error.show()
+            _show(error)
         return USAGE
     except (click.Abort, KeyboardInterrupt):
         tell("interrupted")
@@ -112,8 +134,7 @@ def _run(words: list[str]) -> int:
         if isinstance(error, FileNotFoundError) and _is_folder_gone():
             tell("evenhand: the current folder has been deleted or moved\n  Go to one that exists.")
             return USAGE
-        with contextlib.suppress(OSError):
-            traceback.print_exc()
+        tell(traceback.format_exc().removesuffix("\n"))
         tell(
             "evenhand: this is a bug in Evenhand. Replies received so far are saved: "
             "`evenhand resume` continues the run. Please report the lines above."

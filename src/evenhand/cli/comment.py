@@ -108,7 +108,7 @@ def _summarise(gate: GateDocument, text: str) -> None:
     if os.environ.get("GITHUB_ACTIONS") == "true":
         with printing():
             for line in annotation_lines(gate, os.environ.get("GITHUB_WORKSPACE", "")):
-                put(sys.stdout, line + "\n")
+                put(sys.stdout, line + "\n", commands=True)
 
 
 def _sent(place: GitHubPlace | GitLabPlace, key: str, text: str) -> int:

@@ -7,13 +7,15 @@ from pathlib import Path
 import click
 
 from evenhand.cli.exits import PASSED
+from evenhand.cli.numbers import Number
+from evenhand.core.ranges import BUDGET_USD
 
 
 @click.command(short_help="Serve check, run, failures and compare to coding agents.")
 @click.option(
     "--max-cost",
     "budget_usd",
-    type=click.FloatRange(min=0),
+    type=Number(BUDGET_USD),
     default=0.0,
     metavar="USD",
     help="What all runs of this server together may cost. Default: 0, which runs only what is free.",

@@ -123,6 +123,8 @@ def say_wrapped(text: str, indent: str = "") -> None:
     """
     import textwrap
 
+    from evenhand.report.words import without_commands
+
     width = os.get_terminal_size(sys.stdout.fileno()).columns if sys.stdout.isatty() else 0
     if len(indent) > width // 2:
         indent = "    "
@@ -138,4 +140,4 @@ def say_wrapped(text: str, indent: str = "") -> None:
                     break_on_hyphens=False,
                     replace_whitespace=False,
                 )
-            sys.stdout.write("\n".join(pieces) + "\n")
+            sys.stdout.write(without_commands("\n".join(pieces)) + "\n")

@@ -1,4 +1,4 @@
-"""A server whose tools refuse arguments that they don't have, where MCP servers leave them out."""
+"""A server whose tools refuse arguments that they don't have, and whose refusals are errors to a client."""
 
 from __future__ import annotations
 
@@ -11,6 +11,9 @@ from mcp.server.mcpserver import Context
 from mcp.types import CallToolResult, InputRequiredResult, TextContent
 
 from evenhand.core.names import did_you_mean
+
+_PROBLEM = '{"problem":'
+"""How the answers begin that say what is wrong; see `evenhand.coding_agents.answers.refusal`."""
 
 
 class KnownArgumentsServer(MCPServer):
@@ -25,8 +28,19 @@ class KnownArgumentsServer(MCPServer):
                 text = _unknown(name, arguments, tool.input_schema.get("properties", {}))
                 if text:
                     content = TextContent(type="text", text=text)
-                    return CallToolResult(content=[content], structured_content={"result": text})
-        return await super().call_tool(name, arguments, context)
+                    return _result(
+                        CallToolResult(content=[content], structured_content={"result": text})
+                    )
+        return _result(await super().call_tool(name, arguments, context))
+
+
+def _result(result: CallToolResult | InputRequiredResult) -> CallToolResult | InputRequiredResult:
+    """An answer that says what is wrong, as the error that it is."""
+    if not isinstance(result, CallToolResult) or not result.content:
+        return result
+    first = result.content[0]
+    text = first.text if isinstance(first, TextContent) else ""
+    return result.model_copy(update={"is_error": True}) if text.startswith(_PROBLEM) else result
 
 
 def _unknown(tool: str, arguments: Mapping[str, Any], known: Mapping[str, Any]) -> str:

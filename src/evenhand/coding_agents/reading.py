@@ -39,6 +39,8 @@ def opened(root: Path, run: str) -> RunFile:
     Raises:
         UsageError: There is none, or more than one; or it is a file outside of the project.
     """
+    if "\0" in run:
+        raise Refused(f"{run!r} is not a run of this project")
     path = find(root, run or None)
     if not path.resolve().is_relative_to(root):
         raise Refused(f"{run} is not a run of this project")

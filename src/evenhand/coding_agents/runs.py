@@ -16,14 +16,13 @@ from evenhand.coding_agents.advice import advice_on
 from evenhand.coding_agents.answers import Answer, Next, Refused, answer, untrusted
 from evenhand.coding_agents.reading import summary
 from evenhand.core.errors import UsageError
+from evenhand.core.ranges import BUDGET_USD, ROWS, Range
 from evenhand.core.record import MutableRecord
 from evenhand.store.catalogue import find
 from evenhand.store.runfile import RunFile
 
 PATIENCE_S = 20.0
 """How long a call waits for a run before it answers that the run goes on."""
-VERDICTS = frozenset({0, 1, 3})
-"""Exit codes of runs that have a run file; see the page of the command line."""
 _SHOWN = 2_000
 
 
@@ -74,10 +73,15 @@ class Runs(MutableRecord):
     ) -> Answer:
         """Starts a run, and says what it came to, or that it goes on."""
         target = inside(self.root, path)
+        refuse_outside(ROWS, "first", first)
+        refuse_outside(BUDGET_USD, "max_cost_usd", max_cost_usd)
         bound = self.left_usd if max_cost_usd is None else min(max_cost_usd, self.left_usd)
-        words = ["run", target, "--json", "--max-cost", f"{bound:.6f}"]
+        if offline:  # it sends nothing
+            bound = 0.0
+        words = ["run", "--json", "--max-cost", f"{bound:.6f}"]
         words += ["--first", str(first)] if first is not None else []
         words += ["--offline"] if offline else []
+        words += ["--", target]
         out = tempfile.TemporaryFile()  # noqa: SIM115 (read once the command has ended)
         err = tempfile.TemporaryFile()  # noqa: SIM115 (the same)
         process = await asyncio.create_subprocess_exec(
@@ -119,7 +123,7 @@ class Runs(MutableRecord):
         """Reads a folder, lists its problems, and counts and prices its calls. Sends nothing."""
         target = inside(self.root, path)
         process = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "evenhand", "check", target, "--json",
+            sys.executable, "-m", "evenhand", "check", "--json", "--", target,
             cwd=self.root, stdin=DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
         )  # fmt: skip
         out, err = await process.communicate()
@@ -141,7 +145,6 @@ class Runs(MutableRecord):
         return answer(content, [Next("run", "run it", {"path": path})])
 
     def _ended(self, started: Started) -> Answer:
-        code = started.process.returncode
         started.out.seek(0)
         started.err.seek(0)
         err, out = started.err.read(), started.out.read()
@@ -149,7 +152,7 @@ class Runs(MutableRecord):
             document = json.loads(out or b"null")
         except ValueError:
             document = None
-        if not isinstance(document, dict) or code not in VERDICTS:
+        if not isinstance(document, dict) or not document.keys() >= {"run", "totals"}:
             self._count(started, None)
             lines = _lines(err)
             content = {
@@ -159,14 +162,19 @@ class Runs(MutableRecord):
             }
             following = [*advice_on(lines), Next("", "mend the problems, then run again")]
             return answer(content, following)
-        self._count(started, document["totals"]["cost_usd"])
+        totals = document["totals"]
+        asked_nothing = totals["cost_usd"] is None and totals.get("calls") == 0
+        self._count(started, 0.0 if asked_nothing else totals["cost_usd"])
         whole = summary(self.root, document["run"]["id"])
         following = whole.pop("next")
         return {"job": started.job, "left_usd": round(self.left_usd, 6), **whole, "next": following}
 
     def _count(self, started: Started, cost: float | None) -> None:
+        """Counts a run's cost: never less than nothing, and all that it might spend where that is not known."""
         if not started.counted:
-            self.spent_usd += started.bound_usd if cost is None else cost
+            if cost is None or cost not in BUDGET_USD:
+                cost = started.bound_usd
+            self.spent_usd += cost
             started.counted = True
 
     def _progress(self, started: Started) -> dict[str, Any]:
@@ -190,12 +198,30 @@ def inside(root: Path, path: str) -> str:
     Raises:
         UsageError: It leads out of the project, or looks like an option.
     """
-    whole = (root / path).resolve()
-    if path.startswith("-") or not whole.is_relative_to(root):
-        raise Refused(
-            f"{path!r} is not in {root.name}", hint="Name a file or folder of this project."
-        )
-    return whole.relative_to(root).as_posix() or "."
+    outside = Refused(
+        f"{path!r} is not in {root.name}", hint="Name a file or folder of this project."
+    )
+    try:
+        whole = (root / path).resolve()
+    except (OSError, ValueError):  # a NUL in it, or links in a circle
+        raise outside from None
+    if not whole.is_relative_to(root):
+        raise outside
+    name = whole.relative_to(root).as_posix()
+    if path.startswith("-") or name.startswith("-"):
+        raise outside
+    return name
+
+
+def refuse_outside(numbers: Range, name: str, value: float | None) -> None:
+    """Lets a number of a range pass, or none.
+
+    Raises:
+        Refused: It is something else, such as NaN or a negative budget.
+    """
+    problem = numbers.problem(name, value)
+    if problem:
+        raise Refused(problem)
 
 
 def _newest(root: Path) -> Path | None:

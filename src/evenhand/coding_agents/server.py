@@ -11,8 +11,9 @@ from evenhand import __version__
 from evenhand.coding_agents import reading
 from evenhand.coding_agents.advice import advice_on
 from evenhand.coding_agents.answers import Answer, Next, refusal
-from evenhand.coding_agents.runs import Runs
+from evenhand.coding_agents.runs import Runs, refuse_outside
 from evenhand.core.errors import EvenhandError, UsageError
+from evenhand.core.ranges import SHOWN
 
 if TYPE_CHECKING:
     from mcp.server import MCPServer
@@ -95,13 +96,12 @@ def server(root: Path, budget_usd: float) -> MCPServer:
     @made.tool()
     async def failures(run: str = "latest", where: str = "", cursor: int = 0) -> str:
         """The trials that failed, each in a few lines. `where` is a filter, such as 'status:error' or 'score<0.5'."""
-        return _read(lambda: reading.failures(folder, run, where, cursor), look)
+        return _read(lambda: reading.failures(folder, run, where, _place(cursor)), look)
 
     @made.tool()
     async def cell(cell: str | int, run: str = "latest") -> str:
         """One trial in full: prompt, variables, output, each expectation with its reason."""
-        listed = Next("failures", "the cells that failed", {"run": run})
-        return _read(lambda: reading.cell(folder, run, str(cell)), listed)
+        return _read(lambda: reading.cell(folder, run, str(cell)), _listed(folder, run))
 
     @made.tool()
     async def compare(first: str, second: str = "latest", cursor: int = 0) -> str:
@@ -109,7 +109,7 @@ def server(root: Path, budget_usd: float) -> MCPServer:
 
         Where an answer has a `cursor`, call again with it for the other metrics and variants.
         """
-        return _read(lambda: reading.compare(folder, first, second, cursor), look)
+        return _read(lambda: reading.compare(folder, first, second, _place(cursor)), look)
 
     @made.tool()
     async def label_next(run: str = "latest") -> str:
@@ -117,6 +117,20 @@ def server(root: Path, budget_usd: float) -> MCPServer:
         return _read(lambda: reading.label_next(folder, run), look)
 
     return made
+
+
+def _listed(folder: Path, run: str) -> Next:
+    """What lists the cells of a run, or of the latest where there is no such run."""
+    try:
+        with reading.opened(folder, run):
+            return Next("failures", "the cells that failed", {"run": run})
+    except EvenhandError:
+        return Next("failures", "the cells of the latest run that failed")
+
+
+def _place(cursor: int) -> int:
+    refuse_outside(SHOWN, "cursor", cursor)
+    return cursor
 
 
 async def _told(ask: Callable[[], Awaitable[Answer]]) -> str:

@@ -3,9 +3,10 @@
 How this works: beside a run's lock stand up to three files. `.running` has a slot for each thread, mapped, so that a
 write costs no system call; it says which function of which trial is running. `.fatal` is where Python's faulthandler
 writes when the process gets a fatal signal, and we when it ends by `os._exit`: which thread it was, and what happened.
-`.deaths` counts, for each trial, the sessions that ended while it was running and left no such note: they were killed,
-or ended by code that is not Python. Whoever kills a run does not mean the trial that happens to be running, so it takes
-three of those before the trial is blamed. A run that ends in order leaves none of these files.
+An end that leaves no note gets one from the guardian, which knows no thread. `.deaths` counts, for each trial, the
+sessions that were killed while it was running. Whoever kills a run does not mean the trial that
+happens to be running, so it takes three of those before the trial is blamed. A run that ends in order leaves none of
+these files.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ class Breadcrumbs:
     """A file of fixed slots, one for each thread. Also takes what Python says of a fatal signal."""
 
     def __init__(self, path: Path, slots: int) -> None:
-        self._path = path
+        self.path = path
         with path.open("wb") as file:
             file.truncate(slots * SLOT)
         with path.open("r+b") as file:
@@ -73,7 +74,7 @@ class Breadcrumbs:
     def note_end(self, what: str) -> None:
         """Notes that the process is about to end, in which thread, and by what."""
         with contextlib.suppress(OSError):
-            self._path.with_suffix(".fatal").write_text(
+            self.path.with_suffix(".fatal").write_text(
                 f"Fatal Python error: {what}\nThread 0x{threading.get_ident():x}\n", "utf-8"
             )
 
@@ -83,9 +84,33 @@ class Breadcrumbs:
         if self._fatal is not None:
             faulthandler.disable()
             self._fatal.close()
-        self._path.unlink(missing_ok=True)
+        self.path.unlink(missing_ok=True)
         for kind in (".fatal", ".deaths"):
-            self._path.with_suffix(kind).unlink(missing_ok=True)
+            self.path.with_suffix(kind).unlink(missing_ok=True)
+
+
+def blame(path: Path, what: str, more: Word | None = None) -> list[str]:
+    """Notes from outside how the process that kept this file ended, where it left no note of its own.
+
+    Args:
+        path: The file.
+        what: What happened; empty where it was killed: that need not come of its code.
+        more: What was running and is not in the file.
+
+    Returns:
+        What was running.
+    """
+    if more is not None and more.trial >= 0:
+        with contextlib.suppress(OSError), path.open("ab") as file:
+            line = f"{more.thread:x}\t{more.trial}\t0\t{more.text}"
+            file.write(line.encode("utf-8", "replace")[:SLOT].ljust(SLOT, b"\0"))
+    words = last_words(path)
+    fatal = path.with_suffix(".fatal")
+    if what and not _text(fatal):
+        with contextlib.suppress(OSError):
+            fatal.write_text(f"Fatal Python error: {what}\n", "utf-8")
+    plain = [word for word in words if not word.waits]
+    return [" ".join(word.text.split()) for word in plain or words]
 
 
 def last_words(path: Path) -> list[Word]:
@@ -136,6 +161,16 @@ def to_set_aside(path: Path, words: list[Word]) -> Mapping[int, CodeError]:
     with contextlib.suppress(OSError):
         deaths.write_text(" ".join(kept), "utf-8")
     return {t: _took_down(died[t], f"it ended {DEATHS} times without a word") for t in often}
+
+
+def barred(words: list[Word], aside: Mapping[int, CodeError]) -> Mapping[str, CodeError]:
+    """The fixtures among what took an earlier session down: other trials have the same, and would do it again."""
+    return {
+        name: aside[word.trial]
+        for word in words
+        if word.trial in aside
+        and (name := word.text.partition("  ")[0]).startswith(("fixture ", "tear-down of "))
+    }
 
 
 def _is_in(word: Word, trace: str) -> bool:

@@ -28,10 +28,10 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import ModuleType
+from types import MappingProxyType, ModuleType
 from typing import Any, TypeVar, cast
 
 from evenhand.core.errors import CodeError, EvenhandError, MissedAssert
@@ -41,6 +41,7 @@ from evenhand.core.record import MutableRecord
 from evenhand.engine.breadcrumbs import Breadcrumbs
 from evenhand.engine.cancelling import cancelled_by_run, undo_own_cancel
 from evenhand.engine.capture import captured, current, user_code
+from evenhand.engine.guardian import note_running, running
 from evenhand.engine.importing import fresh_spec
 from evenhand.engine.local_imports import look_first_in
 from evenhand.engine.place import is_users
@@ -88,12 +89,18 @@ class CodeHost:
         limit_s: Seconds that one call may take, unless it says otherwise.
         breadcrumbs: Where to note what is running, for `last_words`; None for nowhere.
         threads: Plain functions that may run at once.
+        barred: Functions that are not run, by their names, and why.
     """
 
     def __init__(
-        self, limit_s: float = 60.0, breadcrumbs: Path | None = None, threads: int = THREADS
+        self,
+        limit_s: float = 60.0,
+        breadcrumbs: Path | None = None,
+        threads: int = THREADS,
+        barred: Mapping[str, CodeError] = MappingProxyType({}),
     ) -> None:
         self._limit_s = limit_s
+        self._barred = barred
         self._threads = threads
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         self._workers: list[_WorkerThread] = []
@@ -161,6 +168,9 @@ class CodeHost:
     ) -> T:
         """Runs a function and waits for it; see `evenhand.core.provider.Host.call`."""
         limit = self._limit_s if limit_s is None else limit_s
+        if name in self._barred:
+            why = self._barred[name]
+            raise CodeError(why.message, hint=why.hint)
         if inspect.iscoroutinefunction(function):
             try:
                 coroutine = function(*args)
@@ -293,6 +303,8 @@ class CodeHost:
                 trial = job.context.get(present)
                 text = f"{job.name}  {sink.label if sink else ''}"
                 self.crumbs.write(worker.slot, text, -1 if trial is None else trial.planned.index)
+            else:
+                note_running(job.name)
             try:
                 result, error = job.context.run(_run, job), None
             except BaseException as failure:  # noqa: BLE001 (user code may raise anything, SystemExit too)
@@ -487,7 +499,8 @@ def _import(path: Path) -> ModuleType:
         look_first_in(resolved.parent)
         sys.modules[name] = module
         try:
-            spec.loader.exec_module(module)
+            with running(f"the import of {path.name}"):
+                spec.loader.exec_module(module)
         except BaseException as error:
             sys.modules.pop(name, None)
             if isinstance(error, FileNotFoundError) and error.filename == str(resolved):

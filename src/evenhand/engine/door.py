@@ -28,7 +28,7 @@ from evenhand.core.requirement import PASSED, Bound, Requirement
 from evenhand.core.run import CallRecord, RunMeta
 from evenhand.core.shard import Shard, Sharded
 from evenhand.engine.backing import Backing, Crew, Elsewhere, Terms
-from evenhand.engine.breadcrumbs import Word, last_words, to_set_aside
+from evenhand.engine.breadcrumbs import Word, barred, last_words, to_set_aside
 from evenhand.engine.budget import UNPRICED, Budget, asked_with, unpriced
 from evenhand.engine.calls import CallDesk
 from evenhand.engine.cassettes import Cassettes, look_at_places, record_cassettes, recordings_for
@@ -254,7 +254,18 @@ async def _kept(
     ending = Ending("stopped", "it ended with an error of Evenhand's own")
     try:
         ending = await _settle(
-            plan, settings, found.replays, part, crew, journal, home, progress, note, tell, aside
+            plan,
+            settings,
+            found.replays,
+            part,
+            crew,
+            journal,
+            home,
+            progress,
+            note,
+            tell,
+            aside,
+            barred(words, aside),
         )
     except (asyncio.CancelledError, KeyboardInterrupt):
         ending = Ending("interrupted", "interrupted by whoever waited for it")
@@ -300,6 +311,7 @@ async def _settle(
     note: Note,
     tell: Tell | None,
     aside: Mapping[int, CodeError],
+    not_run: Mapping[str, CodeError],
 ) -> Ending:
     options = plan.options
     wanted = settings.concurrency or options.concurrency
@@ -313,7 +325,7 @@ async def _settle(
     for bill in journal.bills:
         budget.remember(*bill)
     time_limit_s = settings.time_limit_s or options.time_limit_s
-    host = CodeHost(time_limit_s, _crumbs(journal.path))
+    host = CodeHost(time_limit_s, _crumbs(journal.path), barred=not_run)
     lane = None
     if settings.batch is not None:
         from evenhand.engine.batching import BatchLane  # noqa: PLC0415 (for runs in batches only)

@@ -1,9 +1,9 @@
 """The process that a run lives in: user code does not end it, and what it forks does not hold on to what is the run's.
 
-How this works: while a run is under way, `os._exit` is ours. In the run's own process it is an error of the trial whose
-code calls it, like `sys.exit`; where no trial is known (a thread of a library's, a file that is being imported) the
-process does end, but says so, and never with 0. In a process that was forked it is Python's own: `multiprocessing` ends
-its children with it.
+How this works: while a run is under way, `os._exit` and `os.exec*` are ours. In the run's own process they are an error
+of the trial whose code calls them, like `sys.exit`; where no trial is known (a thread of a library's, a file that is
+being imported) the process does end, but says so, and never with 0. In a process that was forked they are Python's own:
+`multiprocessing` ends its children with them. What ends the process without Python is the `guardian`'s business.
 
 A forked child is a copy with all files open. It gives up those of the run: the lock, or else it would hold it as long
 as it lives; the store's files; and where results are printed to, or else whoever reads them would wait for it. A file
@@ -20,18 +20,20 @@ import os
 import posix
 import signal
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from typing import NoReturn
 
 from evenhand.core.errors import CodeError
 from evenhand.engine.breadcrumbs import Breadcrumbs
+from evenhand.engine.guardian import NO_VERDICT, note_breadcrumbs, note_end
 from evenhand.engine.place import users_line
 from evenhand.engine.trial import present
 
-NO_VERDICT = 3
-"""The exit code of a run without a verdict."""
-
 python_exit = os._exit
+
+_ENDS = ("_exit", "execv", "execve")
+"""The functions of `os` that end a process; the other `exec*` call these."""
 
 
 class _Process:
@@ -57,13 +59,17 @@ def own_process() -> Iterator[None]:
     _once()
     _process.users += 1
     _process.pid = os.getpid()
-    os._exit = posix._exit = _exit  # noqa: SLF001  # pyright: ignore (the same function under two names)
+    for name, (_, ours) in _ends().items():
+        setattr(os, name, ours)
+        setattr(posix, name, ours)
     try:
         yield
     finally:
         _process.users -= 1
         if not _process.users:
-            os._exit = posix._exit = python_exit  # noqa: SLF001  # pyright: ignore (see above)
+            for name, (pythons, _) in _ends().items():
+                setattr(os, name, pythons)
+                setattr(posix, name, pythons)
 
 
 @contextlib.contextmanager
@@ -75,6 +81,7 @@ def run_in_process(crumbs: Breadcrumbs | None, files: Iterable[Path]) -> Iterato
         files: The run's own, and those beside them whose names begin like theirs.
     """
     before = (_process.crumbs, _process.loop, _process.loop_thread, list(_files))
+    path_before = note_breadcrumbs(str(crumbs.path) if crumbs is not None else "")
     _process.crumbs, _process.loop = crumbs, asyncio.get_running_loop()
     _process.loop_thread = threading.get_ident()
     _files.extend(files)
@@ -83,6 +90,7 @@ def run_in_process(crumbs: Breadcrumbs | None, files: Iterable[Path]) -> Iterato
             yield
     finally:
         _process.crumbs, _process.loop, _process.loop_thread, _files[:] = before
+        note_breadcrumbs(path_before)
 
 
 @contextlib.contextmanager
@@ -104,35 +112,30 @@ def end_if_forked(name: str) -> None:
         python_exit(1)
 
 
-def end_with(code: int) -> None:
-    """Sees to it that `os._exit(0)` in an `atexit` handler of user code does not turn this exit code into 0.
-
-    From here on, until the process ends.
-    """
-    if not code:
-        return
-    own = os.getpid()
-
-    def leave(status: int) -> None:
-        python_exit(code if not status and os.getpid() == own else status)
-
-    os._exit = posix._exit = leave  # noqa: SLF001  # pyright: ignore (the same function under two names)
+@functools.cache
+def _ends() -> dict[str, tuple[Callable[..., object], Callable[..., NoReturn]]]:
+    """What ends a process: Python's own functions, and ours in their place."""
+    return {name: (getattr(os, name), _end_of(name, getattr(os, name))) for name in _ENDS}
 
 
-def _exit(status: int) -> None:
-    if os.getpid() != _process.pid:
-        python_exit(status)
-    place = users_line()
-    trial = present.get()
-    if trial is not None:
-        trial.blame(CodeError(f"it called os._exit({status})", hint=place))
-        raise SystemExit(status)
-    what = f"{place or 'a library'} called os._exit({status})"
-    if _process.crumbs is not None:
-        _process.crumbs.note_end(what)
-        what += "; replies received so far are saved: `evenhand resume` continues the run"
-    _say(f"ended without a verdict: {what}")
-    python_exit(NO_VERDICT)
+def _end_of(name: str, pythons: Callable[..., object]) -> Callable[..., NoReturn]:
+    @functools.wraps(pythons)
+    def end(*args: object, **named: object) -> NoReturn:
+        if os.getpid() != _process.pid:
+            pythons(*args, **named)
+        first = next(iter((*args, *named.values())), "")
+        call, place, trial = f"os.{name}({first!r})", users_line(), present.get()
+        if trial is not None:
+            trial.blame(CodeError(f"it called {call}", hint=place))
+            raise SystemExit(first if isinstance(first, int) else NO_VERDICT)
+        what = f"{place or 'a library'} called {call}"
+        if _process.crumbs is not None:
+            _process.crumbs.note_end(what)
+        if not note_end(what):
+            _say(f"ended without a verdict: {what}")
+        python_exit(NO_VERDICT)
+
+    return end
 
 
 def _say(line: str) -> None:

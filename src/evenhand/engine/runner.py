@@ -41,6 +41,7 @@ from evenhand.engine.capture import Sink, current
 from evenhand.engine.contest import Contests
 from evenhand.engine.deciding import Decider
 from evenhand.engine.ending import Ending
+from evenhand.engine.guardian import without_echoes
 from evenhand.engine.kept_values import KeptValues
 from evenhand.engine.part import Part
 from evenhand.engine.plan_order import InOrder, Tell
@@ -506,9 +507,8 @@ class Runner:
         if self._waits_for:
             self._note("stopping; what is out stays out, and `evenhand resume` goes on with it")
             return
-        again = "; Ctrl-C again to stop now" if number == signal.SIGINT else ""
-        trials = f"{self._under_way} trial{'' if self._under_way == 1 else 's'}"
-        self._note(f"finishing {trials} under way (at most {limit_s:.0f} s){again}")
+        n, again = self._under_way, "; Ctrl-C again to stop now" * (number == signal.SIGINT)
+        self._note(f"finishing {n} trial{'s'[: n != 1]} under way (at most {limit_s:.0f} s){again}")
         self._deadline = asyncio.get_running_loop().call_later(limit_s, self._stop)
 
     def _begin_nothing_more(self) -> None:
@@ -562,7 +562,7 @@ class Runner:
         ):
             # Only the main thread can have handlers; elsewhere (a notebook) an interrupt is the caller's business.
             with contextlib.suppress(ValueError, RuntimeError, NotImplementedError):
-                loop.add_signal_handler(number, self._drain, number, limit_s)
+                loop.add_signal_handler(number, without_echoes(self._drain), number, limit_s)
                 installed.append(number)
                 # In its place; the loop still hears of the signal.
                 signal.signal(number, self._insist)

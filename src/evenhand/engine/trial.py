@@ -43,6 +43,7 @@ from evenhand.engine.call_context import (
 )
 from evenhand.engine.capture import Sink
 from evenhand.engine.flight import Flight
+from evenhand.engine.guardian import running
 from evenhand.engine.lent_model import LentModel
 from evenhand.engine.outcome import (
     ANYTHING,
@@ -505,7 +506,7 @@ class LiveTrial:
             calls: Asked = []
             token = asked.set(calls)
             try:
-                score = expectation.scorer.score(scored(self, expectation.value), self)
+                score = self._score(expectation)
                 if not isinstance(score, Score) and inspect.isawaitable(score):
                     waiting.append((i, score, calls))
                 else:
@@ -534,6 +535,14 @@ class LiveTrial:
             for (i, _, _), outcome in zip(waiting, settled, strict=True):
                 outcomes[i] = outcome
         return tuple(cast("list[Outcome]", outcomes))
+
+    def _score(self, expectation: Expectation) -> Awaitable[Score] | Score:
+        """What a scorer says; one of the user's is noted, as it runs on the loop and may end the process."""
+        scorer, value = expectation.scorer, scored(self, expectation.value)
+        if type(scorer).__module__.startswith("evenhand."):
+            return scorer.score(value, self)
+        with running(f"{type(scorer).__name__} {self.planned.case.id}", self.planned.index):
+            return scorer.score(value, self)
 
     def _result(
         self,

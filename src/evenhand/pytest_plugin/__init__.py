@@ -73,6 +73,22 @@ def pytest_configure(config: pytest.Config) -> None:
         lend_keys(config)
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_make_collect_report(collector: pytest.Collector) -> None:
+    """Has the process guarded before the first file is imported that may expect something."""
+    from evenhand.pytest_plugin.guarding import guard_for
+
+    guard_for(collector)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Says that the session has ended in order; whatever ends the process from here on doesn't change its exit code."""
+    from evenhand.pytest_plugin.guarding import finish
+
+    finish(config)
+
+
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Makes a test for each case, and looks at the arguments of `repeats`."""
     cases = metafunc.definition.get_closest_marker("cases")
@@ -345,7 +361,10 @@ def pytest_report_teststatus(report: pytest.TestReport) -> tuple[str, str, str] 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
-    """Runs a test with the marker `repeats` as often as that says."""
+    """Notes a test for the guardian, and runs one with the marker `repeats` as often as that says."""
+    from evenhand.pytest_plugin.guarding import note
+
+    note(item.config, item.nodeid)
     if item.get_closest_marker("repeats") is None or not isinstance(item, pytest.Function):
         return None
     from evenhand.pytest_plugin.repeats import run

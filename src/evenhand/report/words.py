@@ -1,7 +1,8 @@
 """How numbers and foreign text are written, in one place.
 
-Text from models, datasets and judges may hold terminal escapes, control characters or marks that turn the direction of
-writing. `safe` shows them instead of obeying them.
+Text from models, datasets and judges may hold terminal escapes, control characters, marks that turn the direction of
+writing, or commands to the CI host that reads a job's log. `safe` shows them instead of obeying them, wherever it runs:
+who reads a log later is not known to whoever prints. `put` looks at lines once more, as wrapping makes new ones.
 """
 
 from __future__ import annotations
@@ -20,6 +21,17 @@ from evenhand.core.run import SHORT_ID, Totals
 _UNSAFE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff"
     "\U000e0000-\U000e007f\ud800-\udfff]"
+)
+_HEADINGS = r"^[-+~^](?=([-+~^])\1[ \t])"
+_COMMAND = re.compile(
+    rf"(?<!\S):(?=:[\w-])|#(?=#(?:\[|vso\[|teamcity\[))|{_HEADINGS}", re.IGNORECASE | re.MULTILINE
+)
+"""What the log of a CI job obeys: `::x` of GitHub, `##[x]` of GitHub and Azure, `##vso[x]`, `##teamcity[x]`, and the
+headings of Buildkite. The marks of GitLab and Travis need an escape or a carriage return, which are shown anyway.
+"""
+_LINE_OF_COMMAND = re.compile(
+    rf"(?:(?<=\n)|\A)(\s*)(:(?=:[\w-])|#(?=#(?:\[|vso\[|teamcity\[)))|{_HEADINGS.replace('1', '3')}",
+    re.IGNORECASE | re.MULTILINE,
 )
 _PLAIN = str.maketrans(
     {
@@ -40,7 +52,7 @@ _PLAIN = str.maketrans(
 
 
 def safe(text: str, *, multiline: bool = False) -> str:
-    """Foreign text, fit to be printed: what would steer a terminal is shown as an escape.
+    """Foreign text, fit to be printed: what would steer a terminal or a CI host is shown as an escape.
 
     Args:
         text: Whatever a model, a judge, a dataset or a user's file says.
@@ -49,7 +61,16 @@ def safe(text: str, *, multiline: bool = False) -> str:
     text = text.replace("\r\n", "\n")
     if not multiline:
         text = " ".join(text.split())
-    return _UNSAFE.sub(_shown, text)
+    return _COMMAND.sub(_shown, _UNSAFE.sub(_shown, text))
+
+
+def without_commands(text: str) -> str:
+    r"""A text in which no line begins with a command to a CI host.
+
+    >>> print(without_commands("::error::x"))
+    \x3a:error::x
+    """
+    return _LINE_OF_COMMAND.sub(lambda m: (m[1] or "") + _escape((m[2] or m[0])[0]), text)
 
 
 def columns(text: str) -> int:
@@ -199,8 +220,14 @@ def short_id(run_id: str) -> str:
     return run_id[:SHORT_ID]
 
 
-def put(out: TextIO, text: str) -> None:
-    """Writes a text, on a stream that cannot write all of its characters with plainer ones in their place."""
+def put(out: TextIO, text: str, *, commands: bool = False) -> None:
+    """Writes a text, on a stream that cannot write all of its characters with plainer ones in their place.
+
+    Args:
+        commands: It is one to a CI host, and of our making.
+    """
+    if not commands:
+        text = without_commands(text)
     try:
         out.write(text)
     except UnicodeEncodeError:
@@ -216,7 +243,11 @@ def put_quietly(out: TextIO, text: str) -> None:
 
 
 def _shown(match: re.Match[str]) -> str:
-    code = ord(match.group())
+    return _escape(match.group())
+
+
+def _escape(character: str) -> str:
+    code = ord(character)
     return (
         f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}" if code < 65536 else f"\\U{code:08x}"
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 import shutil
@@ -17,7 +18,9 @@ from tests.unit.report.conftest import Make, make_run, result  # noqa: F401 (a f
 from evenhand.assertions.kinds import INSTEAD
 from evenhand.coding_agents.advice import advice_on
 from evenhand.coding_agents.answers import LARGEST
+from evenhand.coding_agents.runs import Runs, Started
 from evenhand.coding_agents.server import INSTRUCTIONS, server
+from evenhand.core.errors import UsageError
 from evenhand.core.run import TrialResult
 from evenhand.core.score import Outcome
 from evenhand.core.variant import Variant
@@ -276,3 +279,83 @@ async def test_the_next_output_to_label_comes_without_the_judges_verdict(make_ru
         told = await call("label_next")
     assert told["left"] == 0
     assert "--draw" in told["next"][0]["do"]
+
+
+NO_BUDGETS = (-100, -1e-9, 1e300, "-100", "NaN", "-inf", "inf", "1e999")
+
+
+@pytest.mark.parametrize("number", NO_BUDGETS, ids=str)
+async def test_a_number_out_of_its_range_changes_no_budget(number: object, tmp_path: Path):
+    """As a number or as text, it is refused before anything is run or counted."""
+    runs = Runs(tmp_path, 0.05)
+    with pytest.raises(UsageError, match="max_cost_usd is"):
+        await runs.start(".", first=None, max_cost_usd=float(number), offline=False)  # pyright: ignore[reportArgumentType]
+    assert (runs.left_usd, runs.spent_usd) == (0.05, 0.0)
+    async with Client(server(tmp_path, 0.05)) as connected:
+        for arguments in ({"max_cost_usd": number}, {"first": number}):
+            assert (await connected.call_tool("run", arguments)).is_error, arguments
+        for tool, names in (("failures", {}), ("compare", {"first": "latest"})):
+            assert (await connected.call_tool(tool, {**names, "cursor": number})).is_error
+
+
+async def test_no_cost_raises_a_budget(tmp_path: Path):
+    """Whatever a document says."""
+    for cost in (-5.0, float("nan"), float("-inf"), float("inf")):
+        one = Started("job-1", None, None, 0.04, io.BytesIO(), io.BytesIO())  # pyright: ignore[reportArgumentType]
+        runs = Runs(tmp_path, 0.05, _started={"job-1": one})
+        runs._count(one, cost)
+        assert runs.left_usd == pytest.approx(0.01)
+
+
+OPTIONS = ("--output=/tmp/x.json", "--config=/tmp", "-c", "--no-cache", "-r")
+SPELLINGS = ("{}", "./{}", ".//{}", "x/../{}", "././{}", "x/.././{}", "{}/", "{}/../{}")
+OUTSIDE = ("..", "../other", "/etc", "x/../../other", "./../x", "\0", "x\0y", "./\0", "link/x")  # fmt: skip
+
+
+async def test_a_path_is_never_an_option_and_never_leaves_the_project(tmp_path: Path):
+    """In whatever spelling; what is no path of the project is refused with what to do."""
+    root = tmp_path / "project"
+    (root / "x").mkdir(parents=True)
+    (root / "link").symlink_to(tmp_path)
+    paths = [form.format(option, option) for option in OPTIONS for form in SPELLINGS]
+    paths += OUTSIDE
+    async with client(root) as call:
+        for path in paths:
+            for tool in ("run", "check"):
+                refused = await call(tool, path=path)
+                assert "is not in project" in refused["problem"], path
+        for run in ("\0", "x\0y", "/etc/passwd", "../other.db"):
+            assert "problem" in await call("summary", run=run)
+    assert sorted(one.name for one in root.iterdir()) == ["link", "x"]
+
+
+async def test_an_offline_run_spends_nothing(tmp_path: Path):
+    """It cannot send anything, so that nothing is set aside for it."""
+    (tmp_path / "promptfooconfig.yaml").write_text(
+        "prompts: [hello]\nproviders: [openai:chat:gpt-4o-mini]\ntests: [{assert: [{type: equals, value: hi}]}]\n"
+    )
+    (tmp_path / "offline.jsonl").write_text('{"match": "hello", "reply": "hi"}\n')
+    async with client(tmp_path, budget=0.5) as call:
+        told = await call("run", offline=True)
+        assert told["left_usd"] == 0.5, told
+
+
+async def test_a_problem_is_an_error_to_a_client(make_run: Make):  # noqa: F811
+    """And what it says next can be called as it stands."""
+    run = await make_run([result(0)])
+    async with Client(server(project_of(run), 0.0)) as connected:
+        for tool, arguments in (
+            ("summary", {"run": "nope"}),
+            ("failures", {"run": "nope"}),
+            ("cell", {"cell": "1", "run": "nope"}),
+            ("compare", {"first": "nope"}),
+            ("run", {"path": ".."}),
+            ("status", {"job": "job-9"}),
+            ("check", {"pth": "."}),
+        ):
+            answered = await connected.call_tool(tool, arguments)
+            assert answered.is_error, tool
+            told = json.loads(answered.content[0].text)  # pyright: ignore[reportAttributeAccessIssue]
+            for step in told["next"]:
+                if "tool" in step and step["tool"] not in ("check", "run"):
+                    assert not (await connected.call_tool(step["tool"], step["arguments"])).is_error

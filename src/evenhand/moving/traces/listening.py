@@ -14,7 +14,8 @@ import logging
 import os
 import secrets
 import socket
-from collections.abc import Callable, Iterator
+import zlib
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import cast
 from urllib.parse import quote
@@ -34,8 +35,15 @@ PORT = 4318
 """The port of OTLP over HTTP."""
 LARGEST_BODY = 64 << 20
 """Bytes of a request, unpacked."""
+_TOO_LARGE = f"a request may have {LARGEST_BODY >> 20} MB, unpacked: export smaller batches"
+_ENCODING = "Content-Encoding"
+_WINDOWS = {"": None, "identity": None, "gzip": 31, "x-gzip": 31, "deflate": 15}
+"""The ways in which a body is packed, each with what zlib calls it."""
 _SOON_S = 2.0
 _JSON, _PROTOBUF = "application/json", "application/x-protobuf"
+
+
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 class Listener:
@@ -54,6 +62,7 @@ class Listener:
     def __init__(self, traces: Traces, received: Path, host: str, token: str = "") -> None:
         self.token = token or secrets.token_urlsafe(24)
         self.arrived = asyncio.Event()
+        self._unpacking = asyncio.Semaphore()
         self._traces = traces
         self._host = host
         self._port = 0
@@ -91,14 +100,21 @@ class Listener:
         """
         with _bound(self._host, port) as listening:
             self._port = listening.getsockname()[1]
-            app = web.Application(client_max_size=LARGEST_BODY)
+            app = web.Application(client_max_size=LARGEST_BODY, middlewares=[self._guarded])
             app.router.add_post("/v1/traces", self._take)
             app.router.add_post("/v1/logs", self._take)
             app.router.add_post("/v1/metrics", self._pass_over)
             quiet = logging.getLogger("evenhand.listen")
             quiet.disabled = True  # what strangers send is no news
+            # Nothing of a request is read, or unpacked, before it is known to be one that may be sent.
             runner = web.AppRunner(
-                app, handle_signals=False, access_log=None, logger=quiet, shutdown_timeout=_SOON_S
+                app,
+                handle_signals=False,
+                access_log=None,
+                logger=quiet,
+                shutdown_timeout=_SOON_S,
+                lingering_time=0,
+                auto_decompress=False,
             )
             await runner.setup()
             try:
@@ -113,24 +129,37 @@ class Listener:
         """Closes the file of what was received."""
         self._file.close()
 
-    async def _pass_over(self, request: web.Request) -> web.Response:
-        """Metrics: exporters that send everything to one address send them, too."""
+    @web.middleware
+    async def _guarded(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+        """Refuses a request by its head alone, on whatever route, and hangs up."""
         refused = self._refused(request)
-        await request.read()
-        return refused or _answer(request)
+        if refused is None:
+            try:
+                return await handler(request)
+            except web.HTTPException as error:
+                refused = _said(error.status, _TOO_LARGE if error.status == 413 else error.reason)
+        refused.force_close()
+        return refused
 
-    async def _take(self, request: web.Request) -> web.Response:
-        refused = self._refused(request)
-        if refused is not None:
-            return refused
+    async def _pass_over(self, request: web.Request) -> web.StreamResponse:
+        """Metrics: exporters that send everything to one address send them, too."""
+        await request.read()
+        return _answer(request)
+
+    async def _take(self, request: web.Request) -> web.StreamResponse:
         try:
             data = await request.read()
-        except web.HTTPRequestEntityTooLarge:
-            return _said(
-                413, f"a request may have {LARGEST_BODY >> 20} MB, unpacked: export smaller batches"
-            )
         except (web.RequestPayloadError, ValueError) as error:
+            return _said(400, f"the body cannot be read: {error}")
+        try:
+            async with (
+                self._unpacking
+            ):  # one at a time: each may take as much memory as a request may have
+                data = await asyncio.to_thread(_unpacked, data, request.headers.get(_ENCODING, ""))
+        except zlib.error as error:
             return _said(400, f"the body cannot be unpacked: {error}")
+        if data is None:
+            return _said(413, _TOO_LARGE)
         self.arrived.set()
         try:
             spans = list(self._spans(request, data))
@@ -163,7 +192,7 @@ class Listener:
         return otlp_json.spans_of(Part(fields, "a request", self._traces.notes))
 
     def _refused(self, request: web.Request) -> web.Response | None:
-        """Why a request is not answered; None for one that is."""
+        """Why a request is not answered, by its head alone; None for one that is."""
         host = request.headers.get("Host", "").rpartition(":")[0].strip("[]").lower()
         if _is_loopback(self._host) and not _is_loopback(host):
             return _said(421, "this is not the host that you asked for")
@@ -176,7 +205,29 @@ class Listener:
                 401,
                 "the token is missing: set OTEL_EXPORTER_OTLP_HEADERS as `evenhand listen` printed it",
             )
+        if request.headers.get(_ENCODING, "").strip().lower() not in _WINDOWS:
+            return _said(415, "a body is packed with gzip or deflate, once, or not at all")
+        if (request.content_length or 0) > LARGEST_BODY:
+            return _said(413, _TOO_LARGE)
         return None
+
+
+def _unpacked(data: bytes, encoding: str) -> bytes | None:
+    """A body without its packing; None where it is too large.
+
+    Raises:
+        zlib.error: It is damaged, or cut off.
+    """
+    window = _WINDOWS[encoding.strip().lower()]
+    if window is None:
+        return data
+    unpacking = zlib.decompressobj(window)
+    whole = unpacking.decompress(data, LARGEST_BODY + 1)
+    if len(whole) > LARGEST_BODY:
+        return None
+    if not unpacking.eof:
+        raise zlib.error("it is cut off")
+    return whole
 
 
 def _answer(request: web.Request) -> web.Response:

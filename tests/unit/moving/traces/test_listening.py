@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gzip
 import json
+import zlib
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -192,3 +193,56 @@ def test_the_file_of_what_was_received_is_for_its_owner_alone(tmp_path: Path):
     Listener(traces, received, "127.0.0.1").close()
     traces.close()
     assert received.stat().st_mode & 0o077 == 0
+
+
+ROUTES = ("/v1/traces", "/v1/logs", "/v1/metrics", "/", "/v1/nothing")
+REFUSALS = (
+    ("Authorization: Bearer wrong", 401),
+    ("Origin: https://evil.example", 403),
+    ("Sec-Fetch-Site: cross-site", 403),
+    ("Host: evil.example:4318", 421),
+    ("Content-Length: 99999999999", 413),
+)
+
+
+@pytest.mark.parametrize("encoding", ["", "gzip", "deflate", "br", "zstd", "gzip, gzip"])
+@pytest.mark.parametrize("route", ROUTES)
+async def test_a_request_is_refused_by_its_head_and_hung_up_on(
+    route: str, encoding: str, tmp_path: Path
+):
+    """Before its body has come: nothing of that is read, or unpacked."""
+    async with listens(tmp_path) as (listener, _):
+        port = int(listener.address.rpartition(":")[2])
+        for header, status in REFUSALS:
+            name = header.partition(":")[0]
+            heads = {
+                "Host": f"127.0.0.1:{port}",
+                "Authorization": f"Bearer {listener.token}",
+                "Content-Type": "application/x-protobuf",
+                "Content-Length": "4000000",
+                **({"Content-Encoding": encoding} if encoding else {}),
+            }
+            lines = [f"{key}: {value}" for key, value in heads.items() if key != name]
+            text = "\r\n".join((f"POST {route} HTTP/1.1", *lines, header, "", ""))
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            writer.write(text.encode() + gzip.compress(b"\0" * 1_000_000))
+            answered = await asyncio.wait_for(
+                reader.read(), 5
+            )  # to its end: the connection is closed
+            writer.close()
+            expected = 415 if status == 413 and encoding not in ("", "gzip", "deflate") else status
+            assert answered.startswith(f"HTTP/1.1 {expected} ".encode()), answered[:200]
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, zlib.compress])
+async def test_bodies_are_taken_packed_in_two_ways(pack: Callable[[bytes], bytes], tmp_path: Path):
+    """One that was cut off, or is packed in another way, is refused."""
+    name = "gzip" if pack is gzip.compress else "deflate"
+    async with listens(tmp_path) as (listener, traces):
+        body = pack(protobuf(written([SHOP], genai)))
+        assert (await post(listener, body[:-9], Content_Encoding=name))[0] == 400
+        assert (await post(listener, body, Content_Encoding="br"))[0] == 415
+        assert (await post(listener, pack(body), Content_Encoding=f"{name}, {name}"))[0] == 415
+        assert traces.spans == 0
+        assert (await post(listener, body, Content_Encoding=name))[0] == 200
+        assert traces.spans == 8
