@@ -266,7 +266,7 @@ def _parts(value: object) -> Iterator[str]:
             yield f"{mark}{json_text(key)}:"
             yield from _parts(each)
             mark = ","
-        yield "}"
+        yield "}" if mark == "," else "{}"
     elif isinstance(value, list | map):
         mark = "["
         for each in cast("Iterable[object]", value):
