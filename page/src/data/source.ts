@@ -79,7 +79,7 @@ export interface RunSummary {
 
 /** Something that is otherwise in a run than in an earlier one. */
 export interface RunChange {
-  readonly kind: "judge" | "data" | "prompt" | "model";
+  readonly kind: "judge" | "data" | "expectation" | "prompt" | "model";
   readonly text: string;
 }
 

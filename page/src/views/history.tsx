@@ -62,7 +62,7 @@ export function History({ source, head, runs, state, go }: Props) {
       </ul>
       <Numbers lines={lines} runs={alike} changed={changed} measure={measure} />
       {ofCanaries && <p class="chart-said">Canaries and people's verdicts on them stay the same, so if the judge is right on fewer of them, the judge drifted; if only its passes in the run change, the system did.</p>}
-      <p class="chart-said">Every case counts once in a run; a line through a point is its 95 % interval. A dashed line says that the judge, the data, a prompt or the model is not that of the run before. Runs may differ in their cases and columns: the comparison of two of them says what a change did.</p>
+      <p class="chart-said">Every case counts once in a run; a line through a point is its 95 % interval. A dashed line says that the judge, the data, what is expected, a prompt or the model is not that of the run before. Runs may differ in their cases and columns: the comparison of two of them says what a change did.</p>
     </div>
   );
 }

@@ -6,9 +6,9 @@ depend on the case is worked out there; what does (tags in its value) is filled 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -18,6 +18,7 @@ from evenhand.assertions.assertion import Assertion, Cell, Kind, Make
 from evenhand.assertions.kinds import kind_of
 from evenhand.assertions.ruby import source as ruby_source
 from evenhand.assertions.transform import split_reference, transformed
+from evenhand.core.definition import Definition, brief, file_digest
 from evenhand.core.errors import AuthError, CodeError, EvenhandError, ScoreError
 from evenhand.core.expect import Expectation, Scorer, Trial
 from evenhand.core.message import Task
@@ -142,11 +143,13 @@ def prepared(assertion: Assertion) -> Make:
     kind = kind_of(assertion.type)
     assertion = _without_secrets(assertion)
     for what, hint, *_ in lacks(assertion):
-        return unsettled(assertion.written, ScoreError(what, hint=hint), assertion.weight)
+        return unsettled(
+            assertion.written, ScoreError(what, hint=hint), assertion.weight, assertion
+        )
     try:
         fixed = fixed_scorer(assertion)
     except EvenhandError as error:
-        return unsettled(assertion.written, error, assertion.weight)
+        return unsettled(assertion.written, error, assertion.weight, assertion)
     metric = assertion.metric
     metric_tags = has_tags(metric)
     weight, transform = assertion.weight, assertion.transform
@@ -154,6 +157,7 @@ def prepared(assertion: Assertion) -> Make:
     rendered = _renderer(kind, value, assertion.templates)
     computed = kind.files and is_file(value)
     turned = kind.negation if assertion.negated else "own"
+    definition = lru_cache(maxsize=1)(partial(definition_in, assertion))
 
     def make(cell: Cell) -> Expectation:
         scorer: Scorer
@@ -177,14 +181,52 @@ def prepared(assertion: Assertion) -> Make:
             scorer,
             weight=weight,
             metric=assertion.templates.render(metric, cell.variables) if metric_tags else metric,
+            definition=definition(),
         )
 
     return make
 
 
-def unsettled(name: str, error: EvenhandError, weight: float = 1.0) -> Make:
+def definition_in(assertion: Assertion) -> Definition:
+    """What an assertion asks, as it is written; of files, what is in them."""
+    parts = {
+        "value": assertion.value,
+        "threshold": assertion.threshold,
+        "judge prompt": assertion.rubric_prompt,
+        "transform": assertion.transform,
+        "context": assertion.context_transform,
+        "config": dict(assertion.config),
+        "set": assertion.more.get("assert"),
+    }
+    settings = {
+        name: brief([value, *_contents(value, assertion.base)])
+        for name, value in parts.items()
+        if value not in (None, "", {})
+    }
+    return Definition(assertion.written, settings, exact=True)
+
+
+def _contents(value: object, base: Path) -> Iterator[str]:
+    """A digest of each file that a value names, at whatever depth."""
+    if isinstance(value, str) and value.startswith("file://"):
+        name = value.removeprefix("file://")
+        yield file_digest(base / name) or file_digest(base / name.rpartition(":")[0])
+    elif isinstance(value, Mapping):
+        for item in cast("Mapping[object, object]", value).values():
+            yield from _contents(item, base)
+    else:
+        for item in items_of(value):
+            yield from _contents(item, base)
+
+
+def unsettled(
+    name: str, error: EvenhandError, weight: float = 1.0, assertion: Assertion | None = None
+) -> Make:
     """Makes an expectation that is an error whatever the output is."""
-    return lambda cell: Expectation(cell.output, Raised(name, error), weight=weight)
+    definition = None if assertion is None else definition_in(assertion)
+    return lambda cell: Expectation(
+        cell.output, Raised(name, error), weight=weight, definition=definition
+    )
 
 
 Lack = tuple[str, str] | tuple[str, str, str]

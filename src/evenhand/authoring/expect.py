@@ -10,7 +10,7 @@ from collections.abc import AsyncGenerator, Generator, Sequence
 from contextlib import ContextDecorator, suppress
 from dataclasses import dataclass, field
 from types import TracebackType
-from typing import Any, TypeVar, cast, overload
+from typing import Any, ClassVar, TypeVar, cast, overload
 
 from evenhand.authoring.bounds import misgiven, misspelt, wrongly_bounded
 from evenhand.authoring.reported_step import ReportedStep, checked_step
@@ -20,7 +20,7 @@ from evenhand.core.expect import Asks, Expectation, Recorder, Scorer, Trial
 from evenhand.core.record import Record
 from evenhand.core.score import Outcome, Score, check
 from evenhand.core.step import Step, StepKind, StepStatus
-from evenhand.core.traits import label_of
+from evenhand.core.traits import Traits, label_of
 from evenhand.engine.place import users_line
 from evenhand.scorers.function import ScorerFunction, as_scorer
 from evenhand.scorers.known_outcomes import Raised
@@ -31,6 +31,7 @@ J = TypeVar("J")
 class Stated(Record, frozen=True):
     """Something that is true or false, as the eval found it."""
 
+    traits: ClassVar[Traits] = Traits(asks=())
     label: str
     reason: str = ""
 
@@ -45,6 +46,7 @@ class Stated(Record, frozen=True):
 class MeasuredNumber(Record, frozen=True):
     """A number, as the eval found it; bounds decide."""
 
+    traits: ClassVar[Traits] = Traits(asks=())
     label: str
 
     def score(self, output: Any, trial: Trial) -> Score:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -14,11 +15,13 @@ from evenhand.authoring.models import EvalSetRoster
 from evenhand.authoring.near_columns import near_fields, said_of, unused
 from evenhand.authoring.prechecks import asked_of, foreseen, set_up_once
 from evenhand.authoring.project_code import files_of
-from evenhand.authoring.project_data import data_of
+from evenhand.authoring.project_data import data_of, named_content
+from evenhand.authoring.prompt import Prompt
 from evenhand.authoring.selection import cases_of, column_left, wanted
 from evenhand.authoring.thresholds import Thresholds
 from evenhand.core.case import Case
-from evenhand.core.encoding import digest, encode
+from evenhand.core.definition import brief
+from evenhand.core.encoding import decode, digest, encode
 from evenhand.core.errors import (
     AuthError,
     CodeError,
@@ -434,10 +437,14 @@ def _eval_variants(
                 0,
                 label,
                 model.label if model is not None else "",
+                prompt_raw="\n\n".join(
+                    value.text for value in others.values() if isinstance(value, Prompt)
+                ),
                 provider_id=model.id if model is not None else "",
                 axes={name: _label(value) for name, value in axes.items()},
                 eval=_name(evals, eval_.name),
                 where=f"{eval_.path}:{eval_.first}",
+                contents=_contents(others, evals.path.parent),
             )
             yield EvalVariant(
                 variant, EvalBody(evals, eval_, others, model, models.judge, thresholds)
@@ -473,6 +480,26 @@ def _id(model: object) -> str | None:
         if isinstance(model, str)
         else str(getattr(model, "id", type(model).__name__))
     )
+
+
+def _contents(axes: Mapping[str, object], folder: Path) -> dict[str, str]:
+    """A digest of what each axis' value says, where that is more than its label and can be known.
+
+    Args:
+        axes: The values by name.
+        folder: Where files are looked for that a value names.
+    """
+    contents: dict[str, str] = {}
+    for name, value in axes.items():
+        if isinstance(value, Prompt):
+            contents[name] = brief(value.text)
+        elif isinstance(value, str | Path):
+            contents[name] = named_content(folder, value)
+        elif not isinstance(value, int | float | None):
+            # An object that holds a client, say, has no form in JSON: it is known by its label.
+            with contextlib.suppress(TypeError, ValueError):
+                contents[name] = brief(decode(encode(value)))
+    return {name: content for name, content in contents.items() if content}
 
 
 def _label(value: object) -> str:

@@ -10,7 +10,11 @@ from pathlib import Path
 from evenhand.authoring.evalset import EvalSet
 from evenhand.authoring.project_code import project_of
 from evenhand.authoring.prompt import Prompt
+from evenhand.core.definition import LETTERS, file_digest
 from evenhand.core.encoding import digest, digest_of
+
+LONGEST = 200
+"""Characters of what may name a file; what is longer is a text."""
 
 
 def data_of(sets: Iterable[EvalSet]) -> dict[str, str]:
@@ -32,6 +36,19 @@ def data_of(sets: Iterable[EvalSet]) -> dict[str, str]:
         if folder.is_dir() and not evals.path.resolve().is_relative_to(folder):
             digests[f"{_below(folder, project)}{os.sep}"] = digest_of(_contents(folder))
     return digests
+
+
+def named_content(folder: Path, name: str | Path) -> str:
+    """A short digest of the file or folder that this names; empty where there is none."""
+    if len(str(name)) > LONGEST or "\n" in str(name):
+        return ""
+    path = folder / name
+    with contextlib.suppress(OSError, ValueError):
+        if path.is_file():
+            return file_digest(path)
+        if str(name) and path.is_dir() and not folder.is_relative_to(path.resolve()):
+            return digest_of(_contents(path))[:LETTERS]
+    return ""
 
 
 def _below(path: Path, project: Path) -> str:

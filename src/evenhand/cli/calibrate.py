@@ -158,7 +158,7 @@ def _calibrated(
         tell(f"written to {path}; commit it, and later runs are corrected with it")
     with printing():
         if as_json:
-            from evenhand.report.document import json_text, writer
+            from evenhand.report.json_text import json_text, writer
 
             decided = {key: verdicts.document() for key, verdicts in selective.items()}
             writer(sys.stdout)(json_text(calibration.document(decided or None)) + "\n")

@@ -133,7 +133,7 @@ def _checked(
 def report_check(file: Path, *, as_json: bool) -> int:
     """Prints what judges said of canaries, and returns the exit code."""
     from evenhand.cli.exits import FAILED, NO_VERDICT, PASSED
-    from evenhand.report.document import json_text, writer
+    from evenhand.report.json_text import json_text, writer
     from evenhand.report.judge_tests.canary_lines import canary_lines
     from evenhand.report.words import put
 

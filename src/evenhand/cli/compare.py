@@ -67,7 +67,7 @@ def compare(
     with printing():
         if as_json:
             from evenhand.report.comparison.comparison_text import json_parts
-            from evenhand.report.document import writer
+            from evenhand.report.json_text import writer
 
             write = writer(sys.stdout)
             for part in json_parts(comparison):

@@ -353,8 +353,8 @@ def _write(file: Path, gate: Gate) -> None:
     Raises:
         UsageError: The file cannot be written.
     """
-    from evenhand.report.document import json_text
     from evenhand.report.gates.gate_text import document
+    from evenhand.report.json_text import json_text
 
     try:
         file.write_text(json_text(document(gate)) + "\n", encoding="utf-8")
@@ -511,7 +511,7 @@ def _printed(gate: Gate, session: Session, undecided: str | None, signal: int = 
     code = code_for_gate(gate, signal, undecided or "")
     with printing():
         if session.as_json:
-            from evenhand.report.document import json_text, writer
+            from evenhand.report.json_text import json_text, writer
 
             writer(sys.stdout)(json_text(document(gate)) + "\n")
         else:

@@ -36,10 +36,10 @@ def history(path: str | None, last: int, as_json: bool) -> int:
     say where the judge, the data, the prompt or the model changed. Probes and checks of canaries are left out.
     """
     from evenhand.core.errors import UsageError
-    from evenhand.report.document import json_text, writer
     from evenhand.report.history import history as read_history
     from evenhand.report.history_text import document, lines
     from evenhand.report.ink import Ink
+    from evenhand.report.json_text import json_text, writer
     from evenhand.report.words import put, safe
     from evenhand.store.catalogue import files
 

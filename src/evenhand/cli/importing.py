@@ -190,8 +190,8 @@ def _print_json(
     datasets: Sequence[ImportedDataset],
     recordings: Recordings,
 ) -> None:
-    from evenhand.report.document import json_text, writer
     from evenhand.report.interchange.import_report import document
+    from evenhand.report.json_text import json_text, writer
 
     with printing():
         writer(sys.stdout)(json_text(document(tool, runs, recordings.notes, datasets)) + "\n")

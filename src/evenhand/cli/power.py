@@ -95,7 +95,7 @@ def power(
     answers = Power(pilot, difference, half_width)
     with printing():
         if as_json:
-            from evenhand.report.document import json_text, writer
+            from evenhand.report.json_text import json_text, writer
 
             writer(sys.stdout)(json_text(answers.document()) + "\n")
         else:

@@ -216,7 +216,7 @@ def _estimate(request: ProbeRequest, plan: Plan, *, cached: bool) -> str:
 def report_probe(file: Path, at_most: float, *, as_json: bool) -> int:
     """Prints what a probe came to, and returns the exit code."""
     from evenhand.cli.exits import FAILED, NO_VERDICT, PASSED
-    from evenhand.report.document import json_text, writer
+    from evenhand.report.json_text import json_text, writer
     from evenhand.report.judge_tests.probe import probe_of
     from evenhand.report.judge_tests.probe_lines import probe_lines
     from evenhand.report.words import put

@@ -34,7 +34,7 @@ def push(runs: tuple[str, ...], to: str, as_json: bool) -> int:
     from evenhand.remotes.opening import remote_at
     from evenhand.remotes.pushing import Pushed, push_document
     from evenhand.remotes.pushing import push as pushed
-    from evenhand.report.document import json_text, writer
+    from evenhand.report.json_text import json_text, writer
     from evenhand.report.words import count, safe, short_id
     from evenhand.store.catalogue import find
 

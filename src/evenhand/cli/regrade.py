@@ -123,7 +123,7 @@ def print_json(run: Mapping[str, Any], comparison: Mapping[str, Any] | None) -> 
         run: The new run.
         comparison: It and the old one; None where they have nothing in common.
     """
-    from evenhand.report.document import json_text, writer
+    from evenhand.report.json_text import json_text, writer
 
     row = {"schema": "evenhand.regrade/1", "run": run, "comparison": comparison}
     with printing():

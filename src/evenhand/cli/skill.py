@@ -100,7 +100,7 @@ def report_skill(file: Path, *, as_json: bool) -> int:
 
 
 def _print(effect: SkillEffect, run: str, totals: Totals, *, as_json: bool) -> None:
-    from evenhand.report.document import json_text, writer
+    from evenhand.report.json_text import json_text, writer
     from evenhand.report.words import count, put, short_id
 
     with printing():

@@ -135,7 +135,7 @@ def _estimate(request: TryoutRequest, *, quiet: bool) -> None:
 
 def report_tryout(file: Path, *, as_json: bool) -> int:
     """Prints what a tryout came to. It is no gate: whatever that is, the exit code is 0."""
-    from evenhand.report.document import json_text, writer
+    from evenhand.report.json_text import json_text, writer
     from evenhand.report.judge_tests.tryout import tryout_of
     from evenhand.report.judge_tests.tryout_lines import tryout_lines
     from evenhand.report.words import count, money, put

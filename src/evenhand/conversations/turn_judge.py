@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 from evenhand.conversations.contract import UserContract
 from evenhand.conversations.fault import Fault
@@ -12,6 +12,7 @@ from evenhand.conversations.talk import Talk
 from evenhand.core.expect import Trial
 from evenhand.core.record import Record
 from evenhand.core.score import Score, check
+from evenhand.core.traits import Traits
 from evenhand.scorers.judge_prompt import judge_prompt, mark_of
 from evenhand.scorers.judge_reply import ruled
 from evenhand.scorers.judging import (
@@ -118,6 +119,7 @@ class StaysInRole(Record, frozen=True):
         rulings: What it said of each turn that was judged, with the turn's number.
     """
 
+    traits: ClassVar[Traits] = Traits(asks=())
     rulings: tuple[tuple[int, Ruled], ...]
 
     def score(self, output: Any, trial: Trial) -> Score:

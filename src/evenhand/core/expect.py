@@ -9,6 +9,7 @@ from typing import Any, Protocol, TypeVar, runtime_checkable
 from msgspec import field
 
 from evenhand.core.case import Case
+from evenhand.core.definition import Definition
 from evenhand.core.errors import UsageError
 from evenhand.core.message import CallRole, Model, Prompt, Reply
 from evenhand.core.provider import Host, Provider
@@ -164,6 +165,7 @@ class Expectation(Record, frozen=True):
         label: What people read; empty for the scorer's own `str`.
         metadata: Kept beside the outcome.
         only_measured: The number is what is wanted: without a bound and a verdict, it passes.
+        definition: What it asks, where that is known better than the scorer's arguments say.
     """
 
     value: Any
@@ -175,6 +177,7 @@ class Expectation(Record, frozen=True):
     label: str = ""
     metadata: Mapping[str, Any] = field(default_factory=dict[str, Any])
     only_measured: bool = False
+    definition: Definition | None = None
 
 
 class Recorder:

@@ -8,6 +8,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec import field
 
+from evenhand.core.definition import Definition
 from evenhand.core.message import CallRole, Origin
 from evenhand.core.record import Record
 from evenhand.core.requirement import Requirement
@@ -264,6 +265,8 @@ class TrialResult(Record, frozen=True):
             trial that was run.
         steps: What is to be kept of its steps: those with a `record` without what the run file has of that. They are
             not read back with the result: `Run.steps` puts all of them together.
+        content: A digest of each part of what its case says; empty where that was not recorded.
+        definitions: What each of its first outcomes asks, in their order; empty where that was not recorded.
     """
 
     index: int
@@ -300,6 +303,8 @@ class TrialResult(Record, frozen=True):
     checks: str = ""
     taken: str = ""
     steps: tuple[Step, ...] = ()
+    content: Mapping[str, str] = field(default_factory=dict[str, str])
+    definitions: tuple[Definition, ...] = ()
 
 
 class Totals(Record, frozen=True):

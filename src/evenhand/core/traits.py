@@ -25,6 +25,8 @@ class Traits(Record, frozen=True):
         counted: It is from 0 to 1, and can take part in an overall number.
         of_contexts: It looks at the retrieved passages, not at the answer.
         may_ask_nobody: It has a judge, and it depends on its arguments and on the case whether the judge is asked.
+        asks: The arguments that say what it asks, where the others are what the application gave; None for all. Two
+            runs are compared by what is asked in both.
     """
 
     gives: Literal["number", "verdict", "either"] = "either"
@@ -33,6 +35,7 @@ class Traits(Record, frozen=True):
     counted: bool = True
     of_contexts: bool = False
     may_ask_nobody: bool = False
+    asks: tuple[str, ...] | None = None
 
 
 UNTOLD = Traits()

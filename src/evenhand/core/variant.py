@@ -24,6 +24,7 @@ class Variant(Record, frozen=True):
         axes: Further axes by name.
         eval: The eval that is run, set and function; empty where a config says what is run.
         where: The file and line that the eval stands in, `path:line`.
+        contents: For axes whose values say more than their label, a prompt say, a digest of what they say.
     """
 
     index: int
@@ -34,6 +35,7 @@ class Variant(Record, frozen=True):
     axes: Mapping[str, Any] = field(default_factory=dict[str, Any])
     eval: str = ""
     where: str = ""
+    contents: Mapping[str, str] = field(default_factory=dict[str, str])
 
     def __str__(self) -> str:
         return " · ".join(part for part in (self.prompt, self.model) if part)

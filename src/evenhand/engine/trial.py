@@ -20,6 +20,7 @@ from typing import Any, Protocol, TypeVar, cast
 from msgspec.structs import replace
 
 from evenhand.core.case import Case
+from evenhand.core.definition import content_of, definition_of
 from evenhand.core.errors import CodeError, EvenhandError, OutOfTime, UsageError
 from evenhand.core.expect import Expectation
 from evenhand.core.message import CallRole, Model, Prompt, Reply
@@ -433,7 +434,7 @@ class LiveTrial:
             scale=earlier.scale,
         )
         result = self._result(earlier.output, earlier.outcomes, verdict, None)
-        self.result = replace(result, taken=earlier.taken)
+        self.result = replace(result, taken=earlier.taken, definitions=earlier.definitions)
         return self.result
 
     def given_up(self, error: CodeError) -> TrialResult:
@@ -585,6 +586,11 @@ class LiveTrial:
             expected=planned.case.expected,
             checks=self.checks,
             steps=() if self._step_log is None else self._step_log.kept(),
+            content=content_of(planned.case, self.vars, planned.test),
+            definitions=tuple(
+                one.definition or definition_of(one.scorer)
+                for one in self._expectations[: len(outcomes)]
+            ),
         )
 
 

@@ -21,6 +21,8 @@ from evenhand.probing.attacks import CONTROLS
 from evenhand.probing.canaries import Canaries, Canary
 from evenhand.probing.items import ProbeItem
 from evenhand.probing.plan import options_of, refuse_changed
+from evenhand.report.comparison.case_tests import case_digest
+from evenhand.report.comparison.likeness import chosen_by
 from evenhand.report.judgements.judged import JudgedMetric, judge_of, judgements, metric_of
 from evenhand.report.judgements.raw_rates import raw_rate
 from evenhand.report.trust.trust_rules import estimate_row
@@ -82,6 +84,9 @@ def canary_plan(plan: Plan, run: RunFile, every: Canaries, most: int | None = No
     planned_trials = {
         planned.index: planned for planned in plan.trials() if planned.index in wanted
     }
+    # Of cases that were chosen by their outcome, as many pass as chance brings: they are compared with no others.
+    chosen = meta.id if chosen_by(meta) else ""
+    names = {trial.case: chosen + case_digest(trial) for trial in run.trials()}
     sheets: list[_JudgeSheet] = []
     for key, judge in judged.metrics.items():
         rows = [
@@ -107,7 +112,7 @@ def canary_plan(plan: Plan, run: RunFile, every: Canaries, most: int | None = No
     about = {
         "run": meta.id,
         "digest": every.digest,
-        "judges": [_about(meta, sheet, canaries) for sheet in sheets],
+        "judges": [_about(meta, sheet, canaries, names) for sheet in sheets],
     }
     return Plan(
         f"canaries of {meta.title}",
@@ -126,6 +131,10 @@ def canary_plan(plan: Plan, run: RunFile, every: Canaries, most: int | None = No
         plan.source,
         options_of(plan.options),
     )
+
+
+CASES_KEPT = 1000
+"""So many cases of a run are kept with what the judge said of them, for the comparison with later runs."""
 
 
 def name_of(canary: Canary) -> str:
@@ -149,8 +158,17 @@ def _items(run: RunFile, canaries: Canaries) -> dict[tuple[tuple[str, str], str]
     return items
 
 
-def _about(meta: RunMeta, sheet: _JudgeSheet, canaries: Canaries) -> dict[str, Any]:
-    """What is kept of a judge: how many canaries it isn't asked about, and its own pass rate in the run."""
+def _about(
+    meta: RunMeta, sheet: _JudgeSheet, canaries: Canaries, names: Mapping[str, str]
+) -> dict[str, Any]:
+    """What is kept of a judge: how many canaries it isn't asked about, and its own pass rate in the run.
+
+    Args:
+        meta: What the run's file says of it.
+        sheet: What it is asked.
+        canaries: All of them.
+        names: What each case of the run says, as a digest.
+    """
     judge = sheet.judge
     of_metric = sum(canary.metric == judge.metric for canary in canaries.canaries)
     return {
@@ -160,6 +178,19 @@ def _about(meta: RunMeta, sheet: _JudgeSheet, canaries: Canaries) -> dict[str, A
         "passed": judge.passed,
         "judged": len(judge.items),
         "pass_rate": estimate_row(raw_rate(meta, judge.items)) if judge.items else None,
+        "cases": _shares(judge, names),
+    }
+
+
+def _shares(judge: JudgedMetric, names: Mapping[str, str]) -> dict[str, float]:
+    """By what a case says the share of its outputs that the judge passes; of many cases the same ones in all runs."""
+    counts: dict[str, list[int]] = {}
+    for item in judge.items:
+        passed = counts.setdefault(names[item.case], [0, 0])
+        passed[0] += item.passed
+        passed[1] += 1
+    return {
+        name: round(counts[name][0] / counts[name][1], 6) for name in sorted(counts)[:CASES_KEPT]
     }
 
 

@@ -14,6 +14,7 @@ from msgspec import field
 from evenhand.assertions.assertion import Make
 from evenhand.assertions.identity import assertions_digest
 from evenhand.assertions.reading import AssertionReader, Judges
+from evenhand.core.definition import written_definition
 from evenhand.core.encoding import digest, encode
 from evenhand.core.errors import EvenhandError, UsageError
 from evenhand.core.expect import Expectation, Scorer
@@ -264,6 +265,9 @@ def _named(value: object, base: Path) -> Iterator[Path]:
 
 
 def _expecting(scorer: Scorer) -> Make:
+    definition = written_definition(scorer)
     if isinstance(scorer, Long):  # of whoever answered: tokens are a model's own
-        return lambda cell: Expectation(cell.output, replace(scorer, model=cell.provider_id))
-    return lambda cell: Expectation(cell.output, scorer)
+        return lambda cell: Expectation(
+            cell.output, replace(scorer, model=cell.provider_id), definition=definition
+        )
+    return lambda cell: Expectation(cell.output, scorer, definition=definition)

@@ -6,12 +6,13 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from evenhand.core.errors import ScoreError
 from evenhand.core.expect import Trial
 from evenhand.core.record import Record
 from evenhand.core.score import Score, check
+from evenhand.core.traits import Traits
 from evenhand.registry.counting import tokens, words
 from evenhand.registry.hooks import LIMIT_S, hook_env, run_hook
 from evenhand.scorers.javascript_regex import needs_care, search_apart
@@ -72,6 +73,7 @@ class Long(Record, frozen=True):
         model: Whose tokens.
     """
 
+    traits: ClassVar[Traits] = Traits(asks=("op", "bound", "counts"))
     op: str
     bound: int
     counts: str
@@ -102,6 +104,7 @@ class Long(Record, frozen=True):
 class Verified:
     """verify.sh finds nothing wrong with the output: it exits with 0."""
 
+    traits: ClassVar[Traits] = Traits(asks=("path",))
     path: Path
     prompt: str
     case: str

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from evenhand.assertions.assertion import Cell
 from evenhand.assertions.identity import CannotBeKnownError, model_identity
+from evenhand.core.definition import written_definition
 from evenhand.core.encoding import digest, encode
 from evenhand.core.expect import Expectation, Scorer, Trial
 from evenhand.core.message import Message, Prompt
@@ -76,7 +77,7 @@ class CaseBody(Record, frozen=True):
             trial.expect(self._rated(reply.text, values))
         if self.verify is not None and is_hook(self.verify):
             scorer = Verified(self.verify, prompt.id, case.name, values, limit_s)
-            trial.expect(Expectation(reply.text, scorer))
+            trial.expect(Expectation(reply.text, scorer, definition=written_definition(scorer)))
         return reply.text
 
     def _rated(self, output: str, values: Mapping[str, object]) -> Expectation:
@@ -86,9 +87,12 @@ class CaseBody(Record, frozen=True):
         context = f"The output was made of these inputs.\n\n{shown}" if shown else ""
         rubric = Rubric(RUBRIC, self.case.rubric, scale=(LOWEST, HIGHEST))
         scorer: Scorer = Rating(rubric, context=context)
+        definition = written_definition(scorer, but="context")
         if judging.samples > 1 and self.judge is not None:
             scorer = Jury([self.judge] * judging.samples, of=Rating(rubric, context=context))
-        return Expectation(output, scorer, at_least=judging.at_least, metric=RUBRIC)
+        return Expectation(
+            output, scorer, at_least=judging.at_least, metric=RUBRIC, definition=definition
+        )
 
 
 @dataclass(frozen=True, slots=True)

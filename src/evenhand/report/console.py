@@ -169,7 +169,8 @@ def cells_json(run: RunFile, ref: str, *, calls: bool = False) -> Iterator[str]:
     """The cells that a reference means, each a line of JSON in the keys of the document; see `show_trial`."""
     from evenhand.report.call_rows import call_rows  # noqa: PLC0415 (only when one is asked for)
     from evenhand.report.cell import find_cells  # noqa: PLC0415 (imported on use)
-    from evenhand.report.document import json_text, trial_row  # noqa: PLC0415 (imported on use)
+    from evenhand.report.document import trial_row  # noqa: PLC0415 (imported on use)
+    from evenhand.report.json_text import json_text  # noqa: PLC0415 (imported on use)
     from evenhand.report.step_rows import step_rows  # noqa: PLC0415 (imported on use)
 
     labels = standing(run.labels())
@@ -181,7 +182,8 @@ def cells_json(run: RunFile, ref: str, *, calls: bool = False) -> Iterator[str]:
 
 def listed_json(runs: Iterable[ListedRun]) -> Iterator[str]:
     """A line of JSON for each run, the newest first."""
-    from evenhand.report.document import json_text, totals_row  # noqa: PLC0415 (only when it is asked for)
+    from evenhand.report.document import totals_row  # noqa: PLC0415 (only when it is asked for)
+    from evenhand.report.json_text import json_text  # noqa: PLC0415 (only when it is asked for)
 
     for listed in sorted(runs, key=lambda item: item.path.stem, reverse=True):
         row: dict[str, Any] = {"id": listed.path.stem, "file": str(listed.path)}

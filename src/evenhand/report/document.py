@@ -5,15 +5,10 @@ Trials are written one at a time, so a run of any size passes through in flat me
 
 from __future__ import annotations
 
-import json
-import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any, TextIO
 
-import msgspec
-
-from evenhand.core.encoding import encode
 from evenhand.core.label import Label, newest
 from evenhand.core.run import Totals, TrialResult
 from evenhand.core.score import Outcome
@@ -21,6 +16,7 @@ from evenhand.core.variant import Variant
 from evenhand.report.call_rows import call_rows
 from evenhand.report.classification import classification_rows
 from evenhand.report.findings import low_confidence
+from evenhand.report.json_text import json_text, writer
 from evenhand.report.marks import marked
 from evenhand.report.means import Mean
 from evenhand.report.preferences import Preferences, preferences
@@ -47,9 +43,6 @@ from evenhand.report.trust.standing_lines import standing_rows
 from evenhand.store.runfile import RunFile
 
 SCHEMA = "evenhand.run/1"
-_LONE = re.compile("[\ud800-\udfff]")
-_NOT_ASCII = re.compile("[^\x00-\x7f]")
-_encoder = msgspec.json.Encoder()
 
 
 def document(run: RunFile) -> dict[str, Any]:
@@ -134,31 +127,6 @@ def outcome_row(outcome: Outcome) -> dict[str, Any]:
 def totals_row(totals: Totals) -> dict[str, Any]:
     """Counts, in the keys of the document."""
     return asdict(totals)
-
-
-def json_text(value: object) -> str:
-    """A value as one line of JSON, its keys in their own order, whatever text a model wrote."""
-    try:
-        return _encoder.encode(value).decode()
-    except (UnicodeEncodeError, ValueError, TypeError):  # a lone surrogate, as a rule
-        pass
-    try:
-        text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    except (TypeError, ValueError):
-        text = encode(value).decode()
-    return _LONE.sub(_escaped, text)
-
-
-def writer(out: TextIO) -> Callable[[str], object]:
-    """Writes JSON to a stream, with escapes where its encoding has no such character."""
-    coding = (getattr(out, "encoding", None) or "utf-8").lower().replace("-", "")
-    if coding in ("utf8", "utf16", "utf32"):
-        return out.write
-    return lambda text: out.write(_NOT_ASCII.sub(_escaped, text))
-
-
-def _escaped(match: re.Match[str]) -> str:
-    return json.dumps(match.group())[1:-1]
 
 
 def document_head(run: RunFile) -> dict[str, Any]:

@@ -44,7 +44,15 @@ def findings(
     compared = _compared(run, grid)
     if ranked:  # of which these say nothing
         compared = [f"by pass rate: {line}" for line in compared]
-    return [*lines, *compared, *_repeats(run, grid), *_unsure(run, grid, where)]
+    return [*lines, *compared, *_mixed(run), *_repeats(run, grid), *_unsure(run, grid, where)]
+
+
+def _mixed(run: RunFile) -> list[str]:
+    if run.narrowed:
+        return []
+    from evenhand.report.comparison.one_run import VariantTests  # noqa: PLC0415 (imported on use)
+
+    return list(VariantTests(run).mixed_scales())
 
 
 def _rankings(run: RunFile, grid: Grid, where: Marked, *, one_each: bool) -> list[str]:
@@ -58,9 +66,16 @@ def _rankings(run: RunFile, grid: Grid, where: Marked, *, one_each: bool) -> lis
 def _compared(run: RunFile, grid: Grid) -> list[str]:
     if run.narrowed or len(grid.names) < 2:
         return []
+    from evenhand.report.comparison.likeness import chosen_by, chosen_note  # noqa: PLC0415 (imported on use)
+    from evenhand.report.comparison.one_run import VariantTests  # noqa: PLC0415 (imported on use)
     from evenhand.report.variant_comparison import sentences  # noqa: PLC0415 (imported on use)
 
-    return sentences(grid)
+    chosen = chosen_by(run.meta)
+    if chosen:
+        return [
+            f"which variant is better is not said, as {chosen_note('the cases of this run', chosen)}"
+        ]
+    return sentences(grid, VariantTests(run).differ)
 
 
 def _repeats(run: RunFile, grid: Grid) -> list[str]:

@@ -16,7 +16,7 @@ from xml.sax.saxutils import escape, quoteattr
 from evenhand.core.run import TrialResult
 from evenhand.core.score import Outcome
 from evenhand.report.column_names import column_names
-from evenhand.report.document import writer
+from evenhand.report.json_text import writer
 from evenhand.report.trust.calibrated import judged_rates
 from evenhand.report.trust.run_verdict import verdict_of
 from evenhand.report.trust.trust_lines import standing

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from evenhand.report.grid import Grid
 from evenhand.report.words import count
@@ -16,22 +16,26 @@ MOST_VARIANTS = 6
 _RESIDUE = 1e-9  # what is left of nothing where thirds are added
 
 
-def sentences(grid: Grid) -> list[str]:
+def sentences(grid: Grid, apart: Callable[[int, int], str] | None = None) -> list[str]:
     """The best column against each of the others, on the cases that both have.
 
     What is said holds whatever became of trials in error. Columns of different evals ask different questions, and so
     do columns that share no case: they are not compared. More than MOST_VARIANTS columns are not either: nobody reads
     so many sentences.
+
+    Args:
+        grid: The run's cells.
+        apart: Why two columns can't be compared, as their tests differ, in words; empty where they can.
     """
     lines: list[str] = []
     for name in dict.fromkeys(grid.evals):
         places = [i for i, other in enumerate(grid.evals) if other == name]
         if 1 < len(places) <= MOST_VARIANTS:
-            lines += _compared(grid, places)
+            lines += _compared(grid, places, apart or (lambda *_: ""))
     return lines
 
 
-def _compared(grid: Grid, places: Sequence[int]) -> list[str]:
+def _compared(grid: Grid, places: Sequence[int], apart: Callable[[int, int], str]) -> list[str]:
     # The best is the one that passes most for certain: had one that beats all others whatever became of errors.
     shares = {i: rate_of(grid.tallies[i].values()) for i in places}
     rates = {i: (share.least, share.most, i) for i, share in shares.items() if share}
@@ -45,6 +49,10 @@ def _compared(grid: Grid, places: Sequence[int]) -> list[str]:
     alike: dict[str, list[str]] = {}
     for other in order[:-1]:
         if not grid.meet(best, other):
+            continue
+        why = apart(best, other)
+        if why:
+            alike.setdefault(f"undecided ({why})", []).append(grid.names[other])
             continue
         data = compared(grid, best, other)
         word, open_ = data.verdict(lambda p: min(1.0, p * pairs), of=pairs)

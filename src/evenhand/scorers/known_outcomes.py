@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from evenhand.core.expect import Trial
 from evenhand.core.record import Record
 from evenhand.core.score import Score
+from evenhand.core.traits import Traits
 
 
 class Answered(Record, frozen=True):
@@ -17,6 +18,7 @@ class Answered(Record, frozen=True):
         answer: It.
     """
 
+    traits: ClassVar[Traits] = Traits(asks=())
     label: str
     answer: Score
 
@@ -36,6 +38,7 @@ class Raised(Record, frozen=True):
         error: What went wrong.
     """
 
+    traits: ClassVar[Traits] = Traits(asks=())
     label: str
     error: Exception
 

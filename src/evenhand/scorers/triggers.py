@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 from evenhand.core.errors import JudgeError
 from evenhand.core.expect import Trial
 from evenhand.core.score import Score
+from evenhand.core.traits import Traits
 from evenhand.scorers.judge_prompt import judge_prompt
 from evenhand.scorers.judge_reply import confidence_of, reasoning_of, the_object, yes_or_no
 from evenhand.scorers.judging import (
@@ -42,6 +43,7 @@ class Triggers:
         judge: Who decides.
     """
 
+    traits: ClassVar[Traits] = Traits(asks=("wanted",))
     wanted: bool
     description: str
     positive: Sequence[str] = ()

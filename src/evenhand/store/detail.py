@@ -29,12 +29,22 @@ class CasePart(Struct, omit_defaults=True, gc=False):
     description: str = ""
     input: Any = None
     expected: Any = None
+    content: Mapping[str, str] = {}
+
+
+class DefinitionPart(Struct, omit_defaults=True, gc=False):
+    """A `Definition`, without what is empty."""
+
+    kind: str = ""
+    settings: Mapping[str, str] = {}
+    exact: bool = False
 
 
 class TestPart(Struct, omit_defaults=True, gc=False):
     """What a test says of its trials."""
 
     test: Mapping[str, Any] = {}
+    definitions: tuple[DefinitionPart, ...] = ()
 
 
 class OutcomeDetail(Struct, omit_defaults=True, gc=False):
@@ -100,8 +110,11 @@ class WrittenResult(NamedTuple):
 def parts_of(result: TrialResult) -> tuple[CasePart, TestPart, Detail]:
     """A result as it is kept."""
     return (
-        CasePart(result.vars, result.description, result.input, result.expected),
-        TestPart(result.test),
+        CasePart(result.vars, result.description, result.input, result.expected, result.content),
+        TestPart(
+            result.test,
+            tuple(DefinitionPart(one.kind, one.settings, one.exact) for one in result.definitions),
+        ),
         Detail(
             result.case,
             result.output,

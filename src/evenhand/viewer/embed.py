@@ -17,7 +17,7 @@ from html import escape
 from typing import Any, TextIO
 
 from evenhand.core.encoding import encode
-from evenhand.report.document import writer
+from evenhand.report.json_text import writer
 from evenhand.report.words import safe
 from evenhand.store.runfile import RunFile
 from evenhand.viewer.cell import cell

@@ -12,7 +12,8 @@ from evenhand.core.encoding import encode
 from evenhand.core.run import TrialError
 from evenhand.core.score import Outcome
 from evenhand.core.variant import Variant
-from evenhand.report.document import document, json_text, write_document
+from evenhand.report.document import document, write_document
+from evenhand.report.json_text import json_text
 from evenhand.stats.interval import wilson
 from evenhand.stats.tallies import share_of
 from evenhand.store.runfile import RunFile

@@ -13,6 +13,7 @@ import pytest
 from tests.unit.report.conftest import Make, make_run, result
 from tests.unit.store.earlier_files import make_earlier
 
+from evenhand.core.definition import Definition
 from evenhand.core.errors import StoreError
 from evenhand.core.run import AnswerDetails, Judged, RunMeta, TrialError, TrialResult
 from evenhand.core.score import Outcome, Verdict
@@ -74,6 +75,8 @@ FULL = TrialResult(
     (0.0, 1.0),
     checks="c0ffee",
     taken="01K",
+    content={"input": "c0ffee00"},
+    definitions=(Definition("Contains", {"wanted": "c0ffee00"}, exact=True), Definition()),
 )
 
 

@@ -10,10 +10,13 @@ from itertools import accumulate
 from statistics import fmean
 from typing import Any
 
+from msgspec.structs import replace
+
 from evenhand.core.encoding import digest, encode
 from evenhand.core.run import TrialResult
 from evenhand.core.score import SHARES, Outcome, Scale
 from evenhand.report.comparison.case_ids import CaseIds
+from evenhand.report.comparison.case_tests import CaseTests
 from evenhand.report.summaries import described
 from evenhand.report.words import clip, safe
 from evenhand.stats.tallies import OpenNumber
@@ -199,6 +202,7 @@ class Seen:
         lower: Metrics of which the run itself says that less is better.
         judges: For each metric the judges, with the versions of what they were told.
         keys: The names of the cases' variables and metadata.
+        tests: What the cases say and are asked.
     """
 
     cases: ColumnCases
@@ -210,6 +214,7 @@ class Seen:
     lower: frozenset[str] = frozenset()
     scales: Mapping[str, Scale] = field(default_factory=dict[str, Scale])
     keys: set[str] = field(default_factory=set[str])
+    tests: CaseTests = field(default_factory=CaseTests)
 
     def value(self, metric: str, number: int) -> Values:
         """What a case of the column came to in a metric that it has."""
@@ -231,7 +236,12 @@ class Seen:
 
 
 def read(
-    run: RunFile, columns: Collection[int], wanted: Sequence[str], cluster: str, ids: CaseIds
+    run: RunFile,
+    columns: Collection[int],
+    wanted: Sequence[str],
+    cluster: str,
+    ids: CaseIds,
+    names: Mapping[str, str] | None = None,
 ) -> dict[int, Seen]:
     """What the trials of these columns came to.
 
@@ -241,17 +251,22 @@ def read(
         wanted: The metrics; with none, whether trials passed and everything that was counted under a name.
         cluster: The variable, or key of the metadata, that says what belongs together; empty for none.
         ids: Numbers the cases, those of both that are compared.
+        names: Other ids for some cases: what the run that it is compared with calls them.
     """
     counted = dict.fromkeys(_counted(run), SHARES)
     scales = {(column, name): scale for column in columns for name, scale in counted.items()}
+    trials = run.trials()
+    if names:
+        trials = (replace(one, case=names.get(one.case, one.case)) for one in trials)
     return read_trials(
-        run.trials(),
+        trials,
         columns,
         wanted,
         cluster,
         ids=ids,
         scales={**scales, **run.scales()},
         lower=_lower(run),
+        imported="imported" in run.meta.settings,
     )
 
 
@@ -264,6 +279,7 @@ def read_trials(
     ids: CaseIds,
     scales: Scales,
     lower: frozenset[str] = frozenset(),
+    imported: bool = False,
 ) -> dict[int, Seen]:
     """The same of trials, wherever they come from.
 
@@ -275,11 +291,13 @@ def read_trials(
         ids: Numbers the cases, those of both that are compared.
         scales: As far as scorers say so.
         lower: Metrics of which less is better, whatever their bounds.
+        imported: Another program recorded them: what goes by the name of a variable may be what was answered.
     """
     seen = {
         column: Seen(
             ColumnCases(ids),
             lower=lower,
+            tests=CaseTests(imported=imported),
             scales={
                 metric or "score": scale
                 for (variant, metric), scale in scales.items()
@@ -295,6 +313,7 @@ def read_trials(
         if side is None:
             continue
         place = side.cases.place(trial.case, trial.description or trial.case)
+        side.tests.add(place, trial)
         asked = _asked(trial.outcomes)
         side.labels.update(dict.fromkeys((*trial.named_scores, *asked)))
         every = (PASSED, *trial.named_scores, *_named(trial.outcomes))

@@ -19,9 +19,17 @@ from evenhand.report.comparison.case_values import BUILT_IN, Seen, read
 from evenhand.report.comparison.comparison_results import Compared, ComparedRuns
 from evenhand.report.comparison.comparison_sides import LISTED, RunSource, Side, matched, side_of
 from evenhand.report.comparison.judged_differences import JudgedRun, judged_differences
+from evenhand.report.comparison.likeness import (
+    Likeness,
+    other_evals,
+    reach_note,
+    same_outputs,
+    withheld_of,
+)
 from evenhand.report.comparison.pairing import paired, with_verdicts
+from evenhand.report.comparison.same_input import pairing_notes, same_input
 from evenhand.report.replayed import replay_note
-from evenhand.report.words import safe, short_id
+from evenhand.report.words import safe
 from evenhand.store.catalogue import called
 
 
@@ -109,9 +117,14 @@ def compare(
         first, second = side_of(a, stack), side_of(b, stack)
         pairs, alone = matched(first, second)
         _check_sides(first, second, pairs)
+        everywhere = withheld_of(first, second)
+        judging = same_outputs(first.run.meta, second.run.meta)
+        variants = first.run.meta.variants, second.run.meta.variants
+        reach = reach_note(first.run.meta, second.run.meta)
         ids = CaseIds()
         mine = read(first.run, {i for i, _ in pairs}, wanted, cluster, ids)
-        theirs = read(second.run, {j for _, j in pairs}, wanted, cluster, ids)
+        renamed = same_input(first.run, second.run)
+        theirs = read(second.run, {j for _, j in pairs}, wanted, cluster, ids, renamed)
         names = column_names(first.run.meta.variants), column_names(second.run.meta.variants)
         columns_of = [(names[0][i], names[1][j]) for i, j in pairs]
         before = JudgedRun(first.run)
@@ -121,24 +134,48 @@ def compare(
             for each in judged_differences(before, after, pairs, columns_of)
             if not wanted or each.metric in wanted
         ]
-        notes = [*_unfinished(first), *_unfinished(second)]
+        notes = [*_unfinished(first, second), *_unfinished(second, first)]
         notes += filter(None, (replay_note(side.run.meta) for side in (first, second)))
     _check_cases(first, second, [(mine[i], theirs[j]) for i, j in pairs])
     _check_names([*mine.values(), *theirs.values()], wanted, less, cluster)
     notes += [f"has no counterpart: {name}" for name in alone]
+    notes += filter(None, (reach, *_unrecorded(first, second, mine.values(), theirs.values())))
+    if renamed:
+        common = {n for i, j in pairs for n in mine[i].cases if n in theirs[j].cases}
+        notes += pairing_notes(renamed, len(common))
+    named = first.column is not None and second.column is not None
     made: list[Compared] = []
     for i, j in pairs:
         columns = names[0][i], names[1][j]
         both, note = _metrics(mine[i], theirs[j], wanted)
+        other = other_evals(variants[0][i], variants[1][j])
+        likeness = Likeness(
+            mine[i],
+            theirs[j],
+            withheld=everywhere or (other if not named else ""),
+            judging=judging,
+            one_run=first.run.meta.id == second.run.meta.id,
+        )
+        note += [*([f"! {other}"] if other and named else []), *likeness.notes()]
         notes += [f"{columns[1]}: {text}" if len(pairs) > 1 else text for text in note]
         for name in both:
             several = len(pairs) > 1
-            made.append(paired(name, columns, mine[i], theirs[j], name in less, several=several))
+            made.append(
+                paired(
+                    name,
+                    columns,
+                    mine[i],
+                    theirs[j],
+                    name in less,
+                    several=several,
+                    likeness=likeness,
+                )
+            )
             del mine[i].metrics[name], theirs[j].metrics[name]  # of large runs, much memory
     if not made:
         what = ", ".join(wanted) or "anything"
         raise UsageError(
-            f"no two variants of {first} and {second} measure {what}",
+            f"no two variants of {first.beside(second)} and {second.beside(first)} measure {what}",
             hint="Both have to measure it: a metric of one run alone cannot be compared.",
         )
     for result in made:
@@ -147,6 +184,8 @@ def compare(
                 f"the margin is {margin:g}, and {result.metric} is a rate between 0 and 1",
                 hint=f"{margin:g} points are {margin / 100:g}.",
             )
+    # What judges say of other cases, or were asked otherwise, is no difference of the two.
+    apart = {(one.metric, one.columns) for one in made if one.withheld or one.unlike}
     return Comparison(
         first.beside(second),
         second.beside(first),
@@ -154,7 +193,7 @@ def compare(
         margin,
         cluster,
         tuple(notes),
-        tuple(judged),
+        tuple(each for each in judged if each.place not in apart and not everywhere),
     )
 
 
@@ -168,13 +207,14 @@ def _check_sides(first: Side, second: Side, pairs: Sequence[tuple[int, int]]) ->
             hint=hint if len(known) > 1 else "Name another run: `evenhand show --list` lists them.",
         )
     if not pairs:
+        one, two = first.beside(second), second.beside(first)
         columns = [
             ", ".join(repr(safe(name)) for name in column_names(side.run.meta.variants)[:LISTED])
             for side in (first, second)
         ]
         raise UsageError(
-            f"no variant of {first} matches one of {second}",
-            hint=f"Name a variant of each: RUN:VARIANT. {first} has {columns[0]}; {second} has {columns[1]}.",
+            f"no variant of {one} matches one of {two}",
+            hint=f"Name a variant of each: RUN:VARIANT. {one} has {columns[0]}; {two} has {columns[1]}.",
         )
 
 
@@ -186,12 +226,13 @@ def _check_cases(first: Side, second: Side, pairs: Iterable[tuple[Seen, Seen]]) 
             return
         for few, seen in ((mine, a), (theirs, b)):
             few.update(dict.fromkeys(seen.cases.ids[n] for n in islice(seen.cases, 3)))
+    names = first.beside(second), second.beside(first)
     examples = [
-        f"{side} has {', '.join(repr(safe(case)) for case in list(cases)[:3]) or 'none'}"
-        for side, cases in ((first, mine), (second, theirs))
+        f"{name} has {', '.join(repr(safe(case)) for case in list(cases)[:3]) or 'none'}"
+        for name, cases in zip(names, (mine, theirs), strict=True)
     ]
     raise UsageError(
-        f"{first} and {second} have no case in common: {'; '.join(examples)}",
+        f"{names[0]} and {names[1]} have no case in common: {'; '.join(examples)}",
         hint="Cases are paired by id. Give the rows of the dataset an `id` that stays.",
     )
 
@@ -220,16 +261,33 @@ def _nearest(name: str, known: Sequence[str]) -> str:
     return f"\n  {did_you_mean(name, known, listed)}"
 
 
-def _unfinished(side: Side) -> Iterator[str]:
-    meta = side.run.meta
+def _unrecorded(
+    first: Side, second: Side, mine: Iterable[Seen], theirs: Iterable[Seen]
+) -> Iterator[str]:
+    """That a run does not say what was asked in it, as those of earlier versions."""
+    sides = [[one.tests for one in seen] for seen in (mine, theirs)]
+    for side, other, (tests, others) in (
+        (first, second, sides),
+        (second, first, (sides[1], sides[0])),
+    ):
+        silent = not all(one.recorded or one.imported for one in tests)
+        if silent and any(one.says_something for one in (*tests, *others)):
+            yield (
+                f"{side.beside(other)} does not say all that its cases and expectations were: whether the test has"
+                " changed is known in part"
+            )
+
+
+def _unfinished(side: Side, other: Side) -> Iterator[str]:
+    meta, name = side.run.meta, Side(side.run).beside(Side(other.run))
     settled = side.run.totals().trials
     if meta.status == "decided":
         yield (
-            f"{short_id(meta.id)} stopped as soon as it was decided, after {settled:,} of {meta.planned:,} trials:"
+            f"{name} stopped as soon as it was decided, after {settled:,} of {meta.planned:,} trials:"
             " the intervals and p-values here do not allow for that"
         )
     elif settled < meta.planned:
-        warning = f"{short_id(meta.id)} did not finish: {settled:,} of {meta.planned:,} trials"
+        warning = f"{name} did not finish: {settled:,} of {meta.planned:,} trials"
         if "asked" in meta.settings:
             warning += (
                 f"; `evenhand resume {quote(called(Path.cwd(), side.run.path))}` continues it"

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from evenhand.core.record import Record
 from evenhand.report.comparison.judged_differences import JudgedDifference
@@ -95,6 +95,8 @@ class Compared:
             is 0 or 1, of metrics whose scale is known what is on it, of others whatever some trial had.
         open: Whether those are why nothing was decided.
         judges: The judges of the first and of the second, where they are not the same.
+        unlike: Cases left out because they are another test in the second, by what differs, in words.
+        withheld: Why nothing can be concluded from the difference, in words; empty where something can.
     """
 
     metric: str
@@ -120,6 +122,8 @@ class Compared:
     trials_in_error: int
     open: bool
     judges: tuple[tuple[str, ...], tuple[str, ...]] | None
+    unlike: Mapping[str, Sequence[str]] = field(default_factory=dict[str, Sequence[str]])
+    withheld: str = ""
 
     @property
     def n(self) -> int:

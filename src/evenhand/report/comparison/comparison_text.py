@@ -8,7 +8,7 @@ from html import escape
 from typing import Any, cast
 
 from evenhand.report.comparison.comparison_results import CaseChange, Compared, ComparedRuns, ends
-from evenhand.report.document import json_text
+from evenhand.report.json_text import json_text
 from evenhand.report.variant_comparison import could_show, could_turn, points, too_few
 from evenhand.report.words import clip, count, percents, safe
 from evenhand.stats.paired import FEWEST
@@ -25,18 +25,27 @@ def lines(comparison: ComparedRuns) -> list[str]:
     """The comparison as text: each metric's line, and what there is to know of it below, indented."""
     text: list[str] = []
     few = dict.fromkeys(filter(None, (_too_few(one, comparison) for one in comparison.results)))
+    shared = _withheld(comparison)
     for result in comparison.results:
-        is_few = _too_few(result, comparison) is not None
+        is_few = _too_few(result, comparison) is not None or result.withheld in shared
         why = "" if is_few and len(comparison.results) > 1 else because(result, comparison)
         text.append(f"{headline(result, comparison)}: {result.verdict}{why}")
         text += [f"  {line}" for line in below(result)]
-    if len(comparison.results) > 1:
-        text.append(f"p-values are corrected for {len(comparison.results)} comparisons (Holm)")
+    tested = sum(not result.withheld for result in comparison.results)
+    if tested > 1:
+        text.append(f"p-values are corrected for {tested} comparisons (Holm)")
+    text += [f"! undecided, as {why}" for why in shared]
     text += [*_judged_lines(comparison), *comparison.notes]
     if few:
         told = "".join(f"{each}; " for each in few) if len(comparison.results) > 1 else ""
         text.append(f"{told}`evenhand power` says how many cases show a difference")
     return text
+
+
+def _withheld(comparison: ComparedRuns) -> list[str]:
+    """Why nothing can be concluded from several results: that is told once."""
+    reasons = [result.withheld for result in comparison.results if result.withheld]
+    return [why for why in dict.fromkeys(reasons) if reasons.count(why) > 1]
 
 
 def _judged_lines(comparison: ComparedRuns) -> Iterator[str]:
@@ -59,6 +68,8 @@ def headline(result: Compared, comparison: ComparedRuns) -> str:
     over = count(result.n, "case")
     if comparison.cluster:
         over += f" in {count(len(result.data.clusters), 'cluster')}"
+    if result.withheld:
+        return f"{_metric(result)}: {difference(result, result.difference_range)}{unit} over {over} (paired)"
     return (
         f"{_metric(result)}: {difference(result, result.difference_range)}{unit} [{low}, {high}] "
         f"over {over} (paired), {p_value(result.p)}"
@@ -116,6 +127,10 @@ def sized(result: Compared, size: float) -> str:
 def because(result: Compared, comparison: ComparedRuns) -> str:
     """What the verdict rests on, in brackets after a space; empty where a difference was shown."""
     n, margin = result.n, comparison.margin
+    if result.withheld:
+        return f" ({result.withheld})"
+    if not n and result.unlike:
+        return f" (the test has changed: {unlike_words(result)})"
     if result.open:
         return f" ({could_turn(result.trials_in_error)})"
     if result.verdict == "undecided" and not n:
@@ -145,6 +160,8 @@ def because(result: Compared, comparison: ComparedRuns) -> str:
 def _too_few(result: Compared, comparison: ComparedRuns) -> str | None:
     """That there are too few cases, or clusters of them, for any verdict; None where there are enough, or none."""
     n, groups = result.n, len(result.data.clusters)
+    if result.withheld:
+        return None
     if result.verdict != "undecided" or result.open or not n:
         return None
     # Of a rate an interval is known, and can decide.
@@ -182,6 +199,8 @@ def below(result: Compared) -> Iterator[str]:
     ):
         if names:
             yield f"left out: {count(len(names), 'case')} {what}: {_list(names)}"
+    for why, cases in result.unlike.items():
+        yield f"left out: {count(len(cases), 'case')} {why}: {_list(cases)}"
     if result.trials_in_error:
         note = f"{count(result.trials_in_error, 'trial')} in error may have come out either way"
         if result.unsettled:
@@ -191,6 +210,11 @@ def below(result: Compared) -> Iterator[str]:
     if result.judges is not None:
         note = (", ".join(side) or "nobody" for side in result.judges)
         yield "! not judged alike: {} in the first, {} in the second".format(*note)
+
+
+def unlike_words(result: Compared) -> str:
+    """Which cases are another test in the second, and why."""
+    return "; ".join(f"{count(len(cases), 'case')} {why}" for why, cases in result.unlike.items())
 
 
 def is_better(result: Compared, change: CaseChange) -> bool:
@@ -218,11 +242,16 @@ def _list(names: Sequence[str]) -> str:
 
 def document(comparison: ComparedRuns) -> dict[str, Any]:
     """All of it as plain values; see `Comparison.document`."""
-    shown = _document(comparison)
-    for row in shown["results"]:
-        for listed in (row, row["left_out"]):
-            listed |= {key: list(each) for key, each in listed.items() if isinstance(each, map)}
-    return shown
+    return cast("dict[str, Any]", _held(_document(comparison)))
+
+
+def _held(value: object) -> object:
+    """The value with lists in place of what is made as it is read."""
+    if isinstance(value, dict):
+        return {key: _held(each) for key, each in cast("dict[str, object]", value).items()}
+    if isinstance(value, list | map):
+        return [_held(each) for each in cast("Iterable[object]", value)]
+    return value
 
 
 def json_parts(comparison: ComparedRuns) -> Iterator[str]:
@@ -237,7 +266,7 @@ def _parts(value: object) -> Iterator[str]:
             yield f"{mark}{json_text(key)}:"
             yield from _parts(each)
             mark = ","
-        yield "}"
+        yield "}" if mark == "," else "{}"
     elif isinstance(value, list | map):
         mark = "["
         for each in cast("Iterable[object]", value):
@@ -290,7 +319,9 @@ def _row(result: Compared, comparison: ComparedRuns) -> dict[str, Any]:
             "only_second": map(str, result.only_second),
             "errors": map(str, result.errors),
             "not_applicable": map(str, result.other),
+            "unlike": {why: map(str, cases) for why, cases in result.unlike.items()},
         },
+        "withheld": result.withheld or None,
         "trials_in_error": result.trials_in_error,
         "open": result.open,
         "judges": None if result.judges is None else [list(side) for side in result.judges],

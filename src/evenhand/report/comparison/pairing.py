@@ -6,13 +6,15 @@ import math
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from itertools import chain
 
 from evenhand.core.score import SHARES, Scale
 from evenhand.report.comparison.case_changes import CaseNames, CasePairs, ListedCases, in_order
 from evenhand.report.comparison.case_values import LOWER, PASSED, Measured, Seen
 from evenhand.report.comparison.comparison_results import Compared
+from evenhand.report.comparison.likeness import Likeness
+from evenhand.report.comparison.scales import other_scale
 from evenhand.report.means import known_scale
 from evenhand.stats.extremes import Extremes, certain
 from evenhand.stats.interval import CONFIDENCE
@@ -22,32 +24,53 @@ from evenhand.stats.tallies import OpenNumber, worth_of
 
 
 def paired(
-    metric: str, columns: tuple[str, str], mine: Seen, theirs: Seen, less: bool, *, several: bool
+    metric: str,
+    columns: tuple[str, str],
+    mine: Seen,
+    theirs: Seen,
+    less: bool,
+    *,
+    several: bool,
+    likeness: Likeness | None = None,
 ) -> Compared:
-    """A metric of two columns, case by case; nothing is judged yet."""
+    """A metric of two columns, case by case; nothing is judged yet.
+
+    Args:
+        metric: Which.
+        columns: What the two are called.
+        mine: The first.
+        theirs: The second.
+        less: Whether less is better, as somebody says.
+        several: Whether other columns are compared beside these.
+        likeness: How their tests differ.
+    """
+    likeness = likeness or Likeness(mine, theirs)
     names = CaseNames(mine.cases, theirs.cases)
     a, b = mine.metrics[metric], theirs.metrics[metric]
     declared = _declared(metric, mine, theirs)
     rates, scale, scaled = _scale(metric, (a, b), declared)
     pairs = CasePairs(names)
-    errors, other, only_first = array("I"), array("I"), array("I")
+    apart = _Apart()
     sizes: Counter[int] = Counter()
-    broken = 0
     for number in mine.cases:
         if number not in theirs.cases:
-            only_first.append(number)
+            apart.only_first.append(number)
+            continue
+        why_not = likeness.why_not(metric, number)
+        if why_not:
+            apart.unlike.setdefault(why_not, array("I")).append(number)
             continue
         one, two = mine.value(metric, number), theirs.value(metric, number)
         before, after = one.mean(scale), two.mean(scale)
         if before is not None and after is not None:
             pairs.add(number, before, after)
-            broken += one.errors + two.errors
+            apart.broken += one.errors + two.errors
             sizes[one.n] += 1
             sizes[two.n] += 1
         elif (before is None and one.errors) or (after is None and two.errors):
-            errors.append(number)
+            apart.errors.append(number)
         else:
-            other.append(number)
+            apart.other.append(number)
     belongs = theirs.clusters | mine.clusters
     repeats = worth_of(sizes.elements())
     least_of, most_of = pairs.differences()
@@ -63,20 +86,19 @@ def paired(
         return Differences(together, rates, repeats, (-reach, reach) if reach else None, scaled)
 
     least = differences(least_of)
-    data = Extremes(least, differences(most_of)) if broken else certain(least)
+    data = Extremes(least, differences(most_of)) if apart.broken else certain(least)
     bounds = mine.bounded.get(metric, set()) | theirs.bounded.get(metric, set())
     lower = less or metric in LOWER | mine.lower | theirs.lower or bounds == {"most"}
-    low, high = data.interval()
+    withheld = likeness.withheld
+    if not withheld and metric != PASSED and not lower:
+        withheld = other_scale(
+            pairs.means()[0][0],
+            pairs.means()[1][0],
+            *(seen.scales.get(metric) for seen in (mine, theirs)),
+        )
+    low, high = (-math.inf, math.inf) if withheld else data.interval()
     judges = mine.judges.get(metric, set()), theirs.judges.get(metric, set())
-    changed, unsettled = array("I"), array("I")
-    alike = 0
-    for place, (low_end, high_end) in enumerate(zip(least_of, most_of, strict=True)):
-        if low_end > 0 or high_end < 0:
-            changed.append(place)
-        elif low_end < high_end:
-            unsettled.append(pairs.numbers[place])
-        else:
-            alike += 1
+    changed, unsettled, alike = _changed(pairs, least_of, most_of)
 
     def worst(place: int) -> float:
         """How much better a case became, at the worst. Rounded: cases that changed alike stay in the run's order."""
@@ -95,21 +117,50 @@ def paired(
         low=low,
         high=high,
         p=1.0,
-        p_alone=data.p,
+        p_alone=1.0 if withheld else data.p,
         smallest=None,
         changed=pairs.chosen(in_order(changed, worst)),
         alike=alike,
         unsettled=ListedCases(unsettled, names),
-        only_first=ListedCases(only_first, names),
+        only_first=ListedCases(apart.only_first, names),
         only_second=ListedCases((n for n in theirs.cases if n not in mine.cases), names),
-        errors=ListedCases(errors, names),
-        other=ListedCases(other, names),
-        trials_in_error=broken,
+        errors=ListedCases(apart.errors, names),
+        other=ListedCases(apart.other, names),
+        trials_in_error=apart.broken,
         open=False,
         judges=(tuple(sorted(judges[0])), tuple(sorted(judges[1])))
         if judges[0] != judges[1]
         else None,
+        unlike={why: ListedCases(numbers, names) for why, numbers in apart.unlike.items()},
+        withheld=withheld,
     )
+
+
+@dataclass
+class _Apart:
+    """Cases that are not paired, by number and why; and how many trials of the others are in error."""
+
+    only_first: array[int] = field(default_factory=lambda: array("I"))
+    unlike: dict[str, array[int]] = field(default_factory=dict[str, "array[int]"])
+    errors: array[int] = field(default_factory=lambda: array("I"))
+    other: array[int] = field(default_factory=lambda: array("I"))
+    broken: int = 0
+
+
+def _changed(
+    pairs: CasePairs, least: array[float], most: array[float]
+) -> tuple[array[int], array[int], int]:
+    """The places of those that changed, the numbers of those that errors leave open, and how many came out alike."""
+    changed, unsettled = array("I"), array("I")
+    alike = 0
+    for place, (low_end, high_end) in enumerate(zip(least, most, strict=True)):
+        if low_end > 0 or high_end < 0:
+            changed.append(place)
+        elif low_end < high_end:
+            unsettled.append(pairs.numbers[place])
+        else:
+            alike += 1
+    return changed, unsettled, alike
 
 
 def _declared(metric: str, mine: Seen, theirs: Seen) -> Scale | None:
@@ -151,19 +202,25 @@ def _mean(least: Sequence[float], most: Sequence[float]) -> OpenNumber | None:
 
 def with_verdicts(made: Sequence[Compared], margin: float | None) -> Iterator[Compared]:
     """The results with their verdicts, each in the light of how many they are."""
-    alone = [result.p_alone for result in made]
-    for i, (result, p) in enumerate(zip(made, holm(alone), strict=True)):
+    alone = [result.p_alone for result in made if not result.withheld]
+    corrected_ps = iter(holm(alone))
+    i = -1
+    for result in made:
+        if result.withheld:
+            yield result
+            continue
+        i, p = i + 1, next(corrected_ps)
 
         def corrected(own: float, i: int = i) -> float:
             return holm([*alone[:i], own, *alone[i + 1 :]])[i]
 
         word, open_ = result.data.verdict(
-            corrected, lower=result.lower, of=len(made), margin=margin
+            corrected, lower=result.lower, of=len(alone), margin=margin
         )
         yield replace(
             result,
             verdict=word,
             p=p,
-            smallest=result.data.smallest((1 - CONFIDENCE) / len(made)),
+            smallest=result.data.smallest((1 - CONFIDENCE) / len(alone)),
             open=open_,
         )

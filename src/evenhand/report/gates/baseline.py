@@ -12,6 +12,7 @@ from typing import Any
 
 from msgspec import UNSET, Struct, UnsetType
 
+from evenhand.core.definition import Definition
 from evenhand.core.record import Record
 from evenhand.core.run import TrialResult
 from evenhand.core.score import Outcome, Scale, State
@@ -70,6 +71,9 @@ class BaselineExpectation(Struct, omit_defaults=True, frozen=True):
     named: dict[str, float] = {}
     judge: dict[str, Any] = {}
     scale: Scale | None = None
+    kind: str = ""
+    settings: dict[str, str] = {}
+    exact: bool = False
 
 
 class BaselineTrial(Struct, omit_defaults=True, frozen=True):
@@ -86,6 +90,7 @@ class BaselineTrial(Struct, omit_defaults=True, frozen=True):
     subject: list[str] = []
     judge: list[str] = []
     checks: str = ""
+    content: dict[str, str] = {}
     cost_usd: float | None = None
     output: Any | UnsetType = UNSET
 
@@ -169,4 +174,10 @@ def result_of(trial: BaselineTrial, index: int, variant: int) -> TrialResult:
         description=trial.name,
         output=None if trial.output is UNSET else trial.output,
         cost_usd=trial.cost_usd,
+        content=trial.content,
+        definitions=tuple(
+            Definition(one.kind, one.settings, one.exact) for one in trial.expectations
+        )
+        if any(one.kind for one in trial.expectations)
+        else (),
     )

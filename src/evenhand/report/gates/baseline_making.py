@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import chain, repeat
 from typing import Any, cast
 
 from msgspec import UNSET
 
+from evenhand.core.definition import UNKNOWN, Definition
 from evenhand.core.encoding import digest
 from evenhand.core.errors import UsageError
 from evenhand.core.run import RunMeta, TrialResult
 from evenhand.core.score import Outcome
 from evenhand.core.scripted import journaled_name
 from evenhand.report.column_names import column_names
+from evenhand.report.comparison.likeness import chosen_by, chosen_note
 from evenhand.report.gates.baseline import (
     SCHEMA,
     BaselineExpectation,
@@ -122,6 +125,12 @@ def _look_at(run: RunFile) -> None:
     """
     meta, totals = run.meta, run.totals()
     name = short_id(meta.id)
+    chosen = chosen_by(meta, narrowed=run.by_outcome)
+    if chosen:
+        raise UsageError(
+            f"nothing can be compared with run {name}: {chosen_note('its cases', chosen)}",
+            hint="Make the baseline of a run of all cases, or of some that were chosen beforehand.",
+        )
     if run.alive:
         raise UsageError(f"run {name} is not finished yet", hint="Wait for its end.")
     if totals.trials < meta.planned:
@@ -168,16 +177,22 @@ def _trial(
         trial.score,
         trial.description,
         dict(sorted(trial.named_scores.items())),
-        [_expectation(outcome) for outcome in trial.outcomes],
+        [
+            _expectation(outcome, definition)
+            for outcome, definition in zip(
+                trial.outcomes, chain(trial.definitions, repeat(UNKNOWN)), strict=False
+            )
+        ],
         sorted(requests.get("subject", ())),
         sorted(requests.get("judge", ())),
         trial.checks,
+        dict(trial.content),
         cost_usd=trial.cost_usd,
         output=trial.output if outputs else UNSET,
     )
 
 
-def _expectation(outcome: Outcome) -> BaselineExpectation:
+def _expectation(outcome: Outcome, definition: Definition) -> BaselineExpectation:
     return BaselineExpectation(
         outcome.name,
         outcome.outcome,
@@ -189,6 +204,9 @@ def _expectation(outcome: Outcome) -> BaselineExpectation:
         dict(sorted(outcome.named.items())),
         _judge(outcome.metadata),
         outcome.scale,
+        definition.kind,
+        dict(definition.settings),
+        definition.exact,
     )
 
 

@@ -15,6 +15,7 @@ from evenhand.core.plan import Plan, PlannedTrial
 from evenhand.core.record import MutableRecord
 from evenhand.core.run import TrialResult
 from evenhand.report.comparison.case_ids import CaseIds
+from evenhand.report.comparison.case_tests import same_test
 from evenhand.report.comparison.case_values import LOWER, PASSED, Seen, Values, read_trials
 from evenhand.report.comparison.comparison_sides import matched_variants
 from evenhand.report.gates.baseline import Baseline
@@ -147,9 +148,9 @@ class GateDecider:
             case = trials[0].case
             self._counted.add(case)
             for one in self._watched:
-                before = self._mine[one.first].find(one.metric, case)
-                after = theirs[one.second].find(one.metric, case)
-                if before is not None and after is not None:
+                mine, now = self._mine[one.first], theirs[one.second]
+                before, after = mine.find(one.metric, case), now.find(one.metric, case)
+                if before is not None and after is not None and _alike(mine, now, case):
                     one.add(before, after)
             self._word = self._word or self._verdict()
 
@@ -221,6 +222,13 @@ class GateDecider:
         if self._watched and all(one.decides("not worse") for one in self._watched):
             return "not worse"
         return None
+
+
+def _alike(mine: Seen, theirs: Seen, case: str) -> bool:
+    """Whether a case says and is asked the same in both, as far as one case shows it: others decide nothing early."""
+    places = (seen.cases.place_of(seen.cases.ids.number(case)) for seen in (mine, theirs))
+    one, two = places
+    return same_test(mine.tests, one, theirs.tests, two)
 
 
 def expecting(trial: TrialResult) -> TrialResult:

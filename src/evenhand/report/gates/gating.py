@@ -19,6 +19,8 @@ from evenhand.report.column_names import column_names
 from evenhand.report.comparison.case_ids import CaseIds
 from evenhand.report.comparison.case_values import PASSED, Scales, Seen, read_trials
 from evenhand.report.comparison.comparison_sides import LISTED, matched_variants
+from evenhand.report.comparison.comparison_text import unlike_words
+from evenhand.report.comparison.likeness import Likeness, chosen_by, chosen_note, other_evals
 from evenhand.report.comparison.pairing import paired
 from evenhand.report.gates.baseline import Baseline, BaselineTrial
 from evenhand.report.gates.baseline_making import bound_to
@@ -82,16 +84,32 @@ def gate(
     taken = sum(bool(trial.taken) for trial in run.trials())
     places = _places(run)
     results: list[GateResult] = []
+    chosen = chosen_by(meta, narrowed=run.by_outcome)
+    notes += _unrecorded(mine.values(), theirs.values())
     for i, j in pairs:
+        other = other_evals(baseline.variants[i], meta.variants[j])
+        likeness = Likeness(
+            mine[i],
+            theirs[j],
+            withheld=chosen_note("the cases of the run", chosen) if chosen else other,
+        )
+        notes += likeness.notes()
         common = [ids[n] for n in mine[i].cases if n in theirs[j].cases]
         unchanged = bool(common) and not any((j, case) in run_anew for case in common)
         where = meta.variants[j].where
         for metric in _metrics(mine[i], theirs[j], metrics):
             result = _compared(
-                metric, names[j], mine[i], theirs[j], metric in lower, unchanged=unchanged
+                metric,
+                names[j],
+                (mine[i], theirs[j]),
+                likeness,
+                metric in lower,
+                unchanged=unchanged,
             )
             result = replace(result, where=where, places=places.get(j, {}))
-            results.append(result if stopped is None else stopped.judged(result, i, j))
+            kept = stopped is None or result.verdict == "nothing"
+            results.append(result if kept or stopped is None else stopped.judged(result, i, j))
+    notes += _left_out(results)
     if stopped is None:
         results = list(_judged(results, margin, LAST if decider is not None else LEVEL))
     return Gate(
@@ -108,6 +126,30 @@ def gate(
         title=meta.title,
         run=meta.id,
     )
+
+
+def _left_out(results: Iterable[GateResult]) -> Iterator[str]:
+    """Which cases are another test now, and why, where the others are compared."""
+    metrics: dict[tuple[str, tuple[str, ...]], dict[str, None]] = {}
+    for result in results:
+        if result.compared is not None and result.compared.n:
+            for why, cases in result.compared.unlike.items():
+                metrics.setdefault((why, tuple(cases)), {})[safe(result.metric)] = None
+    for (why, cases), names in metrics.items():
+        listed = ", ".join(map(safe, cases[:3])) + (
+            f" and {len(cases) - 3:,} more" if len(cases) > 3 else ""
+        )
+        yield f"left out of {', '.join(names)}: {count(len(cases), 'case')} {why}: {listed}"
+
+
+def _unrecorded(baseline: Iterable[Seen], run: Iterable[Seen]) -> Iterator[str]:
+    """That the baseline does not say what was asked for it, as those of earlier versions."""
+    silent = not all(seen.tests.recorded for seen in baseline)
+    if silent and any(seen.tests.says_something for seen in run):
+        yield (
+            "the baseline does not say what its cases and expectations were: whether the test has changed since is"
+            " not known. Make it anew: evenhand baseline RUN --to FILE"
+        )
 
 
 def _places(run: RunFile) -> dict[int, dict[str, int]]:
@@ -157,22 +199,40 @@ def _metrics(mine: Seen, theirs: Seen, wanted: Sequence[str]) -> list[str]:
 
 
 def _compared(
-    metric: str, variant: str, mine: Seen, theirs: Seen, less: bool, *, unchanged: bool
+    metric: str,
+    variant: str,
+    sides: tuple[Seen, Seen],
+    likeness: Likeness,
+    less: bool,
+    *,
+    unchanged: bool,
 ) -> GateResult:
     """A metric of two columns; nothing is judged yet, but where there is nothing to judge.
 
     Args:
+        metric: Which.
+        variant: What the run's table calls it.
+        sides: The baseline's and the run's.
+        likeness: How their tests differ.
+        less: Whether less is better.
         unchanged: All of its trials were taken from the baseline: there is no difference to look for.
     """
+    mine, theirs = sides
     for seen, who in ((mine, "baseline"), (theirs, "run")):
         if metric not in seen.metrics:
             return GateResult(metric, variant, "nothing", why=f"the {who} does not measure it")
-    compared = paired(metric, (variant, variant), mine, theirs, less, several=False)
+    compared = paired(
+        metric, (variant, variant), mine, theirs, less, several=False, likeness=likeness
+    )
     known = [
         case for case in mine.cases if case in theirs.cases and theirs.value(metric, case).values
     ]
-    why = ""
-    if not compared.n:
+    why = compared.withheld
+    if why:
+        pass
+    elif not compared.n and compared.unlike:
+        why = f"the test has changed: {unlike_words(compared)}"
+    elif not compared.n:
         why = "no case has a value in both"
     elif not known:
         why = f"the run has no value: {count(compared.n, 'case')} in error"

@@ -2,8 +2,8 @@
 
 A canary is the same text with the same verdict each time, so that only the judge can make a difference. It is asked
 anew each time. Two answers to the same canaries are compared pair by pair, by McNemar's exact test; an error of the
-judge is no answer, and its pair is left out. Where no drift of the judge is shown, and its pass rates of the two runs
-differ by more than chance, the system changed.
+judge is no answer, and its pair is left out. Where no drift of the judge is shown, and its pass rates on the cases that
+both runs have differ by more than chance, the system changed.
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ from evenhand.stats.compare import mcnemar
 from evenhand.stats.corrected_means import corrected_difference
 from evenhand.stats.correction import Estimate
 from evenhand.stats.interval import clopper_pearson, wilson
+from evenhand.stats.paired import FEWEST as CASES_NEEDED
+from evenhand.stats.paired import Differences
 from evenhand.store.runfile import RunFile
 
 SCHEMA = "evenhand.canary/1"
@@ -56,6 +58,7 @@ class CanaryAnswers(MutableRecord):
         judged: How many it has a verdict on.
         by_case: Its pass rate in the run with its interval, each case counting once; None where the check doesn't say,
             as those of earlier versions.
+        shares: By a digest of each case the share of its outputs that it passes; empty where the check doesn't say.
     """
 
     metric: str
@@ -68,6 +71,7 @@ class CanaryAnswers(MutableRecord):
     passed: int = 0
     judged: int = 0
     by_case: Estimate | None = None
+    shares: Mapping[str, float] = field(default_factory=dict[str, float])
 
     @property
     def raw(self) -> float | None:
@@ -164,12 +168,37 @@ class Drift(Record, frozen=True):
         return self.p < SHOWN
 
     @property
+    def cases_known(self) -> bool:
+        """Whether both checks say of which cases their pass rates are."""
+        return bool(self.before.shares and self.now.shares)
+
+    @property
+    def common(self) -> list[tuple[float, float]]:
+        """What the judge passed then and now of each case that both runs have, with the same texts."""
+        now = self.now.shares
+        return [(share, now[case]) for case, share in self.before.shares.items() if case in now]
+
+    @property
+    def same_cases(self) -> bool:
+        """Whether both runs have the same cases, as far as that is known."""
+        return not self.cases_known or self.before.shares.keys() == self.now.shares.keys()
+
+    @property
     def pass_rate(self) -> Estimate | None:
-        """How far the judge's pass rate of the run is from that of the first one, by Newcombe's interval.
+        """How far the judge's pass rate of the run is from that of the first one.
+
+        Of two runs with the same cases, or where a check of an earlier version doesn't say which they are, by
+        Newcombe's interval; otherwise case by case, over the cases that both have.
 
         Returns:
-            None where one of them is not known.
+            None where one of them is not known, or they have too few cases in common.
         """
+        if not self.same_cases:
+            differences = [(after - before,) for before, after in self.common]
+            if len(differences) < CASES_NEEDED:
+                return None
+            data = Differences(differences, rates=True)
+            return Estimate(data.mean or 0.0, *data.interval())
         before, now = self.before.pass_rate, self.now.pass_rate
         return None if before is None or now is None else corrected_difference(before, now)
 
@@ -294,6 +323,7 @@ def canary_check(run: RunFile) -> CanaryCheck:
             passed=row["passed"],
             judged=row["judged"],
             by_case=Estimate(**by_case) if (by_case := row.get("pass_rate")) else None,
+            shares=row.get("cases") or {},
         )
     calls, cost, priced = 0, 0.0, True
     for trial in run.trials():

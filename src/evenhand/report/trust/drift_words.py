@@ -5,7 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 
-from evenhand.report.trust.canaries import FEWEST, SHOWN, CanaryAnswers, CanaryReport, Drift
+from evenhand.report.trust.canaries import (
+    CASES_NEEDED,
+    FEWEST,
+    SHOWN,
+    CanaryAnswers,
+    CanaryReport,
+    Drift,
+)
 from evenhand.report.words import count, percent, safe
 
 
@@ -26,10 +33,7 @@ def drift_words(drift: Drift | None, answers: CanaryAnswers) -> str:
     since = time.strftime("%d %b %Y", time.gmtime(drift.since.at))
     if not drift.enough:
         return f"not decided: {count(drift.pairs, 'canary', 'canaries')} can't show a drift, {FEWEST} or more can"
-    rates = drift.before.raw, answers.raw
-    moved = ""
-    if rates[0] is not None and rates[1] is not None:
-        moved = f"; its pass rate went from {percent(rates[0])} to {percent(rates[1])}"
+    moved = _moved_words(drift, answers)
     if drift.shown:
         also = f"{moved}, which may be the judge" if _moved(drift) else moved
         return f"the judge drifted since {since}: {flips}{also}{_again(drift)}"
@@ -38,6 +42,24 @@ def drift_words(drift: Drift | None, answers: CanaryAnswers) -> str:
             f"the system changed, and no drift of the judge is shown since {since}: {flips}{moved}"
         )
     return f"no drift of the judge shown since {since}: {flips}{moved}"
+
+
+def _moved_words(drift: Drift, answers: CanaryAnswers) -> str:
+    """From where to where the judge's pass rate went, on the cases that both runs have; empty where nobody knows."""
+    rates = drift.before.raw, answers.raw
+    where = ""
+    if not drift.same_cases:
+        common = drift.common
+        if len(common) < CASES_NEEDED:
+            return "; other cases: the pass rates of the two runs are not comparable"
+        where = f" on the {count(len(common), 'case')} of both"
+        rates = tuple(sum(side) / len(common) for side in zip(*common, strict=True))
+    if rates[0] is None or rates[1] is None:
+        return ""
+    moved = f"; its pass rate{where} went from {percent(rates[0])} to {percent(rates[1])}"
+    if not drift.cases_known and drift.word == "system":
+        moved += " (whether the cases are the same was not recorded)"
+    return moved
 
 
 def _again(drift: Drift) -> str:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pytest
 from tests.unit.report.conftest import Make, make_run, result
 
@@ -29,6 +31,7 @@ async def check_of(
     passed: int = 70,
     left_out: int = 0,
     by_case: Estimate | None = None,
+    cases: Mapping[str, float] | None = None,
     **more: object,
 ) -> RunFile:
     """A check of canaries: for each a letter, + right, - wrong, ! error; every second one is a fail of people's."""
@@ -39,6 +42,7 @@ async def check_of(
         "passed": passed,
         "judged": 100,
         **({} if by_case is None else {"pass_rate": by_case._asdict()}),
+        **({} if cases is None else {"cases": dict(cases)}),
     }
     states = {"+": True, "-": False, "!": None}
     trials = [
@@ -212,3 +216,63 @@ async def test_a_drift_and_a_chart_of_it_are_shown_in_words(make_run: Make):
     assert "\x1b" not in text
     report = await reported(make_run, "++++++++++", "+++++++++-")
     assert "its pass rate went from 70 % to 70 %" in "\n".join(canary_lines(report))
+
+
+def passing(cases: range, passed: int) -> dict[str, float]:
+    """Cases of which so many, the first, pass."""
+    return {f"case {case}": float(place < passed) for place, case in enumerate(cases)}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "word", "told"),
+    [
+        (
+            passing(range(60), 54),
+            {**passing(range(30), 27), **passing(range(100, 170), 28)},
+            "none",
+            "on the 30 cases of both",
+        ),
+        (
+            passing(range(60), 54),
+            passing(range(100, 160), 10),
+            "none",
+            "other cases: the pass rates of the two runs are not comparable",
+        ),
+        (passing(range(60), 54), passing(range(57, 117), 10), "none", "not comparable"),
+        (passing(range(60), 54), passing(range(60), 20), "system", "went from 90 % to 33 %"),
+        (
+            passing(range(60), 54),
+            {**passing(range(60), 20), **passing(range(100, 140), 40)},
+            "system",
+            "its pass rate on the 60 cases of both went from 90 % to 33 %",
+        ),
+        (
+            passing(range(60), 54),
+            {**passing(range(60), 54), **passing(range(100, 140), 0)},
+            "none",
+            "on the 60 cases of both",
+        ),
+        (passing(range(60), 54), passing(range(25), 25), "none", "on the 25 cases of both"),
+        (passing(range(60), 54), passing(range(54, 60), 3), "none", "on the 6 cases of both"),
+        (None, passing(range(60), 20), "system", "whether the cases are the same was not recorded"),
+        (passing(range(60), 54), None, "system", "whether the cases are the same was not recorded"),
+    ],
+)
+async def test_the_system_changed_only_on_the_cases_that_both_runs_have(
+    make_run: Make,
+    before: Mapping[str, float] | None,
+    after: Mapping[str, float] | None,
+    word: str,
+    told: str,
+):
+    """Other cases, or cases that were chosen by what came of them, say nothing of the system."""
+    await make_run([result(0)])
+    first = await check_of(make_run, "++++++++++", passed=90, cases=before)
+    now = await check_of(make_run, "++++++++++", passed=33, cases=after)
+    report = canary_report(now, [first.path])
+    drift = report.drift(("right", "j"))
+    assert drift is not None
+    assert drift.word == word
+    text = " ".join("\n".join(canary_lines(report)).split())
+    assert told in text
+    assert ("the system changed" in text) is (word == "system")

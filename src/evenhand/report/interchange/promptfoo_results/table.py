@@ -10,13 +10,13 @@ from typing import Any, TextIO
 
 from evenhand.core.label import newest, standing
 from evenhand.core.run import TrialResult
-from evenhand.report.document import json_text, writer
 from evenhand.report.interchange.promptfoo_results.row import (
     comment,
     graded,
     prompt_label,
     without_reason,
 )
+from evenhand.report.json_text import json_text, writer
 from evenhand.report.spreadsheet import cell
 from evenhand.store.runfile import RunFile
 

@@ -17,7 +17,6 @@ from xml.sax.saxutils import escape, quoteattr
 from evenhand.core.label import standing
 from evenhand.core.run import Judged, TrialResult
 from evenhand.core.variant import Variant
-from evenhand.report.document import json_text, writer
 from evenhand.report.interchange.promptfoo_results.derived import Derived
 from evenhand.report.interchange.promptfoo_results.row import (
     GradedTrial,
@@ -29,6 +28,7 @@ from evenhand.report.interchange.promptfoo_results.row import (
     tokens,
     tokens_of,
 )
+from evenhand.report.json_text import json_text, writer
 from evenhand.report.words import safe
 from evenhand.store.runfile import RunFile
 

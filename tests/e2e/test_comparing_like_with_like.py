@@ -1,0 +1,502 @@
+"""Runs whose test is another one, made by the command line: of configs, of prompt directories, and of chosen cases."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import textwrap
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tests.e2e.commands import Run, in_process
+
+from evenhand import compare as compared
+from evenhand.report.comparison.comparison_results import ComparedRuns
+from evenhand.report.run import Run as OpenRun
+from evenhand.store.catalogue import paths
+from evenhand.viewer.comparison import comparison as viewed
+
+
+@pytest.fixture
+def evenhand(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Run:
+    """Command lines in a folder of their own."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.setenv("EVENHAND_JUDGE", "openai:chat:judge")
+    rules = [
+        {"match": "worse", "reply": "no"},
+        {
+            "match": "rubric|rating|judge|score",
+            "reply": '{"reason": "r", "pass": true, "score": 1}',
+        },
+        {"reply": "yes"},
+    ]
+    (tmp_path / "offline.jsonl").write_text("".join(json.dumps(rule) + "\n" for rule in rules))
+    return in_process(capsys)
+
+
+def newest(folder: Path) -> list[Path]:
+    """Its run files, the newest first."""
+    return sorted(paths(folder / ".evenhand"), reverse=True)
+
+
+GRADER = "def get_assert(output, context):\n    return len(output) < 10\n"
+CONFIG: dict[str, object] = {
+    "prompts": [{"label": "plain", "raw": "worse {{q}}"}],
+    "providers": ["openai:chat:gpt-5-mini"],
+    "defaultTest": {
+        "assert": [
+            {"type": "contains", "value": "e"},
+            {"type": "python", "value": "file://grader.py"},
+            {"type": "javascript", "value": "output.length < 10"},
+            {"type": "llm-rubric", "value": "is polite", "metric": "tone"},
+            {"type": "word-count", "value": {"max": 3}, "metric": "words"},
+            {
+                "type": "assert-set",
+                "threshold": 0.5,
+                "assert": [{"type": "equals", "value": "yes"}],
+            },
+        ]
+    },
+    "tests": [
+        {"vars": {"q": f"question {i}"}, "assert": [{"type": "not-contains", "value": f"{i}!"}]}
+        for i in range(8)
+    ],
+}
+
+
+def written(folder: Path, config: dict[str, object], grader: str = GRADER) -> None:
+    """Writes the config and its grader."""
+    (folder / "promptfooconfig.json").write_text(json.dumps(config))
+    (folder / "grader.py").write_text(grader)
+
+
+Edit = Callable[[dict[str, object]], object]
+
+
+def first_assertion(number: int, **keys: object) -> Edit:
+    """Changes an assertion of all tests."""
+
+    def change(config: dict[str, object]) -> object:
+        return config["defaultTest"]["assert"][number].update(keys)  # type: ignore[index]
+
+    return change
+
+
+CHANGES: dict[str, tuple[Edit, str]] = {
+    "a value": (first_assertion(0, value="s"), "contains"),
+    "a type": (first_assertion(0, type="icontains"), "contains"),
+    "code in a config": (first_assertion(2, value="output.length < 90"), "output.length"),
+    "a rubric": (first_assertion(3, value="is long enough"), "tone: value changed"),
+    "a judge's threshold": (first_assertion(3, threshold=0.2), "tone: threshold changed"),
+    "a judge's prompt": (
+        first_assertion(3, rubricPrompt="Judge: {{output}} {{rubric}}"),
+        "tone: judge prompt changed",
+    ),
+    "a limit": (first_assertion(4, value={"max": 30}), "words: value changed"),
+    "a weight": (first_assertion(4, weight=3), "words: weight 1, now 3"),
+    "a set's threshold": (first_assertion(5, threshold=0.1), "assert-set"),
+    "what is in a set": (
+        first_assertion(5, **{"assert": [{"type": "equals", "value": "no"}]}),
+        "assert-set",
+    ),
+    "a transform of an assertion": (
+        first_assertion(0, transform="output.toUpperCase()"),
+        "transform changed",
+    ),
+    "one assertion less": (lambda c: c["defaultTest"]["assert"].pop(0), "in the first alone"),  # type: ignore[index]
+    "one more assertion": (
+        lambda c: c["defaultTest"]["assert"].append({"type": "contains", "value": "y"}),
+        "in the second alone",
+    ),  # type: ignore[index]
+    "what a score has to reach": (
+        lambda c: c["defaultTest"].update(threshold=0.2),
+        "another threshold",
+    ),  # type: ignore[attr-defined]
+    "a transform of all": (
+        lambda c: c["defaultTest"].update(options={"transform": "output + '!'"}),
+        "transform",
+    ),  # type: ignore[attr-defined]
+    "each test's own assertion": (
+        lambda c: [
+            t.update(assert_=0)
+            or t.update({"assert": [{"type": "not-contains", "value": "#"}]})
+            or t.pop("assert_")
+            for t in c["tests"]
+        ],  # type: ignore[attr-defined]
+        "not-contains",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_a_config_that_expects_something_else_is_named_and_judged_nowhere(
+    evenhand: Run, tmp_path: Path, name: str
+):
+    """By `compare`, `gate`, `history` and the page; the prompt is better, too."""
+    edit, words = CHANGES[name]
+    written(tmp_path, CONFIG)
+    evenhand("run", ".", "--offline", "--no-progress")
+    (first,) = newest(tmp_path)
+    assert "written to" in evenhand("baseline", "latest", "--to", "b.evn").err
+    config = json.loads(json.dumps(CONFIG))
+    edit(config)
+    config["prompts"] = [{"label": "plain", "raw": "{{q}}"}]
+    written(tmp_path, config)
+    evenhand("run", ".", "--offline", "--no-progress")
+    second, _ = newest(tmp_path)
+    told = evenhand("compare", str(first), str(second), "--metric", "passed")
+    assert (told.code, words in told.out) == (3, True), told.out
+    held = evenhand(
+        "gate",
+        ".",
+        "--offline",
+        "--baseline",
+        "b.evn",
+        "--margin",
+        "0.9",
+        "--metric",
+        "passed",
+        "--undecided",
+        "pass",
+        "--no-progress",
+    )
+    assert (held.code, words in held.out) == (5, True), held.out
+    marked = evenhand("history", ".", "--json")
+    (line,) = json.loads(marked.out)["lines"]
+    kinds = {one["kind"] for one in line["runs"][1]["changes"]}
+    assert kinds - {"prompt"}, marked.out
+    with OpenRun.open(first) as before, OpenRun.open(second) as now:
+        shape = viewed(now.file, before.file)
+        rows = [row for one in shape.questions if one.metric == "passed" for row in one.results]
+        assert {row.verdict for row in rows} == {"undecided"}
+        assert words in "\n".join(line for one in shape.questions for line in one.lines)
+
+
+def test_the_code_of_a_configs_grader_is_named(evenhand: Run, tmp_path: Path):
+    """Its file's content is part of the test; that of another file isn't."""
+    written(tmp_path, CONFIG)
+    evenhand("run", ".", "--offline", "--no-progress")
+    written(tmp_path, CONFIG, GRADER.replace("< 10", "< 100"))
+    evenhand("run", ".", "--offline", "--no-progress")
+    second, first = newest(tmp_path)
+    told = evenhand("compare", str(first), str(second), "--metric", "passed")
+    assert told.code == 3
+    assert "python grader.py: value changed" in told.out
+
+
+LEGITIMATE: dict[str, Edit] = {
+    "the prompt": lambda c: c,
+    "the model": lambda c: c.update(providers=["openai:chat:gpt-5"]),
+    "a description": lambda c: c.update(description="another one"),
+    "more tests": lambda c: c["tests"].append({"vars": {"q": "question 99"}}),  # type: ignore[attr-defined]
+    "the order of tests": lambda c: c["tests"].reverse(),  # type: ignore[attr-defined]
+    "metadata": lambda c: c["defaultTest"].update(metadata={"owner": "me"}),  # type: ignore[attr-defined]
+    "the descriptions of tests": lambda c: [
+        t.update(description=f"Row {i}") for i, t in enumerate(c["tests"])
+    ],  # type: ignore[attr-defined]
+    "outputs": lambda c: c.update(outputPath="out.json"),
+}
+
+
+@pytest.mark.parametrize("name", LEGITIMATE)
+def test_a_config_that_expects_the_same_is_compared(evenhand: Run, tmp_path: Path, name: str):
+    """Whatever else it says."""
+    written(tmp_path, CONFIG)
+    evenhand("run", ".", "--offline", "--no-progress")
+    evenhand("baseline", "latest", "--to", "b.evn")
+    config = json.loads(json.dumps(CONFIG))
+    LEGITIMATE[name](config)
+    config["prompts"] = [{"label": "plain", "raw": "{{q}}"}]
+    written(tmp_path, config)
+    evenhand("run", ".", "--offline", "--no-progress")
+    second, first = newest(tmp_path)
+    told = evenhand("compare", str(first), str(second), "--metric", "passed")
+    assert (told.code, ": better" in told.out) == (0, True), told.out
+    held = evenhand(
+        "gate",
+        ".",
+        "--offline",
+        "--baseline",
+        "b.evn",
+        "--margin",
+        "0.5",
+        "--metric",
+        "passed",
+        "--no-progress",
+    )
+    assert held.code == 0, held.out
+
+
+CHOICES = {
+    "--filter-failing": "failed or ended in an error",
+    "--filter-failing-only": "failed",
+    "--filter-errors-only": "ended in an error",
+}
+SYSTEM = '''
+"""A system that never changes: right in half of the cases, by a generator that each run continues."""
+
+import pathlib
+import random
+
+
+def call_api(prompt, options, context):
+    place = pathlib.Path(__file__).with_name("drawn")
+    drawn = int(place.read_text() or 0) if place.exists() else 0
+    place.write_text(str(drawn + 1))
+    value = random.Random(drawn * 7919 + 1).random()
+    if value < 0.1:
+        return {"error": "down"}
+    return {"output": "yes" if value < 0.55 else "no"}
+'''
+
+
+def a_system(folder: Path, cases: int = 24) -> None:
+    """A config of it."""
+    (folder / "provider.py").write_text(SYSTEM)
+    tests = [
+        {"vars": {"q": f"{i}"}, "assert": [{"type": "equals", "value": "yes"}]}
+        for i in range(cases)
+    ]
+    config = {"prompts": ["{{q}}"], "providers": ["file://provider.py"], "tests": tests}
+    (folder / "promptfooconfig.json").write_text(json.dumps(config))
+
+
+def start(evenhand: Run, *words: str) -> None:
+    """A run of it."""
+    evenhand("run", ".", "--no-progress", "--no-cache", "-j", "1", *words)
+
+
+@pytest.mark.parametrize("source", ["id", "latest", "file"])
+@pytest.mark.parametrize("choice", CHOICES)
+@pytest.mark.parametrize("which", ["first", "second", "both"])
+def test_cases_that_were_chosen_by_their_outcome_show_nothing(
+    evenhand: Run, tmp_path: Path, choice: str, source: str, which: str
+):
+    """Whichever run they were chosen for: the reason is told in each place, and no place has a verdict."""
+    a_system(tmp_path)
+    start(evenhand, "-o", "results.json")
+    (whole,) = newest(tmp_path)
+    assert evenhand("baseline", "latest", "--to", "b.evn").code == 0
+    named = {"id": whole.stem, "latest": "latest", "file": "results.json"}[source]
+    start(evenhand, choice, named)
+    chosen = newest(tmp_path)[0]
+    first, second = {"first": (chosen, whole), "second": (whole, chosen), "both": (chosen, chosen)}[
+        which
+    ]
+    if which == "both":
+        start(evenhand, choice, whole.stem)
+        second = newest(tmp_path)[0]
+    told = evenhand("compare", str(first), str(second))
+    assert told.code == 3
+    assert f"were chosen because they {CHOICES[choice]} in" in told.out
+    assert ": better" not in told.out
+    assert ": worse" not in told.out
+    assert all(
+        row["withheld"]
+        for row in json.loads(evenhand("compare", str(first), str(second), "--json").out)["results"]
+    )
+    with OpenRun.open(first) as before, OpenRun.open(second) as now:
+        both: ComparedRuns = compared(before, now)
+        assert both.verdict == "undecided"
+        assert "come out otherwise the next time" in str(both)
+        shape = viewed(now.file, before.file)
+        assert {row.verdict for one in shape.questions for row in one.results} == {"undecided"}
+    refused = evenhand("baseline", chosen.stem, "--to", "c.evn")
+    assert (refused.code, "chosen because" in refused.err) == (2, True)
+    held = evenhand(
+        "gate",
+        ".",
+        "--baseline",
+        "b.evn",
+        "--margin",
+        "0.9",
+        "--no-cache",
+        "--undecided",
+        "pass",
+        choice,
+        named,
+        "--no-progress",
+    )
+    assert held.code == 5, held.out + held.err
+    marked = json.loads(evenhand("history", ".", "--json").out)["lines"][0]["runs"]
+    assert any(
+        "were chosen because" in change["text"] for one in marked for change in one["changes"]
+    )
+
+
+def test_the_sentences_below_the_table_say_nothing_of_chosen_cases(evenhand: Run, tmp_path: Path):
+    """Two variants of a run of what failed before."""
+    a_system(tmp_path)
+    config = json.loads((tmp_path / "promptfooconfig.json").read_text())
+    config["prompts"] = ["{{q}}", "{{q}}?"]
+    (tmp_path / "promptfooconfig.json").write_text(json.dumps(config))
+    start(evenhand)
+    told = evenhand("run", ".", "--no-progress", "--no-cache", "--filter-failing", "latest").out
+    assert "which variant is better is not said, as the cases of this run were chosen" in " ".join(
+        told.split()
+    )
+    assert "beats" not in told
+
+
+SELECTIONS = (
+    ("--first", "12"),
+    ("--filter-sample", "14"),
+    ("--filter-range", "0:12"),
+    ("--repeat", "2"),
+)
+
+
+@pytest.mark.parametrize("selection", SELECTIONS)
+def test_cases_that_were_chosen_otherwise_are_compared(
+    evenhand: Run, tmp_path: Path, selection: tuple[str, str]
+):
+    """By their place, at random, by what they are called."""
+    a_system(tmp_path)
+    start(evenhand)
+    start(evenhand, *selection)
+    second, first = newest(tmp_path)
+    told = evenhand("compare", str(first), str(second), "--json")
+    assert not any(row["withheld"] for row in json.loads(told.out)["results"])
+
+
+def test_reworded_references_of_imported_results_are_compared_by_their_input(
+    evenhand: Run, tmp_path: Path
+):
+    """Where it is unique in both; how many were paired how is told. Ids tell two imports of one second apart."""
+    questions = [f"question {i}" for i in range(8)]
+    for reworded in ("Paris.", " Paris", "PARIS", "Pari\u0073\u0301", "the city of Paris"):
+        for file, reference, score in (("before", "Paris", 0.2), ("after", reworded, 0.9)):
+            rows = [f"{q},a,{reference},{score}" for q in questions] + [
+                f"same,a,{reference} {i},{score}" for i in range(2)
+            ]
+            (tmp_path / f"{file}.csv").write_text(
+                "user_input,response,reference,faithfulness\n" + "\n".join(rows) + "\n"
+            )
+        for one in newest(tmp_path):
+            one.unlink()
+        evenhand("import", "ragas", "before.csv", "after.csv")
+        runs = {OpenRun.open(path).meta.title: path for path in newest(tmp_path)}
+        told = evenhand(
+            "compare", str(runs["before"]), str(runs["after"]), "--metric", "faithfulness"
+        )
+        assert told.code == 0, told.out + told.err
+        assert "paired: 0 cases by id, 8 by the input" in told.out
+        assert "8 cases with another expected value" in told.out
+        assert "over 8 cases (paired)" in told.out
+        (head, *_) = told.out.splitlines()
+        one, two = head.split(" → ")
+        assert one != two
+
+
+def test_imports_without_a_common_case_are_told_apart(evenhand: Run, tmp_path: Path):
+    """Both were made in the same second."""
+    for file, question in (("before", "q"), ("after", "r")):
+        rows = "".join(f"{question}{i},a,b,0.5\n" for i in range(3))
+        (tmp_path / f"{file}.csv").write_text(f"user_input,response,reference,faithfulness\n{rows}")
+    evenhand("import", "ragas", "before.csv", "after.csv")
+    one, two = newest(tmp_path)
+    told = evenhand("compare", str(one), str(two))
+    assert told.code == 2
+    names = told.err.split(" have no case in common")[0].removeprefix("evenhand: ").split(" and ")
+    assert names[0] != names[1]
+
+
+def test_a_regrade_says_that_only_the_judging_differs(evenhand: Run, tmp_path: Path):
+    """Which outputs come out otherwise is listed; whether the system is better is not said."""
+    written(tmp_path, {**CONFIG, "prompts": ["{{q}}"]})
+    evenhand("run", ".", "--offline", "--no-progress")
+    config = json.loads(json.dumps({**CONFIG, "prompts": ["{{q}}"]}))
+    config["defaultTest"]["assert"][0]["value"] = "never"
+    written(tmp_path, config)
+    told = " ".join(
+        evenhand("regrade", "latest", "--with", ".", "--offline", "--no-progress").out.split()
+    )
+    assert "the outputs are the same ones: what differs is how they were judged" in told
+    assert ": worse" not in told
+    assert "8 worse" in told
+
+
+HISTORY = textwrap.dedent("""
+    from dataclasses import dataclass
+
+    from evenhand import Case, EvalSet, Expect, Model, Prompt
+    from evenhand.scorers import Contains, Passes
+
+
+    @dataclass(frozen=True)
+    class Tone:
+        label: str = "warm"
+        text: str = "Be warm."
+
+
+    PROMPTS = [Prompt("main", "Answer in full: {{q}}"), Prompt("brief", "Use few words: {{q}}")]
+    evals = EvalSet(
+        "notes",
+        data=[{"id": f"c{i}", "input": f"item {i}"} for i in range(6)],
+        model="openai:chat:gpt-5-mini",
+        over={"prompt": PROMPTS, "tone": [Tone()], "folder": ["prompts/greet"]},
+    )
+
+
+    @evals.eval
+    async def a(case: Case, prompt: Prompt, model: Model, expect: Expect) -> str:
+        reply = await model.generate(prompt.render(q=case.input))
+        expect(reply.text, Contains("e"))
+        expect(reply.text, Passes("is polite"), metric="polite")
+        return reply.text
+""")
+
+EDITS: dict[str, tuple[tuple[str, str], list[tuple[str, str]]]] = {
+    "nothing": (("", ""), []),
+    "one prompt": (("Answer in full", "Answer in full, please"), [("prompt", "main edited")]),
+    "both prompts": (("{{q}}", "{{q}}!"), [("prompt", "brief, main edited")]),
+    "the text of another axis": (("Be warm.", "Be cold."), [("prompt", "warm edited")]),
+    "one case": (
+        ('f"item {i}"', 'f"item {i}" if i else "another"'),
+        [("data", "1 case with other texts")],
+    ),
+    "a judge's question": (("is polite", "is kind"), [("judge", "another prompt for polite")]),
+    "a check": (('Contains("e")', 'Contains("y")'), [("expectation", "")]),
+    "the model": (
+        ("gpt-5-mini", "gpt-5"),
+        [("model", "openai:chat:gpt-5 instead of openai:chat:gpt-5-mini")],
+    ),
+    "a comment": (("@evals.eval", "# A comment.\n@evals.eval"), []),
+}
+
+
+@pytest.mark.parametrize("name", EDITS)
+def test_history_marks_what_was_edited_in_an_eval_set_and_nothing_else(
+    evenhand: Run, tmp_path: Path, name: str
+):
+    """In the terminal and in JSON, which the page shows."""
+    (old, new), expected = EDITS[name]
+    source = HISTORY
+    judge = '{"reasoning": "r", "passes": true, "confidence": 0.9}'
+    rules = [{"match": "is polite|is kind", "reply": judge}, {"reply": "yes"}]
+    (tmp_path / "offline.jsonl").write_text("".join(json.dumps(rule) + "\n" for rule in rules))
+    file = tmp_path / "notes_evals.py"
+    words = [sys.executable, "-m", "evenhand", "run", ".", "--offline", "--no-progress"]
+    greeting = tmp_path / "prompts" / "greet" / "prompt.md"
+    greeting.parent.mkdir(parents=True)
+    assert old in source + "Hello"
+    edited = source.replace(old, new) if old else source
+    hello = "Hello".replace(old, new) if old else "Hello"
+    for text, greets in ((source, "Hello"), (edited, hello)):
+        file.write_text(text)
+        greeting.write_text(greets)
+        subprocess.run(words, check=False, capture_output=True, cwd=tmp_path)
+    (line,) = json.loads(evenhand("history", ".", "--json").out)["lines"]
+    changes = [(one["kind"], one["text"]) for one in line["runs"][1]["changes"]]
+    assert [kind for kind, _ in changes] == [kind for kind, _ in expected]
+    assert all(text in told for (_, text), (_, told) in zip(expected, changes, strict=True)), (
+        changes
+    )
+    shown = evenhand("history", ".").out
+    assert shown.count("┄") == len(expected)

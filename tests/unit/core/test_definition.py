@@ -1,0 +1,117 @@
+"""What a trial is given and asked, as digests: the same for what is the same, in whichever process."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+
+from evenhand.core.case import Case
+from evenhand.core.definition import content_of, definition_of
+from evenhand.core.function_code import code_digest
+from evenhand.core.traits import Traits
+from evenhand.scorers import Contains, Passes
+from evenhand.scorers.function import FunctionScorer
+
+CASE = Case("c", {"x": 1}, "in", "out", ("passage",), "a line", ("easy",), {"row": 1})
+
+
+@pytest.mark.parametrize(
+    ("other", "part"),
+    [
+        (Case("c", {"x": 2}, "in", "out", ("passage",), "a line", ("easy",)), "vars"),
+        (Case("c", {"x": 1}, "on", "out", ("passage",), "a line", ("easy",)), "input"),
+        (Case("c", {"x": 1}, "in", "oat", ("passage",), "a line", ("easy",)), "expected"),
+        (Case("c", {"x": 1}, "in", "out", ("message",), "a line", ("easy",)), "context"),
+        (Case("c", {"x": 1}, "in", "out", ("passage",), "a line", ("hard",)), "tags"),
+        (Case("c", {"x": 1}, "in", "out", ("passage",), "a lane", ("easy",), {"row": 2}), ""),
+    ],
+)
+def test_each_part_of_a_case_has_a_digest_of_its_own(other: Case, part: str):
+    """Its description and its metadata are no part of the test."""
+    one, two = content_of(CASE, CASE.vars), content_of(other, other.vars)
+    assert {name for name in one if one[name] != two[name]} == ({part} if part else set())
+
+
+def test_variables_that_came_about_on_the_way_are_no_part_of_the_case():
+    """What an earlier output stored; but files that were read in are."""
+    filled = {"x": 1, "earlier": "an output"}
+    assert content_of(CASE, filled) == content_of(CASE, CASE.vars)
+    assert content_of(CASE, {"x": "what stood in a file"}) != content_of(CASE, CASE.vars)
+
+
+def test_what_a_config_wants_of_a_score_is_its_rule():
+    """Its assertions are expectations."""
+    plain = content_of(CASE, CASE.vars, {"assert": [1], "options": {"prefix": "p"}})
+    assert "rule" not in plain
+    assert "rule" in content_of(CASE, CASE.vars, {"threshold": 0.5})
+    assert "rule" in content_of(CASE, CASE.vars, {"options": {"transform": "output"}})
+
+
+@dataclass
+class Own:
+    """A scorer that is given something by the application."""
+
+    traits: ClassVar[Traits] = Traits(asks=("wanted",))
+    wanted: str
+    retrieved: str = ""
+
+
+def test_a_scorer_is_known_by_the_arguments_that_say_what_it_asks():
+    """Not by who is asked, nor by what it is called, nor by what it says is the application's."""
+    assert definition_of(Contains("a")) != definition_of(Contains("b"))
+    assert definition_of(Contains("a")) == definition_of(Contains("a"))
+    assert definition_of(Passes("x")) == definition_of(Passes("x", unsure_below=0.9))
+    assert definition_of(Passes("x")).settings.keys() >= {"criteria", "strict"}
+    assert definition_of(Own("a", "one")) == definition_of(Own("a", "two"))
+    assert definition_of(Own("a")) != definition_of(Own("b"))
+    assert "code" in definition_of(Own("a")).settings
+
+
+def adding(number: int) -> Callable[[str], bool]:
+    """A grader that hangs on a number."""
+    return lambda output: len(output) > number
+
+
+def test_a_function_is_known_by_its_code_and_by_what_it_was_made_with():
+    """Two lambdas of one line are one code."""
+    one, two = (definition_of(FunctionScorer(adding(n), "a")) for n in (1, 2))
+    assert one.settings["code"] == two.settings["code"]
+    assert one.settings["values"] != two.settings["values"]
+    assert definition_of(FunctionScorer(adding(1), "b")) == one
+
+
+@pytest.mark.parametrize("target", [len, print, object(), "text", str.upper])
+def test_what_has_no_code_of_pythons_has_no_digest(target: Any):
+    """And raises nothing."""
+    assert not code_digest(target)
+
+
+def test_digests_are_the_same_in_another_process(tmp_path: Path):
+    """Sets of constants have no order, and hashes of texts a seed."""
+    file = tmp_path / "graders.py"
+    file.write_text(
+        "KINDS = ('a', 'b')\n\n\ndef grade(output):\n    return output in {'x', 'y', 'z'} and output in KINDS\n"
+    )
+    script = "import graders; from evenhand.core.function_code import code_digest; print(code_digest(graders.grade))"
+    digests = {
+        subprocess.run(
+            [sys.executable, "-c", script],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=True,
+            env={
+                "PYTHONHASHSEED": seed,
+                "PYTHONPATH": f"{tmp_path}:{Path(__file__).parents[3] / 'src'}",
+            },
+        ).stdout
+        for seed in ("1", "2", "3")
+    }
+    assert len(digests) == 1
+    assert digests.pop().startswith(f"{sys.version_info[0]}.{sys.version_info[1]}:")
