@@ -326,6 +326,7 @@ class Expect(Recorder):
             label,
             metadata,
             only_measured=answers,
+            place="" if condition is None or isinstance(value, (str, int)) else users_line(),
         )
 
 

@@ -164,6 +164,7 @@ class Expectation(Record, frozen=True):
         label: What people read; empty for the scorer's own `str`.
         metadata: Kept beside the outcome.
         only_measured: The number is what is wanted: without a bound and a verdict, it passes.
+        place: The line that expects it, where the value may be something that can't be graded; else empty.
     """
 
     value: Any
@@ -175,6 +176,7 @@ class Expectation(Record, frozen=True):
     label: str = ""
     metadata: Mapping[str, Any] = field(default_factory=dict[str, Any])
     only_measured: bool = False
+    place: str = ""
 
 
 class Recorder:

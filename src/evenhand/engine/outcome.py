@@ -12,6 +12,7 @@ from evenhand.core.errors import (
     BudgetStop,
     CodeError,
     EvenhandError,
+    NotAText,
     ProviderError,
     StoreError,
 )
@@ -53,11 +54,14 @@ def _number(expectation: Expectation, value: object) -> float:
 
 def error_outcome(expectation: Expectation, error: BaseException) -> Outcome:
     """An expectation that could not be settled."""
+    reason = first_line(error)
+    if isinstance(error, NotAText) and expectation.place:
+        reason = f"{expectation.place}: expect {reason}"
     return Outcome(
         name=expectation.label or label_of(expectation.scorer),
         outcome="error",
         score=None,
-        reason=first_line(error),
+        reason=reason,
         weight=expectation.weight,
         metric=expectation.metric,
         metadata=expectation.metadata,

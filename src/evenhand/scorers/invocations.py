@@ -8,7 +8,7 @@ from typing import Any, cast
 from evenhand.core.encoding import decode, encode
 from evenhand.core.errors import ScoreError
 from evenhand.core.record import Record
-from evenhand.scorers.text import quoted, text_of
+from evenhand.scorers.text import quoted, value_text
 
 _NAMES = ("name", "tool_name")
 _ARGUMENTS = ("arguments", "args", "input", "tool_arguments")
@@ -193,7 +193,7 @@ def arguments_text(arguments: Mapping[str, Any]) -> str:
 def shown(value: object) -> str:
     """A value as text, whatever it is."""
     try:
-        return text_of(value)
+        return value_text(value)
     except TypeError:  # an object of the application's own
         return repr(value)
 

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Protocol, cast
 from evenhand.core.encoding import encode
 from evenhand.core.errors import ScoreError, UsageError
 from evenhand.core.expect import Trial
+from evenhand.core.outputs import need_value
 from evenhand.core.score import Score, check
 from evenhand.core.traits import Traits
 from evenhand.scorers.argument_checks import need_mapping
@@ -66,6 +67,7 @@ class IsJson:
             except RecursionError:
                 raise ScoreError("the output is JSON nested too deep to be read") from None
         else:
+            need_value(output)
             value = output
         wrong = misfit(cast("str", self.schema), value)
         return check(

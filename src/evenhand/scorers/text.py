@@ -12,6 +12,7 @@ import msgspec
 from evenhand.core.encoding import decode
 from evenhand.core.errors import ScoreError
 from evenhand.core.expect import Trial
+from evenhand.core.outputs import need_value, not_json
 from evenhand.core.record import Record
 from evenhand.core.score import Score, check
 from evenhand.core.traits import Traits
@@ -23,17 +24,35 @@ _CONTAINED = check(True)
 
 
 def text_of(output: object) -> str:
-    """An output as text: text as it is, anything else as compact JSON, with 1 for 1.0 as JavaScript has it.
+    """An output as the text that is graded: text as it is, another value of JSON as its JSON, as `value_text` has it.
 
     What says by `as_text()` how it reads, as a conversation does, is taken at its word.
+
+    Raises:
+        NotAText: There is none: it is None, NaN, an SDK's object, a stream that was not read.
     """
     if isinstance(output, str):
         return output
     reads = getattr(type(output), "as_text", None)
     if reads is not None:
         return str(reads(output))
-    text = _json(output)
-    return _json(_whole(output)) if ".0" in text else text
+    need_value(output)
+    try:
+        return value_text(output)
+    except (TypeError, ValueError) as error:  # a key that is no text
+        raise not_json(output, error) from error
+
+
+def value_text(value: object) -> str:
+    """Any value as text: text as it is, anything else as compact JSON, with 1 for 1.0 as JavaScript has it.
+
+    Raises:
+        TypeError: It holds something that JSON has no form for.
+    """
+    if isinstance(value, str):
+        return value
+    text = _json(value)
+    return _json(_whole(value)) if ".0" in text else text
 
 
 def _json(value: object) -> str:
@@ -86,7 +105,9 @@ class Equals(Record, frozen=True):
     def score(self, output: Any, trial: Trial | None = None) -> Score:  # noqa: ARG002 (the Protocol's)
         if isinstance(self.wanted, (Mapping, list, tuple)):
             value: object = output
-            if isinstance(output, str):
+            if not isinstance(output, str):
+                need_value(output)
+            else:
                 try:
                     value = decode(output)
                 except ValueError:
@@ -101,7 +122,7 @@ class Equals(Record, frozen=True):
         )
 
     def _text(self) -> str:
-        return text_of(self.wanted)
+        return value_text(self.wanted)
 
     def __str__(self) -> str:
         return f"equals {quoted(self._text())}"
@@ -109,7 +130,7 @@ class Equals(Record, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Contains:
-    """The output has this text somewhere in it."""
+    """The output has this text somewhere in it. A dict or a list is read as its JSON, keys included."""
 
     traits: ClassVar[Traits] = Traits(gives="verdict")
     wanted: str

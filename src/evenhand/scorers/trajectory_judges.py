@@ -12,6 +12,7 @@ from evenhand.core.expect import Trial
 from evenhand.core.score import Score
 from evenhand.core.traits import Traits
 from evenhand.scorers.argument_checks import need_number, need_text
+from evenhand.scorers.invocations import shown
 from evenhand.scorers.judge_prompt import judge_prompt, mark_of
 from evenhand.scorers.judge_reply import ruled
 from evenhand.scorers.judging import (
@@ -25,7 +26,7 @@ from evenhand.scorers.judging import (
     lent_judge,
 )
 from evenhand.scorers.shown_steps import shown_steps
-from evenhand.scorers.text import quoted, text_of
+from evenhand.scorers.text import quoted
 from evenhand.scorers.trial_steps import own_places, own_steps, steps_in
 
 OUTPUT = 8_000
@@ -119,7 +120,7 @@ async def _judged(
     model = lent_judge(question.judge, trial)
     steps = steps_in(output, trial)
     own = own_steps(output)
-    said = "" if output is None or own is not None else _clipped(text_of(output))
+    said = "" if output is None or own is not None else _clipped(shown(output))
     values = {
         "goal": goal,
         "criteria": criteria,
