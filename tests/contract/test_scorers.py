@@ -18,7 +18,7 @@ from evenhand.assertions.assertion import Assertion, Cell
 from evenhand.assertions.kinds import SUPPORTED, kind_of
 from evenhand.assertions.preparing import prepared
 from evenhand.core.case import Case
-from evenhand.core.errors import EvenhandError, NotAText
+from evenhand.core.errors import EvenhandError, ScoreError
 from evenhand.core.message import Message, Prompt, Reply
 from evenhand.core.plan import PlannedTrial
 from evenhand.core.provider import Provider
@@ -374,7 +374,7 @@ async def test_what_is_no_text_is_an_error_of_every_scorer_of_text(name: str, wh
     """It is neither graded as `null` or as its fields, nor passed, failed or left out."""
     output, message = NO_TEXTS[what]
     async with trial_of(Reply("the answer is 42", latency_s=0.5, cost_usd=0.01)) as trial:
-        with pytest.raises(NotAText, match=re.escape(message)):
+        with pytest.raises(ScoreError, match=re.escape(message)):
             await check_scorer(PUBLIC[name], output, trial)
 
 
@@ -456,7 +456,7 @@ OF_NO_OUTPUT = frozenset(
 )
 async def test_no_output_is_an_error_of_every_assertion_type(type_: str, negated: bool):
     """It is never graded as `null`."""
-    with pytest.raises(NotAText, match="got None, not a text"):
+    with pytest.raises(ScoreError, match="got None, not a text"):
         await scored(Assertion(type_, negated, base=Path(), **VALUES[type_]), None)
 
 

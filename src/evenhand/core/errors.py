@@ -25,7 +25,6 @@
     ├── OutOfTime               a trial, or its run, took longer than its config allows
     ├── SimulatorError          a simulated user said what it may not, twice: never the agent's failure
     ├── ScoreError              what an expectation looks at is not there, or not of the right kind
-    │   └── NotAText            it got None, an SDK's object or an unread stream, where a text was meant
     ├── JudgeError              a judge answered, but with no usable verdict
     └── StoreError              the run file or the cache cannot be read or written
 
@@ -314,12 +313,6 @@ class ScoreError(EvenhandError):
     """What an expectation looks at is not there, or not of the right kind: it can be neither met nor missed."""
 
     slug = "score"
-
-
-class NotAText(ScoreError):
-    """An expectation got something that is no text and no value of JSON. Its message begins with "got"."""
-
-    slug = "not-a-text"
 
 
 class JudgeError(EvenhandError):

@@ -14,7 +14,7 @@ from enum import Enum
 from typing import Any, cast
 
 from evenhand.core.encoding import refuse_nan
-from evenhand.core.errors import NotAText
+from evenhand.core.errors import ScoreError
 
 _VALUES = (bool, int, float, str, Mapping, list, tuple, AbstractSet, date, time, timedelta, Enum)
 _MORE = frozenset({("decimal", "Decimal"), ("uuid", "UUID")})
@@ -44,18 +44,18 @@ def need_value(output: object) -> None:
     """Refuses what is no value of JSON, and None: nothing was answered.
 
     Raises:
-        NotAText: It is neither a text, nor a number, a bool, a list or a dict; or such a one holds something else.
+        ScoreError: It is neither a text, nor a number, a bool, a list or a dict; or such a one holds something else.
     """
     if output is None or (isinstance(output, float) and not math.isfinite(output)):
         name = "NaN" if output is not None and math.isnan(output) else str(output)
-        raise NotAText(
+        raise ScoreError(
             f"got {name}, not a text: there is no output to judge",
             hint="A function without a `return` gives None. Where nothing is right, write "
             'expect(value is None, "…").',
         )
     if not _is_value(output):
         what, hint = _refusal(output)
-        raise NotAText(f"got {what}", hint=hint)
+        raise ScoreError(f"got {what}", hint=hint)
     if isinstance(output, _HOLDERS):
         try:
             culprit = next(_foreign(output), None)
@@ -64,7 +64,7 @@ def need_value(output: object) -> None:
             raise not_json(output, error) from error
         if culprit is not None:
             what, hint = _refusal(culprit)
-            raise NotAText(f"got {_named(output)} that holds {what}", hint=hint)
+            raise ScoreError(f"got {_named(output)} that holds {what}", hint=hint)
 
 
 def _is_value(output: object) -> bool:
@@ -72,9 +72,9 @@ def _is_value(output: object) -> bool:
     return isinstance(output, _VALUES) or (kind.__module__, kind.__name__) in _MORE
 
 
-def not_json(output: object, error: Exception) -> NotAText:
+def not_json(output: object, error: Exception) -> ScoreError:
     """What to say of a list or a dict that can't be written as JSON."""
-    return NotAText(f"got {_named(output)}, not a text, that can't be written as JSON: {error}")
+    return ScoreError(f"got {_named(output)}, not a text, that can't be written as JSON: {error}")
 
 
 def _foreign(value: object) -> Iterator[object]:

@@ -12,8 +12,8 @@ from evenhand.core.errors import (
     BudgetStop,
     CodeError,
     EvenhandError,
-    NotAText,
     ProviderError,
+    ScoreError,
     StoreError,
 )
 from evenhand.core.expect import Expectation, outcome_of
@@ -55,7 +55,7 @@ def _number(expectation: Expectation, value: object) -> float:
 def error_outcome(expectation: Expectation, error: BaseException) -> Outcome:
     """An expectation that could not be settled."""
     reason = first_line(error)
-    if isinstance(error, NotAText) and expectation.place:
+    if isinstance(error, ScoreError) and expectation.place and reason.startswith("got "):
         reason = f"{expectation.place}: expect {reason}"
     return Outcome(
         name=expectation.label or label_of(expectation.scorer),

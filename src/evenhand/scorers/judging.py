@@ -170,7 +170,7 @@ def judged_text(output: object) -> str:
     """An output as the text that a judge is shown.
 
     Raises:
-        NotAText: There is none.
+        ScoreError: There is none.
     """
     return text_of(output)
 

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, cast
 
 import msgspec
 
-from evenhand.core.encoding import decode
+from evenhand.core.encoding import decode, plain
 from evenhand.core.errors import ScoreError
 from evenhand.core.expect import Trial
 from evenhand.core.outputs import need_value, not_json
@@ -26,21 +26,29 @@ _CONTAINED = check(True)
 def text_of(output: object) -> str:
     """An output as the text that is graded: text as it is, another value of JSON as its JSON, as `value_text` has it.
 
-    What says by `as_text()` how it reads, as a conversation does, is taken at its word.
+    Raises:
+        ScoreError: There is none; see `graded`.
+    """
+    value = graded(output)
+    try:
+        return value_text(value)
+    except (TypeError, ValueError) as error:  # a key that is no text
+        raise not_json(output, error) from error
+
+
+def graded(output: object) -> object:
+    """An output as the value that is graded: a text, or a number, a bool, a list or a dict.
+
+    What says by `as_text()` how it reads, as a reply and a conversation do, is taken at its word.
 
     Raises:
-        NotAText: There is none: it is None, NaN, an SDK's object, a stream that was not read.
+        ScoreError: There is none: it is None, NaN, an SDK's object, a stream that was not read.
     """
-    if isinstance(output, str):
-        return output
-    reads = getattr(type(output), "as_text", None)
+    reads = None if isinstance(output, str) else getattr(type(output), "as_text", None)
     if reads is not None:
         return str(reads(output))
     need_value(output)
-    try:
-        return value_text(output)
-    except (TypeError, ValueError) as error:  # a key that is no text
-        raise not_json(output, error) from error
+    return output
 
 
 def value_text(value: object) -> str:
@@ -50,14 +58,14 @@ def value_text(value: object) -> str:
         TypeError: It holds something that JSON has no form for.
     """
     if isinstance(value, str):
-        return value
+        return str.__str__(value)  # the text itself, however a member of an enum prints itself
     text = _json(value)
     return _json(_whole(value)) if ".0" in text else text
 
 
 def _json(value: object) -> str:
     try:
-        return msgspec.json.encode(value).decode()
+        return msgspec.json.encode(value, enc_hook=plain).decode()
     except UnicodeEncodeError:  # half a character, as a model's broken emoji leaves it
         return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
 
@@ -104,14 +112,12 @@ class Equals(Record, frozen=True):
 
     def score(self, output: Any, trial: Trial | None = None) -> Score:  # noqa: ARG002 (the Protocol's)
         if isinstance(self.wanted, (Mapping, list, tuple)):
-            value: object = output
-            if not isinstance(output, str):
-                need_value(output)
-            else:
+            value = graded(output)
+            if isinstance(value, str):
                 try:
-                    value = decode(output)
+                    value = decode(value)
                 except ValueError:
-                    return check(False, f"{quoted(output)} is not JSON")
+                    return check(False, f"{quoted(value)} is not JSON")
             ok = same(value, self.wanted)
         else:
             ok = text_of(output) == self._text()

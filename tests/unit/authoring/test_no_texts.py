@@ -135,10 +135,6 @@ SHAPES: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: MESSAGE,
         "got a Message, not a text: did you mean message.content[0].text?",
     ),
-    "Evenhand's own reply": (
-        lambda: Reply("30 days"),
-        "got a Reply, not a text: did you mean reply.text?",
-    ),
     "an agent's result": (
         lambda: AgentRunResult("30 days"),
         "got an AgentRunResult, not a text: did you mean result.output?",
@@ -241,3 +237,11 @@ def test_nothing_answered_is_an_error_of_score_and_of_score_batch(scorer: Any) -
     (row,) = report.rows()
     assert not [value for name, value in row.items() if name.startswith("metric") and value]
     assert list(report.errors()) == ["1"]
+
+
+def test_evenhands_own_reply_is_read_as_its_text() -> None:
+    """Not as its fields, of which one may hold the words by chance."""
+    reply = Reply('{"total": 3}', model="30 days")
+    for scorer in (Contains("total"), Equals({"total": 3}), IsJson(), Passes("x", judge=JUDGE)):
+        assert graded(reply, scorer).outcome == "pass"
+    assert graded(reply, Contains("30 days")).outcome == "fail"
