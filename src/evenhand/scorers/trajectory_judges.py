@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, ClassVar
 
-from evenhand.core.errors import JudgeError, UsageError
+from evenhand.core.errors import JudgeError, ScoreError, UsageError
 from evenhand.core.expect import Trial
 from evenhand.core.score import Score
 from evenhand.core.traits import Traits
@@ -26,7 +26,7 @@ from evenhand.scorers.judging import (
     lent_judge,
 )
 from evenhand.scorers.shown_steps import shown_steps
-from evenhand.scorers.text import quoted
+from evenhand.scorers.text import quoted, text_of
 from evenhand.scorers.trial_steps import own_places, own_steps, steps_in
 
 OUTPUT = 8_000
@@ -114,13 +114,21 @@ def _check(who: str, what: str, said: object, question: _Question) -> None:
     need_number(who, "unsure_below", question.unsure_below, (0, 1))
 
 
+def _text(output: object) -> str:
+    """The output as the judge reads it: an agent's own objects in Python's words."""
+    try:
+        return text_of(output)
+    except ScoreError:
+        return shown(output)
+
+
 async def _judged(
     question: _Question, output: Any, trial: Trial, *, goal: str = "", criteria: str = ""
 ) -> Score:
     model = lent_judge(question.judge, trial)
     steps = steps_in(output, trial)
     own = own_steps(output)
-    said = "" if output is None or own is not None else _clipped(shown(output))
+    said = "" if output is None or own is not None else _clipped(_text(output))
     values = {
         "goal": goal,
         "criteria": criteria,
