@@ -11,7 +11,7 @@ from typing import Any
 from evenhand.authoring.body import EvalBody
 from evenhand.authoring.evalset import Eval, EvalSet
 from evenhand.authoring.models import EvalSetRoster
-from evenhand.authoring.prechecks import asked_of, foreseen, set_up_once
+from evenhand.authoring.prechecks import asked_of, foreseen, partly_taken, set_up_once
 from evenhand.authoring.project_code import files_of
 from evenhand.authoring.project_data import data_of
 from evenhand.authoring.selection import cases_of, column_left, wanted
@@ -284,6 +284,7 @@ def plan_of(
         source,
         _options((models.project for _, _, models in ready), planned, whole=whole),
         broken=sorted(problems),
+        hints=[hint for evals, chosen, _ in ready for hint in partly_taken(evals, chosen)],
     )
     if not plan.size:
         there = "; ".join(
