@@ -12,6 +12,7 @@ from evenhand.core.run import CallRecord, TrialResult
 from evenhand.report.call_rows import text_lines
 from evenhand.report.grid import Grid, row_case
 from evenhand.report.ink import Ink
+from evenhand.report.labels.every_label import every_label
 from evenhand.report.outcome import label_lines, outcome_lines, wrapped
 from evenhand.report.step_lines import step_lines
 from evenhand.report.steps import steps_of
@@ -109,7 +110,7 @@ def cell_lines(
         lines += ["", f"  {ink('expected', 'dim')}"]
     for outcome in trial.outcomes:
         lines += outcome_lines(outcome, width, ink)
-    labels = standing(run.labels()).get(trial.index, ())
+    labels = standing(every_label(run)).get(trial.index, ())
     if labels:
         lines += ["", f"  {ink('said by people', 'dim')}", *label_lines(labels, width, "    ")]
     steps = steps_of(run, trial)

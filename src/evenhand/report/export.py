@@ -28,6 +28,7 @@ from evenhand.report.interchange.promptfoo_results.writing import (
     write_promptfoo_yaml,
 )
 from evenhand.report.junit import write_junit
+from evenhand.report.labels.every_label import every_label
 from evenhand.report.markdown import write_markdown
 from evenhand.report.own_files import refuse_own
 from evenhand.report.spreadsheet import write_csv
@@ -95,7 +96,7 @@ def export(
 
 
 def _jsonl(run: RunFile, out: TextIO, *, calls: bool = False) -> int:
-    line, labels = writer(out), standing(run.labels())
+    line, labels = writer(out), standing(every_label(run))
     count, stepped = 0, run.stepped()
     for trial in run.trials():
         row = trial_row(trial, run.meta.variants, labels.get(trial.index, ()))

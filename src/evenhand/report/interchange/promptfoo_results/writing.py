@@ -29,6 +29,7 @@ from evenhand.report.interchange.promptfoo_results.row import (
     tokens,
     tokens_of,
 )
+from evenhand.report.labels.every_label import every_label
 from evenhand.report.words import safe
 from evenhand.store.runfile import RunFile
 
@@ -113,7 +114,7 @@ class Results:
     def __init__(self, run: RunFile) -> None:
         meta = run.meta
         self._run = run
-        self._rows = RowWriter(meta.id, meta.variants, standing(run.labels()))
+        self._rows = RowWriter(meta.id, meta.variants, standing(every_label(run)))
         derived = Derived(meta.config.get("derivedMetrics"))
         self.columns = [_ColumnTotals(variant, derived) for variant in meta.variants]
         self.vars: dict[str, None] = {}
