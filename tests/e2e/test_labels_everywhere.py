@@ -11,8 +11,8 @@ import pytest
 from tests.e2e.commands import Run, in_process
 
 from evenhand.core.label import NewLabel, standing
+from evenhand.report.every_label import every_label
 from evenhand.report.filters.where import narrow
-from evenhand.report.labels.every_label import every_label
 from evenhand.store.draws import add_metric_labels
 from evenhand.store.labels import append_labels
 from evenhand.store.pair_labels import add_pair_labels

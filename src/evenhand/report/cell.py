@@ -10,9 +10,9 @@ from evenhand.core.label import standing
 from evenhand.core.names import nearest
 from evenhand.core.run import CallRecord, TrialResult
 from evenhand.report.call_rows import text_lines
+from evenhand.report.every_label import every_label
 from evenhand.report.grid import Grid, row_case
 from evenhand.report.ink import Ink
-from evenhand.report.labels.every_label import every_label
 from evenhand.report.outcome import label_lines, outcome_lines, wrapped
 from evenhand.report.step_lines import step_lines
 from evenhand.report.steps import steps_of

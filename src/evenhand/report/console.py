@@ -170,7 +170,7 @@ def cells_json(run: RunFile, ref: str, *, calls: bool = False) -> Iterator[str]:
     from evenhand.report.call_rows import call_rows  # noqa: PLC0415 (only when one is asked for)
     from evenhand.report.cell import find_cells  # noqa: PLC0415 (imported on use)
     from evenhand.report.document import json_text, trial_row  # noqa: PLC0415 (imported on use)
-    from evenhand.report.labels.every_label import every_label  # noqa: PLC0415 (imported on use)
+    from evenhand.report.every_label import every_label  # noqa: PLC0415 (imported on use)
     from evenhand.report.step_rows import step_rows  # noqa: PLC0415 (imported on use)
 
     labels = standing(every_label(run))

@@ -20,8 +20,8 @@ from evenhand.core.score import Outcome
 from evenhand.core.variant import Variant
 from evenhand.report.call_rows import call_rows
 from evenhand.report.classification import classification_rows
+from evenhand.report.every_label import every_label
 from evenhand.report.findings import low_confidence
-from evenhand.report.labels.every_label import every_label
 from evenhand.report.marks import marked
 from evenhand.report.means import Mean
 from evenhand.report.preferences import Preferences, preferences

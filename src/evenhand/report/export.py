@@ -19,6 +19,7 @@ from evenhand.core.label import standing
 from evenhand.core.variant import Variant
 from evenhand.report.call_rows import call_rows
 from evenhand.report.document import json_text, trial_row, write_document, writer
+from evenhand.report.every_label import every_label
 from evenhand.report.interchange.inspect_logs.writing import write_log
 from evenhand.report.interchange.promptfoo_results.table import write_promptfoo_csv
 from evenhand.report.interchange.promptfoo_results.writing import (
@@ -28,7 +29,6 @@ from evenhand.report.interchange.promptfoo_results.writing import (
     write_promptfoo_yaml,
 )
 from evenhand.report.junit import write_junit
-from evenhand.report.labels.every_label import every_label
 from evenhand.report.markdown import write_markdown
 from evenhand.report.own_files import refuse_own
 from evenhand.report.spreadsheet import write_csv

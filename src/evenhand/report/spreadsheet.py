@@ -7,7 +7,7 @@ import json
 from typing import TextIO
 
 from evenhand.core.label import FIELDS, by_name, standing
-from evenhand.report.labels.every_label import every_label
+from evenhand.report.every_label import every_label
 from evenhand.store.runfile import RunFile
 
 # What spreadsheets take for a formula at the start of a cell, in full width too.

@@ -18,7 +18,7 @@ from typing import Any, TextIO
 
 from evenhand.core.encoding import encode
 from evenhand.report.document import writer
-from evenhand.report.labels.every_label import every_label
+from evenhand.report.every_label import every_label
 from evenhand.report.words import safe
 from evenhand.store.runfile import RunFile
 from evenhand.viewer.cell import cell

@@ -19,7 +19,7 @@ from evenhand.core.encoding import decode, encode
 from evenhand.core.errors import EvenhandError, StoreError, UsageError
 from evenhand.core.label import NewLabel
 from evenhand.moving.traces.review import DatasetReview
-from evenhand.report.labels.every_label import every_label
+from evenhand.report.every_label import every_label
 from evenhand.report.run_changes import RunChange
 from evenhand.store.labels import append_labels
 from evenhand.store.remarks import delete, remark

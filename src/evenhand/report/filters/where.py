@@ -18,6 +18,7 @@ from evenhand.core.score import State
 from evenhand.core.variant import Variant
 from evenhand.report.column_names import column_names
 from evenhand.report.comparison.comparison_sides import Side, matched
+from evenhand.report.every_label import every_label
 from evenhand.report.filters.query import (
     Measure,
     Names,
@@ -33,7 +34,6 @@ from evenhand.report.filters.query import (
 from evenhand.report.filters.vocabulary import Vocabulary, tags_of
 from evenhand.report.grid import Grid
 from evenhand.report.ink import Ink
-from evenhand.report.labels.every_label import every_label
 from evenhand.report.words import clip, columns, count, number, padded, safe
 from evenhand.store.runfile import RunFile
 

@@ -18,6 +18,7 @@ from evenhand.core.label import standing
 from evenhand.core.run import Judged, TrialResult
 from evenhand.core.variant import Variant
 from evenhand.report.document import json_text, writer
+from evenhand.report.every_label import every_label
 from evenhand.report.interchange.promptfoo_results.derived import Derived
 from evenhand.report.interchange.promptfoo_results.row import (
     GradedTrial,
@@ -29,7 +30,6 @@ from evenhand.report.interchange.promptfoo_results.row import (
     tokens,
     tokens_of,
 )
-from evenhand.report.labels.every_label import every_label
 from evenhand.report.words import safe
 from evenhand.store.runfile import RunFile
 
