@@ -20,7 +20,7 @@ export interface Said {
   /** Of a dataset that is drawn from the run. */
   readonly dataset?: Decision;
   /** Of judged metrics and of drawn pairs, each with the metric's or the ranking's name. */
-  readonly metrics: readonly { readonly metric: string; readonly field: Field; readonly value: string }[];
+  readonly metrics?: readonly { readonly metric: string; readonly field: Field; readonly value: string }[];
   /** The verdict or the score was given while the variant and the verdicts were hidden. */
   readonly blind: boolean;
 }
@@ -34,7 +34,7 @@ export function standing(events: readonly Label[]): readonly Said[] {
     by.set(event.author, fields);
   }
   return Array.from(by, ([author, fields]) => said(author, fields)).filter(
-    (one) => one.metrics.length > 0 || one.verdict !== undefined || one.score !== undefined || one.star !== undefined || one.note !== undefined || one.code !== undefined || one.dataset !== undefined,
+    (one) => one.metrics !== undefined || one.verdict !== undefined || one.score !== undefined || one.star !== undefined || one.note !== undefined || one.code !== undefined || one.dataset !== undefined,
   );
 }
 
@@ -50,7 +50,7 @@ function said(author: string, fields: ReadonlyMap<string, Label>): Said {
   );
   return {
     author,
-    metrics,
+    ...(metrics.length > 0 ? { metrics } : {}),
     ...(verdict === "pass" || verdict === "fail" ? { verdict } : {}),
     ...(typeof score === "number" ? { score } : {}),
     ...(star === true ? { star } : {}),

@@ -130,7 +130,7 @@ export function Standing({ said }: { said: readonly Said[] }) {
           <b>{shown(one.author)}</b> {one.verdict !== undefined && <Mark outcome={one.verdict} />}{" "}
           {one.score !== undefined && <span>{one.score} of 5</span>}{" "}
           {one.star === true && <span><span aria-hidden="true">★</span><span class="unseen">starred</span></span>}{" "}
-          {one.metrics.map(({ metric, field, value }) => (
+          {one.metrics?.map(({ metric, field, value }) => (
             <span key={`${field} ${metric}`} class="chip" title={field === "verdict" ? "On this judged metric" : "In a drawn pair"}>
               {shown(metric)}: {field === "verdict" ? <Mark outcome={value === "pass" ? "pass" : "fail"} /> : shown(value)}
             </span>
