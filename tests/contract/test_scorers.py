@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -17,7 +18,7 @@ from evenhand.assertions.assertion import Assertion, Cell
 from evenhand.assertions.kinds import SUPPORTED, kind_of
 from evenhand.assertions.preparing import prepared
 from evenhand.core.case import Case
-from evenhand.core.errors import EvenhandError
+from evenhand.core.errors import EvenhandError, ScoreError
 from evenhand.core.message import Message, Prompt, Reply
 from evenhand.core.plan import PlannedTrial
 from evenhand.core.provider import Provider
@@ -28,6 +29,7 @@ from evenhand.engine.code import CodeHost
 from evenhand.engine.trial import LiveTrial
 from evenhand.scorers import CustomJudge, Graded, Judgement
 from evenhand.scorers.catalog import scorers
+from evenhand.scorers.text import value_text
 from evenhand.testing import Scripted, check_scorer
 
 SCHEMA = {"type": "object", "required": ["answer"]}
@@ -336,6 +338,56 @@ async def test_a_public_scorer_keeps_its_promises_whatever_the_output(name: str)
     assert settled
 
 
+OF_OTHER_THINGS = OF_STEPS | frozenset(
+    {
+        *("CallsTool", "CallsTools", "OnlyCalls", "LeavesState"),
+        *("ContextRecall", "ContextPrecision", "ContextRelevance", "EntityRecall"),
+        *("nDCG", "PrecisionAt", "RecallAt", "HitAt", "ReciprocalRank", "AveragePrecision"),
+        *("Latency", "Cost"),
+        *("FunctionScorer", "PydanticEvals"),
+    }
+)
+"""They take no text: steps, calls, passages, rankings, what the run measured, and any object for a function."""
+
+
+class AIMessage:
+    """As frameworks have it."""
+
+    content = "the answer is 42"
+
+
+NO_TEXTS: dict[str, tuple[Any, str]] = {
+    "None": (None, "got None, not a text"),
+    "NaN": (float("nan"), "got NaN, not a text"),
+    "an SDK's object": (
+        AIMessage(),
+        "got an AIMessage, not a text: did you mean message.content?",
+    ),
+    "bytes": (b"the answer is 42", "got bytes, not a text: did you mean output.decode()?"),
+    "a stream": (iter(["42"]), "a stream that was not read"),
+}
+
+
+@pytest.mark.parametrize("what", NO_TEXTS)
+@pytest.mark.parametrize("name", sorted(PUBLIC.keys() - OF_OTHER_THINGS))
+async def test_what_is_no_text_is_an_error_of_every_scorer_of_text(name: str, what: str):
+    """It is neither graded as `null` or as its fields, nor passed, failed or left out."""
+    output, message = NO_TEXTS[what]
+    async with trial_of(Reply("the answer is 42", latency_s=0.5, cost_usd=0.01)) as trial:
+        with pytest.raises(ScoreError, match=re.escape(message)):
+            await check_scorer(PUBLIC[name], output, trial)
+
+
+@pytest.mark.parametrize("name", sorted(PUBLIC.keys() - OF_OTHER_THINGS - {"Preferred"}))
+async def test_a_dict_is_read_as_its_json_by_every_scorer_of_text(name: str):
+    """That is what the docs say; key order and whole numbers are those of the dict."""
+    async with trial_of(Reply("the answer is 42", latency_s=0.5, cost_usd=0.01)) as trial:
+        for output in ({"answer": 42.0}, [1, "42"], 42, True):
+            as_it_is = await check_scorer(PUBLIC[name], output, trial)
+            as_text = await check_scorer(PUBLIC[name], value_text(output), trial)
+            assert (as_it_is.value, as_it_is.passed) == (as_text.value, as_text.passed)
+
+
 @pytest.mark.parametrize("name", [e.name for e in scorers() if e.negated])
 async def test_a_scorer_and_its_opposite_never_agree(name: str):
     """On an output that both can look at."""
@@ -382,6 +434,30 @@ async def test_a_scorer_keeps_its_promises_whatever_the_output(type_: str, negat
             continue
         assert score.value is not None, name
         assert math.isfinite(score.value), name
+
+
+OF_NO_OUTPUT = frozenset(
+    {
+        *("context-recall", "context-relevance", "cost", "latency", "finish-reason", "guardrails"),
+        *("perplexity", "perplexity-score", "skill-used", "tool-call-f1", "javascript", "python"),
+    }
+)
+"""Types that look at something else than the output, or have code of the user's look at it."""
+
+
+@pytest.mark.parametrize("negated", [False, True], ids=["", "not-"])
+@pytest.mark.parametrize(
+    "type_",
+    sorted(
+        name
+        for name in VALUES.keys() - OF_NO_OUTPUT
+        if not name.startswith(("steps:", "trace", "trajectory:"))
+    ),
+)
+async def test_no_output_is_an_error_of_every_assertion_type(type_: str, negated: bool):
+    """It is never graded as `null`."""
+    with pytest.raises(ScoreError, match="got None, not a text"):
+        await scored(Assertion(type_, negated, base=Path(), **VALUES[type_]), None)
 
 
 @pytest.mark.parametrize(

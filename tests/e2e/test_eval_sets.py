@@ -340,7 +340,7 @@ evals = EvalSet("asked", data=Dataset.read("faq.jsonl"), over={"prompt": prompts
 
 
 @evals.eval
-def holds(case, expect):
+def holds(case, prompt, expect):
     expect(evals.file("notes/page.txt").read_text() == case.input, "is there")
 """
 

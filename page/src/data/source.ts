@@ -356,11 +356,13 @@ export interface Label {
   readonly at: number;
   readonly author: string;
   readonly index: number;
-  readonly field: "verdict" | "score" | "note" | "star" | "code" | "dataset";
-  /** verdict: pass or fail; score: 1 to 5; note: text; star: true; code: a failure code; dataset: keep or leave out. null takes back what was said. */
+  readonly field: "verdict" | "score" | "note" | "star" | "code" | "dataset" | "preference";
+  /** verdict: pass or fail; score: 1 to 5; note: text; star: true; code: a failure code; dataset: keep or leave out; preference: how a drawn pair came out. null takes back what was said. */
   readonly value: string | number | boolean | null;
   /** Whether the variant and the verdicts were hidden while it was given. */
   readonly blind: boolean;
+  /** The judged metric, or the ranking, that it is about; without it, or empty, the trial as a whole. */
+  readonly metric?: string;
 }
 
 export type NewLabel = Pick<Label, "index" | "field" | "value" | "blind" | "author">;

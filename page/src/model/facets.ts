@@ -116,7 +116,8 @@ function wordsOf(field: string, value: string): string {
 }
 
 function isOf(term: Term, field: string): boolean {
-  return term.kind === "word" && !term.negated && (term.field === "metadata" ? `metadata.${term.key}` : term.field) === field;
+  if (term.kind !== "word" || term.negated) return false;
+  return (term.key === "" ? term.field : `${term.field}${term.field === "metadata" ? "." : "@"}${term.key}`) === field;
 }
 
 /** The filter with this value of a field chosen, or no longer chosen if it was. */

@@ -152,7 +152,7 @@ function worded(table: Table, { field, key, values }: WordTerm, context: Context
     case "failing": return each(table, (i) => table.failing[i]!.some(has));
     case "error": return each(table, (i) => is(table.error[i]));
     case "changed": return each(table, (i) => is(context.baseline?.changed(i)));
-    case "label": return each(table, (i) => labelled(table, i, ({ field: of, value }) => of === "verdict" && is(String(value))));
+    case "label": return each(table, (i) => labelled(table, i, ({ field: of, value, metric }) => of === "verdict" && is(String(value)) && (key === "" || (metric ?? "").toLowerCase() === key)));
     case "is": return either(values.map((value) => KINDS[value]!(table)));
     default: return each(table, (i) => some((value) => HAVING[value]!(table, i)));
   }
@@ -163,7 +163,7 @@ const labelled = (table: Table, trial: number, which: (label: Label) => boolean)
 
 const HAVING: Readonly<Record<string, (table: Table, trial: number) => boolean>> = {
   note: (table, i) => labelled(table, i, ({ field }) => field === "note"),
-  label: (table, i) => labelled(table, i, ({ field }) => field === "verdict" || field === "score"),
+  label: (table, i) => labelled(table, i, ({ field }) => field === "verdict" || field === "score" || field === "preference"),
   star: (table, i) => labelled(table, i, ({ field }) => field === "star"),
   score: (table, i) => !Number.isNaN(table.score[i]!),
   error: (table, i) => table.outcome[i] === ERROR,

@@ -19,29 +19,38 @@ export interface Said {
   readonly code?: string;
   /** Of a dataset that is drawn from the run. */
   readonly dataset?: Decision;
+  /** Of judged metrics and of drawn pairs, each with the metric's or the ranking's name. */
+  readonly metrics?: readonly { readonly metric: string; readonly field: Field; readonly value: string }[];
   /** The verdict or the score was given while the variant and the verdicts were hidden. */
   readonly blind: boolean;
 }
 
 /** What stands of these events of one trial, by author, in the order in which they first spoke. */
 export function standing(events: readonly Label[]): readonly Said[] {
-  const by = new Map<string, Map<Field, Label>>();
+  const by = new Map<string, Map<string, Label>>();
   for (const event of events) {
-    const fields = by.get(event.author) ?? new Map<Field, Label>();
-    fields.set(event.field, event);
+    const fields = by.get(event.author) ?? new Map<string, Label>();
+    fields.set(nameOf(event), event);
     by.set(event.author, fields);
   }
   return Array.from(by, ([author, fields]) => said(author, fields)).filter(
-    (one) => one.verdict !== undefined || one.score !== undefined || one.star !== undefined || one.note !== undefined || one.code !== undefined || one.dataset !== undefined,
+    (one) => one.metrics !== undefined || one.verdict !== undefined || one.score !== undefined || one.star !== undefined || one.note !== undefined || one.code !== undefined || one.dataset !== undefined,
   );
 }
 
-function said(author: string, fields: ReadonlyMap<Field, Label>): Said {
+/** What a label is about: its field, with the metric where it is of one: `verdict@policy`. */
+export const nameOf = ({ field, metric }: Pick<Label, "field" | "metric">): string => (metric ? `${field}@${metric}` : field);
+
+function said(author: string, fields: ReadonlyMap<string, Label>): Said {
   const value = (field: Field): Value => fields.get(field)?.value ?? null;
   const [verdict, score, star, note, code] = [value("verdict"), value("score"), value("star"), value("note"), value("code")];
   const dataset = value("dataset");
+  const metrics = [...fields.values()].flatMap(({ metric, field, value: given }) =>
+    metric && given !== null ? [{ metric, field, value: String(given) }] : [],
+  );
   return {
     author,
+    ...(metrics.length > 0 ? { metrics } : {}),
     ...(verdict === "pass" || verdict === "fail" ? { verdict } : {}),
     ...(typeof score === "number" ? { score } : {}),
     ...(star === true ? { star } : {}),
@@ -78,8 +87,8 @@ export function eventsOf(labels: readonly Label[], index: number): readonly Labe
 export function takenBack(events: readonly Label[], author: string): Pick<NewLabel, "field" | "value"> | undefined {
   const steps: { field: Field; before: Value }[] = [];
   const now = new Map<Field, Value>();
-  for (const { field, value, author: whose } of events) {
-    if (whose !== author) continue;
+  for (const { field, value, author: whose, metric } of events) {
+    if (whose !== author || metric) continue; // those of metrics are taken back where they are given
     const before = now.get(field) ?? null;
     now.set(field, value);
     const last = steps.at(-1);

@@ -50,7 +50,7 @@ export type TextTerm = Place & { readonly kind: "text"; readonly text: string; r
 export type WordTerm = Place & {
   readonly kind: "word";
   readonly field: string;
-  /** Of `metadata.KEY:`. */
+  /** Of `metadata.KEY:` or `label@KEY:`. */
   readonly key: string;
   /** In small letters. */
   readonly values: readonly string[];
@@ -229,6 +229,8 @@ function term(query: string, at: number, end: number, group: number, names: Name
   if (!name.quoted) {
     const [field = "", ...key] = name.text.split(".");
     if (field.toLowerCase() === "metadata" && (operator === ":" || key.join(".") === "")) return words(place, "metadata", key.join("."), operator, values);
+    const [, metric] = /^label@(.+)$/is.exec(name.text) ?? [];
+    if (metric !== undefined) return words(place, "label", metric.toLowerCase(), operator, values);
     if (Object.hasOwn(WORDS, name.text.toLowerCase())) {
       return words(place, name.text.toLowerCase(), "", operator, values, names);
     }

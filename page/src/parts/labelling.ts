@@ -14,7 +14,7 @@ export interface Labels {
   readonly problem: Problem | undefined;
   say(field: Field, value: Value): void;
   /** Says it, or takes it back where it stands. */
-  toggle(field: Exclude<Field, "note" | "code">, value: Value): void;
+  toggle(field: Exclude<Field, "note" | "code" | "preference">, value: Value): void;
   /** Takes the last one back, where there is one. */
   undo(): void;
 }
@@ -26,7 +26,7 @@ export function useLabels(labels: RunLabels, index: number, author: string, blin
   const mine = said.find((one) => one.author === author);
   const by = { index, author, blind };
   const say = (field: Field, value: Value): void => add(() => ({ ...by, field, value }));
-  const toggle = (field: Exclude<Field, "note" | "code">, value: Value): void =>
+  const toggle = (field: Exclude<Field, "note" | "code" | "preference">, value: Value): void =>
     add((given) => {
       const now = standing(eventsOf(given, index)).find((one) => one.author === author);
       return { ...by, field, value: now?.[field] === value ? null : value };

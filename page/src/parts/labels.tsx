@@ -130,6 +130,11 @@ export function Standing({ said }: { said: readonly Said[] }) {
           <b>{shown(one.author)}</b> {one.verdict !== undefined && <Mark outcome={one.verdict} />}{" "}
           {one.score !== undefined && <span>{one.score} of 5</span>}{" "}
           {one.star === true && <span><span aria-hidden="true">★</span><span class="unseen">starred</span></span>}{" "}
+          {one.metrics?.map(({ metric, field, value }) => (
+            <span key={`${field} ${metric}`} class="chip" title={field === "verdict" ? "On this judged metric" : "In a drawn pair"}>
+              {shown(metric)}: {field === "verdict" ? <Mark outcome={value === "pass" ? "pass" : "fail"} /> : shown(value)}
+            </span>
+          ))}
           {one.blind && <span class="chip" title="Variant and verdicts were hidden">blind</span>}
           {one.dataset !== undefined && <span class="chip" title="In the dataset">{one.dataset}</span>}
           {one.code !== undefined && <span class="chip" title="Failure code">{shown(one.code)}</span>}
@@ -156,8 +161,8 @@ export function History({ events }: { events: readonly Label[] }) {
   );
 }
 
-function saidOf({ field, value }: Label): ComponentChildren {
-  const word = field === "score" ? "rating" : field;
+function saidOf({ field, value, metric }: Label): ComponentChildren {
+  const word = metric ? `${field} of ${shown(metric)}` : field === "score" ? "rating" : field;
   if (value === null || value === false) return `took back: ${word}`;
   return field === "star" ? "star" : <>{word}: {shown(String(value))}</>;
 }

@@ -2,6 +2,7 @@
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { about, problemOf, type Problem } from "../data/problem";
 import type { DataSource, Label, NewLabel } from "../data/source";
+import { nameOf } from "../model/labels";
 import type { Table } from "../model/table";
 import type { Progress } from "./run";
 
@@ -17,7 +18,7 @@ export interface RunLabels {
 }
 
 /** Keeps `table.labels` as it is in the source: read anew with every table. */
-export function useRunLabels(source: DataSource, run: string, table: Table, progress: Progress): RunLabels {
+export function useRunLabels(source: DataSource, run: string, table: Table, progress: Progress, view: string): RunLabels {
   const [all, set] = useState<readonly Label[]>([]);
   const [version, count] = useState(0);
   const [problem, setProblem] = useState<Problem>();
@@ -42,7 +43,7 @@ export function useRunLabels(source: DataSource, run: string, table: Table, prog
     if (!source.live) return undefined;
     addEventListener("focus", readAll); // another window may have labelled meanwhile
     return () => removeEventListener("focus", readAll);
-  }, [source, run, table]);
+  }, [source, run, table, view]); // the view Label gives labels by itself
   useEffect(() => {
     if (all.length === 0 && table.labels.size === 0) return;
     table.labels = byTrial(table, all);
@@ -71,10 +72,10 @@ function together(one: readonly Label[], other: readonly Label[]): readonly Labe
   return more.length === 0 ? one : [...one, ...more].sort((a, b) => a.seq - b.seq);
 }
 
-/** By trial the newest of each author and field; what was taken back is left out. */
+/** By trial the newest of each author, field and metric; what was taken back is left out. */
 function byTrial(table: Table, given: readonly Label[]): ReadonlyMap<number, readonly Label[]> {
   const newest = new Map<string, Label>();
-  for (const label of given) newest.set(JSON.stringify([label.index, label.field, label.author]), label);
+  for (const label of given) newest.set(JSON.stringify([label.index, nameOf(label), label.author]), label);
   const found = new Map<number, Label[]>();
   for (const label of newest.values()) {
     const trial = table.at(label.index);

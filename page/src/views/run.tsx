@@ -83,7 +83,7 @@ interface ViewsProps extends Props {
 }
 
 function Views({ source, state, go, head, table, progress, missed }: ViewsProps) {
-  const labels = useRunLabels(source, head.id, table, progress);
+  const labels = useRunLabels(source, head.id, table, progress, state.view);
   const [author, name] = useAuthor("me");
   const [noting, note] = useState(false);
   const opened = useOpened(head.id);

@@ -13,6 +13,7 @@ from evenhand.assertions.values import bound
 from evenhand.core.errors import ScoreError
 from evenhand.core.expect import Scorer, Trial
 from evenhand.core.message import Reply
+from evenhand.core.outputs import need_value
 from evenhand.core.record import Record
 from evenhand.core.score import Score, check
 from evenhand.scorers.known_outcomes import Answered
@@ -81,12 +82,13 @@ def _refusal(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
 
 
 class Refuses(Record, frozen=True):
-    """The output refuses. What is blank, or no text, counts as a refusal; its score is 0 either way."""
+    """The output refuses. What is blank, or an object, counts as a refusal; its score is 0 either way."""
 
     negated: bool = False
 
     def score(self, output: Any, trial: Trial) -> Score:
         del trial
+        need_value(output)
         if not isinstance(output, str) or not output.strip():
             return Score(0.0, not self.negated, "there isn't text, which counts as a refusal")
         refused = refuses(output)

@@ -26,7 +26,7 @@ from evenhand.core.score import Score
 from evenhand.scorers.judge import MeetsRubric
 from evenhand.scorers.judge_reply import number, shown, the_object, value_shown, yes_or_no
 from evenhand.scorers.spoken_verdict import is_disowned, last_statement
-from evenhand.scorers.text import quoted, text_of
+from evenhand.scorers.text import quoted, text_of, value_text
 from evenhand.templates.chat import filled_messages
 from evenhand.templates.printing import printed
 
@@ -384,7 +384,7 @@ def _conversation(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer
     history = cell.variables.get("_conversation")
     items = cast("list[object]", history) if isinstance(history, list) else []
     turns = [
-        (text_of(turn.get("input", "")), text_of(turn.get("output", "")))
+        (value_text(turn.get("input", "")), value_text(turn.get("output", "")))
         for turn in (cast("Mapping[str, object]", item) for item in items if isinstance(item, dict))
     ] or [(cell.prompt, text_of(cell.output))]
     window = assertion.config.get("windowSize") or 5

@@ -20,6 +20,7 @@ from evenhand.assertions.transform import transformed
 from evenhand.assertions.values import bound
 from evenhand.core.errors import JudgeError, ScoreError
 from evenhand.core.expect import Scorer, Trial
+from evenhand.core.outputs import need_value
 from evenhand.core.score import Score
 from evenhand.scorers.judge_reply import shown
 from evenhand.scorers.rag.quotes import found_in, plain
@@ -172,6 +173,7 @@ async def _relevance(of: Retrieved, output: str, trial: Trial) -> tuple[float, d
 
 
 async def _faithfulness(of: Retrieved, output: str, trial: Trial) -> tuple[float, dict[str, Any]]:
+    need_value(output)
     context = await of.context(output, trial)
     own = _two_prompts(of.assertion.rubric_prompt)
     first, second = of.grader(own[0]), of.grader(own[1])
@@ -250,6 +252,7 @@ def _two_prompts(text: str) -> tuple[str, str]:
 
 
 async def _answer(of: Retrieved, output: str, trial: Trial) -> tuple[float, dict[str, Any]]:
+    need_value(output)
     grader, embedder = of.grader(), of.assertion.embedder
     if embedder is None:
         raise ScoreError(f"'{of.assertion.written}' has no model for embeddings")

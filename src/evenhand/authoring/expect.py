@@ -328,6 +328,7 @@ class Expect(Recorder):
             label,
             metadata,
             only_measured=answers,
+            place="" if condition is None or isinstance(value, (str, int)) else users_line(),
         )
 
 

@@ -13,7 +13,7 @@ from evenhand.authoring.body import EvalBody
 from evenhand.authoring.evalset import Eval, EvalSet
 from evenhand.authoring.models import EvalSetRoster
 from evenhand.authoring.near_columns import near_fields, said_of, unused
-from evenhand.authoring.prechecks import asked_of, foreseen, set_up_once
+from evenhand.authoring.prechecks import asked_of, foreseen, partly_taken, set_up_once
 from evenhand.authoring.project_code import files_of
 from evenhand.authoring.project_data import data_of, named_content
 from evenhand.authoring.prompt import Prompt
@@ -288,7 +288,10 @@ def plan_of(
         lambda: _record(planned, files),
         source,
         _options((models.project for _, _, models in ready), planned, whole=whole),
-        hints=list(_near_columns(one.evals for one in planned)),
+        hints=[
+            *_near_columns(one.evals for one in planned),
+            *(hint for evals, chosen, _ in ready for hint in partly_taken(evals, chosen)),
+        ],
         broken=sorted(problems),
     )
     if not plan.size:

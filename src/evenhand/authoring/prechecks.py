@@ -98,6 +98,7 @@ def foreseen(evals: EvalSet, models: EvalSetRoster, chosen: Sequence[Eval]) -> F
             Problem(str(evals.path), evals.line, 0, what, "Without data=, an eval is run once.")
         )
     whole += _who_compares(evals, models)
+    whole += _asked_for_by_none(evals)
     fixtures: dict[str, list[Problem]] = {}
     for name, function in evals.fixtures.items():
         code = inspect.unwrap(function).__code__
@@ -137,6 +138,38 @@ def foreseen(evals: EvalSet, models: EvalSetRoster, chosen: Sequence[Eval]) -> F
             wrong[:] = [problem for problem in wrong if problem.slug != AuthError.slug]
     others = [problem for name in fixtures.keys() - needed for problem in fixtures[name]]
     return Foreseen(whole, by_eval, others)
+
+
+def _asked_for_by_none(evals: EvalSet) -> Iterator[Problem]:
+    """The axes, and the model, that no eval takes: all variants would be one, run again and compared with itself."""
+    requested = set[str]().union(*(asked_of(evals, eval_) for eval_ in evals.evals))
+    name = evals.evals[0].name
+    for axis in evals.over.keys() - requested:
+        what = f"over: no eval of EvalSet {evals.name!r} takes '{axis}', so its variants would all be the same"
+        hint = f"Take it where it is used, in an eval, a fixture or the subject: def {name}(…, {axis}). Or remove it."
+        yield Problem(str(evals.path), evals.line, 0, what, hint)
+    if evals.model is not None and "model" not in {*evals.over, *requested}:
+        what = (
+            f"no eval of EvalSet {evals.name!r} takes 'model', so model= would be asked by nobody"
+        )
+        hint = (
+            f"Take it: def {name}(…, model). Or remove model=: what your application asks by itself is its own, "
+            "and an axis can name it."
+        )
+        yield Problem(str(evals.path), evals.line, 0, what, hint)
+
+
+def partly_taken(evals: EvalSet, chosen: Sequence[Eval]) -> Iterator[Problem]:
+    """The axes that some evals of a set take and these don't: their variants along it are alike."""
+    for eval_ in chosen:
+        for axis in evals.over.keys() - asked_of(evals, eval_):
+            values = len(evals.over[axis])
+            what = (
+                f"{eval_.name} doesn't take '{axis}', an axis of its set: it is run {values} times "
+                "over, and no difference along it is one"
+            )
+            hint = f"Take it, or put {eval_.name} in a set without it."
+            yield Problem(str(eval_.path), eval_.first, 0, what, hint)
 
 
 def set_up_once(evals: EvalSet, chosen: Iterable[Eval]) -> Iterator[Problem]:

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
+from msgspec.structs import replace
+
 from evenhand.core.case import Case, case_id
 from evenhand.core.encoding import encode
 from evenhand.core.errors import UsageError
@@ -36,6 +38,8 @@ def case_of(row: Case | Mapping[str, Any]) -> Case:
     variables.update(more)
     tags = fields.get("tags") or ()
     id_ = fields.get("id")
+    if isinstance(id_, str):
+        id_ = str.__str__(id_)  # a member of an enum prints itself otherwise
     named = id_ is not None and id_ != ""
     description = fields.get("description")
     case = Case(
@@ -63,6 +67,8 @@ def _kept(case: Case) -> Case:
         raise UsageError(f"the id of a case is {_shown(case.id)}, not a text")
     if isinstance(case.tags, str) or isinstance(case.context, str):
         raise UsageError(f"case {case.id!r}: tags and context are lists of texts, not one text")
+    if type(case.id) is not str:
+        case = replace(case, id=str.__str__(case.id))
     try:
         encode([case.vars, case.input, case.expected, case.metadata])
     except (TypeError, ValueError) as error:

@@ -265,10 +265,11 @@ def _print_trials(run_file: RunFile, out: TextIO, *, calls: bool = False) -> Non
     from evenhand.core.label import standing
     from evenhand.report.cell import call_lines
     from evenhand.report.console import PLAIN_WIDTH
+    from evenhand.report.every_label import every_label
     from evenhand.report.ink import Ink
     from evenhand.report.words import put
 
-    meta, labels = run_file.meta, standing(run_file.labels())
+    meta, labels = run_file.meta, standing(every_label(run_file))
     verbose = verbose_for(out, meta.variants, meta.repeats, labels)
     with printing():
         for trial in run_file.trials():

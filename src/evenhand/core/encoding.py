@@ -1,8 +1,9 @@
 r"""JSON to bytes and back, without loss: the one way that anything is written to a file or sent to a vendor.
 
 `encode` is canonical (keys sorted, no spaces), so equal values have equal bytes and a hash of them means something.
-msgspec does the ordinary case fast. Two things it cannot do are handled here, because dropping them silently would be
-a wrong number or a lost answer: lone surrogates in text (kept as `\ud800` escapes) and NaN or infinities (refused).
+msgspec does the ordinary case fast. Three things it cannot do are handled here, because dropping them silently would be
+a wrong number or a lost answer: lone surrogates in text (kept as `\ud800` escapes), NaN or infinities (refused), and
+subclasses of text and numbers, as SDKs and enums have them (a text is a text).
 """
 
 from __future__ import annotations
@@ -22,8 +23,23 @@ class TooDeep(ValueError):
     """Lists and objects within each other, more than is read."""
 
 
-_encoder = msgspec.json.Encoder(order="sorted")
-_as_it_is = msgspec.json.Encoder()
+def plain(value: object) -> object:
+    """A text or a number of a subclass as the text or number that it is: the hook of encoders.
+
+    Raises:
+        TypeError: It is something else, which JSON has no form for.
+    """
+    if isinstance(value, str):  # by str's own method: a subclass may print itself as it likes
+        return str.__str__(value)
+    if isinstance(value, int):
+        return int.__int__(value)
+    if isinstance(value, float):
+        return float.__float__(value)
+    raise TypeError(f"Encoding objects of type {type(value).__name__} is unsupported")
+
+
+_encoder = msgspec.json.Encoder(order="sorted", enc_hook=plain)
+_as_it_is = msgspec.json.Encoder(enc_hook=plain)
 _decoder = msgspec.json.Decoder()
 DEEPEST = 200
 """Levels of lists and objects in what people write and other tools export."""
@@ -141,7 +157,7 @@ def digest_of(parts: Iterable[bytes | str]) -> str:
 
 def _slow(value: object, *, ordered: bool) -> bytes:
     return json.dumps(
-        msgspec.to_builtins(value, order="sorted" if ordered else None),
+        msgspec.to_builtins(value, order="sorted" if ordered else None, enc_hook=plain),
         allow_nan=False,
         sort_keys=ordered,
         separators=(",", ":"),
@@ -186,7 +202,7 @@ def _look_closely(value: object) -> None:
         for item in cast("list[object]", value):
             _look(item)
     elif not isinstance(value, (str, bytes, int, type(None))):
-        _look(msgspec.to_builtins(value))
+        _look(msgspec.to_builtins(value, enc_hook=plain))
 
 
 def _look_at_number(value: float) -> None:

@@ -166,6 +166,7 @@ class Expectation(Record, frozen=True):
         metadata: Kept beside the outcome.
         only_measured: The number is what is wanted: without a bound and a verdict, it passes.
         definition: What it asks, where that is known better than the scorer's arguments say.
+        place: The line that expects it, where the value may be something that can't be graded; else empty.
     """
 
     value: Any
@@ -178,6 +179,7 @@ class Expectation(Record, frozen=True):
     metadata: Mapping[str, Any] = field(default_factory=dict[str, Any])
     only_measured: bool = False
     definition: Definition | None = None
+    place: str = ""
 
 
 class Recorder:

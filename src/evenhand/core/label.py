@@ -8,12 +8,14 @@ from typing import Literal, cast
 from evenhand.core.errors import UsageError
 from evenhand.core.record import Record
 
-LabelField = Literal["verdict", "score", "note", "star", "code", "dataset"]
+LabelField = Literal["verdict", "score", "note", "star", "code", "dataset", "preference"]
 """verdict: pass or fail · score: 1 to 5 · note: text · star: true · code: a short name for what is wrong · dataset:
-keep or leave out, where a dataset is drawn from the run."""
+keep or leave out, where a dataset is drawn from the run · preference: how a drawn pair came out, in words."""
 
 LabelValue = str | float | bool | None
 
+JUDGEMENTS: frozenset[LabelField] = frozenset({"verdict", "score", "preference"})
+"""What is said of how good an output is."""
 FIELDS: tuple[LabelField, ...] = ("verdict", "score", "note", "star", "code", "dataset")
 LONGEST_NOTE = 100_000
 LONGEST_AUTHOR = 200
@@ -41,6 +43,7 @@ class Label(Record, frozen=True):
         field: What it is about.
         value: What was said; None takes back what was said before.
         blind: Whether the variant and the verdicts were hidden while it was given.
+        metric: The judged metric, or the ranking, that it is about; empty for the trial as a whole.
     """
 
     seq: int
@@ -50,6 +53,12 @@ class Label(Record, frozen=True):
     field: LabelField
     value: LabelValue
     blind: bool = False
+    metric: str = ""
+
+    @property
+    def name(self) -> str:
+        """The field, with its metric: `verdict@policy`."""
+        return f"{self.field}@{self.metric}" if self.metric else self.field
 
 
 def checked(label: NewLabel) -> tuple[LabelField, LabelValue, str]:
@@ -89,13 +98,13 @@ def checked(label: NewLabel) -> tuple[LabelField, LabelValue, str]:
 
 
 def standing(labels: Iterable[Label]) -> Mapping[int, tuple[Label, ...]]:
-    """What counts of a run's labels: for each trial the last of each author and field, in the order they were given.
+    """What counts of a run's labels: for each trial the last of each author, field and metric, in the order given.
 
     What was taken back is left out; trials of which nothing is left are, too.
     """
     last: dict[tuple[int, str, str], Label] = {}
     for label in labels:
-        key = (label.index, label.author, label.field)
+        key = (label.index, label.author, label.name)
         last.pop(key, None)
         last[key] = label
     by_trial: dict[int, tuple[Label, ...]] = {}
@@ -105,6 +114,12 @@ def standing(labels: Iterable[Label]) -> Mapping[int, tuple[Label, ...]]:
     return by_trial
 
 
+def by_name(labels: Iterable[Label]) -> dict[str, LabelValue]:
+    """Of one trial's standing labels the newest of each field and metric, by `Label.name`."""
+    return {label.name: label.value for label in sorted(labels, key=lambda label: label.seq)}
+
+
 def newest(labels: Iterable[Label]) -> dict[LabelField, LabelValue]:
-    """Of one trial's standing labels the newest of each field, whoever gave it."""
-    return {label.field: label.value for label in sorted(labels, key=lambda label: label.seq)}
+    """Of one trial's standing labels the newest of each field, whoever gave it; those of metrics are left out."""
+    own = (label for label in labels if not label.metric)
+    return {label.field: label.value for label in sorted(own, key=lambda label: label.seq)}

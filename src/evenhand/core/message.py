@@ -195,6 +195,10 @@ class Reply(Record, frozen=True):
     steps: tuple[Step, ...] = ()
     items: tuple[Mapping[str, Any], ...] = ()
 
+    def as_text(self) -> str:
+        """What scorers of text read of it."""
+        return self.text
+
 
 class Model(Protocol):
     """What a run lends to a body or a scorer: something that answers. Nobody else opens a connection."""

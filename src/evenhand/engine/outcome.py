@@ -13,6 +13,7 @@ from evenhand.core.errors import (
     CodeError,
     EvenhandError,
     ProviderError,
+    ScoreError,
     StoreError,
 )
 from evenhand.core.expect import Expectation, outcome_of
@@ -53,11 +54,14 @@ def _number(expectation: Expectation, value: object) -> float:
 
 def error_outcome(expectation: Expectation, error: BaseException) -> Outcome:
     """An expectation that could not be settled."""
+    reason = first_line(error)
+    if isinstance(error, ScoreError) and expectation.place and reason.startswith("got "):
+        reason = f"{expectation.place}: expect {reason}"
     return Outcome(
         name=expectation.label or label_of(expectation.scorer),
         outcome="error",
         score=None,
-        reason=first_line(error),
+        reason=reason,
         weight=expectation.weight,
         metric=expectation.metric,
         metadata=expectation.metadata,

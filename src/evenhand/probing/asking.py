@@ -33,7 +33,7 @@ from evenhand.probing.shown import Shown
 from evenhand.providers.app_call import AppCall
 from evenhand.report.judge_tests.probe import SWAPPED
 from evenhand.report.judgements.judged import metric_of
-from evenhand.scorers.text import text_of
+from evenhand.scorers.text import value_text
 from evenhand.store.runfile import RunFile
 
 
@@ -77,7 +77,7 @@ class ProbeBody(Record, frozen=True):
         return expectations[0].value
 
     def _attacked(self, expectation: Expectation) -> Expectation:
-        answer = text_of(expectation.value) if self.item.answer is None else self.item.answer
+        answer = value_text(expectation.value) if self.item.answer is None else self.item.answer
         text = self.attack.make(answer, criteria_of(expectation.scorer), self.turn)
         scorer = Shown(expectation.scorer, text)
         label = expectation.label or label_of(expectation.scorer)
@@ -162,7 +162,7 @@ class StoredAnswers:
                 hint="A probe asks judges only. Run the evals again, or have them ask the same each time.",
             )
         output = self._before.output
-        return Reply(text_of(output), output, origin="cache", attempts=0)
+        return Reply(value_text(output), output, origin="cache", attempts=0)
 
 
 class ProbedTrial:

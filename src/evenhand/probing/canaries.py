@@ -16,7 +16,7 @@ from evenhand.core.encoding import decode, digest, encode
 from evenhand.core.errors import UsageError
 from evenhand.core.malformed import document_fault
 from evenhand.report.words import count, safe
-from evenhand.scorers.text import text_of
+from evenhand.scorers.text import value_text
 from evenhand.store.draws import standing_labels
 from evenhand.store.runfile import RunFile
 
@@ -151,7 +151,7 @@ def kept_canaries(
             tally["empty"] += 1
         elif verdict is None:
             tally["split"] += 1
-        elif (metric, text := text_of(trial.output)) in seen:
+        elif (metric, text := value_text(trial.output)) in seen:
             tally["alike"] += 1
         else:
             seen.add((metric, text))

@@ -23,7 +23,7 @@ from evenhand.report.judgements.judged import (
     judgements,
     metric_of,
 )
-from evenhand.scorers.text import text_of
+from evenhand.scorers.text import value_text
 from evenhand.store.runfile import RunFile
 
 LOOKED_AT = 50
@@ -95,7 +95,7 @@ class _Questions:
         trial = self._trials[item.index]
         if trial is None:
             return (body.metric, str(item.index), body.attack.kind, str(body.turn))
-        answer = text_of(trial.output) if item.answer is None else item.answer
+        answer = value_text(trial.output) if item.answer is None else item.answer
         judged = sorted(instrument_of(o) for o in trial.outcomes if o.name in item.names)
         return (body.metric, *judged, body.attack.make(answer, "", body.turn))
 

@@ -17,7 +17,7 @@ from evenhand.core.run import TrialResult
 from evenhand.core.score import Outcome
 from evenhand.probing.attacks import FEWEST_WORDS
 from evenhand.report.judgements.judged import Item, JudgedMetric, judge_of, metric_of
-from evenhand.scorers.text import text_of
+from evenhand.scorers.text import value_text
 from evenhand.store.draws import standing_labels
 from evenhand.store.runfile import RunFile
 
@@ -165,4 +165,4 @@ def _labelled(item: Item, judge: JudgedMetric, labels: Labels, verdict: str) -> 
 
 
 def _text(trial: TrialResult) -> str:
-    return text_of(trial.output)
+    return value_text(trial.output)

@@ -189,6 +189,19 @@ class BatchReport(Run):
             ]
         return "\n".join([*lines, "", f"  {self._last_line()}"])
 
+    def _repr_html_(self) -> str:
+        """How notebooks show it: the metrics as a table, and below it what printing it says."""
+        from html import escape  # noqa: PLC0415 (in notebooks only)
+
+        def line(cells: Sequence[str], kind: str) -> str:
+            each = "".join(f"<{kind}>{escape(safe(cell))}</{kind}>" for cell in cells)
+            return f"<tr>{each}</tr>"
+
+        head, *rest = str(self).split("\n\n")
+        rows = "".join(line(_cells(one), "td") for one in self.summary())
+        below = "".join(f"<pre>{escape(part)}</pre>" for part in rest[1:])
+        return f"<p><b>{escape(head)}</b></p><table>{line(_HEADS, 'th')}{rows}</table>{below}"
+
     def _last_line(self) -> str:
         totals = self.totals()
         parts = [f"{totals.failed:,} of {totals.trials:,} below a bound"]

@@ -10,6 +10,7 @@ from evenhand.core.label import standing
 from evenhand.core.names import nearest
 from evenhand.core.run import CallRecord, TrialResult
 from evenhand.report.call_rows import text_lines
+from evenhand.report.every_label import every_label
 from evenhand.report.grid import Grid, row_case
 from evenhand.report.ink import Ink
 from evenhand.report.outcome import label_lines, outcome_lines, wrapped
@@ -109,7 +110,7 @@ def cell_lines(
         lines += ["", f"  {ink('expected', 'dim')}"]
     for outcome in trial.outcomes:
         lines += outcome_lines(outcome, width, ink)
-    labels = standing(run.labels()).get(trial.index, ())
+    labels = standing(every_label(run)).get(trial.index, ())
     if labels:
         lines += ["", f"  {ink('said by people', 'dim')}", *label_lines(labels, width, "    ")]
     steps = steps_of(run, trial)

@@ -170,10 +170,11 @@ def cells_json(run: RunFile, ref: str, *, calls: bool = False) -> Iterator[str]:
     from evenhand.report.call_rows import call_rows  # noqa: PLC0415 (only when one is asked for)
     from evenhand.report.cell import find_cells  # noqa: PLC0415 (imported on use)
     from evenhand.report.document import trial_row  # noqa: PLC0415 (imported on use)
+    from evenhand.report.every_label import every_label  # noqa: PLC0415 (imported on use)
     from evenhand.report.json_text import json_text  # noqa: PLC0415 (imported on use)
     from evenhand.report.step_rows import step_rows  # noqa: PLC0415 (imported on use)
 
-    labels = standing(run.labels())
+    labels = standing(every_label(run))
     for trial in find_cells(run, Grid(run), ref):
         row = trial_row(trial, run.meta.variants, labels.get(trial.index, ()))
         row["steps"] = step_rows(run, trial)

@@ -9,12 +9,13 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any, TextIO
 
-from evenhand.core.label import Label, newest
+from evenhand.core.label import Label, by_name
 from evenhand.core.run import Totals, TrialResult
 from evenhand.core.score import Outcome
 from evenhand.core.variant import Variant
 from evenhand.report.call_rows import call_rows
 from evenhand.report.classification import classification_rows
+from evenhand.report.every_label import every_label
 from evenhand.report.findings import low_confidence
 from evenhand.report.json_text import json_text, writer
 from evenhand.report.marks import marked
@@ -55,8 +56,9 @@ def document(run: RunFile) -> dict[str, Any]:
 def write_document(run: RunFile, out: TextIO, *, calls: bool = False) -> int:
     """Writes the document; how many trials there were. `calls`: each trial with its model calls."""
     line = writer(out)
-    head = json_text(document_head(run))
-    line(head[:-1] + ',"trials":[')
+    document = document_head(run)
+    labels = ",".join(f"\n{json_text(label)}" for label in document.pop("labels"))
+    line(f'{json_text(document)[:-1]},"labels":[{labels}],"trials":[')
     count = 0
     stepped = run.stepped()
     for trial in run.trials():
@@ -77,7 +79,7 @@ def trial_row(
     Args:
         trial: It.
         variants: The run's columns.
-        labels: What people say of it; where there is any, the newest of each field is in `labels`.
+        labels: What people say of it; where there is any, the newest of each field and metric is in `labels`.
     """
     variant = variants[trial.variant]
     error = trial.error
@@ -104,7 +106,7 @@ def trial_row(
         "index": trial.index,
         **({} if trial.input is None else {"input": trial.input}),
         **({} if trial.expected is None else {"expected": trial.expected}),
-        **({"labels": newest(labels)} if labels else {}),
+        **({"labels": by_name(labels)} if labels else {}),
     }
 
 
@@ -178,8 +180,13 @@ def document_head(run: RunFile) -> dict[str, Any]:
         "empty_answers": run.empty_answers()[0],
         "low_confidence": low_confidence(run, where.judged)[0],
         "warnings": warnings(run),
-        "labels": [asdict(label) for label in run.labels()],
+        "labels": [_label_row(label) for label in every_label(run)],
     }
+
+
+def _label_row(label: Label) -> dict[str, Any]:
+    row = asdict(label)
+    return row if label.metric else {key: value for key, value in row.items() if key != "metric"}
 
 
 def _rate_row(

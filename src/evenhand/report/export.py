@@ -19,6 +19,7 @@ from evenhand.core.label import standing
 from evenhand.core.variant import Variant
 from evenhand.report.call_rows import call_rows
 from evenhand.report.document import trial_row, write_document
+from evenhand.report.every_label import every_label
 from evenhand.report.interchange.inspect_logs.writing import write_log
 from evenhand.report.interchange.promptfoo_results.table import write_promptfoo_csv
 from evenhand.report.interchange.promptfoo_results.writing import (
@@ -96,7 +97,7 @@ def export(
 
 
 def _jsonl(run: RunFile, out: TextIO, *, calls: bool = False) -> int:
-    line, labels = writer(out), standing(run.labels())
+    line, labels = writer(out), standing(every_label(run))
     count, stepped = 0, run.stepped()
     for trial in run.trials():
         row = trial_row(trial, run.meta.variants, labels.get(trial.index, ()))

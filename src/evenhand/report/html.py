@@ -8,17 +8,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from html import escape
 
+from evenhand.report.classification import classification_lines
 from evenhand.report.failures import failure_lines
 from evenhand.report.findings import findings
 from evenhand.report.grid import Grid
+from evenhand.report.heading import heading_of
 from evenhand.report.ink import Ink
 from evenhand.report.rates import HEADS, rate_cells
 from evenhand.report.run_warnings import warnings
+from evenhand.report.slices import slice_lines
 from evenhand.report.trust.requirement_lines import requirement_lines
 from evenhand.report.trust.run_verdict import verdict_of
 from evenhand.report.trust.trust_lines import judged_lines
 from evenhand.report.usage import usage_line
-from evenhand.report.words import count, money, passed_of, safe, short_id, tokens
+from evenhand.report.words import count, money, passed_of, safe, seconds, short_id, tokens
 from evenhand.store.runfile import RunFile
 
 WIDTH = 110
@@ -46,7 +49,11 @@ def _parts(run: RunFile) -> Iterator[str]:
             facts.append(tokens(totals.tokens_in, totals.tokens_out))
         cost = run.spend().cost_usd
         facts.append("cost not known" if cost is None else money(cost))
-    yield f'<div><p><b>{_text(meta.title)}</b>: <b style="color:{_COLORS[word]}">{word}</b> · '
+    if meta.finished_at is not None:
+        facts.append(seconds(meta.finished_at - meta.created_at))
+    size = (meta.variants, meta.case_count, meta.repeats, meta.planned)
+    title = heading_of(meta.title, *size, 1_000)
+    yield f'<div><p><b>{_text(title)}</b>: <b style="color:{_COLORS[word]}">{word}</b> · '
     yield f"{_text(' · '.join(facts))} · run <code>{short_id(meta.id)}</code></p>"
     if totals.trials:
         grid = Grid(run)
@@ -54,6 +61,8 @@ def _parts(run: RunFile) -> Iterator[str]:
         used = usage_line(run)
         lines = [] if run.by_outcome else requirement_lines(run, grid.names)
         lines += judged_lines(run, grid.names, WIDTH)
+        lines += slice_lines(run, grid.names, WIDTH)
+        lines += classification_lines(run, grid.names, WIDTH)
         lines += failure_lines(run, grid, WIDTH, Ink(False)) + findings(run, grid)
         lines += [used] if used else []
         yield from _block(lines + [f"! {text}" for text in warnings(run)])

@@ -73,7 +73,10 @@ def label_lines(labels: Sequence[Label], width: int, indent: str) -> list[str]:
             "star": "starred",
             "code": f"failure code: {value}",
             "dataset": f"dataset: {value}",
+            "preference": f"{value}",
         }[label.field]
+        if label.metric:
+            wording = f"{label.metric}: {wording}"
         by = f" ({label.author})" if label.author else ""
         lines += wrapped(wording + by, width, indent, REASON_LINES)
     return lines

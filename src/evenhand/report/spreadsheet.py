@@ -6,7 +6,8 @@ import csv
 import json
 from typing import TextIO
 
-from evenhand.core.label import FIELDS, newest, standing
+from evenhand.core.label import FIELDS, by_name, standing
+from evenhand.report.every_label import every_label
 from evenhand.store.runfile import RunFile
 
 # What spreadsheets take for a formula at the start of a cell, in full width too.
@@ -21,8 +22,10 @@ def write_csv(run: RunFile, out: TextIO) -> int:
     for trial in run.trials():  # a first time, for the columns: nothing is held
         names.update(dict.fromkeys(trial.vars))
         metrics.update(dict.fromkeys(trial.named_scores))
-    labels = standing(run.labels())
-    fields = FIELDS if labels else ()
+    labels = standing(every_label(run))
+    given = {label.name: None for each in labels.values() for label in each}
+    trials_own = FIELDS if given.keys() & set(FIELDS) else ()
+    fields = dict.fromkeys([*trials_own, *(name for name in given if "@" in name)])
     table = csv.writer(
         out
     )  # RFC 4180: lines end in \r\n, so that a lone one of either inside a cell is quoted
@@ -53,7 +56,7 @@ def write_csv(run: RunFile, out: TextIO) -> int:
             trial.cost_usd,
             *(trial.named_scores.get(name) for name in metrics),
             *(trial.vars.get(name) for name in names),
-            *(newest(labels.get(trial.index, ())).get(field) for field in fields),
+            *(by_name(labels.get(trial.index, ())).get(field) for field in fields),
         ]
         table.writerow([cell(value) for value in row])
         count += 1

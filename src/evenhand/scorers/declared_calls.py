@@ -14,10 +14,11 @@ from typing import Any, cast
 
 from evenhand.core.errors import ScoreError
 from evenhand.core.expect import Trial
+from evenhand.core.outputs import need_value
 from evenhand.core.score import Score, check
 from evenhand.scorers.json_blocks import strict_json
 from evenhand.scorers.structured import validator
-from evenhand.scorers.text import quoted, text_of
+from evenhand.scorers.text import quoted, text_of, value_text
 
 _MCP_ERROR = re.compile(r"MCP Tool Error \(([^)]+)\): (.+)")
 
@@ -37,6 +38,7 @@ class CallsDeclaredFunction:
     functions: Sequence[Mapping[str, Any]] = field(repr=False)
 
     def score(self, output: Any, trial: Trial | None = None) -> Score:  # noqa: ARG002 (the Protocol's)
+        need_value(output)
         try:
             google = _google_calls(output)
             if google is None:
@@ -94,7 +96,7 @@ def _readable(call: object) -> bool:
 
 def _check_call(call: object, functions: Sequence[Mapping[str, Any]]) -> None:
     if not _readable(call):
-        raise _Wrong(f"{quoted(text_of(call))} is not a function call")
+        raise _Wrong(f"{quoted(value_text(call))} is not a function call")
     function = cast("Mapping[str, str]", call)
     try:
         arguments = strict_json(function["arguments"])

@@ -10,7 +10,7 @@ from evenhand.core.errors import UsageError
 from evenhand.core.expect import Trial
 from evenhand.core.score import Score, check
 from evenhand.core.traits import Traits
-from evenhand.scorers.text import quoted, same, text_of
+from evenhand.scorers.text import quoted, same, value_text
 
 DIFFERENCES = 5
 """So many differences are named."""
@@ -79,6 +79,6 @@ def _differences(wanted: object, actual: object, at: str, exact: bool) -> list[s
 
 def _text(value: object) -> str:
     try:
-        return text_of(value)
+        return value_text(value)
     except TypeError:
         return repr(value)

@@ -8,10 +8,11 @@ from typing import Any, cast
 from evenhand.core.encoding import decode, encode
 from evenhand.core.errors import ScoreError
 from evenhand.core.record import Record
-from evenhand.scorers.text import quoted, text_of
+from evenhand.scorers.text import quoted, value_text
 
 _NAMES = ("name", "tool_name")
 _ARGUMENTS = ("arguments", "args", "input", "tool_arguments")
+_BARE = frozenset({*_NAMES, "id", "call_id", "type", "index"})
 _LISTS = ("tool_calls", "calls", "tool_invocations", "invocations")
 _CALLS = frozenset({"tool_use", "server_tool_use", "mcp_tool_use", "function_call", "mcp_call"})
 _HINT = "Give the reply itself, or a list of calls, each with a name and arguments."
@@ -55,15 +56,19 @@ def invocations(output: object) -> tuple[Invocation, ...]:
     Raises:
         ScoreError: It is nothing that could list calls: a text, say.
     """
-    calls = _list(output)
+    calls = listed_calls(output)
     if calls is None:
         kind = type(output).__name__
         raise ScoreError(f"{kind} {quoted(str(output))} lists no tool calls", hint=_HINT)
     return tuple(calls)
 
 
-def _list(output: object) -> list[Invocation] | None:
-    """See `invocations`; None for what could not list any."""
+def listed_calls(output: object) -> list[Invocation] | None:
+    """The calls that an output lists, as `invocations` has them; None where it is nothing that could list calls.
+
+    Raises:
+        ScoreError: It should list them, and what stands there is no list of calls.
+    """
     if isinstance(output, (list, tuple)):
         items = cast("Sequence[object]", output)
         listing: list[Invocation] = []
@@ -84,18 +89,20 @@ def _item(item: object) -> list[Invocation] | None:
     if _get(item, "role") is None and _text(_get(item, "type")) not in ("", "message"):
         call = _call(item)
         return [] if call is None else [call]  # a block of text, of thinking, a tool's result
-    listing = _list(item)
+    listing = listed_calls(item)
     return [] if listing is None and _get(item, "role") is not None else listing
 
 
 def _inside(output: object) -> list[Invocation] | None:
     """The calls of a reply, or of a message."""
     choices = _get(output, "choices")
-    if isinstance(choices, (list, tuple)) and choices:
-        return _list(_get(cast("Sequence[object]", choices)[0], "message")) or []
+    first = cast("Sequence[object]", choices)[0] if isinstance(choices, list) and choices else None
+    message = _get(first, "message")
+    if message is not None:
+        return listed_calls(message) or []
     message = _get(output, "message")
     if message is not None and not isinstance(message, str):
-        return _list(message)
+        return listed_calls(message)
     for key in _LISTS:
         calls = list(_each(_listed(output, key)))
         if calls:
@@ -107,9 +114,10 @@ def _inside(output: object) -> list[Invocation] | None:
     for key in ("content", "output"):
         blocks = _get(output, key)
         if isinstance(blocks, (list, tuple)):
-            return _list(blocks)
-    has_list = any(_has(output, key) for key in (*_LISTS, "content"))
-    return [] if has_list else None
+            return listed_calls(blocks)
+    # A message has a role; anything else with a content may be an application's own answer.
+    can_list = _has(output, "role") and _has(output, "content")
+    return [] if can_list or any(_has(output, key) for key in _LISTS) else None
 
 
 def _listed(output: object, key: str) -> Iterable[object]:
@@ -152,9 +160,14 @@ def _call(item: object, *, listed: bool = False) -> Invocation | None:
         return None
     name = next((n for n in map(_text, (_get(item, key) for key in _NAMES)) if n), "")
     key = next((key for key in _ARGUMENTS if _has(item, key)), None)
-    if not name or (key is None and not (listed or kind or isinstance(item, Mapping))):
-        return None
+    # With a name alone, it is a call where it is listed as one, or says nothing else: a person has a name, too.
+    bare = isinstance(item, Mapping) and _BARE.issuperset(cast("Mapping[object, object]", item))
     raw = {} if key is None else _get(item, key)
+    if key == "input" and not isinstance(raw, Mapping):  # a word that anybody may have
+        bare = False
+        key = None
+    if not name or (key is None and not (listed or kind or bare)):
+        return None
     return Invocation(name, _read(raw), ours, raw)
 
 
@@ -193,7 +206,7 @@ def arguments_text(arguments: Mapping[str, Any]) -> str:
 def shown(value: object) -> str:
     """A value as text, whatever it is."""
     try:
-        return text_of(value)
+        return value_text(value)
     except TypeError:  # an object of the application's own
         return repr(value)
 

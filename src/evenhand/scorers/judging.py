@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any, Self, TypeVar, cast
 
 from evenhand.core.encoding import digest
-from evenhand.core.errors import JudgeError, ScoreError, UsageError
+from evenhand.core.errors import JudgeError, UsageError
 from evenhand.core.expect import Trial
 from evenhand.core.message import Message, Model, Prompt, Reply
 from evenhand.core.named_models import name_model
@@ -172,8 +172,6 @@ def judged_text(output: object) -> str:
     Raises:
         ScoreError: There is none.
     """
-    if output is None:
-        raise ScoreError("there is no output to judge")
     return text_of(output)
 
 

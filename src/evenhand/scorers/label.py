@@ -61,7 +61,7 @@ class Label:
         return Score(result.value, ok, result.reason, labels, {METRIC: float(ok)})
 
     def __str__(self) -> str:
-        return f"label {self.wanted!r}"
+        return f"label {str.__str__(self.wanted)!r}"
 
 
 def plain(text: str) -> str:

@@ -24,7 +24,7 @@ from evenhand.scorers.judging import (
     kept,
     lent_judge,
 )
-from evenhand.scorers.text import quoted, text_of
+from evenhand.scorers.text import quoted, value_text
 
 _KEYS = 'with the keys "reasoning", "passes" (true or false) and "confidence" (from 0 to 1)'
 _SCHEMA = answer_schema(passes={"type": "boolean"})
@@ -78,7 +78,7 @@ class Passes(AsksJudge):
     async def score(self, output: Any, trial: Trial) -> Score:
         model = lent_judge(self.judge, trial)
         text = judged_text(output)
-        shown = [text_of(example["output"]) for example in self.examples]
+        shown = [value_text(example["output"]) for example in self.examples]
         mark = mark_of(self.criteria, self.context, text, *shown)
         version, prompt = judge_prompt(
             "passes",
@@ -108,7 +108,7 @@ def _read(text: str) -> tuple[bool, str, float | None]:
 
 
 def _shown(example: Mapping[str, Any], mark: str) -> str:
-    lines = [fenced("example", text_of(example["output"]), mark)]
+    lines = [fenced("example", value_text(example["output"]), mark)]
     if example.get("reasoning"):
         lines.append(f"Reasoning: {example['reasoning']}")
     return "\n".join([*lines, f"Verdict: {'passes' if example['passes'] else 'does not pass'}"])

@@ -16,7 +16,7 @@ from evenhand.core.score import Score, check
 from evenhand.core.traits import Traits
 from evenhand.scorers.argument_checks import need_mapping
 from evenhand.scorers.json_objects import objects_in
-from evenhand.scorers.text import quoted, text_of
+from evenhand.scorers.text import graded, quoted, text_of
 
 _KEYWORDS = frozenset(
     """
@@ -58,15 +58,14 @@ class IsJson:
         object.__setattr__(self, "schema", _schema_text("IsJson", self.schema))
 
     def score(self, output: Any, trial: Trial | None = None) -> Score:  # noqa: ARG002 (the Protocol's)
-        if isinstance(output, str):
+        value = graded(output)
+        if isinstance(value, str):
             try:
-                value = json.loads(output, parse_constant=_refused)
+                value = json.loads(value, parse_constant=_refused)
             except ValueError as error:
-                return check(False, f"{quoted(output)} is not JSON: {error}")
+                return check(False, f"{quoted(value)} is not JSON: {error}")
             except RecursionError:
                 raise ScoreError("the output is JSON nested too deep to be read") from None
-        else:
-            value = output
         wrong = misfit(cast("str", self.schema), value)
         return check(
             not wrong, wrong or "it is JSON" + (" and fits the schema" if self.schema else "")

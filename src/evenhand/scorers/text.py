@@ -9,9 +9,10 @@ from typing import Any, ClassVar, cast
 
 import msgspec
 
-from evenhand.core.encoding import decode
+from evenhand.core.encoding import decode, plain
 from evenhand.core.errors import ScoreError
 from evenhand.core.expect import Trial
+from evenhand.core.outputs import need_value, not_json
 from evenhand.core.record import Record
 from evenhand.core.score import Score, check
 from evenhand.core.traits import Traits
@@ -23,22 +24,48 @@ _CONTAINED = check(True)
 
 
 def text_of(output: object) -> str:
-    """An output as text: text as it is, anything else as compact JSON, with 1 for 1.0 as JavaScript has it.
+    """An output as the text that is graded: text as it is, another value of JSON as its JSON, as `value_text` has it.
 
-    What says by `as_text()` how it reads, as a conversation does, is taken at its word.
+    Raises:
+        ScoreError: There is none; see `graded`.
     """
-    if isinstance(output, str):
-        return output
-    reads = getattr(type(output), "as_text", None)
+    value = graded(output)
+    try:
+        return value_text(value)
+    except (TypeError, ValueError) as error:  # a key that is no text
+        raise not_json(output, error) from error
+
+
+def graded(output: object) -> object:
+    """An output as the value that is graded: a text, or a number, a bool, a list or a dict.
+
+    What says by `as_text()` how it reads, as a reply and a conversation do, is taken at its word.
+
+    Raises:
+        ScoreError: There is none: it is None, NaN, an SDK's object, a stream that was not read.
+    """
+    reads = None if isinstance(output, str) else getattr(type(output), "as_text", None)
     if reads is not None:
         return str(reads(output))
-    text = _json(output)
-    return _json(_whole(output)) if ".0" in text else text
+    need_value(output)
+    return output
+
+
+def value_text(value: object) -> str:
+    """Any value as text: text as it is, anything else as compact JSON, with 1 for 1.0 as JavaScript has it.
+
+    Raises:
+        TypeError: It holds something that JSON has no form for.
+    """
+    if isinstance(value, str):
+        return str.__str__(value)  # the text itself, however a member of an enum prints itself
+    text = _json(value)
+    return _json(_whole(value)) if ".0" in text else text
 
 
 def _json(value: object) -> str:
     try:
-        return msgspec.json.encode(value).decode()
+        return msgspec.json.encode(value, enc_hook=plain).decode()
     except UnicodeEncodeError:  # half a character, as a model's broken emoji leaves it
         return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
 
@@ -85,12 +112,12 @@ class Equals(Record, frozen=True):
 
     def score(self, output: Any, trial: Trial | None = None) -> Score:  # noqa: ARG002 (the Protocol's)
         if isinstance(self.wanted, (Mapping, list, tuple)):
-            value: object = output
-            if isinstance(output, str):
+            value = graded(output)
+            if isinstance(value, str):
                 try:
-                    value = decode(output)
+                    value = decode(value)
                 except ValueError:
-                    return check(False, f"{quoted(output)} is not JSON")
+                    return check(False, f"{quoted(value)} is not JSON")
             ok = same(value, self.wanted)
         else:
             ok = text_of(output) == self._text()
@@ -101,7 +128,7 @@ class Equals(Record, frozen=True):
         )
 
     def _text(self) -> str:
-        return text_of(self.wanted)
+        return value_text(self.wanted)
 
     def __str__(self) -> str:
         return f"equals {quoted(self._text())}"
@@ -109,7 +136,7 @@ class Equals(Record, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Contains:
-    """The output has this text somewhere in it."""
+    """The output has this text somewhere in it. A dict or a list is read as its JSON, keys included."""
 
     traits: ClassVar[Traits] = Traits(gives="verdict")
     wanted: str

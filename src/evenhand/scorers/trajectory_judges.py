@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, ClassVar
 
-from evenhand.core.errors import JudgeError, UsageError
+from evenhand.core.errors import JudgeError, ScoreError, UsageError
 from evenhand.core.expect import Trial
 from evenhand.core.score import Score
 from evenhand.core.traits import Traits
 from evenhand.scorers.argument_checks import need_number, need_text
+from evenhand.scorers.invocations import shown
 from evenhand.scorers.judge_prompt import judge_prompt, mark_of
 from evenhand.scorers.judge_reply import ruled
 from evenhand.scorers.judging import (
@@ -113,13 +114,21 @@ def _check(who: str, what: str, said: object, question: _Question) -> None:
     need_number(who, "unsure_below", question.unsure_below, (0, 1))
 
 
+def _text(output: object) -> str:
+    """The output as the judge reads it: an agent's own objects in Python's words."""
+    try:
+        return text_of(output)
+    except ScoreError:
+        return shown(output)
+
+
 async def _judged(
     question: _Question, output: Any, trial: Trial, *, goal: str = "", criteria: str = ""
 ) -> Score:
     model = lent_judge(question.judge, trial)
     steps = steps_in(output, trial)
     own = own_steps(output)
-    said = "" if output is None or own is not None else _clipped(text_of(output))
+    said = "" if output is None or own is not None else _clipped(_text(output))
     values = {
         "goal": goal,
         "criteria": criteria,

@@ -11,7 +11,7 @@ from evenhand.core.expect import Trial
 from evenhand.core.message import Reply
 from evenhand.core.score import Score
 from evenhand.core.step import Step, StepKind, StepStatus
-from evenhand.scorers.invocations import Invocation, invocations
+from evenhand.scorers.invocations import Invocation, invocations, listed_calls
 from evenhand.scorers.text import quoted
 
 Failed = Callable[[Step], bool]
@@ -88,19 +88,20 @@ def invocation(step: Step) -> Invocation:
 def calls_in(output: object, trial: Trial | None) -> Sequence[Invocation]:
     """The calls that an output lists; of its steps, where it has some; of an output that can list none, the trial's.
 
+    An answer that can list none is a text, a conversation, a number, an application's own object.
+
     Raises:
         ScoreError: It can list none, and its trial has no steps either.
     """
-    own = own_steps(output)
-    steps = own or ()
+    steps = own_steps(output)
     if not steps:
-        try:
-            return invocations(output)
-        except ScoreError:
-            whole = trial.steps if trial is not None else ()
-            if own is None and (not whole or not isinstance(output, (str, type(None)))):
-                raise
-            steps = whole if own is None else ()
+        calls = listed_calls(output)
+        if calls is not None:
+            return calls
+    if steps is None:
+        steps = trial.steps if trial is not None else ()
+        if not steps:
+            return invocations(output)  # which raises
     return [invocation(step) for _, step in tool_calls(steps)]
 
 

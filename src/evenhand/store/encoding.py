@@ -8,12 +8,14 @@ from typing import Any, cast
 
 import msgspec
 
-from evenhand.core.encoding import decode, encode, refuse_nan
+from evenhand.core.encoding import decode, encode, plain, refuse_nan
+from evenhand.core.errors import ScoreError
+from evenhand.core.outputs import need_value
 from evenhand.core.run import NO_DETAILS, TrialError, TrialResult
 from evenhand.core.score import Outcome
 from evenhand.store.detail import WrittenResult, numbers_of, parts_of, put_together
 
-_encoder = msgspec.json.Encoder()
+_encoder = msgspec.json.Encoder(enc_hook=plain)
 _EMPTY = b"{}"
 
 
@@ -78,7 +80,7 @@ def _held(value: object) -> object:
     dump = getattr(value, "model_dump", None)
     if callable(dump) and not isinstance(value, type):
         return dump(mode="json")
-    raise TypeError(f"{type(value).__name__} has no form in JSON")
+    return plain(value)
 
 
 def written_case(case: str) -> str:
@@ -99,7 +101,14 @@ def read_text(data: bytes) -> str:
 def _unwritable(result: TrialResult, error: Exception) -> TrialResult:
     """The result as an error, with all in it that can be kept."""
     what = "result" if _writable(result.output) else "output"
-    message = f"the {what} cannot be kept: {error}"
+    if what == "output":
+        try:
+            need_value(result.output)
+        except ScoreError as no_text:  # which says what was probably meant
+            error = no_text
+    message = (
+        f"the {what} cannot be kept: {error.message if isinstance(error, ScoreError) else error}"
+    )
     return replace(
         result,
         outcome="error",

@@ -17,6 +17,7 @@ from html import escape
 from typing import Any, TextIO
 
 from evenhand.core.encoding import encode
+from evenhand.report.every_label import every_label
 from evenhand.report.json_text import writer
 from evenhand.report.words import safe
 from evenhand.store.runfile import RunFile
@@ -51,7 +52,7 @@ def write_page(run: RunFile, out: TextIO, baseline: RunFile | None = None) -> in
     data: dict[str, Any] = {
         "runs": [_summary(top)],
         "head": top,
-        "labels": [asdict(label) for label in run.labels()],
+        "labels": [asdict(label) for label in every_label(run)],
         "summary": summary(run),
         "chunk_size": CHUNK,
     }

@@ -19,6 +19,7 @@ from evenhand.core.encoding import decode, encode
 from evenhand.core.errors import EvenhandError, StoreError, UsageError
 from evenhand.core.label import NewLabel
 from evenhand.moving.traces.review import DatasetReview
+from evenhand.report.every_label import every_label
 from evenhand.report.run_changes import RunChange
 from evenhand.store.labels import append_labels
 from evenhand.store.remarks import delete, remark
@@ -294,7 +295,7 @@ class PageServer:
         return await _in_thread(lambda: searched(self._passes.of(path), text, blind=blind))
 
     async def _labels(self, request: web.Request) -> web.Response:
-        return await self._answer(request, lambda run: [asdict(it) for it in run.labels()])
+        return await self._answer(request, lambda run: [asdict(it) for it in every_label(run)])
 
     async def _label(self, request: web.Request) -> web.Response:
         path, new = self._path(request), await _object(request, "a label")

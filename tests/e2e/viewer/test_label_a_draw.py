@@ -11,7 +11,7 @@ import pytest
 
 from evenhand.report.labels.failure_codes import failure_codes
 from evenhand.report.trust.calibration import calibrate
-from evenhand.store.draws import standing_labels
+from evenhand.store.draws import add_metric_labels, standing_labels
 from evenhand.store.runfile import RunFile
 
 EXAMPLE = Path(__file__).resolve().parents[3] / "examples" / "judge"
@@ -100,3 +100,23 @@ def test_the_page_for_labelling_is_accessible_and_is_not_in_reports(
     command("export", path, "--to", report)
     one = watch(report.as_uri())
     assert one.page.get_by_role("link", name="Label").count() == 0
+
+
+def test_what_people_said_of_a_judged_metric_is_found_and_stands_in_its_cell(
+    judged: tuple[str, Path], watch: Any
+):
+    """By the filter, in the tab Labels, and beside the output; of two people, each."""
+    link, path = judged
+    add_metric_labels(path, "ann", [(3, "policy", "fail"), (5, "policy", "pass")])
+    add_metric_labels(path, "bob", [(3, "policy", "pass")])
+    seen = watch(link)
+    for query, shown in (("label@policy:fail", 1), ("has:label", 2), ("label@tone:fail", 0)):
+        seen.turn(path.stem, q=query)
+        seen.page.get_by_text(f"{shown} of 100 trials" if shown else "No case fits").first.wait_for(
+            state="attached"
+        )
+    seen.turn(path.stem, cell=3)
+    drawer = seen.page.locator(".drawer")
+    drawer.get_by_role("tab", name="Labels").click()
+    drawer.get_by_text("verdict of policy: fail").wait_for()
+    drawer.get_by_text("verdict of policy: pass").wait_for()

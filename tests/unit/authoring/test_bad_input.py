@@ -21,7 +21,7 @@ HEAD = """\
 from evenhand import *
 from evenhand.scorers import *
 import evenhand.scorers as scorers
-evals = EvalSet("{name}", judge="echo", model="echo")
+evals = EvalSet("{name}", judge="echo")
 """
 GOOD = """
 @evals.eval
@@ -150,7 +150,7 @@ def test_what_hangs_on_a_variable_is_left_to_the_run(tmp_path: Path, line: str):
         ("import nothing_of_this_name", 5, "ModuleNotFoundError"),
         ("def f(:\n", 5, "SyntaxError: invalid syntax It is read by Python 3."),
         ("raise SystemExit(3)", 5, "SystemExit: 3"),
-        ("m = EvalSet('m', model='opnai:gpt')\n@m.eval\ndef e(): ...\n", 5, "opnai"),
+        ("m = EvalSet('m', model='opnai:gpt')\n@m.eval\ndef e(model): ...\n", 5, "opnai"),
     ],
 )
 def test_a_file_says_what_is_wrong_with_it_and_others_run(

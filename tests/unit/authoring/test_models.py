@@ -48,7 +48,7 @@ def a_set(folder: Path, scorer: Any, **more: Any) -> EvalSet:
     evals.path = folder / "x_evals.py"
 
     @evals.eval
-    def only(expect: Any) -> None:
+    def only(expect: Any, model: Any = None) -> None:
         expect("please", scorer, at_least=None if traits_of(scorer).gives == "verdict" else 0)
 
     return evals
@@ -320,6 +320,6 @@ def test_a_set_that_names_its_judge_does_not_ask_the_projects(tmp_path: Path):
 def test_models_are_made_once(tmp_path: Path, make: Callable[[], Any]):
     """All evals of a set ask the same one, so that its limits hold."""
     evals = a_set(tmp_path, Passes("x"), model=make(), judge=make())
-    (planned,) = plan_of([evals], env={}).trials()
+    (planned,) = plan_of([evals], env={"OPENAI_API_KEY": "k"}).trials()
     assert planned.models is not None
     assert planned.models("openai:x") is planned.models("openai:x")

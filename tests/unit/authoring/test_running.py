@@ -161,7 +161,7 @@ def test_what_was_asked_is_kept_with_the_run(tmp_path: Path):
     )
 
     @evals.eval(tags=["u"])
-    def holds(expect):
+    def holds(expect, model, tone):
         """It does."""
         expect(True, "holds")
 

@@ -117,7 +117,7 @@ class TextTerm(Record, frozen=True):
 
 
 class WordTerm(Record, frozen=True):
-    """A field that says one of these words, in small letters; `key` is that of `metadata.KEY:`."""
+    """A field that says one of these words, in small letters; `key` is that of `metadata.KEY:` or `label@KEY:`."""
 
     negated: bool
     field: str
@@ -282,6 +282,9 @@ def _term(query: str, place: TermPlace, names: Names) -> Term:
         field, _, key = name.text.partition(".")
         if field.lower() == "metadata" and (operator == ":" or not key):
             return _words(negated, "metadata", key, operator, values, names, place)
+        field, at, key = name.text.partition("@")
+        if field.lower() == "label" and at and key:
+            return _words(negated, "label", key.lower(), operator, values, names, place)
         if name.text.lower() in WORDS:
             return _words(negated, name.text.lower(), "", operator, values, names, place)
     return _numbers(negated, name, operator, values, names, whole, place)

@@ -11,13 +11,14 @@ from msgspec import field
 
 from evenhand.core.encoding import digest, encode
 from evenhand.core.errors import UsageError
-from evenhand.core.label import Label, standing
+from evenhand.core.label import JUDGEMENTS, Label, standing
 from evenhand.core.record import MutableRecord
 from evenhand.core.run import TrialResult
 from evenhand.core.score import State
 from evenhand.core.variant import Variant
 from evenhand.report.column_names import column_names
 from evenhand.report.comparison.comparison_sides import Side, matched
+from evenhand.report.every_label import every_label
 from evenhand.report.filters.query import (
     Measure,
     Names,
@@ -86,7 +87,7 @@ def narrow(
     before = None if baseline is None else outcomes_before(run, baseline)
     names = column_names(variants)
     vocabulary = Vocabulary(names, variants, terms)
-    labels = standing(run.labels())
+    labels = standing(every_label(run))
     places = list(
         select(run.trials, variants, terms, labels=labels, before=before, vocabulary=vocabulary)
     )
@@ -242,7 +243,12 @@ def _says(seen: _OtherTrials, trial: TrialResult, term: WordTerm, value: str) ->
             return seen.changed(trial) == value
         case "label":
             labels = seen.labels.get(trial.index, ())
-            return any(one.field == "verdict" and one.value == value for one in labels)
+            return any(
+                one.field == "verdict"
+                and one.value == value
+                and term.key in ("", one.metric.lower())
+                for one in labels
+            )
         case "has":
             return _has(seen, trial, value)
         case _:
@@ -254,7 +260,7 @@ def _has(seen: _OtherTrials, trial: TrialResult, value: str) -> bool:
         return trial.score is not None
     if value == "error":
         return trial.outcome == "error"
-    fields = {"label": ("verdict", "score")}.get(value, (value,))
+    fields = JUDGEMENTS if value == "label" else {value}
     labels = seen.labels.get(trial.index, ())
     return any(one.field in fields and one.value not in (None, False) for one in labels)
 

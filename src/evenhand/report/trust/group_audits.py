@@ -20,7 +20,7 @@ from evenhand.providers.families import family_of
 from evenhand.report.trust.audit import SIGNIFICANT, Audit, AuditName, GroupCount, not_applicable
 from evenhand.report.words import count, safe
 from evenhand.scorers.refusal import refuses
-from evenhand.scorers.text import text_of
+from evenhand.scorers.text import value_text
 from evenhand.stats.correction import Estimate
 from evenhand.stats.stratified import OddsRatio, Stratum, common_odds_ratio
 
@@ -71,7 +71,7 @@ class _Groups(Record, frozen=True):
 
 def traits_of(trial: TrialResult, variants: Sequence[Variant]) -> OutputTraits:
     """The traits of a trial's output. An empty output is no refusal."""
-    text = "" if trial.output is None else text_of(trial.output)
+    text = "" if trial.output is None else value_text(trial.output)
     variant = variants[trial.variant]
     return OutputTraits(
         len(text),

@@ -42,7 +42,7 @@ class Answer(Record, frozen=True):
         return cls(output, question, case.expected, passages)
 
 
-def text_of(value: Any) -> str | None:
+def optional_text(value: Any) -> str | None:
     """A text as it is, JSON of anything else, and None for None."""
     if value is None or isinstance(value, str):
         return value

@@ -10,7 +10,14 @@ from evenhand.core.errors import ScoreError
 from evenhand.core.expect import Trial
 from evenhand.core.score import Score
 from evenhand.core.traits import Traits
-from evenhand.scorers.evaluators.answers import Answer, asked, need_methods, number_of, text_of
+from evenhand.scorers.evaluators.answers import (
+    Answer,
+    asked,
+    need_methods,
+    number_of,
+    optional_text,
+)
+from evenhand.scorers.text import text_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +47,8 @@ class Autoevals:
         answer = Answer.of(output, trial, self.contexts)
         given: dict[str, Any] = {
             "output": text_of(output),
-            "expected": text_of(answer.expected),
-            "input": text_of(answer.question),
+            "expected": optional_text(answer.expected),
+            "input": optional_text(answer.question),
             **({"context": list(answer.contexts)} if answer.contexts else {}),
             **self.more,
         }

@@ -17,8 +17,9 @@ from evenhand.scorers.evaluators.answers import (
     made,
     need_methods,
     number_of,
-    text_of,
+    optional_text,
 )
+from evenhand.scorers.text import text_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +52,9 @@ class DeepEval:
         case = made(
             "deepeval.test_case",
             "LLMTestCase",
-            input=text_of(answer.question) or "",
+            input=optional_text(answer.question) or "",
             actual_output=text_of(output),
-            expected_output=text_of(answer.expected),
+            expected_output=optional_text(answer.expected),
             context=list(trial.case.context) or None,
             retrieval_context=list(answer.contexts) or None,
             **self.more,

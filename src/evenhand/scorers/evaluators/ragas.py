@@ -17,8 +17,9 @@ from evenhand.scorers.evaluators.answers import (
     made,
     need_methods,
     number_of,
-    text_of,
+    optional_text,
 )
+from evenhand.scorers.text import text_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +51,9 @@ class Ragas:
     async def score(self, output: Any, trial: Trial) -> Score:
         answer = Answer.of(output, trial, self.contexts)
         fields = {
-            "user_input": text_of(answer.question),
+            "user_input": optional_text(answer.question),
             "response": text_of(output),
-            "reference": text_of(answer.expected),
+            "reference": optional_text(answer.expected),
             "retrieved_contexts": list(answer.contexts) or None,
             "reference_contexts": list(trial.case.context) or None,
             **self.more,

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from evenhand.core.errors import ScoreError, UsageError
 from evenhand.core.expect import Trial
-from evenhand.scorers.text import text_of
+from evenhand.scorers.text import text_of, value_text
 
 MOST = 2_000_000
 """Characters that are given to a judge at once; more fit into no model."""
@@ -23,7 +23,7 @@ def text_in(value: object) -> str:
     """What is given as a text; empty for None, NaN and blanks. Anything else is its JSON."""
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return ""
-    return (value if isinstance(value, str) else text_of(value)).strip()
+    return value_text(value).strip()
 
 
 def passages_in(contexts: object) -> tuple[str, ...]:
@@ -82,9 +82,7 @@ def answer_in(output: object) -> str:
     Raises:
         ScoreError: There is none, or it is too long.
     """
-    if output is None:
-        raise ScoreError("there is no output to judge")
-    text = text_in(output)
+    text = text_of(output).strip()
     checked_length("the output", text)
     return text
 

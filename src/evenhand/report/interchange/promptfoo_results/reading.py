@@ -100,11 +100,21 @@ class Recorded(MutableRecord):
 
 def _labels(index: int, grading: Mapping[str, Any]) -> Iterator[NewLabel]:
     parts = cast("Sequence[Mapping[str, Any]]", grading.get("componentResults") or ())
+    of_metrics: dict[str, bool] = {}
     for part in filter(_is_human, parts):
+        about = cast("Mapping[str, Any]", part.get("metadata") or {})
+        if (
+            "metric" in part["assertion"]
+        ):  # runs that are imported have no draws: what is said is of the trial
+            author = str(about.get("author") or "")
+            of_metrics[author] = of_metrics.get(author, True) and bool(part.get("pass"))
+            continue
         yield NewLabel(index, "verdict", "pass" if part.get("pass") else "fail")
-        rating = cast("Mapping[str, Any]", part.get("metadata") or {}).get("rating")
+        rating = about.get("rating")
         if rating is not None:
             yield NewLabel(index, "score", rating)
+    for author, passes in of_metrics.items():
+        yield NewLabel(index, "verdict", "pass" if passes else "fail", author)
     comment = grading.get("comment")
     note = comment if isinstance(comment, str) else ""
     if note.startswith(HIGHLIGHT):

@@ -11,7 +11,7 @@ import hashlib
 import json
 import os
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
@@ -130,7 +130,7 @@ class RowWriter:
             "metadata": metadata,
             "gradingResult": None
             if stripped.grading
-            else _grading(trial, graded, judged, newest(self._labels.get(trial.index, ()))),
+            else _grading(trial, graded, judged, self._labels.get(trial.index, ())),
         }
 
     def _test_case(self, trial: TrialResult) -> dict[str, Any]:
@@ -339,10 +339,11 @@ def _grading(
     trial: TrialResult,
     graded: GradedTrial,
     judged: Judged,
-    labels: Mapping[LabelField, LabelValue],
+    given: Sequence[Label],
 ) -> dict[str, Any] | None:
-    if _unanswered(trial) and not trial.outcomes and not labels:
+    if _unanswered(trial) and not trial.outcomes and not given:
         return None
+    labels = newest(given)
     note = comment(labels)
     return {
         "pass": graded.passed,
@@ -351,7 +352,7 @@ def _grading(
         "namedScores": graded.named,
         "namedScoreWeights": graded.weights,
         "tokensUsed": tokens_of(judged),
-        "componentResults": [*graded.components, *_human(labels)],
+        "componentResults": [*graded.components, *_human(labels), *_on_metrics(given)],
         **({"comment": note} if note else {}),
     }
 
@@ -377,6 +378,19 @@ def _human(labels: Mapping[LabelField, LabelValue]) -> list[dict[str, Any]]:
             **({} if rating is None else {"metadata": {"rating": rating}}),
         }
     ]
+
+
+def _on_metrics(labels: Iterable[Label]) -> Iterator[dict[str, Any]]:
+    """What people say of judged metrics, each as a component with the metric and whose it is."""
+    for label in labels:
+        if label.metric and label.field == "verdict":
+            yield {
+                "pass": label.value == "pass",
+                "score": 1.0 if label.value == "pass" else 0.0,
+                "reason": f"said by {label.author or 'a person'} of {label.metric}",
+                "assertion": {"type": HUMAN, "metric": label.metric},
+                "metadata": {"author": label.author},
+            }
 
 
 def components(outcomes: Sequence[Outcome], test: Mapping[str, Any]) -> list[dict[str, Any]]:

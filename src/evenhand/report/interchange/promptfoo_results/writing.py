@@ -17,6 +17,7 @@ from xml.sax.saxutils import escape, quoteattr
 from evenhand.core.label import standing
 from evenhand.core.run import Judged, TrialResult
 from evenhand.core.variant import Variant
+from evenhand.report.every_label import every_label
 from evenhand.report.interchange.promptfoo_results.derived import Derived
 from evenhand.report.interchange.promptfoo_results.row import (
     GradedTrial,
@@ -113,7 +114,7 @@ class Results:
     def __init__(self, run: RunFile) -> None:
         meta = run.meta
         self._run = run
-        self._rows = RowWriter(meta.id, meta.variants, standing(run.labels()))
+        self._rows = RowWriter(meta.id, meta.variants, standing(every_label(run)))
         derived = Derived(meta.config.get("derivedMetrics"))
         self.columns = [_ColumnTotals(variant, derived) for variant in meta.variants]
         self.vars: dict[str, None] = {}
