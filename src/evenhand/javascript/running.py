@@ -65,9 +65,8 @@ def expression(
 
 def function(path: Path, export: str = "") -> JavaScriptCode:
     """A function of a file: its default export, or the one of this name (`name`, `Class.method`)."""
-    return JavaScriptCode(
-        f"{path.name}:{export}" if export else path.name, path=path, export=export
-    )
+    name = source.without_settings(export)
+    return JavaScriptCode(f"{path.name}:{name}" if name else path.name, path=path, export=export)
 
 
 def provider(path: Path, export: str, options: Mapping[str, Any]) -> JavaScriptCode:
@@ -75,7 +74,7 @@ def provider(path: Path, export: str, options: Mapping[str, Any]) -> JavaScriptC
 
     It is called with the name of a method, such as `callApi`, and its arguments.
     """
-    name = f"{path.name}:{export or 'callApi'}"
+    name = f"{path.name}:{source.without_settings(export) or 'callApi'}"
     return JavaScriptCode(name, path=path, export=export, options=as_json(options))
 
 

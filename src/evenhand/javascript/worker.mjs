@@ -60,7 +60,8 @@ async function fromFile(call) {
   const [first, ...path] = call.name.split(".");
   const of = CONFIG.exec(first);
   if (of) {
-    const whole = await configOf(call.file, exported, of[1]);
+    const [, name, settings] = of;
+    const whole = await configOf(call.file, exported, name, settings);
     if (!path.length) return () => plain(whole, [first], call.file, []);
     const found = path.map(decodeURIComponent).reduce((value, key) => value[key], whole);
     return call.options === undefined ? found : kit.providerOf({ default: found }, "", call.options);
@@ -71,16 +72,18 @@ async function fromFile(call) {
 }
 
 // A config, which may be a function or a promise of one: made once, as the functions in it may share what they keep.
-// `config()` is that of the default export, `config(name)` what another one comes to.
-const CONFIG = /^config\((.*)\)$/;
+// `config()` is that of the default export, `config(name)` what another one comes to, and `config(name,…)` what it comes
+// to with these settings.
+const CONFIG = /^config\(([^,]*)(?:,(.*))?\)$/;
 const configs = new Map();
-function configOf(file, exported, name) {
-  const key = `${file}:${name}`;
+function configOf(file, exported, name, settings) {
+  const key = `${file}:${name}:${settings}`;
   if (!configs.has(key)) {
     let found = exported.default === undefined ? exported : exported.default;
     if (name) found = kit.functionOf(exported, name);
     else if (found && found.__esModule) found = found.default;
-    configs.set(key, typeof found === "function" ? found() : found);
+    const given = settings === undefined ? [] : [JSON.parse(decodeURIComponent(settings))];
+    configs.set(key, typeof found === "function" ? found(...given) : found);
   }
   return configs.get(key);
 }
