@@ -81,6 +81,11 @@ DEVIATIONS: Mapping[str, str] = {
     "prompts of providers": "Each provider keeps its own prompts, also where two have the same id, and a label beside "
     "a "
     "pattern of files is that of all its prompts; promptfoo drops it, and what names the label selects nothing.",
+    "providers of tests": "A test's own provider is asked wherever its file names it, also where a JSON or JSONL file "
+    "is all that `tests` names; promptfoo looks there only with -c, and then also at what a function returns. A label "
+    "of the config's providers names that provider; promptfoo takes it for an id.",
+    "absent providers": "A provider that cannot be had costs its own column, whose trials are errors, and a test's own "
+    "costs that test; promptfoo ends the whole run.",
     "texts like paths": "A prompt with tags is text. promptfoo takes one line with a slash, or with a dot near its "
     "end, "
     "for a path, and ends if nothing is there.",

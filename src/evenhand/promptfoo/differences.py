@@ -35,6 +35,7 @@ class FolderUses(MutableRecord):
         around: Some tests have a prefix or a suffix.
         talked: In some, promptfoo's simulated user talks with the model.
         own_user: In some, a user of our own does.
+        own_provider: Some ask a provider of their own.
     """
 
     folder: Folder
@@ -49,6 +50,7 @@ class FolderUses(MutableRecord):
     around: bool = False
     talked: bool = False
     own_user: bool = False
+    own_provider: bool = False
 
     @classmethod
     def of(cls, folder: Folder) -> FolderUses:
@@ -69,6 +71,7 @@ class FolderUses(MutableRecord):
         self.around = self.around or bool(test.prefix or test.suffix)
         self.talked = self.talked or (test.user is not None and test.user.own is None)
         self.own_user = self.own_user or (test.user is not None and test.user.own is not None)
+        self.own_provider = self.own_provider or test.subject is not None
         self.tags = self.tags or (
             table
             and any(
@@ -167,6 +170,10 @@ APPLIES: Mapping[str, Callable[[FolderUses], bool]] = {
         uses.folder.prefixed and _written(uses).get("defaultTest")
     ),
     "prompts of providers": _same_ids,
+    "providers of tests": lambda uses: uses.own_provider,
+    "absent providers": lambda uses: any(
+        pair.subject.problem is not None for pair in uses.folder.pairs
+    ),
     "blank lines of prompts": lambda uses: any(
         pair.subject.provider.id.startswith("anthropic:") and "\n\n" in pair.prompt.raw
         for pair in uses.folder.pairs

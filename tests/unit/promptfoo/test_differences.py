@@ -87,6 +87,8 @@ JUDGED = {"type": "llm-rubric", "value": "fine", "provider": "echo"}
             {"scoring functions"},
         ),
         ("tags.csv", {}, {"tags in data"}),
+        ([{"vars": {"x": "a"}, "provider": "echo"}], {}, {"providers of tests"}),
+        ([{"vars": {"x": "a"}}], {"providers": ["echo", "no:one"]}, {"absent providers"}),
         ([{"vars": {"x": "a {{y}}", "y": "b"}}], {}, set[str]()),
         ([{"vars": {"x": "a {{ y | upper }}", "y": "b"}}], {}, set()),
         (
