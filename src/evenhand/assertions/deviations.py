@@ -81,6 +81,8 @@ DEVIATIONS: Mapping[str, str] = {
     "prompts of providers": "Each provider keeps its own prompts, also where two have the same id, and a label beside "
     "a "
     "pattern of files is that of all its prompts; promptfoo drops it, and what names the label selects nothing.",
+    "calls without output": "Where promptfoo has no output for an answer that asks for tools (LocalAI's, function_call "
+    "of Mistral's, calls beside reasoning), the calls are the output.",
     "providers of tests": "A test's own provider is asked wherever its file names it, also where a JSON or JSONL file "
     "is all that `tests` names; promptfoo looks there only with -c, and then also at what a function returns. A label "
     "of the config's providers names that provider; promptfoo takes it for an id.",

@@ -412,15 +412,18 @@ def _is_vendors(provider: Provider) -> bool:
 
 
 def _answers_as_promptfoo(provider: Provider) -> None:
-    """Has a model that is evaluated show its thoughts before its answer, unless its config says otherwise.
+    """Has the outputs of a model that is evaluated be those of promptfoo.
 
-    Those are part of what promptfoo looks at.
+    So they begin with what it thought, unless its config says otherwise.
     """
     from evenhand.providers.chat import ChatProvider  # noqa: PLC0415 (imported with the first vendor)
 
     asked = provider.provider if isinstance(provider, Paused) else provider
-    if isinstance(asked, ChatProvider) and asked.config.get("showThinking") is None:
-        asked.shows_thoughts = True
+    if isinstance(asked, ChatProvider):
+        from evenhand.promptfoo.output_shapes import shape_of  # noqa: PLC0415 (for vendors only)
+
+        asked.shape = shape_of(asked)
+        asked.shows_thoughts |= asked.config.get("showThinking") is None
 
 
 def with_files_read(

@@ -40,6 +40,10 @@ def unsaid(headers: Mapping[str, str], now: float) -> RateLimits | None:
     return None
 
 
+Shape = Callable[[Reply, bytes, Mapping[str, Any]], Reply]
+"""Gives a reply another output, from the answer's body and the settings that it was asked with."""
+
+
 class Dialect(Record, frozen=True):
     """What one vendor's chat API does its own way.
 
@@ -99,6 +103,7 @@ class ChatProvider:
     account: str = field(init=False)
     paid: bool = field(init=False, default=True)
     shows_thoughts: bool = field(init=False)
+    shape: Shape | None = field(init=False, repr=False, default=None)
     _host: str = field(init=False, repr=False)
     _local: bool = field(init=False, repr=False)
     _headers: dict[str, str] = field(init=False, repr=False)
@@ -201,6 +206,8 @@ class ChatProvider:
         reply = self.dialect.read(body, self._parsed, self.price)
         if reply.finish_reason in BROKEN_OFF:
             raise broken_off(reply.finish_reason, body)
+        if self.shape is not None:
+            reply = self.shape(reply, body, self.config)
         if self.dialect.thought is None or not self.shows_thoughts:
             return reply
         thought = self.dialect.thought(body)

@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from evenhand.providers.chat import ChatProvider
 
 
+_FORMS = ("response_format", "output_format")
+"""The settings by which a reply is read."""
+
+
 def takes_chats(provider: Provider) -> bool:
     """Whether it is a vendor's model that is sent a conversation; programs and functions are given the text."""
     model = _vendors_model(provider)
@@ -31,11 +35,12 @@ def reading_by(provider: Provider, settings: Mapping[str, Any]) -> Provider:
     What is asked for as JSON is read as such, whoever asked for it: the provider's config, a prompt's or a test's.
     """
     model = _vendors_model(provider)
-    if model is None or "response_format" not in settings:
+    forms = {key: settings[key] for key in _FORMS if key in settings}
+    if model is None or not forms:
         return provider
-    config = {**model.config, "response_format": settings["response_format"]}
+    config = {**model.config, **forms}
     other = replace(model, config=config)
-    other.shows_thoughts = model.shows_thoughts
+    other.shows_thoughts, other.shape = model.shows_thoughts, model.shape
     if isinstance(provider, Wrapped):
         return cast("Provider", replace(provider, provider=other))
     return other
