@@ -200,16 +200,22 @@ class FolderModels:
     def judge(self, spec: object, place: Place, task: Task = "generate") -> Provider | None:
         """The model that a `provider` for grading names for a task; None, and a problem, where it names none.
 
-        One that is no good for the task leaves it to the default, as does a map that has no model for it.
+        One that is no good for the task leaves it to the default, as in promptfoo. A map of models by what they are
+        for doesn't, as there: whoever writes one says who may be asked, and nobody else is.
         """
         if (
             isinstance(spec, Mapping)
             and "id" not in spec
             and not spec.keys().isdisjoint(_TASK_KEYS)
         ):
-            spec = cast("Mapping[str, object]", spec).get(_KEY_OF_TASK[task])
+            named = cast("Mapping[str, object]", spec)
+            spec = named.get(_KEY_OF_TASK[task])
             if spec is None:
-                return self.default_judge(place, task)
+                there = " and ".join(sorted(_TASK_KEYS & named.keys()))
+                what = f"provider names a model for {there}, and none for {_KEY_OF_TASK[task]}"
+                hint = f"Add the one that makes {_GIVES[task]}: {_KEY_OF_TASK[task]}: …"
+                self._findings.problem(place, what, hint)
+                return None
         name = json.dumps(spec, sort_keys=True, default=str)
         if self._made.get(name) is None:  # one that cannot be had is a problem wherever it is named
             subjects = self._subjects(spec, place, self._config.base)
