@@ -62,7 +62,8 @@ DEVIATIONS: Mapping[str, str] = {
     "assertion without a score, leaves all without a verdict. A winner without other assertions has score 1, and 0 in "
     "promptfoo's format, as there. The judge's tokens count once, with the last variant; there with each.",
     "scoring functions": "An assertScoringFunction is not asked where an assertion is in error; one that raises, or "
-    "returns no verdict, is an error and not a failed test with score 0.",
+    "returns no verdict, is an error and not a failed test with score 0. A Python file without a name is called at "
+    "get_score, too; promptfoo wants func there.",
     "tags in data": "{{…}} in a cell of a table is text; promptfoo fills it in.",
     "secrets in tests": "{{ env.NAME }} in a test's variable is refused where NAME looks like a secret, and stays text "
     "in files of data; promptfoo sends the secret to the model. What is not secret is filled in, and a provider's "
@@ -81,6 +82,8 @@ DEVIATIONS: Mapping[str, str] = {
     "prompts of providers": "Each provider keeps its own prompts, also where two have the same id, and a label beside "
     "a "
     "pattern of files is that of all its prompts; promptfoo drops it, and what names the label selects nothing.",
+    "finish reasons": "finish-reason holds for every vendor that says why an answer ended; promptfoo reads none of "
+    "Mistral's and LocalAI's, and fails there.",
     "calls without output": "Where promptfoo has no output for an answer that asks for tools (LocalAI's, function_call "
     "of Mistral's, calls beside reasoning), the calls are the output.",
     "providers of tests": "A test's own provider is asked wherever its file names it, also where a JSON or JSONL file "

@@ -114,6 +114,12 @@ def _same_ids(uses: FolderUses) -> bool:
     return any(sum(id_ == one for one, _ in subjects) > 1 for id_ in own)
 
 
+def _asks(uses: FolderUses, *vendors: str) -> bool:
+    """Whether any of the models is of one of these vendors."""
+    ids = (pair.subject.provider.id for pair in uses.folder.pairs)
+    return any(id_.partition(":")[0] in vendors for id_ in ids)
+
+
 def _is_table(name: str) -> bool:
     return name.lower().endswith((".csv", ".tsv", ".xlsx", ".xls"))
 
@@ -171,6 +177,13 @@ APPLIES: Mapping[str, Callable[[FolderUses], bool]] = {
     ),
     "prompts of providers": _same_ids,
     "providers of tests": lambda uses: uses.own_provider,
+    "finish reasons": lambda uses: (
+        "finish-reason" in uses.types and _asks(uses, "mistral", "localai")
+    ),
+    "calls without output": lambda uses: (
+        _asks(uses, "mistral", "localai")
+        and any("tools" in pair.subject.config for pair in uses.folder.pairs)
+    ),
     "absent providers": lambda uses: any(
         pair.subject.problem is not None for pair in uses.folder.pairs
     ),
