@@ -82,6 +82,8 @@ DEVIATIONS: Mapping[str, str] = {
     "prompts of providers": "Each provider keeps its own prompts, also where two have the same id, and a label beside "
     "a "
     "pattern of files is that of all its prompts; promptfoo drops it, and what names the label selects nothing.",
+    "messages in variables": "A prompt that is a single variable passes a list of messages in it on as a conversation; "
+    "promptfoo writes [object Object].",
     "finish reasons": "finish-reason holds for every vendor that says why an answer ended; promptfoo reads none of "
     "Mistral's and LocalAI's, and fails there.",
     "calls without output": "Where promptfoo has no output for an answer that asks for tools (LocalAI's, function_call "

@@ -36,6 +36,7 @@ class FolderUses(MutableRecord):
         talked: In some, promptfoo's simulated user talks with the model.
         own_user: In some, a user of our own does.
         own_provider: Some ask a provider of their own.
+        listed: Variables that hold lists of objects.
     """
 
     folder: Folder
@@ -51,6 +52,7 @@ class FolderUses(MutableRecord):
     talked: bool = False
     own_user: bool = False
     own_provider: bool = False
+    listed: set[str] = msgspec.field(default_factory=set[str])
 
     @classmethod
     def of(cls, folder: Folder) -> FolderUses:
@@ -72,6 +74,7 @@ class FolderUses(MutableRecord):
         self.talked = self.talked or (test.user is not None and test.user.own is None)
         self.own_user = self.own_user or (test.user is not None and test.user.own is not None)
         self.own_provider = self.own_provider or test.subject is not None
+        self.listed.update(name for name, value in test.variables.items() if _are_objects(value))
         self.tags = self.tags or (
             table
             and any(
@@ -112,6 +115,11 @@ def _same_ids(uses: FolderUses) -> bool:
     own = [p.subject.provider.id for p in uses.folder.pairs if p.subject.prompts is not None]
     subjects = {(p.subject.provider.id, p.subject.place) for p in uses.folder.pairs}
     return any(sum(id_ == one for one, _ in subjects) > 1 for id_ in own)
+
+
+def _are_objects(value: object) -> bool:
+    items = cast("list[object]", value) if isinstance(value, list) else []
+    return bool(items) and isinstance(items[0], Mapping)
 
 
 def _asks(uses: FolderUses, *vendors: str) -> bool:
@@ -177,6 +185,11 @@ APPLIES: Mapping[str, Callable[[FolderUses], bool]] = {
     ),
     "prompts of providers": _same_ids,
     "providers of tests": lambda uses: uses.own_provider,
+    "messages in variables": lambda uses: any(
+        pair.prompt.raw.strip(" {}\n") in uses.listed
+        for pair in uses.folder.pairs
+        if isinstance(pair.prompt, TextPrompt)
+    ),
     "finish reasons": lambda uses: (
         "finish-reason" in uses.types and _asks(uses, "mistral", "localai")
     ),
