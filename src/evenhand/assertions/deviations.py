@@ -89,8 +89,9 @@ DEVIATIONS: Mapping[str, str] = {
     "calls without output": "Where promptfoo has no output for an answer that asks for tools (LocalAI's, function_call "
     "of Mistral's, calls beside reasoning), the calls are the output.",
     "providers of tests": "A test's own provider is asked wherever its file names it, also where a JSON or JSONL file "
-    "is all that `tests` names; promptfoo looks there only with -c, and then also at what a function returns. A label "
-    "of the config's providers names that provider; promptfoo takes it for an id.",
+    "is all that `tests` names; promptfoo looks there only with -c, and then also at what a function returns. Of tests "
+    "that JavaScript makes, objects with callApi are asked; promptfoo also asks ids in a list that a file exports. A "
+    "label of the config's providers names that provider; promptfoo takes it for an id.",
     "absent providers": "A provider that cannot be had costs its own column, whose trials are errors, and a test's own "
     "costs that test; promptfoo ends the whole run.",
     "texts like paths": "A prompt with tags is text. promptfoo takes one line with a slash, or with a dot near its "
