@@ -18,6 +18,7 @@ from evenhand.store.catalogue import find
 from evenhand.store.runfile import RunFile
 
 FOLDERS = Path(__file__).parent / "folders"
+TYPESCRIPT = Path(__file__).parent / "typescript"
 
 
 def settled(folder: Path) -> list[dict[str, Any]]:
@@ -64,10 +65,22 @@ def test_a_folder_comes_to_what_promptfoo_makes_of_it(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Model by model, output by output, verdict by verdict."""
-    if any((FOLDERS / name).rglob("*.ts")) and not runs_typescript():
+    compared(FOLDERS / name, tmp_path / name, monkeypatch)
+
+
+@pytest.mark.parametrize("name", sorted(path.name for path in TYPESCRIPT.iterdir()))
+def test_a_folder_in_typescript_comes_to_what_promptfoo_makes_of_it(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Prompts, providers, tests, variables, transforms, graders, hooks and a config."""
+    if not runs_typescript():
         pytest.skip("there is no Node 22.15 or newer here")
-    folder = tmp_path / name
-    shutil.copytree(FOLDERS / name, folder)
+    compared(TYPESCRIPT / name, tmp_path / name, monkeypatch)
+
+
+def compared(source: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fails where a copy of a folder comes to something else than what is recorded in it."""
+    shutil.copytree(source, folder)
     monkeypatch.chdir(folder)
     recorded = json.loads((folder / "recorded.json").read_text())
     found = settled(folder)
