@@ -13,7 +13,8 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-FOLDERS = Path(__file__).parent / "folders"
+HERE = Path(__file__).parent
+FOLDERS = (*(HERE / "folders").iterdir(), *(HERE / "typescript").iterdir())
 
 
 def recorded(folder: Path, node: str, program: str) -> list[dict[str, Any]]:
@@ -58,7 +59,7 @@ def recorded(folder: Path, node: str, program: str) -> list[dict[str, Any]]:
 
 if __name__ == "__main__":
     node, program, *names = sys.argv[1:]
-    for folder in sorted(FOLDERS.iterdir()):
+    for folder in sorted(FOLDERS):
         if not names or folder.name in names:
             rows = recorded(folder, node, program)
             text = "[\n" + ",\n".join(json.dumps(row, ensure_ascii=False) for row in rows) + "\n]\n"

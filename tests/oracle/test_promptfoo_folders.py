@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +12,13 @@ import pytest
 from click.testing import CliRunner
 
 from evenhand.cli.verbs import evenhand
+from evenhand.javascript.node import found_node
 from evenhand.report.export import export
 from evenhand.store.catalogue import find
 from evenhand.store.runfile import RunFile
 
 FOLDERS = Path(__file__).parent / "folders"
+TYPESCRIPT = Path(__file__).parent / "typescript"
 
 
 def settled(folder: Path) -> list[dict[str, Any]]:
@@ -50,13 +53,34 @@ def settled(folder: Path) -> list[dict[str, Any]]:
     ]
 
 
+def runs_typescript() -> bool:
+    """Whether the Node that is here knows enough of TypeScript."""
+    code = "process.exit(typeof require('module').registerHooks === 'function' ? 0 : 1)"
+    node = found_node()
+    return bool(node) and subprocess.run([node, "-e", code], check=False).returncode == 0
+
+
 @pytest.mark.parametrize("name", sorted(path.name for path in FOLDERS.iterdir()))
 def test_a_folder_comes_to_what_promptfoo_makes_of_it(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Model by model, output by output, verdict by verdict."""
-    folder = tmp_path / name
-    shutil.copytree(FOLDERS / name, folder)
+    compared(FOLDERS / name, tmp_path / name, monkeypatch)
+
+
+@pytest.mark.parametrize("name", sorted(path.name for path in TYPESCRIPT.iterdir()))
+def test_a_folder_in_typescript_comes_to_what_promptfoo_makes_of_it(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Prompts, providers, tests, variables, transforms, graders, hooks and a config."""
+    if not runs_typescript():
+        pytest.skip("there is no Node 22.15 or newer here")
+    compared(TYPESCRIPT / name, tmp_path / name, monkeypatch)
+
+
+def compared(source: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fails where a copy of a folder comes to something else than what is recorded in it."""
+    shutil.copytree(source, folder)
     monkeypatch.chdir(folder)
     recorded = json.loads((folder / "recorded.json").read_text())
     found = settled(folder)

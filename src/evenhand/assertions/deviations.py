@@ -71,7 +71,8 @@ DEVIATIONS: Mapping[str, str] = {
     "assertion without a score, leaves all without a verdict. A winner without other assertions has score 1, and 0 in "
     "promptfoo's format, as there. The judge's tokens count once, with the last variant; there with each.",
     "scoring functions": "An assertScoringFunction is not asked where an assertion is in error; one that raises, or "
-    "returns no verdict, is an error and not a failed test with score 0.",
+    "returns no verdict, is an error and not a failed test with score 0. A Python file without a name is called at "
+    "get_score, too; promptfoo wants func there.",
     "tags in data": "{{…}} in a cell of a table is text; promptfoo fills it in.",
     "secrets in tests": "{{ env.NAME }} in a test's variable is refused where NAME looks like a secret, and stays text "
     "in files of data; promptfoo sends the secret to the model. What is not secret is filled in, and a provider's "
@@ -90,6 +91,18 @@ DEVIATIONS: Mapping[str, str] = {
     "prompts of providers": "Each provider keeps its own prompts, also where two have the same id, and a label beside "
     "a "
     "pattern of files is that of all its prompts; promptfoo drops it, and what names the label selects nothing.",
+    "messages in variables": "A prompt that is a single variable passes a list of messages in it on as a conversation; "
+    "promptfoo writes [object Object].",
+    "finish reasons": "finish-reason holds for every vendor that says why an answer ended; promptfoo reads none of "
+    "Mistral's and LocalAI's, and fails there.",
+    "calls without output": "Where promptfoo has no output for an answer that asks for tools (LocalAI's, function_call "
+    "of Mistral's, calls beside reasoning), the calls are the output.",
+    "providers of tests": "A test's own provider is asked wherever its file names it, also where a JSON or JSONL file "
+    "is all that `tests` names; promptfoo looks there only with -c, and then also at what a function returns. Of tests "
+    "that JavaScript makes, objects with callApi are asked; promptfoo also asks ids in a list that a file exports. A "
+    "label of the config's providers names that provider; promptfoo takes it for an id.",
+    "absent providers": "A provider that cannot be had costs its own column, whose trials are errors, and a test's own "
+    "costs that test; promptfoo ends the whole run.",
     "texts like paths": "A prompt with tags is text. promptfoo takes one line with a slash, or with a dot near its "
     "end, "
     "for a path, and ends if nothing is there.",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -79,10 +79,15 @@ class Findings:
 
     def hint(self, place: Place, what: str, hint: str = "") -> None:
         """Notes something that is tolerated, and worth a look; once for each file and wording."""
-        problem = problem_at(place, what, hint)
-        if (problem.file, what) not in self._hinted:
-            self._hinted.add((problem.file, what))
-            self.hints.append(problem)
+        self.also(hints=[problem_at(place, what, hint)])
+
+    def also(self, problems: Iterable[Problem] = (), hints: Iterable[Problem] = ()) -> None:
+        """Notes what was found apart; each hint once."""
+        self.problems += problems
+        for hint in hints:
+            if (hint.file, hint.what) not in self._hinted:
+                self._hinted.add((hint.file, hint.what))
+                self.hints.append(hint)
 
     def error(self) -> ConfigError:
         """The problems as an error: the first fifty in the order of the files, and how many more there are."""

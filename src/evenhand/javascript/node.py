@@ -54,6 +54,11 @@ def missing(what: str, why: str) -> tuple[str, str]:
     )
 
 
+def command_of(node: str, word: str, script: str, kit: str, types: str) -> list[str]:
+    """The command that starts a worker, which begins its lines with a word that nobody else knows."""
+    return [node, script, word, kit, types]
+
+
 @dataclass(slots=True, eq=False)
 class _NodeCall:
     message: Mapping[str, Any]
@@ -165,10 +170,14 @@ class Node:
             raise CodeError("there is no Node to run it")
         word = secrets.token_hex(8)
         room = files("evenhand.javascript")
-        with as_file(room / "worker.mjs") as script, as_file(room / "kit.js") as kit:
+        with (
+            as_file(room / "worker.mjs") as script,
+            as_file(room / "kit.js") as kit,
+            as_file(room / "typescript.mjs") as types,
+        ):
             try:
                 process = subprocess.Popen(  # noqa: S603, ASYNC220 (the user's own Node; it is only started)
-                    [program, str(script), word, str(kit)],
+                    command_of(program, word, str(script), str(kit), str(types)),
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
                     stderr=subprocess.DEVNULL,

@@ -65,9 +65,8 @@ def expression(
 
 def function(path: Path, export: str = "") -> JavaScriptCode:
     """A function of a file: its default export, or the one of this name (`name`, `Class.method`)."""
-    return JavaScriptCode(
-        f"{path.name}:{export}" if export else path.name, path=path, export=export
-    )
+    name = source.without_settings(export)
+    return JavaScriptCode(f"{path.name}:{name}" if name else path.name, path=path, export=export)
 
 
 def provider(path: Path, export: str, options: Mapping[str, Any]) -> JavaScriptCode:
@@ -75,7 +74,7 @@ def provider(path: Path, export: str, options: Mapping[str, Any]) -> JavaScriptC
 
     It is called with the name of a method, such as `callApi`, and its arguments.
     """
-    name = f"{path.name}:{export or 'callApi'}"
+    name = f"{path.name}:{source.without_settings(export) or 'callApi'}"
     return JavaScriptCode(name, path=path, export=export, options=as_json(options))
 
 
@@ -105,10 +104,20 @@ def problems(script: JavaScriptCode) -> list[tuple[str, str]]:
         return [(f"{path.name} has no function '{script.export}'", "")]
     reason = _reason_for_node(path, code, script.export)
     if reason:
-        return [] if found_node() else [missing(path.name, reason)]
+        return _unloadable(script, path) if found_node() else [missing(path.name, reason)]
     if found_node():  # what is too new for the embedded engine is Node's to read
         return []
     return _not_javascript(path.name, source.module_text(code))
+
+
+def _unloadable(script: JavaScriptCode, path: Path) -> list[tuple[str, str]]:
+    """What keeps a file of TypeScript from being loaded; a config is loaded by whoever reads it."""
+    if path.suffix not in source.TYPESCRIPT or script.export.startswith("config("):
+        return []
+    from evenhand.javascript.loading import load_problem  # noqa: PLC0415 (for TypeScript only)
+
+    error = load_problem(path, script.export, provider=bool(script.options))
+    return [] if error is None else [(f"{path.name}: {error.message}", error.hint)]
 
 
 def is_javascript(code: str, *parameters: str) -> bool:

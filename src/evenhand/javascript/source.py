@@ -9,6 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from pathlib import Path
+from urllib.parse import quote
+
+from evenhand.javascript.wire import as_json
 
 ENDINGS = frozenset({".js", ".mjs", ".cjs", ".ts", ".mts", ".cts"})
 """What a file of JavaScript or TypeScript is called."""
@@ -17,13 +20,23 @@ CONFIG = "config()"
 """The name of what a config file comes to; that of a function in it begins so: `config().tests.0.assert.0.value`."""
 
 
-def made_by(export: str) -> str:
+def made_by(export: str, settings: object = None) -> str:
     """The name of what one of a file's exports comes to; without an export, that of its default one.
 
-    >>> made_by("make")
-    'config(make)'
+    Args:
+        settings: What the export is called with; None for nothing. They are part of the name, so that whoever calls
+            a function in it later has it made of the same.
+
+    >>> made_by("make"), made_by("make", {"n": 2})
+    ('config(make)', 'config(make,%7B%22n%22%3A2%7D)')
     """
-    return f"config({export})"
+    given = "" if settings is None else "," + quote(as_json(settings), safe="").replace(".", "%2E")
+    return f"config({export}{given})"
+
+
+def without_settings(export: str) -> str:
+    """The name of an export as messages show it."""
+    return re.sub(r"^config\(([^,]*),[^)]*\)", r"config(\1)", export)
 
 
 TYPESCRIPT = frozenset({".ts", ".mts", ".cts"})

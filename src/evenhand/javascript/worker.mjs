@@ -36,6 +36,12 @@ process.stdout.write = process.stderr.write = (text, ...rest) => {
   return true;
 };
 
+// Whether what a call names is there: the file is loaded, and nothing in it is called.
+async function looked(call) {
+  const exported = await loaded(call.file);
+  if (!call.provider) kit.functionOf(exported, call.name);
+  return () => true;
+}
 async function actionOf(call) {
   const key = JSON.stringify([call.code, call.file, call.name, call.options]);
   if (!made.has(key)) {
@@ -51,16 +57,20 @@ function placed(error, file) {
   if (String(stderr).includes(error.message)) error.stack = `${stderr}\n${error.stack}`;
   return error;
 }
-async function fromFile(call) {
-  const exported = await import(pathToFileURL(call.file).href).catch((error) => {
-    if (error.code === "ERR_UNKNOWN_FILE_EXTENSION" && /\.[cm]?ts$/.test(call.file))
-      throw kit.wrong(`it is TypeScript, which takes Node 22.18 or newer: this is Node ${process.versions.node}`);
-    throw error instanceof SyntaxError ? placed(error, call.file) : error;
+const older = `it is TypeScript, which takes Node 22.18 or newer: this is Node ${process.versions.node}`;
+async function loaded(file) {
+  if (/\.[cm]?ts$/.test(file) && !(await import(pathToFileURL(process.argv[4]).href)).able) throw kit.wrong(older);
+  return import(pathToFileURL(file).href).catch((error) => {
+    throw error instanceof SyntaxError ? placed(error, file) : error;
   });
+}
+async function fromFile(call) {
+  const exported = await loaded(call.file);
   const [first, ...path] = call.name.split(".");
   const of = CONFIG.exec(first);
   if (of) {
-    const whole = await configOf(call.file, exported, of[1]);
+    const [, name, settings] = of;
+    const whole = await configOf(call.file, exported, name, settings);
     if (!path.length) return () => plain(whole, [first], call.file, []);
     const found = path.map(decodeURIComponent).reduce((value, key) => value[key], whole);
     return call.options === undefined ? found : kit.providerOf({ default: found }, "", call.options);
@@ -71,16 +81,18 @@ async function fromFile(call) {
 }
 
 // A config, which may be a function or a promise of one: made once, as the functions in it may share what they keep.
-// `config()` is that of the default export, `config(name)` what another one comes to.
-const CONFIG = /^config\((.*)\)$/;
+// `config()` is that of the default export, `config(name)` what another one comes to, and `config(name,…)` what it comes
+// to with these settings.
+const CONFIG = /^config\(([^,]*)(?:,(.*))?\)$/;
 const configs = new Map();
-function configOf(file, exported, name) {
-  const key = `${file}:${name}`;
+function configOf(file, exported, name, settings) {
+  const key = `${file}:${name}:${settings}`;
   if (!configs.has(key)) {
     let found = exported.default === undefined ? exported : exported.default;
     if (name) found = kit.functionOf(exported, name);
     else if (found && found.__esModule) found = found.default;
-    configs.set(key, typeof found === "function" ? found() : found);
+    const given = settings === undefined ? [] : [JSON.parse(decodeURIComponent(settings))];
+    configs.set(key, typeof found === "function" ? found(...given) : found);
   }
   return configs.get(key);
 }
@@ -115,7 +127,7 @@ async function answer(call) {
     let said;
     try {
       say({ id: call.id, begun: true });
-      const action = await actionOf(call);
+      const action = await (call.only === "load" ? looked(call) : actionOf(call));
       say({ id: call.id, begun: true });
       said = kit.returned(await action(...call.args));
       JSON.stringify(said);

@@ -208,7 +208,7 @@ def provider(
     findings = Findings()
     models = FolderModels(config_of(base, {"providers": [filled]}), findings)
     subject = next(iter(models.subjects()), None)
-    if subject is None:
+    if subject is None or subject.problems:
         raise findings.error()
     _settings[base, subject.provider.label] = subject.config
     return subject.provider

@@ -55,13 +55,13 @@ class CellBody(MutableRecord):
             trial.show(self.variables)
         test, pair, earlier = self.test, self.pair, self.earlier
         variables, filled = await self._variables(trial)
-        provider = pair.subject.provider
+        provider, asked = pair.subject.provider, pair.asked(test)
         prompt = await self._prompt(trial, variables, filled)
         config = pair.subject.config
-        if pair.subject.mcp is not None and test.provider_output is None:
-            if test.user is not None and not pair.subject.mcp.calls:
-                raise ConfigError([no_tools_in_talks(test.user, provider.id)])
-            prompt = await pair.subject.mcp.added(trial, prompt, config)
+        if asked.mcp is not None and test.provider_output is None:
+            if test.user is not None and not asked.mcp.calls:
+                raise ConfigError([no_tools_in_talks(test.user, asked.provider.id)])
+            prompt = await asked.mcp.added(trial, prompt, asked.config)
             config = {**config, "tools": prompt.config["tools"]}
         if earlier is not None:
             earlier.asked(trial, prompt)
@@ -70,10 +70,10 @@ class CellBody(MutableRecord):
             reply = Reply(output if isinstance(output, str) else "", output, NOTHING, 0.0, 0.0)
             trial.answered(prompt, reply)
         else:
-            model = trial.model(provider, "subject")
+            model = trial.model(asked.provider, "subject")
             fill = partial(pair.templates.render, variables=filled)
-            if pair.subject.mcp is not None and pair.subject.mcp.calls:
-                async with pair.subject.mcp.opened() as tools:
+            if asked.mcp is not None and asked.mcp.calls:
+                async with asked.mcp.opened() as tools:
                     reply = await self._reply(tools.asking(model), prompt, variables, fill)
             else:
                 reply = await self._reply(model, prompt, variables, fill)
@@ -136,7 +136,7 @@ class CellBody(MutableRecord):
             variables, filled = {**variables, **repeat}, {**filled, **repeat}
         if fill is not None:
             prompt = fill(variables, filled)
-            broken = half_a_chat(prompt) if takes_chats(provider) else None
+            broken = half_a_chat(prompt) if takes_chats(pair.asked(test).provider) else None
             if broken is not None:
                 raise pair.prompt.located(broken) if isinstance(pair.prompt, TextPrompt) else broken
         elif not isinstance(pair.prompt, TextPrompt):

@@ -26,7 +26,7 @@ MOST_COMBINATIONS = 100_000
 
 KEYS = frozenset(
     """
-    description vars assert options threshold metadata provider providers prompts providerOutput id
+    description vars assert options threshold metadata provider providers prompts providerOutput
     assertScoringFunction
     """.split()
 )

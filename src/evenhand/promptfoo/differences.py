@@ -35,6 +35,8 @@ class FolderUses(MutableRecord):
         around: Some tests have a prefix or a suffix.
         talked: In some, promptfoo's simulated user talks with the model.
         own_user: In some, a user of our own does.
+        own_provider: Some ask a provider of their own.
+        listed: Variables that hold lists of objects.
     """
 
     folder: Folder
@@ -49,6 +51,8 @@ class FolderUses(MutableRecord):
     around: bool = False
     talked: bool = False
     own_user: bool = False
+    own_provider: bool = False
+    listed: set[str] = msgspec.field(default_factory=set[str])
 
     @classmethod
     def of(cls, folder: Folder) -> FolderUses:
@@ -69,6 +73,8 @@ class FolderUses(MutableRecord):
         self.around = self.around or bool(test.prefix or test.suffix)
         self.talked = self.talked or (test.user is not None and test.user.own is None)
         self.own_user = self.own_user or (test.user is not None and test.user.own is not None)
+        self.own_provider = self.own_provider or test.subject is not None
+        self.listed.update(name for name, value in test.variables.items() if _are_objects(value))
         self.tags = self.tags or (
             table
             and any(
@@ -109,6 +115,17 @@ def _same_ids(uses: FolderUses) -> bool:
     own = [p.subject.provider.id for p in uses.folder.pairs if p.subject.prompts is not None]
     subjects = {(p.subject.provider.id, p.subject.place) for p in uses.folder.pairs}
     return any(sum(id_ == one for one, _ in subjects) > 1 for id_ in own)
+
+
+def _are_objects(value: object) -> bool:
+    items = cast("list[object]", value) if isinstance(value, list) else []
+    return bool(items) and isinstance(items[0], Mapping)
+
+
+def _asks(uses: FolderUses, *vendors: str) -> bool:
+    """Whether any of the models is of one of these vendors."""
+    ids = (pair.subject.provider.id for pair in uses.folder.pairs)
+    return any(id_.partition(":")[0] in vendors for id_ in ids)
 
 
 def _is_table(name: str) -> bool:
@@ -167,6 +184,22 @@ APPLIES: Mapping[str, Callable[[FolderUses], bool]] = {
         uses.folder.prefixed and _written(uses).get("defaultTest")
     ),
     "prompts of providers": _same_ids,
+    "providers of tests": lambda uses: uses.own_provider,
+    "messages in variables": lambda uses: any(
+        pair.prompt.raw.strip(" {}\n") in uses.listed
+        for pair in uses.folder.pairs
+        if isinstance(pair.prompt, TextPrompt)
+    ),
+    "finish reasons": lambda uses: (
+        "finish-reason" in uses.types and _asks(uses, "mistral", "localai")
+    ),
+    "calls without output": lambda uses: (
+        _asks(uses, "mistral", "localai")
+        and any("tools" in pair.subject.config for pair in uses.folder.pairs)
+    ),
+    "absent providers": lambda uses: any(
+        pair.subject.problem is not None for pair in uses.folder.pairs
+    ),
     "blank lines of prompts": lambda uses: any(
         pair.subject.provider.id.startswith("anthropic:") and "\n\n" in pair.prompt.raw
         for pair in uses.folder.pairs

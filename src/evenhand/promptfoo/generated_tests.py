@@ -1,7 +1,8 @@
 """Tests that a program makes: a function of a Python or JavaScript file, called once, when the config is read.
 
 Functions in what a JavaScript file exports stay where they are, as those of a config in JavaScript do: they are read as
-references, `file://tests.js:config().0.assert.0.value`, or `config(name)` of a named export. That takes Node.
+references, `file://tests.js:config().0.assert.0.value`, or `config(name)` of a named export, with the settings that it
+was called with. That takes Node.
 """
 
 from __future__ import annotations
@@ -41,7 +42,8 @@ def generated(
     assert match is not None  # noqa: S101 (see is_program)
     path, python = base / match["path"], match["path"].endswith(".py")
     export = match["name"] or ""
-    keeps = not python and "." not in export and settings is None and bool(found_node())
+    keeps = not python and "." not in export and bool(found_node())
+    made = made_by(export, settings)
     function = match["name"] or ("generate_tests" if python else "")
     wrong = file_problems(f"file://{name}", base, function)
     for what, hint in wrong:
@@ -52,11 +54,9 @@ def generated(
     try:
         result = decode(
             encode(
-                called_now(
-                    path,
-                    made_by(export) if keeps else function,
-                    () if settings is None else (settings,),
-                ),
+                called_now(path, made)
+                if keeps
+                else called_now(path, function, () if settings is None else (settings,)),
                 ordered=False,
             )
         )
@@ -72,7 +72,7 @@ def generated(
     if not isinstance(result, list):
         findings.problem(place, f"{shown} returned a {type(result).__name__}, not a list of tests")
         return None
-    begins = f"file://{path.name}:{made_by(export)}."
+    begins = f"file://{path.name}:{made}."
     return path, cast(
         "list[object]", _from_base(result, begins, match["path"]) if keeps else result
     )
@@ -90,7 +90,7 @@ def _from_base(value: object, begins: str, path: str) -> object:
     return value
 
 
-def called_now(path: Path, name: str, args: Sequence[object]) -> object:
+def called_now(path: Path, name: str, args: Sequence[object] = ()) -> object:
     """What a function of the user's returns, outside of any run: in a host of its own, with its time limit.
 
     Raises:

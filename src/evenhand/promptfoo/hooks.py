@@ -165,7 +165,7 @@ def before_all(
     if changed.get("tests") == tests:
         return config, sources
     items = cast("list[object]", changed.get("tests") or [])
-    return config, [ListedTests(config.document, items, ("tests",))]
+    return config, [ListedTests(config.document, items, ("tests",), config.base)]
 
 
 def finished(path: Path) -> tuple[list[dict[str, Any]], list[dict[str, Any]], str]:
@@ -239,7 +239,12 @@ class TrialHooks:
             if changed is None or problems:
                 raise CodeError(f"beforeEach left a test that cannot be run: {problems[0].what}")
             test = replace(
-                changed, stores=test.stores, alone=test.alone, files=test.files, tagged=test.tagged
+                changed,
+                stores=test.stores,
+                alone=test.alone,
+                files=test.files,
+                tagged=test.tagged,
+                subject=test.subject,
             )
         kept = frozenset(values)
         test = replace(test, files=test.files & kept, tagged=test.tagged & kept)

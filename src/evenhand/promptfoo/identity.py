@@ -77,7 +77,7 @@ class TestIdentity:
 
     def checks(self, pair: Combination) -> str:
         """A digest of what is expected of the answer in a variant; empty where that can't be known."""
-        mcp = pair.subject.mcp
+        mcp = pair.asked(self.test).mcp
         if mcp is not None and mcp.calls:  # what tools return is more than a first request
             return ""
         test = self.test

@@ -59,7 +59,8 @@ def read_folder(path: Path | Sequence[Path], chosen: Chosen = PLAIN) -> Folder:
     models = FolderModels(config, findings)
     if chosen.overrides.grader:
         models.look_at_grader(chosen.overrides.grader)
-    all_prompts, all_subjects = read_prompts(config, findings, files), models.subjects()
+    all_prompts = read_prompts(config, findings, files)
+    all_subjects = models.subjects(config.selection)
     prompts, subjects = selected_subjects(all_prompts, all_subjects, config.selection)
     sources = read_sources(config, findings, files)
     hooks = read_hooks(config, findings) if config.value.get("extensions") else None

@@ -16,14 +16,18 @@ from evenhand.assertions.transform import split_reference
 from evenhand.core.errors import Problem, UsageError
 from evenhand.core.message import Task
 from evenhand.core.names import did_you_mean
+from evenhand.core.plan import Selection
 from evenhand.core.provider import Provider
 from evenhand.core.ranges import MILLISECONDS
 from evenhand.core.record import Record
+from evenhand.core.secrets import redacted
+from evenhand.core.selecting import Selector
 from evenhand.documents.findings import Findings, Place, problem_at
 from evenhand.documents.numbers import number
 from evenhand.documents.tree import Document, read_document
 from evenhand.promptfoo.config import Config
 from evenhand.promptfoo.setting_names import setting_hints
+from evenhand.providers.absent import AbsentProvider
 from evenhand.providers.catalog import key_missing
 from evenhand.providers.missing_keys import NO_KEY, set_key
 from evenhand.providers.paused import Paused
@@ -71,7 +75,8 @@ class Subject(Record, frozen=True):
         transform: Changes its outputs before anything looks at them.
         place: Where it is written.
         config: Its own, with files read in: the functions that it declares are there.
-        problem: Why none of its trials can come to a verdict; None where they may.
+        problems: Why none of its trials can come to a verdict; none where they may.
+        hints: What is tolerated in its settings, and worth a look.
         mcp: The tools of MCP servers that it is told of; None for none.
     """
 
@@ -80,8 +85,14 @@ class Subject(Record, frozen=True):
     transform: str
     place: Place
     config: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    problem: Problem | None = None
+    problems: tuple[Problem, ...] = ()
+    hints: tuple[Problem, ...] = ()
     mcp: McpTools | None = None
+
+    @property
+    def problem(self) -> Problem | None:
+        """Why none of its trials can come to a verdict; None where they may."""
+        return next(iter(self.problems), None)
 
     @property
     def lacking(self) -> Problem | None:
@@ -110,11 +121,17 @@ class FolderModels:
         self._made: dict[str, Provider | None] = {}
         self._defaults: dict[Task, Provider] = {}
         self._reading: list[Path] = []
+        self._listed: list[Subject] = []
+        self._of_tests: dict[str, Subject | None] = {}
         self.files: set[Path] = set()
         """Files that say what the models are: their code, their settings, their transforms."""
 
-    def subjects(self) -> list[Subject]:
-        """The models to ask, in their order."""
+    def subjects(self, selection: Selection | None = None) -> list[Subject]:
+        """The models to ask, in their order.
+
+        Args:
+            selection: Of the models that it leaves out, no word is said.
+        """
         key = "targets" if "targets" in self._config.value else "providers"
         listed = self._config.value.get(key)
         place = self._config.at(key)
@@ -129,10 +146,43 @@ class FolderModels:
         subjects: list[Subject] = []
         for i, item in enumerate(items):
             where = self._config.at(key, i) if isinstance(listed, list) else place
-            subjects += self._subjects(item, where)
+            subjects += self._subjects(item, where, self._config.base)
+        selector = Selector(selection or Selection())
         for subject in subjects:
-            _think_aloud(subject.provider)
+            _answers_as_promptfoo(subject.provider)
+            if selector.takes_model(subject.provider.id, subject.provider.label):
+                self._findings.also(hints=subject.hints)
+                self._findings.break_off(*subject.problems)
+        self._listed = subjects
         return subjects
+
+    def of_test(self, spec: object, place: Place, base: Path) -> Subject | None:
+        """The model that the `provider` of a test names, each made once; None, and a problem, where it names none.
+
+        Args:
+            spec: An id, or an object with one; or the label of one of the config's providers, which is that one.
+            place: Where it is written.
+            base: The folder that paths in it start from.
+        """
+        labelled = next((one for one in self._listed if one.provider.label == spec), None)
+        if labelled is not None and labelled.provider.label != labelled.provider.id:
+            return labelled
+        key = json.dumps([spec, str(base)], sort_keys=True, default=str)
+        if key not in self._of_tests:
+            subjects = self._subjects(spec, place, base)
+            if len(subjects) > 1:
+                what = f"provider {spec} stands for {len(subjects)} models"
+                self._findings.problem(place, what, "A test asks one: name it here.")
+            subject = self._of_tests[key] = subjects[0] if len(subjects) == 1 else None
+            if subject is not None:
+                _answers_as_promptfoo(subject.provider)
+                self._findings.also(hints=subject.hints)
+        return self._of_tests[key]
+
+    @property
+    def named_by_tests(self) -> list[Provider]:
+        """Those that tests ask in place of the config's, as far as they can be had."""
+        return [one.provider for one in self._of_tests.values() if one and not one.problems]
 
     def look_at_grader(self, name: str) -> None:
         """Looks at the model that `--grader` names, also where nothing is graded by one.
@@ -150,20 +200,29 @@ class FolderModels:
     def judge(self, spec: object, place: Place, task: Task = "generate") -> Provider | None:
         """The model that a `provider` for grading names for a task; None, and a problem, where it names none.
 
-        One that is no good for the task leaves it to the default, as does a map that has no model for it.
+        One that is no good for the task leaves it to the default, as in promptfoo. A map of models by what they are
+        for doesn't, as there: whoever writes one says who may be asked, and nobody else is.
         """
         if (
             isinstance(spec, Mapping)
             and "id" not in spec
             and not spec.keys().isdisjoint(_TASK_KEYS)
         ):
-            spec = cast("Mapping[str, object]", spec).get(_KEY_OF_TASK[task])
+            named = cast("Mapping[str, object]", spec)
+            spec = named.get(_KEY_OF_TASK[task])
             if spec is None:
-                return self.default_judge(place, task)
+                there = " and ".join(sorted(_TASK_KEYS & named.keys()))
+                what = f"provider names a model for {there}, and none for {_KEY_OF_TASK[task]}"
+                hint = f"Add the one that makes {_GIVES[task]}: {_KEY_OF_TASK[task]}: …"
+                self._findings.problem(place, what, hint)
+                return None
         name = json.dumps(spec, sort_keys=True, default=str)
         if self._made.get(name) is None:  # one that cannot be had is a problem wherever it is named
-            subjects = self._subjects(spec, place)
-            self._made[name] = subjects[0].provider if subjects else None
+            subjects = self._subjects(spec, place, self._config.base)
+            judge = next(iter(subjects), None)
+            if judge is not None:
+                self._findings.also(judge.problems, judge.hints)
+            self._made[name] = None if judge is None or judge.problems else judge.provider
         judge = self._made[name]
         if judge is not None and task not in judge.tasks:
             self._findings.hint(
@@ -210,11 +269,11 @@ class FolderModels:
                 return self._roster.make(id_, config=config)
         return None
 
-    def _subjects(self, item: object, place: Place) -> list[Subject]:
+    def _subjects(self, item: object, place: Place, base: Path) -> list[Subject]:
         if isinstance(item, str):
             if item.startswith("file://") and item.endswith((".yaml", ".yml", ".json")):
-                return self._from_file(item, place)
-            return self._one(item, {}, place)
+                return self._from_file(item, place, base)
+            return [self._one(item, {}, place, base)]
         if isinstance(item, Mapping):
             fields = cast("Mapping[str, Any]", item)
             if "id" not in fields and len(fields) == 1:
@@ -224,7 +283,7 @@ class FolderModels:
                     **(cast("Mapping[str, Any]", inner) if isinstance(inner, Mapping) else {}),
                 }
             if isinstance(fields.get("id"), str):
-                return self._one(str(fields["id"]), fields, place)
+                return [self._one(str(fields["id"]), fields, place, base)]
             self._findings.problem(
                 place, "a provider has no id", "Write id: openai:chat:gpt-5-mini, say."
             )
@@ -232,24 +291,33 @@ class FolderModels:
         self._findings.problem(place, f"a provider is {item!r}, not text or an object")
         return []
 
-    def _from_file(self, reference: str, place: Place) -> list[Subject]:
-        path = self._config.base / reference.removeprefix("file://")
+    def _from_file(self, reference: str, place: Place, base: Path) -> list[Subject]:
+        path = base / reference.removeprefix("file://")
         if path in self._reading:
             self._findings.problem(
                 place, f"{reference} leads back to itself", "Name a model in it."
             )
             return []
-        document = read_document(path, self._findings, place)
+        found = Findings()
+        document = read_document(path, found, place)
         if document is None:
-            return []
+            return [
+                Subject(
+                    provider=AbsentProvider(reference, reference),
+                    prompts=None,
+                    transform="",
+                    place=place,
+                    problems=tuple(found.problems),
+                )
+            ]
         self.files.add(path)
         self._reading.append(path)
         try:
-            return self._of_document(document)
+            return self._of_document(document, base)
         finally:
             self._reading.pop()
 
-    def _of_document(self, document: Document) -> list[Subject]:
+    def _of_document(self, document: Document, base: Path) -> list[Subject]:
         items = (
             cast("list[object]", document.value)
             if isinstance(document.value, list)
@@ -258,74 +326,88 @@ class FolderModels:
         return [
             subject
             for i, item in enumerate(items)
-            for subject in self._subjects(item, document.at(i))
+            for subject in self._subjects(item, document.at(i), base)
         ]
 
-    def _one(self, id_: str, fields: Mapping[str, Any], place: Place) -> list[Subject]:
+    def _one(self, id_: str, fields: Mapping[str, Any], place: Place, base: Path) -> Subject:
+        """A model, with all that is wrong with it: whoever leaves it out needn't hear of that."""
+        found = Findings()
         for key in fields:
             if key not in KEYS:
-                self._findings.hint(
+                found.hint(
                     place,
                     f"unknown key '{key}' of provider {id_} is not used",
                     did_you_mean(key, KEYS),
                 )
-        settings = read_settings(
-            fields.get("config"),
-            f"provider {id_}",
-            self._config.base,
-            place,
-            self._findings,
-            self.files,
+        whose = f"provider {id_}"
+        settings = read_settings(fields.get("config"), whose, base, place, found, self.files)
+        provider = self._provider(id_, fields, settings, place, base, found)
+        mcp = None
+        if settings.get("mcp") is not None and not isinstance(provider, AbsentProvider):
+            from evenhand.promptfoo.mcp_tools import read_mcp  # noqa: PLC0415 (seldom wanted)
+
+            mcp = read_mcp(settings, provider, base, place, found)
+            self.files.update(() if mcp is None else mcp.files)
+        transform = self._transform(fields.get("transform") or "", place, base, found)
+        return Subject(
+            provider=provider,
+            prompts=_prompts_of(fields.get("prompts"), id_, place, found),
+            transform=transform,
+            place=place,
+            config=settings,
+            problems=tuple(found.problems),
+            hints=tuple(found.hints),
+            mcp=mcp,
         )
+
+    def _provider(
+        self,
+        id_: str,
+        fields: Mapping[str, Any],
+        settings: Mapping[str, Any],
+        place: Place,
+        base: Path,
+        found: Findings,
+    ) -> Provider:
+        """The provider itself; one that cannot be asked, and a problem, where there is none."""
         variables = fields.get("env")
         own = cast("Mapping[str, object]", variables) if isinstance(variables, Mapping) else {}
         env = {**self._config.env, **{k: str(v) for k, v in own.items()}}
-        transform = fields.get("transform") or ""
-        wrong = (
-            [
-                problem_at(place, *problem)
-                for problem in transform_problems(transform, self._config.base)
-            ]
-            if isinstance(transform, str) and transform
-            else []
-        )
-        prompts = fields.get("prompts")
-        if isinstance(transform, str) and transform.startswith("file://"):
-            self.files.add(self._config.base / split_reference(transform, "")[0])
-        names: tuple[str, ...] | None = None
-        if isinstance(prompts, (str, list)):
-            items = cast("list[object]", prompts) if isinstance(prompts, list) else [prompts]
-            names = tuple(str(item).removeprefix("file://") for item in items)
-        elif prompts is not None:
-            self._findings.problem(
-                place, f"prompts of provider {id_} is {prompts!r}, not a list of labels"
-            )
+        label = str(fields.get("label") or "")
+        delay = number(fields.get("delay"), place, f"delay of provider {id_}", found, MILLISECONDS)
         try:
-            label = str(fields.get("label") or "")
-            provider = self._roster.make(id_, label=label, config=settings, env=env)
+            provider = self._roster.make(id_, label=label, config=settings, env=env, base=base)
         except UsageError as error:
-            self._findings.problem(place, error.message, error.hint)
-            return []
+            found.problem(place, error.message, error.hint)
+            return AbsentProvider(str(redacted(id_)), label or str(redacted(id_)))
         if settings and _is_vendors(provider):
             for told, hint in setting_hints(settings, f"provider {id_}"):
-                self._findings.hint(place, told, hint)
+                found.hint(place, told, hint)
         path = getattr(provider, "path", None)
         if isinstance(path, Path):
             self.files.add(path)
         self.files.update(getattr(provider, "files", ()))
-        delay = number(
-            fields.get("delay"), place, f"delay of provider {id_}", self._findings, MILLISECONDS
-        )
-        if delay:
-            provider = Paused(provider, delay / 1000)
-        mcp = None
-        if settings.get("mcp") is not None:
-            from evenhand.promptfoo.mcp_tools import read_mcp  # noqa: PLC0415 (seldom wanted)
+        return Paused(provider, delay / 1000) if delay else provider
 
-            mcp = read_mcp(settings, provider, self._config.base, place, self._findings)
-            self.files.update(() if mcp is None else mcp.files)
-        changes = transform if isinstance(transform, str) else ""
-        return [Subject(provider, names, changes, place, settings, next(iter(wrong), None), mcp)]
+    def _transform(self, written: object, place: Place, base: Path, found: Findings) -> str:
+        """Code that changes a model's outputs; empty for none."""
+        if not isinstance(written, str) or not written:
+            return ""
+        for problem in transform_problems(written, base):
+            found.problem(place, *problem)
+        if written.startswith("file://"):
+            self.files.add(base / split_reference(written, "")[0])
+        return written
+
+
+def _prompts_of(written: object, id_: str, place: Place, found: Findings) -> tuple[str, ...] | None:
+    """What a provider's prompts are called; None for all."""
+    if isinstance(written, (str, list)):
+        items = cast("list[object]", written) if isinstance(written, list) else [written]
+        return tuple(str(item).removeprefix("file://") for item in items)
+    if written is not None:
+        found.problem(place, f"prompts of provider {id_} is {written!r}, not a list of labels")
+    return None
 
 
 def _is_vendors(provider: Provider) -> bool:
@@ -335,16 +417,19 @@ def _is_vendors(provider: Provider) -> bool:
     return isinstance(provider, ChatProvider)
 
 
-def _think_aloud(provider: Provider) -> None:
-    """Has a model that is evaluated show its thoughts before its answer, unless its config says otherwise.
+def _answers_as_promptfoo(provider: Provider) -> None:
+    """Has the outputs of a model that is evaluated be those of promptfoo.
 
-    Those are part of what promptfoo looks at.
+    So they begin with what it thought, unless its config says otherwise.
     """
     from evenhand.providers.chat import ChatProvider  # noqa: PLC0415 (imported with the first vendor)
 
     asked = provider.provider if isinstance(provider, Paused) else provider
-    if isinstance(asked, ChatProvider) and asked.config.get("showThinking") is None:
-        asked.shows_thoughts = True
+    if isinstance(asked, ChatProvider):
+        from evenhand.promptfoo.output_shapes import shape_of  # noqa: PLC0415 (for vendors only)
+
+        asked.shape = shape_of(asked)
+        asked.shows_thoughts |= asked.config.get("showThinking") is None
 
 
 def with_files_read(

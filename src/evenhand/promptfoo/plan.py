@@ -13,6 +13,7 @@ from evenhand.core.case import Case, case_id
 from evenhand.core.encoding import digest, encode
 from evenhand.core.errors import CodeError, EvenhandError, Problem
 from evenhand.core.plan import Plan, Row, Sheet, Slot
+from evenhand.core.provider import Provider
 from evenhand.core.record import Record
 from evenhand.core.secrets import known, redacted
 from evenhand.core.selecting import Selector
@@ -68,7 +69,7 @@ class Folder(Record, frozen=True):
             self.survey.cases,
             self.survey.cells,
             self.repeats,
-            lambda: [*(subject.provider for subject in self.subjects), *self.models.judges],
+            lambda: [*self._subjects, *self.models.judges],
             lambda: estimate(self.rows(), self.pairs, self.survey, self.models.judges),
         )
         options = replace(
@@ -87,6 +88,12 @@ class Folder(Record, frozen=True):
             self.hints,
             self.broken,
         )
+
+    @property
+    def _subjects(self) -> list[Provider]:
+        """The models that are evaluated, as far as they can be had."""
+        had = [subject.provider for subject in self.subjects if not subject.problems]
+        return [*had, *self.models.named_by_tests]
 
     @property
     def title(self) -> str:

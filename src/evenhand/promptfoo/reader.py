@@ -19,8 +19,8 @@ from evenhand.promptfoo.checking import OPTIONS, TestChecks, names_of
 from evenhand.promptfoo.config import Config
 from evenhand.promptfoo.defaults import BESIDE, Defaults, as_mapping, read_defaults, shown
 from evenhand.promptfoo.kept_tests import KeptTests
-from evenhand.promptfoo.models import FolderModels, read_settings
-from evenhand.promptfoo.simulated_users import TestUser, TestUsers
+from evenhand.promptfoo.models import FolderModels, Subject, read_settings
+from evenhand.promptfoo.simulated_users import TestUser, TestUsers, is_simulated_user
 from evenhand.promptfoo.tests import Test, TestSource, WrittenTest
 from evenhand.promptfoo.variables import VariableReader
 from evenhand.templates.rendering import has_tags
@@ -40,6 +40,7 @@ class TestReader(Record, frozen=True):
         files: Is told which files the tests name, beside those of their assertions.
         checks: Look for all that may be wrong; None where that was done.
         users: Read their simulated users.
+        models: Makes the models that they ask.
     """
 
     __test__ = False  # for pytest: a reader of tests, not a test
@@ -52,6 +53,7 @@ class TestReader(Record, frozen=True):
     files: set[Path]
     checks: TestChecks | None
     users: TestUsers
+    models: FolderModels
 
     @classmethod
     def of(
@@ -73,7 +75,7 @@ class TestReader(Record, frozen=True):
         asserts = AssertionReader(config.base, models, findings, config.templates)
         defaults = read_defaults(config, variables, asserts, checks, files, findings)
         users = TestUsers(config, models, findings)
-        return cls(config, defaults, variables, asserts, findings, files, checks, users)
+        return cls(config, defaults, variables, asserts, findings, files, checks, users, models)
 
     def unchecked(self) -> TestReader:
         """The same, for tests that were checked."""
@@ -179,6 +181,7 @@ class TestReader(Record, frozen=True):
             repeats=_repeats(options.get("repeat")),
             transform_vars=str(options.get("transformVars") or ""),
             user=self._user(written),
+            subject=self._subject(written),
             literal=written.data
             and bool(prefix or suffix)
             and has_tags(prefix + suffix)
@@ -194,6 +197,29 @@ class TestReader(Record, frozen=True):
         return self.users.read(
             named, written.at if "provider" in written.value else self.defaults.place_of
         )
+
+    def _subject(self, written: WrittenTest) -> Subject | None:
+        """The model that a test asks in place of the config's: its own `provider`, or that of `defaultTest`."""
+        named, place = written.value.get("provider"), written.at("provider")
+        if named and not is_simulated_user(named):
+            has_id = not isinstance(named, Mapping) or "id" in named
+            if written.home is not None and has_id:
+                subject = self.models.of_test(named, place, written.home)
+                self.findings.also(() if subject is None else subject.problems)
+                return subject
+            if self.checks is not None:
+                why = "" if not has_id else " where a function or a scenario's config names it"
+                what = f"provider {_name_of(named)} of a test is not asked{why}, as in promptfoo"
+                self.findings.hint(place, what, "List it under providers, or write its id.")
+            return None
+        shared = self.defaults.raw.get("provider")
+        if named or not isinstance(shared, Mapping) or is_simulated_user(shared):
+            return None  # as text, it only judges
+        if not isinstance(cast("Mapping[str, object]", shared).get("id"), str):
+            return None
+        subject = self.models.of_test(shared, self.defaults.place_of("provider"), self.config.base)
+        self.findings.also(() if subject is None else subject.problems)
+        return subject
 
     def _own(self, key: str, raw: Mapping[str, Any]) -> Any:
         """What a test says under a key, or `defaultTest` where it says nothing."""
@@ -289,6 +315,13 @@ def numbered(
             test = reader.read(written)
             if test is not None:
                 yield place, test
+
+
+def _name_of(provider: object) -> str:
+    """What to call a provider in a message."""
+    if isinstance(provider, Mapping):
+        return str(cast("Mapping[str, object]", provider).get("id", "without an id"))
+    return str(provider)
 
 
 def _repeats(value: object) -> int | None:

@@ -18,6 +18,7 @@ from evenhand.documents.file_kinds import other_kind
 from evenhand.documents.files import unreadable
 from evenhand.documents.findings import At, Findings, Place, matching
 from evenhand.documents.tree import Document, read_document
+from evenhand.javascript.source import is_reference
 from evenhand.promptfoo.config import Config
 from evenhand.promptfoo.environment import env_filled, not_secret
 from evenhand.promptfoo.generated_tests import generated, is_program
@@ -34,16 +35,21 @@ class ListedTests(MutableRecord):
     document: Document
     items: list[object]
     prefix: tuple[str | int, ...]
+    home: Path
     path: Path | None = None
     data: bool = False
     numbered: bool = False
+    made: bool = False
+    """A function has made them."""
 
     def rows(self, findings: Findings) -> Iterator[WrittenTest]:
         for i, item in enumerate(self.items):
             at = _at(self.document, (*self.prefix, i))
             if isinstance(item, Mapping):
                 name = f"Row #{i + 1}" if self.numbered else ""
-                yield WrittenTest(cast("Mapping[str, Any]", item), at, self.data, name)
+                value = cast("Mapping[str, Any]", item)
+                asks = not self.made or is_reference(str(value.get("provider")))
+                yield WrittenTest(value, at, self.data, name, self.home if asks else None)
             else:
                 findings.problem(at(), f"a test is {item!r}, not an object")
 
@@ -76,7 +82,8 @@ class Jsonl(MutableRecord):
                     value = env_filled(value, self.env) if b"env" in line else value
                     count += 1
                     name = f"Row #{count}" if self.numbered else ""
-                    yield WrittenTest(cast("dict[str, Any]", value), Line(path, number), True, name)
+                    test = cast("dict[str, Any]", value)
+                    yield WrittenTest(test, Line(path, number), True, name, path.parent)
                 else:
                     findings.problem(Place(path, number), f"a test is {value!r}, not an object")
 
@@ -116,7 +123,8 @@ class Scenario(MutableRecord):
         for setting in (row for source in self.settings for row in source.rows(findings)):
             for test in (row for source in self.tests for row in source.rows(findings)):
                 value = _over(setting.value, test.value, f"__scenario_{number}__")
-                yield WrittenTest(value, test.at, test.data and setting.data, test.name)
+                home = test.home if "provider" in test.value else None
+                yield WrittenTest(value, test.at, test.data and setting.data, test.name, home)
             number += 1
 
 
@@ -146,7 +154,7 @@ def read_sources(config: Config, findings: Findings, files: set[Path]) -> list[T
         findings.hint(
             config.at(), "there are no tests: the prompts are run once, without variables"
         )
-        return [ListedTests(config.document, [{"vars": {}}], ("tests",))]
+        return [ListedTests(config.document, [{"vars": {}}], ("tests",), config.base)]
     reader = _Sources(config, findings, files)
     sources = [] if tests is None else reader.of(tests, config.document, ("tests",))
     return sources + (reader.scenarios(scenarios) if scenarios else [])
@@ -239,8 +247,15 @@ class _Sources:
                 sources += self._named(str(fields["path"]), here, fields)
             else:
                 inline += 1
-                sources.append(_Inline(document, item, (*path, i)))
-        return [ListedTests(document, items, path)] if inline == len(items) else sources
+                sources.append(_Inline(document, item, (*path, i), self._home(document)))
+        if inline == len(items):
+            return [ListedTests(document, items, path, self._home(document))]
+        return sources
+
+    def _home(self, document: Document) -> Path:
+        """The folder that paths of tests in a document start from."""
+        config = self._config
+        return config.base if document is config.document else document.file.parent
 
     def scenarios(self, written: object) -> list[TestSource]:
         """The sources of a config's scenarios."""
@@ -313,7 +328,9 @@ class _Sources:
             if rows is None:
                 return []
             path, items = rows
-            return [ListedTests(Document(path, items, None, ""), items, (), path, data=True)]
+            document = Document(path, items, None, "")
+            base = self._config.base
+            return [ListedTests(document, items, (), base, path, data=True, made=True)]
         name, _, sheet = name.partition("#")
         return [
             source
@@ -381,14 +398,14 @@ class _Sources:
             findings.problem(Place(path, 1), "holds no tests: it is not a list of them")
             return []
         if isinstance(document.value, Mapping):
-            return [ListedTests(document, [document.value], (), path)]
+            return [ListedTests(document, [document.value], (), path.parent, path)]
         if suffix == ".json":
             document.value = env_filled(document.value, not_secret(self._config.env))
         items = cast("list[object]", document.value)
         if rows and suffix != ".json":
             return [RowsOfTable(document, items, path)]
         # JSON is what programs write, so it is data; YAML is written by hand, like the config.
-        return [ListedTests(document, items, (), path, suffix == ".json", alone)]
+        return [ListedTests(document, items, (), path.parent, path, suffix == ".json", alone)]
 
 
 class _Inline(MutableRecord):
@@ -397,12 +414,13 @@ class _Inline(MutableRecord):
     document: Document
     item: object
     where: tuple[str | int, ...]
+    home: Path
     path: Path | None = None
 
     def rows(self, findings: Findings) -> Iterator[WrittenTest]:
         at = _at(self.document, self.where)
         if isinstance(self.item, Mapping):
-            yield WrittenTest(cast("Mapping[str, Any]", self.item), at)
+            yield WrittenTest(cast("Mapping[str, Any]", self.item), at, home=self.home)
         else:
             findings.problem(at(), f"a test is {self.item!r}, not an object or a file")
 

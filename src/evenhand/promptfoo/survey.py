@@ -20,6 +20,7 @@ from evenhand.promptfoo.body import CellBody, with_settings
 from evenhand.promptfoo.case_variables import resolved
 from evenhand.promptfoo.config import Config
 from evenhand.promptfoo.kept_tests import KeptTests
+from evenhand.promptfoo.models import Subject
 from evenhand.promptfoo.reader import TestReader, Tests, numbered
 from evenhand.promptfoo.tests import Test, TestSource, takes
 from evenhand.promptfoo.variants import Combination
@@ -41,6 +42,7 @@ class Survey(MutableRecord):
         vacuous: Selected tests that expect nothing.
         homeless: Selected tests that no variant takes.
         calls: Calls of each variant's model: one for a cell, in a conversation one for each turn that it may have.
+        own: Tests that ask a model of their own, each with such calls of it, by its id.
         judged: Judge calls for each judge.
         playing: Calls at most for each model that plays a user.
         stores: Some tests store their outputs for others.
@@ -56,6 +58,9 @@ class Survey(MutableRecord):
     vacuous: int = 0
     homeless: int = 0
     calls: dict[int, int] = msgspec.field(default_factory=dict[int, int])
+    own: dict[str, tuple[Subject, int]] = msgspec.field(
+        default_factory=dict[str, tuple[Subject, int]]
+    )
     judged: dict[str, int] = msgspec.field(default_factory=dict[str, int])
     playing: dict[str, int] = msgspec.field(default_factory=dict[str, int])
     stores: bool = False
@@ -123,6 +128,9 @@ def look_at(
             findings.break_off(pair.problem)
         if pair.lacking is not None and survey.calls.get(pair.variant.index):
             findings.break_off(pair.lacking)
+    for subject, _ in survey.own.values():
+        if subject.lacking is not None:
+            findings.break_off(subject.lacking)
     lone = deserted = None
     if survey.uncompared:
         lone = findings.broken(
@@ -200,10 +208,16 @@ def _count(test: Test, pairs: Sequence[Combination], repeats: int, survey: Surve
     survey.homeless += not taking
     if test.provider_output is None:
         for pair in taking:
-            index = pair.variant.index
+            asked, index = pair.asked(test), pair.variant.index
+            if asked.problem is not None:
+                continue
             turns = test.user.max_turns if test.user is not None else 1
-            turns *= 1 if pair.subject.mcp is None else pair.subject.mcp.turns
-            survey.calls[index] = survey.calls.get(index, 0) + trials * turns
+            turns *= 1 if asked.mcp is None else asked.mcp.turns
+            if asked is pair.subject:
+                survey.calls[index] = survey.calls.get(index, 0) + trials * turns
+            else:
+                own, calls = survey.own.get(asked.provider.id, (asked, 0))
+                survey.own[asked.provider.id] = own, calls + trials * turns
     if test.user is not None and test.user.model is not None and test.provider_output is None:
         player, turns = test.user.model.id, test.user.max_turns
         survey.playing[player] = survey.playing.get(player, 0) + trials * len(taking) * turns
@@ -227,37 +241,42 @@ def estimate(
     Args:
         rows: Its rows; the prompts of the first trials are filled in.
     """
-    tokens: dict[int, list[int]] = {}
-    bounds: dict[int, list[float | None]] = {}
+    tokens: dict[int | str, list[int]] = {}
+    bounds: dict[int | str, list[float | None]] = {}
     trials = (slot for row in rows for case in row.cases for slot in row.slots(case, 0))
     for slot in itertools.islice(trials, ESTIMATED_FROM):
         body = slot.body
         assert isinstance(body, CellBody)  # noqa: S101 (made above)
         pair, test = body.pair, body.test
+        asked = pair.asked(test)
+        if asked.problem is not None:
+            continue
         variables, filled = resolved(
             body.variables, test.files, test.tagged, pair.base, pair.templates, pair.prompt.raw
         )
         fill = pair.fill(test.prefix, test.suffix)
-        index = pair.variant.index
+        key = pair.variant.index if asked is pair.subject else asked.provider.id
         if fill is None:
             # A function's prompt is not known before it runs: its own text and what it is given come close.
             prompt = Prompt.of("\n".join([pair.prompt.raw, *map(str, variables.values())]))
         else:
             prompt = with_settings(fill(variables, filled), test)
-        request = pair.subject.provider.request(prompt)
-        tokens.setdefault(index, []).append(request.tokens_in)
-        bounds.setdefault(index, []).append(request.cost_bound_usd)
+        request = asked.provider.request(prompt)
+        tokens.setdefault(key, []).append(request.tokens_in)
+        bounds.setdefault(key, []).append(request.cost_bound_usd)
+    models: list[tuple[str, int | str, int]] = [
+        (pair.subject.provider.id, pair.variant.index, survey.calls.get(pair.variant.index, 0))
+        for pair in pairs
+        if pair.subject.problem is None
+    ]
+    models += [(id_, id_, calls) for id_, (_, calls) in survey.own.items()]
     estimates: list[CallEstimate] = []
-    for pair in pairs:
-        index, calls = pair.variant.index, survey.calls.get(pair.variant.index, 0)
-        sizes, prices = tokens.get(index, [0]), bounds.get(index, [None])
+    for id_, key, calls in models:
+        sizes, prices = tokens.get(key, [0]), bounds.get(key, [None])
         known = [price for price in prices if price is not None]
         cost = sum(known) / len(known) * calls if len(known) == len(prices) else None
-        estimates.append(
-            CallEstimate(
-                pair.subject.provider.id, "subject", calls, sum(sizes) * calls // len(sizes), cost
-            ),
-        )
+        tokens_in = sum(sizes) * calls // len(sizes)
+        estimates.append(CallEstimate(id_, "subject", calls, tokens_in, cost))
     asked = [(one, "judge", calls) for one, calls in survey.judged.items()]
     asked += [(one, "simulator", calls) for one, calls in survey.playing.items()]
     for judge, role, calls in asked:

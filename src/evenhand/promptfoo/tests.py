@@ -16,6 +16,7 @@ from evenhand.core.errors import Problem
 from evenhand.core.record import MutableRecord, Record
 from evenhand.core.selecting import Selector
 from evenhand.documents.findings import At, Findings, Place
+from evenhand.promptfoo.models import Subject
 from evenhand.promptfoo.simulated_users import TestUser
 
 
@@ -27,12 +28,14 @@ class WrittenTest(Record, frozen=True):
         at: Where its parts are written.
         data: It comes from a dataset: its variables are data, in which nothing is filled in and no file is named.
         name: Its description where it has none.
+        home: The folder that paths in its own `provider` start from; None where that is not asked.
     """
 
     value: Mapping[str, Any]
     at: At
     data: bool = False
     name: str = ""
+    home: Path | None = None
 
 
 class TestSource(Protocol):
@@ -78,6 +81,7 @@ class Test(MutableRecord):
         problem: Why it cannot come to a verdict in any variant, as far as its files say; None where it may.
         settings: What its options say to the model: they go over those of the prompt and of the provider.
         user: Who talks with the model; None where the prompt is all that it is asked.
+        subject: The model that it asks in place of its variants' own; None where it names none.
         shown: As the results show it: assertions and options with those of `defaultTest`, secrets removed.
     """
 
@@ -107,6 +111,7 @@ class Test(MutableRecord):
     shown: Mapping[str, Any] = msgspec.field(default_factory=dict[str, Any])
     problem: Problem | None = None
     user: TestUser | None = None
+    subject: Subject | None = None
 
     def cases(self) -> Iterator[Mapping[str, Any]]:
         """The variables of each case: every combination of the lists of text among them, the last varying fastest."""

@@ -57,7 +57,14 @@ class Combination:
 
     def refuses(self, test: Test) -> Problem | None:
         """Why no test like this one can have an output in this variant; None where it may."""
-        return self.problem or (self.lacking if test.provider_output is None else None)
+        if test.subject is None:
+            return self.problem or (self.lacking if test.provider_output is None else None)
+        own = test.subject.lacking if test.provider_output is None else None
+        return self.problem or test.subject.problem or own
+
+    def asked(self, test: Test) -> Subject:
+        """The model that a test asks in this variant: its own, where it names one."""
+        return test.subject or self.subject
 
     @property
     def conversation(self) -> str:

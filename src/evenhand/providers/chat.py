@@ -41,6 +41,10 @@ def unsaid(headers: Mapping[str, str], now: float) -> RateLimits | None:
     return None
 
 
+Shape = Callable[[Reply, bytes, Mapping[str, Any]], Reply]
+"""Gives a reply another output, from the answer's body and the settings that it was asked with."""
+
+
 class Dialect(Record, frozen=True):
     """What one vendor's chat API does its own way.
 
@@ -105,6 +109,7 @@ class ChatProvider:
     account: str = field(init=False)
     paid: bool = field(init=False, default=True)
     shows_thoughts: bool = field(init=False)
+    shape: Shape | None = field(init=False, repr=False, default=None)
     _host: str = field(init=False, repr=False)
     _local: bool = field(init=False, repr=False)
     _headers: dict[str, str] = field(init=False, repr=False)
@@ -241,6 +246,8 @@ class ChatProvider:
             return refused(words, None if self.dialect.vendor == "azure" else 0.0)
         if reply.cost_usd is not None and self._costs_more(body):
             reply = replace(reply, cost_usd=None)
+        if self.shape is not None:
+            reply = self.shape(reply, body, self.config)
         if self.dialect.thought is None or not self.shows_thoughts:
             return reply
         thought = self.dialect.thought(body)

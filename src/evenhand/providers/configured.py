@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from evenhand.providers.chat import ChatProvider
 
 
+_FORMS = ("response_format", "output_format")
+"""The settings by which a reply is read."""
+
+
 def takes_chats(provider: Provider) -> bool:
     """Whether it is a vendor's model that is sent a conversation; programs and functions are given the text."""
     model = _vendors_model(provider)
@@ -53,11 +57,12 @@ def reading_by(provider: Provider, settings: Mapping[str, Any]) -> Provider:
     if model is None:
         return provider
     uncovered = model.uncovered_by(settings)
-    if "response_format" not in settings and uncovered == model.uncovered:
+    forms = {key: settings[key] for key in _FORMS if key in settings}
+    if not forms and uncovered == model.uncovered:
         return provider
-    form = {k: v for k, v in settings.items() if k == "response_format"}
-    other = replace(model, config={**model.config, **form})
-    other.shows_thoughts, other.uncovered = model.shows_thoughts, uncovered
+    other = replace(model, config={**model.config, **forms})
+    other.shows_thoughts, other.shape = model.shows_thoughts, model.shape
+    other.uncovered = uncovered
     if isinstance(provider, Wrapped):
         return cast("Provider", replace(provider, provider=other))
     return other

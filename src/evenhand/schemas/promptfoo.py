@@ -104,15 +104,11 @@ def _test() -> Part:
             "metadata": (TABLE, "Names and values to filter by."),
             "provider": (
                 _user(),
-                "Who talks with the models: promptfoo:simulated-user or evenhand:user.",
+                "The model that this test asks, or who talks with the models: evenhand:user.",
             ),
             "providers": (one_or_more(TEXT), "Only for these providers."),
             "prompts": (one_or_more(TEXT), "Only for these prompts."),
             "providerOutput": (ANY, "The answer, where it is known already: nobody is asked."),
-            "id": (
-                either(TEXT, {"type": "integer"}),
-                "The test's name, by which runs are compared.",
-            ),
             "assertScoringFunction": (TEXT, "Computes the test's score: file://score.py:function."),
         },
     )

@@ -87,6 +87,19 @@ JUDGED = {"type": "llm-rubric", "value": "fine", "provider": "echo"}
             {"scoring functions"},
         ),
         ("tags.csv", {}, {"tags in data"}),
+        ([{"vars": {"x": "a"}, "provider": "echo"}], {}, {"providers of tests"}),
+        (
+            [{"vars": {"x": [{"role": "user", "content": "a"}]}}],
+            {},
+            {"messages in variables"},
+        ),
+        ([{"vars": {"x": [{"a": 1}]}}], {"prompts": ["say {{x}}"]}, set()),
+        (
+            [{"vars": {"x": "a"}, "assert": [{"type": "finish-reason", "value": "stop"}]}],
+            {"providers": [{"id": "mistral:x", "config": {"apiKey": "k", "tools": []}}]},
+            {"finish reasons", "calls without output"},
+        ),
+        ([{"vars": {"x": "a"}}], {"providers": ["echo", "no:one"]}, {"absent providers"}),
         ([{"vars": {"x": "a {{y}}", "y": "b"}}], {}, set[str]()),
         ([{"vars": {"x": "a {{ y | upper }}", "y": "b"}}], {}, set()),
         (

@@ -17,7 +17,7 @@ SERVER = {"command": "python3", "args": ["server.py"]}
 def told(folder: Path, mcp: object, provider: str = "openai:chat:m") -> tuple[Any, list[str]]:
     """The tools that a provider is given, and what is said of its config."""
     found, findings = subjects(folder, {"id": provider, "config": {"apiKey": "k", "mcp": mcp}})
-    said = [f"{one.summary} {one.hint}" for one in (*findings.problems, *findings.hints)]
+    said = [f"{one.summary} {one.hint}" for one in (*findings.broken_parts, *findings.hints)]
     return (found[0].mcp if found else None), said
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from evenhand import recording
-from evenhand.core.errors import ConfigError, UsageError
+from evenhand.core.errors import UsageError
 from evenhand.core.message import Prompt, Usage
 from evenhand.core.provider import Price
 from evenhand.promptfoo.load import load
@@ -35,8 +35,8 @@ def test_a_price_may_be_written_as_text_and_may_be_0():
     assert price_of("", "m", {"cost": None}) is None
 
 
-def test_a_config_with_such_a_price_is_refused_with_its_line(tmp_path):
-    """Before anything is sent, beside whatever else is wrong."""
+def test_a_model_with_such_a_price_is_refused_with_its_line(tmp_path):
+    """Before anything is sent; the models beside it are asked."""
     path = tmp_path / "promptfooconfig.yaml"
     path.write_text(
         "prompts: [hi]\n"
@@ -48,9 +48,9 @@ def test_a_config_with_such_a_price_is_refused_with_its_line(tmp_path):
         "      inputCost: -1\n"
         "tests: [{assert: [{type: contains, value: x}]}]\n"
     )
-    with pytest.raises(ConfigError) as caught:
-        load(path, Chosen(env={"OPENAI_API_KEY": "k"}))
-    (problem,) = caught.value.problems
+    plan = load(path, Chosen(env={"OPENAI_API_KEY": "k"}))
+    (problem,) = plan.broken
+    assert [bool(planned.problem) for planned in plan.trials()] == [False, True]
     assert (Path(problem.file).name, problem.line) == ("promptfooconfig.yaml", 5)
     assert "inputCost is -1, which is not a price" in problem.what
 

@@ -34,6 +34,7 @@ _OF_RUNS = {
 """What says how a config is run, and how an eval set is told so."""
 
 _TAKES = "it may use the stored output of an earlier test; ask for both in one eval"
+_ASKS = "it asks a provider of its own; write an eval with that one as its model"
 _TALKS = "it continues a conversation, and trials of an eval set are independent"
 
 
@@ -53,7 +54,10 @@ def _kept(folder: Folder, left: dict[str, None]) -> list[KeptTest]:
         test, pair, name = body.test, body.pair, case.description or case.id
         speaks = bool(pair.conversation) and test.listens
         left.update(dict.fromkeys(_of_models(body)))
-        why = _TAKES if planned.after else ""
+        why = _TAKES if planned.after else _ASKS if test.subject is not None else ""
+        if pair.subject.problem is not None:
+            left[f"provider {pair.variant.model}: {pair.subject.problem.what}"] = None
+            continue
         if speaks:
             left[f"prompt {pair.variant.prompt}: {_TALKS}"] = None
         elif why:

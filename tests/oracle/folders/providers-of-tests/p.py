@@ -1,0 +1,3 @@
+def call_api(prompt, options, context):
+    c=options.get("config") or {}
+    return {"output": "FROM-P " + str(c.get("mark","")) + " " + prompt}

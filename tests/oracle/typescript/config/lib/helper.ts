@@ -1,0 +1,1 @@
+export const helper = (x: string): string => `helper ${x}`;

@@ -1,0 +1,3 @@
+const path = require('path');
+interface X { a: string }
+export = { base: (p: string): string => path.basename(p) };

@@ -1,0 +1,3 @@
+export interface Shape { name: string }
+export type Size = 1 | 2;
+export type Opt = { deep?: Size };

@@ -1,0 +1,2 @@
+type Args = { vars: Record<string, string> };
+export default (args: Args): string => `default ${args.vars.x}`;

@@ -1,0 +1,1 @@
+export default (vars: Record<string, string>) => ({ ...vars, x: `${vars.x}-tv` });
