@@ -24,6 +24,8 @@ class Variant(Record, frozen=True):
         axes: Further axes by name.
         eval: The eval that is run, set and function; empty where a config says what is run.
         where: The file and line that the eval stands in, `path:line`.
+        cluster: The variable of its cases, or the key of their metadata, that says which belong together; empty where
+            each case stands alone.
     """
 
     index: int
@@ -34,6 +36,7 @@ class Variant(Record, frozen=True):
     axes: Mapping[str, Any] = field(default_factory=dict[str, Any])
     eval: str = ""
     where: str = ""
+    cluster: str = ""
 
     def __str__(self) -> str:
         return " · ".join(part for part in (self.prompt, self.model) if part)

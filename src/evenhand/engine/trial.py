@@ -19,7 +19,7 @@ from typing import Any, Protocol, TypeVar, cast
 
 from msgspec.structs import replace
 
-from evenhand.core.case import Case
+from evenhand.core.case import Case, content_of
 from evenhand.core.errors import CodeError, EvenhandError, OutOfTime, UsageError
 from evenhand.core.expect import Expectation
 from evenhand.core.message import CallRole, Model, Prompt, Reply
@@ -549,6 +549,7 @@ class LiveTrial:
             input=planned.case.input,
             expected=planned.case.expected,
             checks=self.checks,
+            content=content_of(planned.case, planned.test),
             steps=() if self._step_log is None else self._step_log.kept(),
         )
 

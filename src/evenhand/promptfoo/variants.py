@@ -141,6 +141,7 @@ def paired(
                 subject.provider.label,
                 prompt.raw,
                 subject.provider.id,
+                cluster=config.cluster,
             )
             combinations.append(
                 Combination(variant, prompt, subject, config.base, config.templates)

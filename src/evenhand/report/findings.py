@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from evenhand.report.cluster_lines import cluster_lines
 from evenhand.report.grid import Grid
 from evenhand.report.marks import Marked, marked
 from evenhand.report.outcome import UNSURE, unsure
@@ -44,7 +45,8 @@ def findings(
     compared = _compared(run, grid)
     if ranked:  # of which these say nothing
         compared = [f"by pass rate: {line}" for line in compared]
-    return [*lines, *compared, *_repeats(run, grid), *_unsure(run, grid, where)]
+    clusters = [] if run.narrowed else list(cluster_lines(run))
+    return [*lines, *compared, *_repeats(run, grid), *clusters, *_unsure(run, grid, where)]
 
 
 def _rankings(run: RunFile, grid: Grid, where: Marked, *, one_each: bool) -> list[str]:

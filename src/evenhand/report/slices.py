@@ -6,10 +6,12 @@ from collections.abc import Sequence
 from typing import Any, cast
 
 from evenhand.core.run import RunMeta
+from evenhand.report.clusters import Groups, clusters_among
 from evenhand.report.rates import Rate, share_in, share_row
 from evenhand.report.words import clip, columns, padded, safe
 from evenhand.stats.tallies import Tally, counted
 from evenhand.store.decoding import MeasuredTrial
+from evenhand.store.encoding import written_case
 from evenhand.store.measured import measured_trials
 from evenhand.store.runfile import RunFile
 
@@ -38,24 +40,27 @@ def slices(run: RunFile) -> dict[str, list[Rate]]:
             cases.setdefault(tag, set()).add(trial.case)
             column = tallies.setdefault(tag, {}).setdefault(trial.variant, {})
             column[trial.case] = counted(column.get(trial.case, Tally()), trial.outcome)
+    groups = run.groups()
     return {
         tag: [
-            _rate(run.meta, variant, by_case) for variant, by_case in sorted(tallies[tag].items())
+            _rate(run.meta, variant, by_case, groups[variant])
+            for variant, by_case in sorted(tallies[tag].items())
         ]
         for tag in sorted(tallies)
         if len(cases[tag]) < len(every)
     }
 
 
-def _rate(meta: RunMeta, variant: int, by_case: dict[str, Tally]) -> Rate:
-    tallies = [tally for tally in by_case.values() if tally.n]
+def _rate(meta: RunMeta, variant: int, by_case: dict[str, Tally], groups: Groups) -> Rate:
+    tallies = {written_case(case): tally for case, tally in by_case.items() if tally.n}
     return Rate(
-        variant,
-        sum(tally.passed for tally in tallies),
-        sum(tally.n for tally in tallies),
-        sum(tally.errors for tally in tallies),
-        len(tallies),
-        share_in(meta, tallies),
+        variant=variant,
+        passed=sum(tally.passed for tally in tallies.values()),
+        trials=sum(tally.n for tally in tallies.values()),
+        errors=sum(tally.errors for tally in tallies.values()),
+        cases=len(tallies),
+        share=share_in(meta, tallies, groups),
+        clusters=clusters_among(tallies, groups),
     )
 
 

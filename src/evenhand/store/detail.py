@@ -29,6 +29,7 @@ class CasePart(Struct, omit_defaults=True, gc=False):
     description: str = ""
     input: Any = None
     expected: Any = None
+    content: str = ""
 
 
 class TestPart(Struct, omit_defaults=True, gc=False):
@@ -100,7 +101,7 @@ class WrittenResult(NamedTuple):
 def parts_of(result: TrialResult) -> tuple[CasePart, TestPart, Detail]:
     """A result as it is kept."""
     return (
-        CasePart(result.vars, result.description, result.input, result.expected),
+        CasePart(result.vars, result.description, result.input, result.expected, result.content),
         TestPart(result.test),
         Detail(
             result.case,

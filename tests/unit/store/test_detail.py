@@ -73,6 +73,7 @@ FULL = TrialResult(
     {"expected": True},
     (0.0, 1.0),
     checks="c0ffee",
+    content="facade",
     taken="01K",
 )
 
