@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import runpy
 from pathlib import Path
+from random import Random
 
 import pytest
 from hypothesis import given, settings
@@ -95,3 +96,24 @@ def test_limits_of_a_ratio_allow_for_one_more_unit_of_the_largest_weight() -> No
     assert few is not None
     assert many is not None
     assert few.low < many.low - 0.1
+
+
+@pytest.mark.parametrize("n", [5, 20, 50, 200])
+@pytest.mark.parametrize("share", [0.01, 0.02, 0.05])
+@pytest.mark.parametrize("times", [5, 20, 50])
+def test_rare_large_values_make_no_verdict(n: int, share: float, times: float) -> None:
+    """B is a little lower in most cases, and in a few many times as large: on average equal, so neither is better."""
+    random = Random(f"{n} {share} {times}")
+    mean = 1 + share * (times - 1)
+    words = set()
+    for _ in range(20):
+        costs = [9.0 * (times if random.random() < share else 1) for _ in range(n)]
+        differences = [[cost - 9 * mean] for cost in costs]
+        reach = max(costs) - min(9.0, *costs)
+        data = Differences(differences, scale=(-reach - 1, reach + 1), scaled=False)
+        words |= {verdict(data, data.p()), verdict(data.turned(), data.p())}
+        words |= {
+            gate_rule(data, data.p(), margin=0.5),
+            gate_rule(data.turned(), data.p(), margin=0.5),
+        }
+    assert words <= {"undecided", "non-inferior"}

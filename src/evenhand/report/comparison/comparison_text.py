@@ -74,7 +74,7 @@ def one_way(result: Compared) -> str:
     return f"{way} in {most:,} of {count(groups, what)}, {p_value(result.p)}"
 
 
-UNSCALED = "nobody knows how large a value can be, so nothing is said of the mean"
+UNSCALED = "how large a value can be is unknown, so nothing is said of the mean"
 
 
 def amount(result: Compared, value: float) -> str:
