@@ -72,7 +72,9 @@ def documents(random: Random, number: int, sizes: Sequence[int], icc: float) -> 
     return Drawn(first, differences)
 
 
-def of_documents(number: int, sizes: Sequence[int], icc: float, draws: int, seed: int = SEED) -> Shares:
+def of_documents(
+    number: int, sizes: Sequence[int], icc: float, draws: int, seed: int = SEED
+) -> Shares:
     """What comes of so many draws of such documents."""
     random = Random(f"{seed} {number} {sizes} {icc}")
     shown = worse = held = rate = 0
