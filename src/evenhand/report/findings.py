@@ -9,9 +9,11 @@ from evenhand.report.grid import Grid
 from evenhand.report.marks import Marked, marked
 from evenhand.report.outcome import UNSURE, unsure
 from evenhand.report.preferences import preferences
-from evenhand.report.rates import repeats
+from evenhand.report.rates import Repeats, repeats
 from evenhand.report.triggers import trigger_rates
 from evenhand.report.words import clip, count, interval, percents, safe
+from evenhand.stats.paired import LEVEL
+from evenhand.stats.standouts import dispersion_p
 from evenhand.stats.tallies import Share
 from evenhand.store.counted import CaseTally
 from evenhand.store.runfile import RunFile
@@ -80,10 +82,23 @@ def _repeats(run: RunFile, grid: Grid) -> list[str]:
             named = ", ".join(_tally(run, case) for case in result.flaky[:NAMED])
             more = len(result.flaky) - NAMED
             lines.append(
-                f"{name}: {len(result.flaky):,} of {count(result.cases, 'case')} passed in some repeats and failed in "
+                f"{name}: {_by_chance(run, result)}{len(result.flaky):,} of {count(result.cases, 'case')} "
+                "passed in some repeats and failed in "
                 f"others: {named}{f' and {more:,} more' if more > 0 else ''}"
             )
     return lines
+
+
+def _by_chance(run: RunFile, result: Repeats) -> str:
+    """That cases which waver need not be harder than others, where all may be equally likely to pass."""
+    tallies = run.sums().of_column(result.variant).values()
+    tries = [(t.passed, t.passed + t.failed) for t in tallies if t.passed + t.failed]
+    alike = len(result.flaky) > 1 and dispersion_p(tries) > LEVEL
+    return (
+        "all cases may be equally likely to pass, so which ones waver may be chance: "
+        if alike
+        else ""
+    )
 
 
 def _share(share: Share) -> str:

@@ -165,8 +165,8 @@ def _of_two(first: _Column, second: _Column, cases: Sequence[str], groups: Group
     if found is None:
         return _Likeness()
     differing, low, high = found
-    rates = [fmean(_mean(column[case]) for case in cases) for column in (first, second)]
-    alike, least, most = (correlation(*rates, share) for share in (differing, high, low))
+    one, two = (fmean(_mean(column[case]) for case in cases) for column in (first, second))
+    alike, least, most = (correlation(one, two, share) for share in (differing, high, low))
     ends = None if least is None or most is None else (least, most)
     return _Likeness(differing, alike, ends)
 
