@@ -107,6 +107,19 @@ async def test_copies_are_taken_in_once_and_clusters_not_at_all_while_a_gate_is_
         CaseOrder(example_of(nothing, others, variants=grouped), 0)
 
 
+async def test_a_watched_gate_takes_in_one_of_several_copies(
+    make_run: Make, tmp_path: Path
+) -> None:
+    """What it says rests on the first of them, and so do the cases that its report counts."""
+    baseline = await against(make_run, tmp_path, trials(6))
+    cases = [Case(f"c{i:03}", input="same" if i < 4 else str(i)) for i in range(6)]
+    decider = GateDecider(baseline, example_of(nothing, cases, variants=ONE), 0.05)
+    for one in trials(6):
+        decider.add(one)
+    assert sum(decider.counts(case.id) for case in cases) == 3
+    assert decider.record()["cases"] == 6
+
+
 async def test_a_watched_gate_blocks_by_one_of_several_metrics_only_if_that_is_clearer(
     make_run: Make, tmp_path: Path
 ) -> None:
