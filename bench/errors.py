@@ -56,7 +56,11 @@ def alarms(first: dict[str, Tally], second: dict[str, Tally]) -> tuple[bool, boo
     pair = paired(PASSED, ("a", "b"), seen(first, ids), seen(second, ids), False, several=False)
     (result,) = with_verdicts([pair], None)
     grid = SimpleNamespace(
-        names=["a", "b"], evals=["", ""], tallies=[first, second], meet=lambda *_: True
+        names=["a", "b"],
+        evals=["", ""],
+        tallies=[first, second],
+        groups=[{}, {}],
+        meet=lambda *_: True,
     )
     (said,) = sentences(cast("Grid", grid))
     return result.verdict in ("better", "worse"), " beats " in said

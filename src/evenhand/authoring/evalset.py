@@ -74,6 +74,8 @@ class EvalSet:
         judge: The model that judges: an id or a provider.
         over: Axes to run over, each a list; every combination is a variant. `model` may be one of them.
         repeats: How often each case is run.
+        cluster: The variable of the cases, or the key of their metadata, that says which belong together, such as the
+            document that they ask about. Each cluster counts once in rates, intervals, comparisons and gates.
         tags: For selection.
         pass_rate: The share of trials, 0 to 1, that must pass in each variant for the run to pass. Without it and
             without `require`, all must.
@@ -101,6 +103,7 @@ class EvalSet:
         judge: str | Provider | None = None,
         over: Mapping[str, Sequence[Any]] | None = None,
         repeats: int = 1,
+        cluster: str = "",
         tags: Iterable[str] = (),
         pass_rate: float | None = None,
         require: Mapping[str, Bound] | None = None,
@@ -114,9 +117,8 @@ class EvalSet:
         wrong: list[str] = []
         if not name.strip() or "\n" in name:
             wrong.append("a set needs a name of one line")
-        problem = REPEATS.problem("repeats", repeats)
-        if problem:
-            wrong.append(problem)
+        wrong += filter(None, [REPEATS.problem("repeats", repeats)])
+        wrong += _no_key(cluster)
         wrong += _misrequired(pass_rate, require or {})
         wrong += _not_a_model("judge", judge)
         wrong += _misgated(gate)
@@ -156,6 +158,7 @@ class EvalSet:
         self.judge = judge
         self.over = axes
         self.repeats = repeats
+        self.cluster = cluster
         self.tags = frozenset(tags)
         self.pass_rate = pass_rate
         self.require = dict(require or {})
@@ -310,6 +313,13 @@ class EvalSet:
 
     def __repr__(self) -> str:
         return f"<EvalSet {self.name}: {len(self.evals)} evals>"
+
+
+def _no_key(cluster: object) -> list[str]:
+    """What is wrong with the name of what cases belong to."""
+    if isinstance(cluster, str):
+        return []
+    return [f"cluster is {cluster!r:.60}, not the name of a variable or a key of metadata"]
 
 
 def _misgated(gate: object) -> list[str]:

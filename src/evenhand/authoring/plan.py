@@ -6,6 +6,7 @@ import contextlib
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,7 @@ from evenhand.core.errors import (
     UsageError,
 )
 from evenhand.core.expect import share_passed
+from evenhand.core.names import did_you_mean
 from evenhand.core.plan import (
     CassetteUse,
     Plan,
@@ -51,6 +53,10 @@ from evenhand.providers.leading import keys_not_needed
 
 LIMIT_S = 600.0
 """For one eval or fixture, where nobody says otherwise: it may ask models many times."""
+
+
+LOOKED_AT = 1_000
+"""Cases of a set that are looked at for what says what belongs together."""
 
 
 class EvalVariant(Record, frozen=True):
@@ -243,7 +249,7 @@ def plan_of(
         replayed = not record and evals.cassette is not None and evals.cassette.is_file()
         models = EvalSetRoster(evals, {**env, **keys_not_needed(env)} if replayed else env)
         known = foreseen(evals, models, chosen)
-        wrong = [*known.whole, *_taken(evals, taken)]
+        wrong = [*known.whole, *_taken(evals, taken), *_unclustered(evals)]
         wrong += models.problems if chosen else []
         _tell([*wrong, *known.problems], problems)
         if chosen and not wrong:
@@ -448,6 +454,7 @@ def _eval_variants(
                 eval=_name(evals, eval_.name),
                 where=f"{eval_.path}:{eval_.first}",
                 contents=_contents(others, evals.path.parent),
+                cluster=evals.cluster,
             )
             yield EvalVariant(
                 variant, EvalBody(evals, eval_, others, model, models.judge, thresholds)
@@ -462,6 +469,23 @@ def _taken(evals: EvalSet, taken: dict[str, Eval]) -> Iterator[Problem]:
         if earlier is not eval_:
             what = f"'{name}' is there already, in {earlier.path}:{earlier.first}"
             yield Problem(str(eval_.path), eval_.first, 0, what, "Rename the eval, or its set.")
+
+
+def _unclustered(evals: EvalSet) -> Iterator[Problem]:
+    """That no case says what it belongs to, though the set names what would say it. The first ones are looked at."""
+    if not evals.cluster or evals.data is None:
+        return
+    keys: dict[str, None] = {}
+    for case in islice(evals.data, LOOKED_AT):
+        keys.update(dict.fromkeys((*case.vars, *case.metadata)))
+    if evals.cluster not in keys:
+        what = (
+            f"EvalSet {evals.name!r}: no case has a variable or metadata called {evals.cluster!r}"
+        )
+        listed = f"There are: {', '.join(keys)}." if keys else "Cases have neither."
+        yield Problem(
+            str(evals.path), evals.line, 0, what, did_you_mean(evals.cluster, list(keys), listed)
+        )
 
 
 def _name(evals: EvalSet, eval_: str) -> str:

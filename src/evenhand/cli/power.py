@@ -34,7 +34,7 @@ JUDGED = Range(1, 10**9, whole=True)
     "--differing",
     type=Number(SHARE),
     metavar="S",
-    help="The share of cases on which the two disagree.  [default: as in RUN, or assumed]",
+    help="The share of cases on which the two disagree.  [default: as in RUN, or for two that are half alike]",
 )
 @click.option(
     "--half-width",
@@ -91,7 +91,7 @@ def power(
         if differing is not None:
             from dataclasses import replace
 
-            pilot = replace(pilot, differing=differing)
+            pilot = replace(pilot, differing=differing, alike=None, alike_range=None)
     answers = Power(pilot, difference, half_width)
     with printing():
         if as_json:

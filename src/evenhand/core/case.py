@@ -43,3 +43,24 @@ class Case(Record, frozen=True):
 def case_id(content: object) -> str:
     """An id made of what the case says: 12 hex digits, the same in every run until the content changes."""
     return digest(encode(content))[:12]
+
+
+def copy_key_of(case: Case, test: Mapping[str, Any]) -> str:
+    """A digest of all that a case says, whatever its id: two with the same one are copies of each other.
+
+    Args:
+        case: It.
+        test: What a config wrote of it. Its description is a name for people, like the id.
+
+    Returns:
+        An empty text for a case without input and variables, or with something that cannot be written down: what tells
+        such cases apart stands elsewhere.
+    """
+    if case.input is None and not case.vars:
+        return ""
+    said = {name: value for name, value in test.items() if name != "description"}
+    parts = [case.input, case.vars, case.expected, case.context, case.tags, case.metadata, said]
+    try:
+        return digest(encode(parts))[:20]
+    except (TypeError, ValueError):
+        return ""

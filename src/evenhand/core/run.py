@@ -261,6 +261,8 @@ class TrialResult(Record, frozen=True):
         expected: What the case says a right answer is.
         scale: The lowest and the highest score there can be; None where some scorer does not say.
         checks: A digest of what is expected of the answer; see `evenhand.core.plan.Step.checks`.
+        copy_key: A digest of all that its case and test say, whatever the case's id: two with the same one are copies.
+            Empty for a case without input and variables, and in runs of earlier versions.
         taken: The id of the run that it was taken from, as nothing that it depends on has changed since; empty for a
             trial that was run.
         steps: What is to be kept of its steps: those with a `record` without what the run file has of that. They are
@@ -301,6 +303,7 @@ class TrialResult(Record, frozen=True):
     expected: Any = None
     scale: Scale | None = None
     checks: str = ""
+    copy_key: str = ""
     taken: str = ""
     steps: tuple[Step, ...] = ()
     content: Mapping[str, str] = field(default_factory=dict[str, str])

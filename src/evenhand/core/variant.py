@@ -25,6 +25,8 @@ class Variant(Record, frozen=True):
         eval: The eval that is run, set and function; empty where a config says what is run.
         where: The file and line that the eval stands in, `path:line`.
         contents: For axes whose values say more than their label, a prompt say, a digest of what they say.
+        cluster: The variable of its cases, or the key of their metadata, that says which belong together; empty where
+            each case stands alone.
     """
 
     index: int
@@ -36,6 +38,7 @@ class Variant(Record, frozen=True):
     eval: str = ""
     where: str = ""
     contents: Mapping[str, str] = field(default_factory=dict[str, str])
+    cluster: str = ""
 
     def __str__(self) -> str:
         return " · ".join(part for part in (self.prompt, self.model) if part)

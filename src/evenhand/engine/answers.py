@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping
 from typing import Any, Protocol, cast
 
 from msgspec.structs import replace
 
 from evenhand.core.encoding import decode
 from evenhand.core.errors import ScoreError
+from evenhand.core.expect import Expectation, Trial
 from evenhand.core.message import Reply
+from evenhand.core.plan import PlannedTrial
 from evenhand.core.provider import Provider
+from evenhand.core.score import Score
 from evenhand.core.thoughts import without_thoughts
+from evenhand.engine.guardian import running
 from evenhand.providers.answer_text import CutShort
 from evenhand.providers.paused import Paused
 
@@ -29,6 +33,16 @@ class Thinker(Protocol):
 
     shows_thoughts: bool
     left_out: bool
+
+
+class Scored(Thinker, Trial, Protocol):
+    """A trial whose expectations are settled.
+
+    Attributes:
+        planned: What it is of.
+    """
+
+    planned: PlannedTrial
 
 
 def answer_in(trial: Thinker, provider: Provider, reply: Reply) -> Reply:
@@ -53,6 +67,19 @@ def answer_in(trial: Thinker, provider: Provider, reply: Reply) -> Reply:
     if hasattr(reply, "unanswered"):  # an application has been given it, and may ask again
         return replace(cast("Any", reply), text="", output=None, unanswered=_NOT_ALL)
     raise CutShort(f"the reply is none: {_NOT_ALL}", hint=MORE_TOKENS, billed=None)
+
+
+def score_of(trial: Scored, expectation: Expectation) -> Awaitable[Score] | Score:
+    """What a scorer says; one of the user's is noted, as it runs on the loop and may end the process.
+
+    Raises:
+        ScoreError: There is no answer to score.
+    """
+    scorer, value = expectation.scorer, scored(trial, expectation.value)
+    if type(scorer).__module__.startswith("evenhand."):
+        return scorer.score(value, trial)
+    with running(f"{type(scorer).__name__} {trial.planned.case.id}", trial.planned.index):
+        return scorer.score(value, trial)
 
 
 def scored(trial: Thinker, value: object) -> object:

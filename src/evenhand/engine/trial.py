@@ -19,7 +19,7 @@ from typing import Any, Protocol, TypeVar, cast
 
 from msgspec.structs import replace
 
-from evenhand.core.case import Case
+from evenhand.core.case import Case, copy_key_of
 from evenhand.core.definition import content_of, definition_of
 from evenhand.core.errors import CodeError, EvenhandError, OutOfTime, UsageError
 from evenhand.core.expect import Expectation
@@ -31,7 +31,7 @@ from evenhand.core.score import Outcome, Score, Verdict
 from evenhand.core.sight import unseen
 from evenhand.core.step import Step
 from evenhand.core.variant import Variant
-from evenhand.engine.answers import scored
+from evenhand.engine.answers import score_of
 from evenhand.engine.call_context import (
     Asked,
     Home,
@@ -44,7 +44,6 @@ from evenhand.engine.call_context import (
 )
 from evenhand.engine.capture import Sink
 from evenhand.engine.flight import Flight
-from evenhand.engine.guardian import running
 from evenhand.engine.lent_model import LentModel
 from evenhand.engine.outcome import (
     ANYTHING,
@@ -507,7 +506,7 @@ class LiveTrial:
             calls: Asked = []
             token = asked.set(calls)
             try:
-                score = self._score(expectation)
+                score = score_of(self, expectation)
                 if not isinstance(score, Score) and inspect.isawaitable(score):
                     waiting.append((i, score, calls))
                 else:
@@ -536,14 +535,6 @@ class LiveTrial:
             for (i, _, _), outcome in zip(waiting, settled, strict=True):
                 outcomes[i] = outcome
         return tuple(cast("list[Outcome]", outcomes))
-
-    def _score(self, expectation: Expectation) -> Awaitable[Score] | Score:
-        """What a scorer says; one of the user's is noted, as it runs on the loop and may end the process."""
-        scorer, value = expectation.scorer, scored(self, expectation.value)
-        if type(scorer).__module__.startswith("evenhand."):
-            return scorer.score(value, self)
-        with running(f"{type(scorer).__name__} {self.planned.case.id}", self.planned.index):
-            return scorer.score(value, self)
 
     def _result(
         self,
@@ -585,6 +576,7 @@ class LiveTrial:
             input=planned.case.input,
             expected=planned.case.expected,
             checks=self.checks,
+            copy_key=copy_key_of(planned.case, planned.test),
             steps=() if self._step_log is None else self._step_log.kept(),
             content=content_of(planned.case, self.vars, planned.test),
             definitions=tuple(

@@ -65,6 +65,8 @@ class Config(Record, frozen=True):
         env: The environment that it is read in.
         options: How the run goes.
         repeats: How often each test is repeated.
+        cluster: The variable of its tests, or the key of their metadata, that says which belong together; empty for
+            none.
         strict_prompts: Prompt functions are called as promptfoo calls them.
         overrides: What is said beside it.
         selection: Which part of it is run.
@@ -77,6 +79,7 @@ class Config(Record, frozen=True):
     env: Mapping[str, str]
     options: RunOptions = field(default_factory=RunOptions)
     repeats: int = 1
+    cluster: str = ""
     strict_prompts: bool = False
     overrides: Overrides = field(default_factory=Overrides)
     selection: Selection = field(default_factory=Selection)
@@ -123,6 +126,8 @@ def read_config(paths: Sequence[Path], chosen: Chosen, findings: Findings) -> Co
     at = written.document.at
     _look_at_keys(written.document, value, findings)
     options, repeats = _run_options(value, at, env, findings)
+    gates, cluster = _own_settings(value.get("evenhand"), at, findings)
+    options = replace(options, gates=gates)
     if overrides.delay_ms is not None:
         options = replace(options, delay_s=overrides.delay_ms / 1000)
     templates, filters = read_templates(value, env, written.base, at, findings)
@@ -132,6 +137,7 @@ def read_config(paths: Sequence[Path], chosen: Chosen, findings: Findings) -> Co
         env,
         options,
         repeats,
+        cluster,
         chosen.strict_prompts or value.get("promptCompat") == _STRICT,
         overrides,
         selection,
@@ -251,29 +257,37 @@ def _run_options(
         delay_s=(delay or 0.0) / 1000,
         outputs=tuple(str(folder / str(path)) for path in paths),
         pass_rate=1.0 if rate is None else rate / 100,
-        gates=_gates(value.get("evenhand"), at, findings),
     )
     return run_options, whole("repeat", REPEATS) or 1
 
 
-def _gates(table: object, at: At, findings: Findings) -> tuple[GateTerms, ...]:
-    """What a gate goes by, of the key `evenhand`: the only one that is ours."""
+OWN = ("gate", "cluster")
+"""The keys of `evenhand`: the only ones that are ours."""
+
+
+def _own_settings(table: object, at: At, findings: Findings) -> tuple[tuple[GateTerms, ...], str]:
+    """Of the key `evenhand`: what a gate goes by, and which variable says what belongs together."""
     if table is None:
-        return ()
+        return (), ""
     keys = cast("Mapping[str, object]", table) if isinstance(table, Mapping) else None
     if keys is None:
         findings.problem(at("evenhand"), f"evenhand is {_short(table)}, not an object")
-        return ()
+        return (), ""
     for key in keys:
-        if key != "gate":
-            hint = did_you_mean(key, ("gate",), "There is: gate.")
+        if key not in OWN:
+            hint = did_you_mean(key, OWN, f"There are: {', '.join(OWN)}.")
             findings.hint(at("evenhand", key), f"unknown key '{key}' is not used", hint)
+    cluster = keys.get("cluster") or ""
+    if not isinstance(cluster, str):
+        what = f"cluster is {_short(cluster)}, not the name of a variable"
+        findings.problem(at("evenhand", "cluster"), what, "Write the name: document.")
+        cluster = ""
 
     def tell(key: str, what: str, hint: str) -> None:
         findings.problem(at("evenhand", "gate", *filter(None, [key])), what, hint)
 
     terms = read_gate_terms(keys.get("gate"), tell)
-    return () if terms == GateTerms() else (terms.within(at().file.parent),)
+    return () if terms == GateTerms() else (terms.within(at().file.parent),), cluster
 
 
 def _short(value: object) -> str:

@@ -162,6 +162,7 @@ def paired(
                 subject.provider.label,
                 prompt.raw,
                 subject.provider.id,
+                cluster=config.cluster,
             )
             combinations.append(
                 Combination(variant, prompt, subject, config.base, config.templates)

@@ -28,7 +28,7 @@ LOWEST, HIGHEST = 1.0, 5.0
 
 KEYS = frozenset({"defaults", "triggering", "cases"})
 DEFAULTS_KEYS = frozenset(
-    {"model", "timeout_s", "judge", "repeats", "hooks", "tokens", "pass_rate", "prices"}
+    {"model", "timeout_s", "judge", "repeats", "hooks", "tokens", "pass_rate", "prices", "cluster"}
 )
 PRICE_KEYS = frozenset({"cost", "inputCost", "outputCost"})
 CASE_KEYS = frozenset(
@@ -110,6 +110,7 @@ class EvalFile(Record, frozen=True):
     Attributes:
         model: Of `defaults`; empty where it says none.
         judge: The same.
+        cluster: The input that says which cases belong together; empty for none.
         prices: What models cost, by id, in dollars per token.
         files: The other files that it was read from.
     """
@@ -121,6 +122,7 @@ class EvalFile(Record, frozen=True):
     judge: str = ""
     repeats: int = 1
     pass_rate: float = 1.0
+    cluster: str = ""
     prices: Prices = field(default_factory=dict[str, Mapping[str, float]])
     files: frozenset[Path] = field(default_factory=frozenset[Path])
 
@@ -198,14 +200,21 @@ class _EvalFileReader:
             self._problem((), "has neither cases nor triggering", "Write cases: with a name each.")
         defaults = self._defaults
         share = self._number(defaults, "pass_rate", (0, 1), ("defaults",))
+        cases, cluster = self._cases(), self._text(defaults, "cluster", "defaults")
+        inputs = dict.fromkeys(name for case in cases for name in case.inputs)
+        if cluster and cluster not in inputs:
+            listed = f"There are: {', '.join(inputs)}." if inputs else "There are none."
+            hint = did_you_mean(cluster, list(inputs), listed)
+            self._problem(("defaults", "cluster"), f"no case has an input {cluster!r}", hint)
         return EvalFile(
             self._document.file,
-            self._cases(),
+            cases,
             triggering,
             self._text(defaults, "model", "defaults"),
             self._judge,
             int(self._number(defaults, "repeats", (1, 10_000), ("defaults",), whole=True) or 1),
             1.0 if share is None else share,
+            cluster,
             self._prices,
             frozenset(self._assertions.files),
         )

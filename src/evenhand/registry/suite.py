@@ -229,7 +229,17 @@ def set_columns(suites: Sequence[Suite]) -> None:
             name = model_id(model)
             axes = {"model": model}
             suite.variants.append(
-                Variant(count, id_, name, suite.prompt.template, name, axes, id_, where)
+                Variant(
+                    count,
+                    id_,
+                    name,
+                    suite.prompt.template,
+                    name,
+                    axes,
+                    id_,
+                    where,
+                    cluster=suite.eval.cluster,
+                )
             )
             count += 1
         if suite.queries and suite.router is not None:

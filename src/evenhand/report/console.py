@@ -262,7 +262,7 @@ def _share(run: RunFile, totals: Totals, grid: Grid | None) -> Share | None:
     if len(run.meta.variants) != 1:
         return None
     if grid is not None:
-        return share_in(run.meta, grid.tallies[0].values())
+        return share_in(run.meta, grid.tallies[0], run.groups()[0])
     if run.meta.repeats == 1 and run.meta.status != "decided":
         return rate_of_trials(Tally(totals.passed, totals.failed, totals.errors))
     return None

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from evenhand.report.cluster_lines import cluster_lines
 from evenhand.report.grid import Grid
 from evenhand.report.marks import Marked, marked
 from evenhand.report.outcome import UNSURE, unsure
 from evenhand.report.preferences import preferences
-from evenhand.report.rates import repeats
+from evenhand.report.rates import Repeats, repeats
 from evenhand.report.triggers import trigger_rates
 from evenhand.report.words import clip, count, interval, percents, safe
+from evenhand.stats.paired import LEVEL
+from evenhand.stats.standouts import dispersion_p
 from evenhand.stats.tallies import Share
 from evenhand.store.counted import CaseTally
 from evenhand.store.runfile import RunFile
@@ -44,7 +47,15 @@ def findings(
     compared = _compared(run, grid)
     if ranked:  # of which these say nothing
         compared = [f"by pass rate: {line}" for line in compared]
-    return [*lines, *compared, *_mixed(run), *_repeats(run, grid), *_unsure(run, grid, where)]
+    clusters = [] if run.narrowed else list(cluster_lines(run))
+    return [
+        *lines,
+        *compared,
+        *_mixed(run),
+        *_repeats(run, grid),
+        *clusters,
+        *_unsure(run, grid, where),
+    ]
 
 
 def _mixed(run: RunFile) -> list[str]:
@@ -93,10 +104,23 @@ def _repeats(run: RunFile, grid: Grid) -> list[str]:
             named = ", ".join(_tally(run, case) for case in result.flaky[:NAMED])
             more = len(result.flaky) - NAMED
             lines.append(
-                f"{name}: {len(result.flaky):,} of {count(result.cases, 'case')} passed in some repeats and failed in "
+                f"{name}: {_by_chance(run, result)}{len(result.flaky):,} of {count(result.cases, 'case')} "
+                "passed in some repeats and failed in "
                 f"others: {named}{f' and {more:,} more' if more > 0 else ''}"
             )
     return lines
+
+
+def _by_chance(run: RunFile, result: Repeats) -> str:
+    """That cases which waver need not be harder than others, where all may be equally likely to pass."""
+    tallies = run.sums().of_column(result.variant).values()
+    tries = [(t.passed, t.passed + t.failed) for t in tallies if t.passed + t.failed]
+    alike = len(result.flaky) > 1 and dispersion_p(tries) > LEVEL
+    return (
+        "all cases may be equally likely to pass, so which ones waver may be chance: "
+        if alike
+        else ""
+    )
 
 
 def _share(share: Share) -> str:

@@ -24,6 +24,7 @@ class Grid:
         evals: The eval that each column runs; empty texts for a config.
         totals: Each column's counts.
         numbers: Each case's number, from 1, in the plan's order.
+        groups: For each column what its cases belong to, of those that do not stand alone; copies belong together.
         tallies: For each column and case with a trial that passed, failed or is in error: how many did.
         failed: For each column the places of its first failures, at most KEPT.
         errors: The places of the first errors, at most KEPT_ERRORS for each column.
@@ -35,6 +36,7 @@ class Grid:
         self.names = column_names(variants)
         self.evals = [variant.eval for variant in variants]
         self.totals = run.by_variant()
+        self.groups = run.groups(copies=True)
         sums = run.sums()
         # Of a narrowed run a case keeps its number, whatever is left out.
         self.numbers: Mapping[str, int] = (

@@ -12,7 +12,9 @@ from evenhand.core.score import SHARES, Scale
 from evenhand.stats.bounded import mean_on_scale
 from evenhand.stats.interval import mean_of_sums
 from evenhand.stats.paired import FEWEST
-from evenhand.store.sums import CaseSum
+
+OfCase = tuple[float, float, float]
+"""The sum over a case's trials, how many have a value, and how many are in error; of a cluster, parts of trials."""
 
 
 class Mean(Record, frozen=True):
@@ -22,7 +24,7 @@ class Mean(Record, frozen=True):
         value: Over the trials that have one.
         low: The lower end of its 95 % interval, had all errors been as low as can be; None where it is not known.
         high: The upper end, had they been as high as can be.
-        cases: How many cases have a value.
+        cases: How many cases, or clusters of them, have a value.
         on_scale: Whether the interval is that of a known scale, and so lies on it; otherwise it is Student's.
     """
 
@@ -64,14 +66,15 @@ def known_scale(declared: Scale | None, least: float, most: float) -> Scale | No
     return None
 
 
-def mean_of(cases: Iterable[CaseSum], scale: Scale | None = None) -> Mean | None:
+def mean_of(cases: Iterable[OfCase], scale: Scale | None = None) -> Mean | None:
     """A mean over cases with its interval, 95 %; None where no trial has a value.
 
     On a known scale a trial in error may have had any value on it. Otherwise it may have had any that a case has, and
     of fewer than FEWEST cases, or of such as are all alike, nobody knows how far off the mean may be.
 
     Args:
-        cases: For each case the sum over its trials, how many have a value, and how many are in error.
+        cases: For each case, or cluster of cases, the sum over its trials, how many have a value, and how many are in
+            error.
         scale: The lowest and the highest value there can be; None where nobody knows.
     """
     sums = _Sums(cases)
@@ -92,8 +95,8 @@ def mean_of(cases: Iterable[CaseSum], scale: Scale | None = None) -> Mean | None
 class _Sums:
     """The sums of cases that have a value, or may have one. Arrays: a large run has a million of them."""
 
-    def __init__(self, cases: Iterable[CaseSum]) -> None:
-        self.totals, self.values, self.errors = array("d"), array("I"), array("I")
+    def __init__(self, cases: Iterable[OfCase]) -> None:
+        self.totals, self.values, self.errors = array("d"), array("d"), array("d")
         for total, values, errors in cases:
             if values or errors:
                 self.totals.append(total)

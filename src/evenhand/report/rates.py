@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from evenhand.core.record import Record
 from evenhand.core.run import RunMeta
+from evenhand.report.clusters import Groups, clusters_among, rate_in, sums_in
 from evenhand.report.means import Mean, known_scale, mean_cell, mean_of
 from evenhand.report.words import counting, interval, money, percents, seconds
 from evenhand.stats.repeats import OfTries, of_tries
@@ -21,13 +22,17 @@ HEADS = ("", "passed", "rate", "95 %", "score", "latency", "cost", "errors")
 class Rate(Record, frozen=True):
     """A column's pass rate. Every case counts once: repeats widen what is known of that case only.
 
+    So does every cluster of cases that belong together.
+
     Attributes:
         variant: The column's index.
         passed: Trials that passed.
         trials: Trials that passed, failed or are in error.
         errors: Those of them that are in error.
         cases: Cases with such a trial.
-        share: The mean of the cases' shares, as far as errors leave it known, with its interval; None for no cases.
+        share: The mean of the cases' shares, or of their clusters', as far as errors leave it known, with its interval;
+            None for no cases.
+        clusters: How many clusters those make; as many as cases where each stands alone.
     """
 
     variant: int
@@ -36,6 +41,7 @@ class Rate(Record, frozen=True):
     errors: int
     cases: int
     share: Share | None
+    clusters: int = 0
 
     def __str__(self) -> str:
         """The rate as tables have it: `88 %`, or `50–90 %` where errors leave it open; a dash for no cases."""
@@ -64,16 +70,31 @@ class Repeats(Record, frozen=True):
     tries: tuple[OfTries, ...]
 
 
-def share_in(meta: RunMeta, tallies: Iterable[Tally]) -> Share | None:
-    """The pass rate of some cases of a run; None for no cases.
-
-    Of a run that stopped as soon as it was decided, the interval holds however often one looked.
-    """
+def share_of_cases(meta: RunMeta, tallies: Iterable[Tally]) -> Share | None:
+    """The pass rate of cases of a run each of which stands alone; None for no cases. See `share_in`."""
     counted = [tally for tally in tallies if tally.n]
     share = rate_of(counted)
     if share is None or meta.status != "decided":
         return share
     return allowing_for_looks(share, len(counted))
+
+
+def share_in(meta: RunMeta, tallies: Mapping[str, Tally], groups: Groups) -> Share | None:
+    """The pass rate of some cases of a run, each cluster counting once; None for no cases.
+
+    Of a run that stopped as soon as it was decided, the interval holds however often one looked.
+
+    Args:
+        meta: The run.
+        tallies: By case.
+        groups: What the cases belong to, of those that do not stand alone.
+    """
+    if not groups:
+        return share_of_cases(meta, tallies.values())
+    share = rate_in(tallies, groups)
+    if share is None or meta.status != "decided":
+        return share
+    return allowing_for_looks(share, clusters_among((c for c, t in tallies.items() if t.n), groups))
 
 
 def allowing_for_looks(share: Share, cases: int) -> Share:
@@ -90,19 +111,24 @@ def mean_in(meta: RunMeta, mean: Mean | None) -> Mean | None:
 
 def rates(run: RunFile) -> list[Rate]:
     """The pass rate of each column, in the order of `meta.variants`."""
-    return [
-        Rate(
-            variant,
-            totals.passed,
-            counting(totals),
-            totals.errors,
-            len(tallies),
-            share_in(run.meta, tallies),
+    sums = run.sums()
+    rates: list[Rate] = []
+    for variant, totals, groups in zip(
+        run.meta.variants, run.by_variant(), run.groups(), strict=True
+    ):
+        tallies = dict(sums.of_column(variant.index).items())
+        rates.append(
+            Rate(
+                variant=variant.index,
+                passed=totals.passed,
+                trials=counting(totals),
+                errors=totals.errors,
+                cases=len(tallies),
+                share=share_in(run.meta, tallies, groups),
+                clusters=clusters_among(tallies, groups),
+            )
         )
-        for variant, (totals, tallies) in enumerate(
-            zip(run.by_variant(), _columns(run), strict=True)
-        )
-    ]
+    return rates
 
 
 def repeats(run: RunFile) -> list[Repeats]:
@@ -169,10 +195,11 @@ def scores(run: RunFile) -> list[Mean | None]:
     """The mean score of each column, in the order of `meta.variants`; None for a column without scores."""
     sums, declared = run.sums(), run.scales()
     means: list[Mean | None] = []
-    for variant in run.meta.variants:
+    for variant, groups in zip(run.meta.variants, run.groups(), strict=True):
         ends = sums.score_range(variant.index)
         scale = known_scale(declared.get((variant.index, "")), *ends) if ends else None
-        means.append(mean_in(run.meta, mean_of(sums.scores(variant.index), scale)))
+        cases = sums_in(sums.scores_by_case(variant.index), groups)
+        means.append(mean_in(run.meta, mean_of(cases, scale)))
     return means
 
 
@@ -180,7 +207,8 @@ def latencies(run: RunFile) -> list[Mean | None]:
     """The mean latency of each column, in seconds; None for a column that was not asked."""
     sums = run.sums()
     return [
-        mean_in(run.meta, mean_of(sums.latencies(variant.index))) for variant in run.meta.variants
+        mean_in(run.meta, mean_of(sums_in(sums.latencies_by_case(variant.index), groups)))
+        for variant, groups in zip(run.meta.variants, run.groups(), strict=True)
     ]
 
 

@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from statistics import fmean
+from textwrap import wrap
 from typing import Any, cast
 
+from evenhand.core.record import Record
 from evenhand.core.run import RunMeta
+from evenhand.report.clusters import Groups, clusters_among, together
 from evenhand.report.rates import Rate, share_in, share_row
-from evenhand.report.words import clip, columns, padded, safe
+from evenhand.report.words import clip, columns, count, padded, safe
+from evenhand.stats.multiple import benjamini_hochberg
+from evenhand.stats.standouts import group_p
 from evenhand.stats.tallies import Tally, counted
 from evenhand.store.decoding import MeasuredTrial
+from evenhand.store.encoding import written_case
 from evenhand.store.measured import measured_trials
 from evenhand.store.runfile import RunFile
 
 MOST_TRIALS = 200_000
 MOST_SHOWN = 24
 NAME = 24
+NAMED = 3
+LEVEL = 0.05
+"""Of those that stand out, no larger a share is chance."""
 _SIGN = b'"tags":'
 """What stands in the JSON of a trial whose case has tags."""
 
@@ -25,37 +35,75 @@ def slices(run: RunFile) -> dict[str, list[Rate]]:
 
     Tags that all cases have say nothing, and are left out; so is everything of a run too large to look through.
     """
+    return {tag: [one.rate for one in each] for tag, each in tested_slices(run).items()}
+
+
+class Slice(Record, frozen=True):
+    """The cases of a tag in a column.
+
+    Attributes:
+        rate: Their pass rate.
+        q: The p-value that they are like the cases without the tag, corrected for the number of slices; see
+            `group_p` and `benjamini_hochberg`.
+    """
+
+    rate: Rate
+    q: float
+
+
+def tested_slices(run: RunFile) -> dict[str, list[Slice]]:
+    """The same, each held against the other cases of its column."""
     if run.by_outcome or run.settled() > MOST_TRIALS:
         return {}
     if not any(_SIGN in result for result in run.results()):
         return {}  # and nothing is decoded
-    tallies: dict[str, dict[int, dict[str, Tally]]] = {}
+    columns: dict[int, dict[str, Tally]] = {}
     cases: dict[str, set[str]] = {}
-    every: set[str] = set()
     for trial in measured_trials(run):
-        every.add(trial.case)
+        case = written_case(trial.case)
+        column = columns.setdefault(trial.variant, {})
+        column[case] = counted(column.get(case, Tally()), trial.outcome)
         for tag in _tags(trial):
-            cases.setdefault(tag, set()).add(trial.case)
-            column = tallies.setdefault(tag, {}).setdefault(trial.variant, {})
-            column[trial.case] = counted(column.get(trial.case, Tally()), trial.outcome)
-    return {
-        tag: [
-            _rate(run.meta, variant, by_case) for variant, by_case in sorted(tallies[tag].items())
-        ]
-        for tag in sorted(tallies)
-        if len(cases[tag]) < len(every)
-    }
+            cases.setdefault(tag, set()).add(case)
+    every = {case for column in columns.values() for case in column}
+    groups = run.groups()
+    rates: list[tuple[str, Rate]] = []
+    ps: list[float] = []
+    for tag in sorted(cases):
+        if len(cases[tag]) == len(every):
+            continue
+        for variant, column in sorted(columns.items()):
+            own = {case: tally for case, tally in column.items() if case in cases[tag]}
+            if own:
+                rates.append((tag, _rate(run.meta, variant, own, groups[variant])))
+                ps.append(_p(own, column, groups[variant]))
+    found: dict[str, list[Slice]] = {}
+    for (tag, rate), q in zip(rates, benjamini_hochberg(ps), strict=True):
+        found.setdefault(tag, []).append(Slice(rate, q))
+    return found
 
 
-def _rate(meta: RunMeta, variant: int, by_case: dict[str, Tally]) -> Rate:
-    tallies = [tally for tally in by_case.values() if tally.n]
+def _p(own: Mapping[str, Tally], column: Mapping[str, Tally], groups: Groups) -> float:
+    """How likely chance alone is to set cases apart from the others of their column. Errors say nothing of it."""
+    inside: list[tuple[str, float]] = []
+    outside: list[tuple[str, float]] = []
+    for case, (passed, failed, _) in column.items():
+        if passed + failed:
+            (inside if case in own else outside).append((case, passed / (passed + failed)))
+    group, others = ([fmean(each) for each in together(part, groups)] for part in (inside, outside))
+    return group_p(group, others)
+
+
+def _rate(meta: RunMeta, variant: int, by_case: dict[str, Tally], groups: Groups) -> Rate:
+    tallies = {case: tally for case, tally in by_case.items() if tally.n}
     return Rate(
-        variant,
-        sum(tally.passed for tally in tallies),
-        sum(tally.n for tally in tallies),
-        sum(tally.errors for tally in tallies),
-        len(tallies),
-        share_in(meta, tallies),
+        variant=variant,
+        passed=sum(tally.passed for tally in tallies.values()),
+        trials=sum(tally.n for tally in tallies.values()),
+        errors=sum(tally.errors for tally in tallies.values()),
+        cases=len(tallies),
+        share=share_in(meta, tallies, groups),
+        clusters=clusters_among(tallies, groups),
     )
 
 
@@ -73,15 +121,18 @@ def slice_rows(run: RunFile) -> list[dict[str, Any]]:
             "trials": rate.trials,
             "errors": rate.errors,
             "cases": rate.cases,
+            "q": q,
             **share_row(rate.share),
         }
-        for tag, rates in slices(run).items()
-        for rate in rates
+        for tag, each in tested_slices(run).items()
+        for one in each
+        for rate, q in [(one.rate, one.q)]
     ]
 
 
 def slice_lines(run: RunFile, names: Sequence[str], width: int) -> list[str]:
-    """A line for each tag and column: how many of its trials passed, and how sure that is."""
+    """A line for each tag and column: how many of its trials passed, how sure that is; and which of them stand out."""
+    found = tested_slices(run)
     rows = [
         [
             clip(safe(tag), NAME),
@@ -90,8 +141,9 @@ def slice_lines(run: RunFile, names: Sequence[str], width: int) -> list[str]:
             str(rate),
             f"[{rate.reach}]",
         ]
-        for tag, rates in slices(run).items()
-        for rate in rates
+        for tag, each in found.items()
+        for one in each
+        for rate in [one.rate]
     ]
     if not rows:
         return []
@@ -103,7 +155,34 @@ def slice_lines(run: RunFile, names: Sequence[str], width: int) -> list[str]:
         lines.append(clip("  " + "   ".join(cells).rstrip(), width))
     if len(rows) > len(shown):
         lines.append(f"  … and {len(rows) - len(shown):,} more, in --json")
-    return lines
+    return [*lines, *(f"  {line}" for line in wrap(_worth(found, names), max(20, width - 2)))]
+
+
+def _worth(found: Mapping[str, Sequence[Slice]], names: Sequence[str]) -> str:
+    """How many tags there are, and which of them say more than the extremes of so many do by chance."""
+    slices = [(tag, one) for tag, each in found.items() for one in each if one.rate.share]
+    if len(slices) < 2:
+        return ""
+    number = f"{count(len(found), 'tag')}" + (f" × {len(names)} variants" if len(names) > 1 else "")
+    out = sorted((one.q, tag, one.rate) for tag, one in slices if one.q <= LEVEL)
+    if not out:
+        least = min(
+            slices, key=lambda each: each[1].rate.share.least if each[1].rate.share else 1.0
+        )
+        return (
+            f"{number}: none stands out from the other cases by more than chance makes the extremes of so many; "
+            f"the lowest is {clip(safe(least[0]), NAME)} at {least[1].rate} (q = {least[1].q:.2f})"
+        )
+    listed = ", ".join(_standout(tag, rate, q, names) for q, tag, rate in out[:NAMED])
+    more = f" and {len(out) - NAMED:,} more" if len(out) > NAMED else ""
+    return f"{number}, corrected for their number: {len(out):,} stand out from the other cases: {listed}{more}"
+
+
+def _standout(tag: str, rate: Rate, q: float, names: Sequence[str]) -> str:
+    where = f" in {names[rate.variant]}" if len(names) > 1 else ""
+    return (
+        f"{clip(safe(tag), NAME)}{where} at {rate} (q {'< 0.001' if q < 0.001 else f'= {q:.3f}'})"
+    )
 
 
 def _tags(trial: MeasuredTrial) -> list[str]:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
+from evenhand.report.clusters import rate_in, together
 from evenhand.report.grid import Grid
 from evenhand.report.words import count
 from evenhand.stats.extremes import Extremes, certain
 from evenhand.stats.interval import CONFIDENCE
 from evenhand.stats.paired import FEWEST, Differences, Word
-from evenhand.stats.tallies import OpenNumber, rate_of, worth_of
+from evenhand.stats.tallies import OpenNumber, worth_of
 
 MOST_VARIANTS = 6
 _RESIDUE = 1e-9  # what is left of nothing where thirds are added
@@ -37,7 +38,7 @@ def sentences(grid: Grid, apart: Callable[[int, int], str] | None = None) -> lis
 
 def _compared(grid: Grid, places: Sequence[int], apart: Callable[[int, int], str]) -> list[str]:
     # The best is the one that passes most for certain: had one that beats all others whatever became of errors.
-    shares = {i: rate_of(grid.tallies[i].values()) for i in places}
+    shares = {i: rate_in(grid.tallies[i], grid.groups[i]) for i in places}
     rates = {i: (share.least, share.most, i) for i, share in shares.items() if share}
     if len(rates) < 2:
         return []
@@ -80,7 +81,7 @@ def _beats(grid: Grid, first: int, second: int, data: Extremes, pairs: int, *, t
     how = f"paired, corrected for {pairs} comparisons" if pairs > 1 else "paired"
     return (
         f"{grid.names[first]} beats {grid.names[second]}: {point_range(least, most)} points "
-        f"[{points(low)}, {points(high)}] over {count(data.n, 'case')} ({how})"
+        f"[{points(low)}, {points(high)}] over {over(data)} ({how})"
     )
 
 
@@ -92,9 +93,17 @@ def _why_not(
         both = grid.tallies[first].keys() & grid.tallies[second].keys()
         errors = sum(grid.tallies[i][case].errors for i in (first, second) for case in both)
         return f"undecided ({could_turn(errors)})"
-    if data.n < FEWEST:
-        return f"{word} ({too_few(count(data.n, 'case'))})"
-    return f"{word} ({could_show(data.n, data.smallest((1 - CONFIDENCE) / pairs))})"
+    groups = len(data.clusters)
+    if groups < FEWEST:
+        return f"{word} ({too_few(count(groups, 'case' if groups == data.n else 'cluster'))})"
+    return f"{word} ({could_show(data, data.smallest((1 - CONFIDENCE) / pairs))})"
+
+
+def over(data: Extremes) -> str:
+    """Over what a difference is: cases, and the clusters that they are in."""
+    groups = len(data.clusters)
+    cases = count(data.n, "case")
+    return cases if groups == data.n else f"{cases} in {count(groups, 'cluster')}"
 
 
 def could_turn(errors: int) -> str:
@@ -107,24 +116,26 @@ def too_few(cases: str) -> str:
     return f"{cases}: too few to say anything, as {FEWEST} are needed"
 
 
-def could_show(n: int, smallest: float | None) -> str:
+def could_show(data: Extremes, smallest: float | None) -> str:
     """What so many cases could have shown of two pass rates, in words."""
-    if not n:
+    if not data.n:
         return "no case has a verdict on both"
     if smallest is None:
-        return f"{count(n, 'case')} can show no difference, however large"
-    return f"{count(n, 'case')} could show {smallest * 100:.{0 if n < 500 else 1}f} points or more"
+        return f"{over(data)} can show no difference, however large"
+    return f"{over(data)} could show {smallest * 100:.{0 if data.n < 500 else 1}f} points or more"
 
 
 def compared(grid: Grid, first: int, second: int) -> Extremes:
     """How much more often each case passed in the first column, for the cases that both have a trial of."""
     theirs = grid.tallies[second]
-    both = [(tally, theirs[case]) for case, tally in grid.tallies[first].items() if case in theirs]
-    repeats = worth_of(tally.n for pair in both for tally in pair)
-    least = Differences([(one.least - two.most,) for one, two in both], True, repeats)
-    if not any(one.errors or two.errors for one, two in both):
+    mine = grid.tallies[first].items()
+    both = [(case, (tally, theirs[case])) for case, tally in mine if case in theirs]
+    repeats = worth_of(tally.n for _, pair in both for tally in pair)
+    clusters = list(together(both, grid.groups[first]))
+    least = Differences([[a.least - b.most for a, b in each] for each in clusters], True, repeats)
+    if not any(a.errors or b.errors for each in clusters for a, b in each):
         return certain(least)
-    most = Differences([(one.most - two.least,) for one, two in both], True, repeats)
+    most = Differences([[a.most - b.least for a, b in each] for each in clusters], True, repeats)
     return Extremes(least, most)
 
 

@@ -68,6 +68,10 @@ def _defaults() -> Part:
                 {"type": "number", "minimum": 0, "maximum": 1},
                 "The share of trials that must pass; all by default.",
             ),
+            "cluster": (
+                TEXT,
+                "The input that says which cases belong together: each cluster counts once.",
+            ),
             "prices": (
                 {"type": "object", "additionalProperties": prices},
                 "Prices of models, by id, in dollars for each token.",

@@ -47,8 +47,9 @@ def mean_on_scale(
 
     Args:
         units: What is independent of one another: for each its sum of scores, and how much it weighs. A case has its
-            mean score and weighs 1; a cluster of cases has the sum of their means and weighs as many as they are.
-            Units without weight are left out.
+            mean score, a cluster of cases the mean of theirs, and each weighs 1. Weights that differ, such as a case's
+            number of decisions, are for a ratio of two means: the limits hold where no weight can be larger than the
+            largest there is. Units without weight are left out.
         scale: The lowest and the highest score there can be. The interval stays on it.
         confidence: Of the interval, two-sided.
 
@@ -61,7 +62,7 @@ def mean_on_scale(
     Source: Gaffke, "Three test statistics for a nonparametric one-sided hypothesis on the mean of a nonnegative
         variable", Mathematical Methods of Statistics 14 (2005); Learned-Miller and Thomas, "A New Confidence Interval
         for the Mean of a Bounded Random Variable" (2019), arXiv:1905.06208. Its validity is a conjecture that nobody
-        has found an exception to; `bench/means.py` measures the coverage of the mid-p form used here.
+        has found an exception to; `bench/coverage.py` measures the coverage of the mid-p form used here.
 
     >>> mean, low, high = mean_on_scale([(5, 1)] * 8, (1, 5))
     >>> round(mean, 2), round(low, 2), round(high, 2)
@@ -184,11 +185,13 @@ def _limit(groups: Sequence[_Group], mean: float, end: float, tail: float) -> fl
 
 
 def _at_most(groups: Sequence[_Group], bound: float, end: float) -> float:
-    """The chance that the weighted mean is at most `bound`, half of it with an imaginary case at the scale's end."""
+    """The chance that the weighted mean is at most `bound`, half of it with an imaginary case at the scale's end.
+
+    Its sum is bounded by the largest weight, so that is what it weighs.
+    """
     terms = [(size * (value - bound), count) for value, size, count in groups if value != bound]
-    weight = math.fsum(size * count for _, size, count in groups)
-    cases = sum(count for _, _, count in groups)
-    with_end = _share(terms, weight / cases * (end - bound))
+    largest = max(size for _, size, _ in groups)
+    with_end = _share(terms, largest * (end - bound))
     return (with_end + _share(terms, 0.0)) / 2
 
 

@@ -40,6 +40,16 @@ class Extremes:
         return self.least.rates
 
     @property
+    def unscaled(self) -> bool:
+        """Whether they are on a scale that nobody knows; see `Differences.unscaled`."""
+        return self.least.unscaled or self.most.unscaled
+
+    @property
+    def directions(self) -> tuple[int, int]:
+        """How many units are above 0 whatever became of errors, and how many below it."""
+        return self.least.directions[0], self.most.directions[1]
+
+    @property
     def clusters(self) -> Sequence[Sequence[float]]:
         """The cases' lowest differences, those together that belong together."""
         return self.least.clusters

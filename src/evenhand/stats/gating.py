@@ -12,7 +12,7 @@ import math
 from evenhand.stats.compare import mcnemar, paired_rates
 from evenhand.stats.extremes import Extremes
 from evenhand.stats.interval import CONFIDENCE
-from evenhand.stats.paired import FEWEST, FEWEST_UNSCALED, LEVEL, Differences, Word, verdict
+from evenhand.stats.paired import FEWEST, LEVEL, Differences, Word, verdict
 
 ONE_SIDED = 2 * CONFIDENCE - 1
 """The two-sided confidence of an interval of which one end is a one-sided limit of 95 %."""
@@ -62,10 +62,9 @@ def more_cases(data: Extremes, margin: float, *, lower: bool = False) -> int | N
     if data.open or not data.n:
         return None
     differences = data.least.turned() if lower else data.least
-    fewest = FEWEST if differences.scaled else FEWEST_UNSCALED
     n = differences.n
-    if differences.n < fewest:
-        return fewest - n
+    if len(differences.units) < FEWEST:
+        return FEWEST - len(differences.units)
     times = _times(differences, margin)
     return None if times is None or times > MOST else max(1, math.ceil(n * times) - n)
 
@@ -88,9 +87,8 @@ def _times(differences: Differences, margin: float) -> float | None:
 
 
 def _times_of_rates(differences: Differences, margin: float) -> float | None:
-    n, mean = differences.n, differences.mean or 0.0
-    ahead = sum(d > 0 for d in differences.cases)
-    behind = sum(d < 0 for d in differences.cases)
+    n, mean = len(differences.units), differences.mean or 0.0
+    ahead, behind = differences.directions
 
     def decided(times: float) -> bool:
         table = n * times, ahead * times, behind * times

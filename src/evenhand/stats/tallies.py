@@ -123,6 +123,40 @@ def rate_of(tallies: Iterable[Tally], confidence: float = CONFIDENCE) -> Share |
     )
 
 
+def rate_over_clusters(
+    clusters: Iterable[Sequence[Tally]], confidence: float = CONFIDENCE
+) -> Share | None:
+    """The pass rate over clusters of cases that belong together. Every cluster counts once, however many cases it has.
+
+    So the interval holds for clusters like these, whatever their sizes; copies of a case change nothing.
+
+    Args:
+        clusters: The tallies of the cases of each. Those of no trials are left out.
+        confidence: Of the interval, two-sided.
+
+    Returns:
+        The mean of the clusters' rates; None for no trials.
+
+    Source: as `rate_of`; the mean over clusters with equal weights is Cochran's (Sampling Techniques, 1977, §9A.1).
+
+    >>> rate_over_clusters([[Tally(1, 0, 0)] * 8, [Tally(0, 1, 0)]])[:2]
+    (0.5, 0.5)
+    """
+    trials = [[tally for tally in cluster if tally.n] for cluster in clusters]
+    units = [cluster for cluster in trials if cluster]
+    if not units:
+        return None
+
+    def each(value: Callable[[Tally], float]) -> list[float]:
+        return [math.fsum(map(value, cluster)) / len(cluster) for cluster in units]
+
+    return share_of(
+        each(lambda tally: tally.least),
+        each(lambda tally: tally.most) if any(t.errors for c in units for t in c) else None,
+        confidence,
+    )
+
+
 def rate_of_decisions(tallies: Iterable[Tally], confidence: float = CONFIDENCE) -> Share | None:
     """The share of all trials that passed, where cases have different numbers of them by chance, as in a precision.
 

@@ -36,6 +36,16 @@ class NamedScores(msgspec.Struct, gc=False):
     named_scores: dict[str, float] = {}
 
 
+class GroupedCase(msgspec.Struct, gc=False):
+    """As much of a result as it takes to know which case belongs to which."""
+
+    case: str
+    variant: int = 0
+    copy_key: str = ""
+    vars: dict[str, Any] = {}
+    metadata: dict[str, Any] = {}
+
+
 class MeasuredOutcome(msgspec.Struct):
     """As much of an expectation's outcome as it takes to read its numbers."""
 
@@ -170,4 +180,5 @@ read_result = _reader(TrialResult, _with_sound_answer)
 read_output = _reader(OutputOnly)
 read_named_scores = _reader(NamedScores)
 read_measured = _reader(MeasuredTrial)
+read_grouped = _reader(GroupedCase)
 read_searched = _reader(SearchedTrial, _with_raw_parts)

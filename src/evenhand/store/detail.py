@@ -30,6 +30,7 @@ class CasePart(Struct, omit_defaults=True, gc=False):
     input: Any = None
     expected: Any = None
     content: Mapping[str, str] = {}
+    copy_key: str = ""
 
 
 class DefinitionPart(Struct, omit_defaults=True, gc=False):
@@ -110,7 +111,14 @@ class WrittenResult(NamedTuple):
 def parts_of(result: TrialResult) -> tuple[CasePart, TestPart, Detail]:
     """A result as it is kept."""
     return (
-        CasePart(result.vars, result.description, result.input, result.expected, result.content),
+        CasePart(
+            result.vars,
+            result.description,
+            result.input,
+            result.expected,
+            result.content,
+            result.copy_key,
+        ),
         TestPart(
             result.test,
             tuple(DefinitionPart(one.kind, one.settings, one.exact) for one in result.definitions),

@@ -14,6 +14,7 @@ from evenhand.store.batches import RunBatches
 from evenhand.store.calls import JournaledCalls
 from evenhand.store.counts import Counts
 from evenhand.store.draws import LabelledDraws
+from evenhand.store.groups import CaseGroups
 from evenhand.store.locks import held, lock_of
 from evenhand.store.opened import OpenRun, open_run
 from evenhand.store.pair_labels import LabelledPairs
@@ -24,8 +25,8 @@ from evenhand.store.steps import kept_steps, stepped
 class RunFile:
     """One run, as far as it has come, or some of its trials (`only`). Any thread may read it.
 
-    It is made of an open file and six that read it: `SettledTrials`, `Counts`, `LabelledDraws`, `LabelledPairs`,
-    `RunBatches` and `JournaledCalls`, whose methods are its own.
+    It is made of an open file and seven that read it: `SettledTrials`, `Counts`, `CaseGroups`, `LabelledDraws`,
+    `LabelledPairs`, `RunBatches` and `JournaledCalls`, whose methods are its own.
     """
 
     def __init__(self, opened: OpenRun) -> None:
@@ -49,6 +50,8 @@ class RunFile:
         self.over_columns, self.sums = counts.over_columns, counts.sums
         self.scales, self.unasked = counts.scales, counts.unasked
         self.refused, self.without_thoughts = counts.refused, counts.without_thoughts
+
+        self.groups = CaseGroups(opened).groups
 
         draws = LabelledDraws(opened)
         self.draws, self.metric_labels, self.rules = (

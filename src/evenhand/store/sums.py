@@ -93,10 +93,15 @@ class CaseSums:
 
     def scores(self, variant: int) -> Iterator[CaseSum]:
         """The scores of a column's cases, and how many of their trials are in error."""
+        return (each for _, each in self.scores_by_case(variant))
+
+    def scores_by_case(self, variant: int) -> Iterator[tuple[str, CaseSum]]:
+        """The same, each with its case."""
         column = self._columns.get(variant)
         if column is not None:
             sums = zip(column.score, column.scores, column.errors, strict=True)
-            yield from (each for each in sums if each[1] or each[2])
+            # a column may lack the last cases
+            yield from (each for each in zip(self._ids, sums, strict=False) if any(each[1][1:]))
 
     def score_range(self, variant: int) -> tuple[float, float] | None:
         """The lowest and the highest score of a column's trials; None for no scores."""
@@ -105,10 +110,14 @@ class CaseSums:
 
     def latencies(self, variant: int) -> Iterator[CaseSum]:
         """The latencies of a column's cases, in seconds. Errors are not counted: they say nothing of time."""
+        return (each for _, each in self.latencies_by_case(variant))
+
+    def latencies_by_case(self, variant: int) -> Iterator[tuple[str, CaseSum]]:
+        """The same, each with its case."""
         column = self._columns.get(variant)
         if column is not None:
-            sums = zip(column.latency, column.latencies, strict=True)
-            yield from ((total, n, 0) for total, n in sums if n)
+            sums = zip(self._ids, column.latency, column.latencies, strict=False)
+            yield from ((case, (total, n, 0)) for case, total, n in sums if n)
 
 
 class _CaseNumbers(Mapping[str, int]):

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from evenhand.core.record import Record
+from evenhand.report.clusters import sums_in
 from evenhand.report.column_names import column_names
 from evenhand.report.means import Mean, known_scale, mean_of
 from evenhand.report.rates import latencies, mean_in, rates, scores
@@ -15,6 +16,7 @@ from evenhand.report.trust.canaries import beside_earlier, finished_checks
 from evenhand.report.trust.drift_words import drift_words
 from evenhand.stats.correction import Estimate
 from evenhand.store.decoding import read_named_scores
+from evenhand.store.encoding import written_case
 from evenhand.store.measured import MetricSums
 from evenhand.store.runfile import RunFile
 from evenhand.viewer.shapes import Interval
@@ -156,13 +158,17 @@ def _metrics(run: RunFile) -> list[dict[str, Mean | None]]:
         for name, measured in columns[variant].items():
             if name not in there:
                 measured.add(case, None)
-    scales = run.scales()
+    scales, groups = run.scales(), run.groups()
     return [
         {
             f"~{name}": mean_in(
                 run.meta,
                 mean_of(
-                    of.cases.values(), known_scale(scales.get((variant, name)), of.least, of.most)
+                    sums_in(
+                        ((written_case(case), each) for case, each in of.cases.items()),
+                        groups[variant],
+                    ),
+                    known_scale(scales.get((variant, name)), of.least, of.most),
                 ),
             )
             for name, of in column.items()

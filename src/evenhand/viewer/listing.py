@@ -13,9 +13,9 @@ from typing import cast
 from evenhand.core.errors import EvenhandError, UsageError
 from evenhand.core.record import Record
 from evenhand.core.run import RunMeta, Totals
-from evenhand.report.rates import share_in
+from evenhand.report.rates import share_in, share_of_cases
 from evenhand.report.trust.run_verdict import verdict_of
-from evenhand.stats.tallies import Share
+from evenhand.stats.tallies import Share, Tally
 from evenhand.store.catalogue import homes, matching, paths
 from evenhand.store.locks import held, lock_of
 from evenhand.store.runfile import RunFile
@@ -211,8 +211,16 @@ def _tags(meta: RunMeta) -> dict[str, str]:
 
 def over_all(run: RunFile) -> RateShape | None:
     """The pass rate over all columns; the trials of a case, in whichever column, are not taken for more cases."""
-    tallies = run.over_columns()
-    return rate(share_in(run.meta, tallies), len(tallies))
+    groups = run.groups()
+    if not any(groups):
+        tallies = run.over_columns()
+        return rate(share_of_cases(run.meta, tallies), len(tallies))
+    together: dict[str, Tally] = {}
+    for case in run.tallies():
+        before = together.get(case.case, Tally())
+        together[case.case] = Tally(*(a + b for a, b in zip(before, case.tally, strict=True)))
+    belongs = {case: number for each in groups for case, number in each.items()}
+    return rate(share_in(run.meta, together, belongs), len(together))
 
 
 def rate(share: Share | None, cases: int) -> RateShape | None:

@@ -697,3 +697,13 @@ def test_no_secret_of_an_environment_is_written_anywhere(
     assert b"eu-west" in written
     for secret in ("sentinel-one", "sentinel-two", "sentinel-three", "90210777", drawn):
         assert secret.encode() not in written
+
+
+def test_a_config_says_what_its_tests_belong_to(tmp_path: Path) -> None:
+    """Under `evenhand`, beside the gate; a cluster that is no text is a mistake with its place."""
+    tests = [{"vars": {"q": str(i), "document": i % 2}} for i in range(4)]
+    plan = plan_of(tmp_path, {"tests": tests, "evenhand": {"cluster": "document"}})
+    assert [variant.cluster for variant in plan.variants] == ["document"]
+    assert [variant.cluster for variant in plan_of(tmp_path, {"tests": tests}).variants] == [""]
+    with pytest.raises(ConfigError, match="cluster is 3, not the name of a variable"):
+        plan_of(tmp_path, {"tests": tests, "evenhand": {"cluster": 3}})

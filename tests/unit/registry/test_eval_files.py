@@ -168,3 +168,15 @@ def test_an_assertion_that_compares_variants_is_refused(shelf):
     said = told(shelf, text)
     assert "'max-score' compares the outputs of variants" in said
     assert "'select-best' compares the outputs of variants" in said
+
+
+def test_what_cases_belong_to_is_one_of_their_inputs(shelf):
+    """Read from the defaults; what no case has is told, with the nearest name."""
+    cases = "cases: [{name: one, inputs: {document: a}, assert: [{contains: x}]}]"
+    shelf.add("greet", eval=f"defaults: {{cluster: document}}\n{cases}\n")
+    found = read_eval(shelf.read(), Findings())
+    assert found is not None
+    assert found.cluster == "document"
+    assert "no case has an input 'documnet'" in told(
+        shelf, f"defaults: {{cluster: documnet}}\n{cases}\n"
+    )

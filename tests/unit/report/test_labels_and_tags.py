@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from random import Random
 
 import pytest
 
@@ -11,7 +12,7 @@ from evenhand.core.errors import UsageError
 from evenhand.report.classification import classified
 from evenhand.report.console import show
 from evenhand.report.document import document
-from evenhand.report.slices import slices
+from evenhand.report.slices import slice_lines, slices
 from evenhand.scorers import Label
 from evenhand.stats.interval import wilson
 
@@ -176,3 +177,35 @@ def test_the_precision_of_repeats_is_that_of_the_matrix_beside_it() -> None:
     assert share.value == pytest.approx(4 / 6)
     assert share.low < 0.3
     assert share.high > 0.85
+
+
+def tagged(good: int, share: float, seed: int = 3) -> Run:
+    """Forty tags of ten cases each, of which this share passes; of the first tag so many."""
+    random = Random(seed)
+    passed = {
+        f"t{tag}c{i}": i < good if tag == 0 else random.random() < share
+        for tag in range(40)
+        for i in range(10)
+    }
+    data = [{"id": id_, "input": id_, "tags": [id_.split("c")[0]]} for id_ in passed]
+    evals = EvalSet("tagged", data=data)
+
+    @evals.eval
+    def answers(case, expect) -> None:
+        expect(passed[case.id], "is right")
+
+    return run(evals)
+
+
+def test_it_is_said_how_many_tags_there_are_and_what_their_extremes_are_worth() -> None:
+    """Of forty equal tags none stands out, and the lowest is named for what it is; one without a pass does."""
+    for good, sentence in (
+        (7, "40 tags: none stands out"),
+        (0, "1 stand out from the other cases: t0"),
+    ):
+        with tagged(good, 0.7) as found:
+            lines = " ".join(slice_lines(found.file, [""], 90))
+            assert sentence in " ".join(lines.split())
+            rows = {row["tag"]: row["q"] for row in document(found.file)["slices"]}
+            assert (rows["t0"] < 0.05) == (good == 0)
+            assert min(q for tag, q in rows.items() if tag != "t0") > 0.05

@@ -143,6 +143,7 @@ def _said(
         evals=[""] * len(variants),
         names=[variant.prompt for variant in variants],
         tallies=tallies,
+        groups=[{} for _ in variants],
         meet=lambda *_: True,
     )
     for line in sentences(cast("Grid", grid)):

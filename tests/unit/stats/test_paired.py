@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from evenhand.stats.compare import mcnemar
 from evenhand.stats.multiple import benjamini_hochberg, holm
 from evenhand.stats.paired import Differences, verdict
 from evenhand.stats.permutation import DRAWS, LARGE, sign_flip, t_test
@@ -165,11 +166,14 @@ def test_equal_steps_up_are_no_difference_where_one_case_in_ten_may_fall() -> No
     assert verdict(many, many.p()) == "better"
 
 
-def test_of_an_unknown_scale_nothing_is_said_of_few_cases() -> None:
-    """Nineteen latencies: undecided; twenty: better. What the scale may hide does not show in so few."""
-    for n, word in ((19, "undecided"), (20, "better")):
+def test_of_a_mean_on_an_unknown_scale_nothing_is_said() -> None:
+    """Of any number of latencies: what the scale may hide does not show in what was seen. Their directions do."""
+    for n in (5, 20, 500):
         data = Differences([(2.0,)] * n, scale=(-3, 3), scaled=False)
-        assert verdict(data, data.p()) == word
+        assert verdict(data, data.p()) == "undecided"
+        assert (data.interval(), data.directions) == ((-math.inf, math.inf), (n, 0))
+        assert data.p() == mcnemar(n, 0)
+        assert data.smallest() is None
 
 
 def test_scores_that_are_all_the_same_number_do_not_differ() -> None:

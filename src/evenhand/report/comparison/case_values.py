@@ -12,7 +12,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from evenhand.core.encoding import digest, encode
+from evenhand.core.cluster import cluster_in, copies_among, number_of, shared
 from evenhand.core.run import TrialResult
 from evenhand.core.score import SHARES, Outcome, Scale
 from evenhand.report.comparison.case_ids import CaseIds
@@ -195,7 +195,9 @@ class Seen:
     Attributes:
         cases: The cases, by number.
         metrics: For each metric what each case came to.
-        clusters: What each case belongs to; missing where neither a variable nor its metadata says.
+        clusters: What each case belongs to, of those that do not stand alone: by a variable or its metadata, or as a
+            copy.
+        clustered: Whether a variable or its metadata says of some case what it belongs to.
         labels: Everything that could be compared, by name.
         bounded: For each metric which bounds there were: `least`, `most`.
         scales: For each metric the lowest and the highest value there can be, as far as scorers say so.
@@ -207,7 +209,8 @@ class Seen:
 
     cases: ColumnCases
     metrics: dict[str, Measured] = field(default_factory=dict[str, Measured])
-    clusters: dict[int, bytes] = field(default_factory=dict[int, bytes])
+    clusters: dict[int, int] = field(default_factory=dict[int, int])
+    clustered: bool = False
     labels: dict[str, None] = field(default_factory=dict[str, None])
     bounded: dict[str, set[str]] = field(default_factory=dict[str, set[str]])
     judges: dict[str, set[str]] = field(default_factory=dict[str, set[str]])
@@ -215,6 +218,11 @@ class Seen:
     scales: Mapping[str, Scale] = field(default_factory=dict[str, Scale])
     keys: set[str] = field(default_factory=set[str])
     tests: CaseTests = field(default_factory=CaseTests)
+
+    @property
+    def copies(self) -> int:
+        """How many cases say the same as one before them, under another id."""
+        return copies_among(self.clusters.values())
 
     def value(self, metric: str, number: int) -> Values:
         """What a case of the column came to in a metric that it has."""
@@ -249,10 +257,12 @@ def read(
         run: The run, read once.
         columns: Which.
         wanted: The metrics; with none, whether trials passed and everything that was counted under a name.
-        cluster: The variable, or key of the metadata, that says what belongs together; empty for none.
+        cluster: The variable, or key of the metadata, that says what belongs together; empty for that of the run's
+            sets.
         ids: Numbers the cases, those of both that are compared.
         names: Other ids for some cases: what the run that it is compared with calls them.
     """
+    clusters = {column: cluster or run.meta.variants[column].cluster for column in columns}
     counted = dict.fromkeys(_counted(run), SHARES)
     scales = {(column, name): scale for column in columns for name, scale in counted.items()}
     trials = run.trials()
@@ -262,7 +272,7 @@ def read(
         trials,
         columns,
         wanted,
-        cluster,
+        clusters,
         ids=ids,
         scales={**scales, **run.scales()},
         lower=_lower(run),
@@ -274,7 +284,7 @@ def read_trials(
     trials: Iterable[TrialResult],
     columns: Collection[int],
     wanted: Sequence[str] = (),
-    cluster: str = "",
+    clusters: Mapping[int, str] | None = None,
     *,
     ids: CaseIds,
     scales: Scales,
@@ -287,7 +297,8 @@ def read_trials(
         trials: In any order; those of other columns are passed over.
         columns: Which.
         wanted: The metrics; see `read`.
-        cluster: The variable, or key of the metadata, that says what belongs together; empty for none.
+        clusters: For each column the variable, or key of the metadata, that says what belongs together; without it,
+            copies alone do.
         ids: Numbers the cases, those of both that are compared.
         scales: As far as scorers say so.
         lower: Metrics of which less is better, whatever their bounds.
@@ -306,6 +317,9 @@ def read_trials(
         )
         for column in columns
     }
+    keys = {column: (clusters or {}).get(column, "") for column in columns}
+    groups = {column: array("Q") for column in columns}
+    """For each case, by its place in the column, a number of what it belongs to; 0 where nothing is known."""
     in_error = {column: (array("I"), array("I")) for column in columns}
     """Where trials are in error, and how many metrics of the column were known then."""
     for trial in trials:
@@ -314,6 +328,14 @@ def read_trials(
             continue
         place = side.cases.place(trial.case, trial.description or trial.case)
         side.tests.add(place, trial)
+        key, of_cases = keys[trial.variant], groups[trial.variant]
+        if place == len(of_cases):
+            if key:
+                side.keys.update(trial.metadata)
+                side.keys.update(trial.vars)
+            cluster = cluster_in(key, trial.vars, trial.metadata)
+            of_cases.append(number_of(cluster, trial.copy_key))
+            side.clustered = side.clustered or bool(cluster)
         asked = _asked(trial.outcomes)
         side.labels.update(dict.fromkeys((*trial.named_scores, *asked)))
         every = (PASSED, *trial.named_scores, *_named(trial.outcomes))
@@ -331,18 +353,22 @@ def read_trials(
             places, known = in_error[trial.variant]
             places.append(place)
             known.append(len(side.metrics))
-        if cluster:
-            side.keys.update(trial.metadata)
-            side.keys.update(trial.vars)
-            value = trial.vars.get(cluster, trial.metadata.get(cluster))
-            if value is not None:
-                side.clusters.setdefault(ids.number(trial.case), digest(encode(value)).encode())
+    for column, numbers in groups.items():
+        _group(seen[column], numbers)
     for column, errors in in_error.items():
         metrics = list(seen[column].metrics.values())
         for place, known in zip(*errors, strict=True):
             for values in metrics[known:]:
                 values.add(place, "error")
     return seen
+
+
+def _group(seen: Seen, numbers: Sequence[int]) -> None:
+    """Says what the cases belong to that do not stand alone, by their numbers in the column's order."""
+    several = shared(numbers)
+    if several:
+        cases = zip(seen.cases, numbers, strict=True)
+        seen.clusters.update((case, number) for case, number in cases if number in several)
 
 
 def _lower(run: RunFile) -> frozenset[str]:

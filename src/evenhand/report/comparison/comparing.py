@@ -13,6 +13,7 @@ from typing import Any
 
 from evenhand.core.errors import UsageError
 from evenhand.core.names import did_you_mean
+from evenhand.report.cluster_lines import copies_note
 from evenhand.report.column_names import column_names
 from evenhand.report.comparison.case_ids import CaseIds
 from evenhand.report.comparison.case_values import BUILT_IN, Seen, read
@@ -98,7 +99,8 @@ def compare(
         margin: How much worse the second may be and still be accepted, in the metric's unit: 0.05 is 5 points of a pass
             rate. The verdict is then *non-inferior*, *better*, *worse* or *undecided*.
         cluster: The variable of the cases, or the key of their metadata, that says which belong together, such as the
-            document that they ask about. A case without it stands alone.
+            document that they ask about; without it, that of the eval set or config. Each cluster counts once. A case
+            without it stands alone; copies of a case belong together.
         lower: The metrics of which less is better. Latency, cost, what has only upper bounds, and those of
             `score_batch`, are known to be.
 
@@ -144,6 +146,7 @@ def compare(
         common = {n for i, j in pairs for n in mine[i].cases if n in theirs[j].cases}
         notes += pairing_notes(renamed, len(common))
     named = first.column is not None and second.column is not None
+    notes += list(_copies([mine[i] for i, _ in pairs]))
     made: list[Compared] = []
     for i, j in pairs:
         columns = names[0][i], names[1][j]
@@ -191,10 +194,21 @@ def compare(
         second.beside(first),
         tuple(with_verdicts(made, margin)),
         margin,
-        cluster,
+        cluster or _cluster_of(first, second, pairs),
         tuple(notes),
         tuple(each for each in judged if each.place not in apart and not everywhere),
     )
+
+
+def _cluster_of(first: Side, second: Side, pairs: Sequence[tuple[int, int]]) -> str:
+    """What the columns' own sets say that cases belong to; empty for nothing, and where they differ."""
+    columns = (
+        side.run.meta.variants[place[i]]
+        for i, side in enumerate((first, second))
+        for place in pairs
+    )
+    keys = {variant.cluster for variant in columns}
+    return keys.pop() if len(keys) == 1 else ""
 
 
 def _check_sides(first: Side, second: Side, pairs: Sequence[tuple[int, int]]) -> None:
@@ -247,13 +261,20 @@ def _check_names(
         for name in dict.fromkeys((*wanted, *less))
         if name not in known
     ]
-    if cluster and not any(one.clusters for one in seen):
+    if cluster and not any(one.clustered for one in seen):
         keys = sorted({key for one in seen for key in one.keys})
         none = "\n  They have neither: give each row of the dataset a column that says what it belongs to."
         near = _nearest(cluster, keys) if keys else none
         wrong.append(f"no case has a variable or metadata called {cluster!r}{near}")
     if wrong:
         raise UsageError("\n".join(wrong))
+
+
+def _copies(seen: Sequence[Seen]) -> Iterator[str]:
+    """That cases are copies of others, of the column that has most of them."""
+    copies = max((one.copies for one in seen), default=0)
+    if copies:
+        yield copies_note(copies)
 
 
 def _nearest(name: str, known: Sequence[str]) -> str:

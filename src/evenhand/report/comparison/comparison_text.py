@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from evenhand.report.comparison.comparison_results import CaseChange, Compared, ComparedRuns, ends
 from evenhand.report.json_text import json_text
-from evenhand.report.variant_comparison import could_show, could_turn, points, too_few
+from evenhand.report.variant_comparison import could_show, could_turn, over, points, too_few
 from evenhand.report.words import clip, count, percents, safe
 from evenhand.stats.paired import FEWEST
 from evenhand.stats.tallies import OpenNumber
@@ -24,12 +24,12 @@ COLORS = {"better": "#1a7f37", "worse": "#cf222e", "undecided": "#9a6700"}
 def lines(comparison: ComparedRuns) -> list[str]:
     """The comparison as text: each metric's line, and what there is to know of it below, indented."""
     text: list[str] = []
-    few = dict.fromkeys(filter(None, (_too_few(one, comparison) for one in comparison.results)))
+    few = dict.fromkeys(filter(None, (_too_few(one) for one in comparison.results)))
     shared = _withheld(comparison)
     for result in comparison.results:
-        is_few = _too_few(result, comparison) is not None or result.withheld in shared
+        is_few = _too_few(result) is not None or result.withheld in shared
         why = "" if is_few and len(comparison.results) > 1 else because(result, comparison)
-        text.append(f"{headline(result, comparison)}: {result.verdict}{why}")
+        text.append(f"{headline(result)}: {result.verdict}{why}")
         text += [f"  {line}" for line in below(result)]
     tested = sum(not result.withheld for result in comparison.results)
     if tested > 1:
@@ -59,21 +59,33 @@ def _judged_lines(comparison: ComparedRuns) -> Iterator[str]:
             yield "  ! the judge's verdicts show a difference, and people's labels don't yet"
 
 
-def headline(result: Compared, comparison: ComparedRuns) -> str:
+def headline(result: Compared) -> str:
     """The metric, the difference with its interval, and over what."""
     unit = " points" if result.data.rates else ""
     if result.difference_range is None:
         return f"{_metric(result)}: nothing to compare"
-    low, high = (amount(result, end) for end in (result.low, result.high))
-    over = count(result.n, "case")
-    if comparison.cluster:
-        over += f" in {count(len(result.data.clusters), 'cluster')}"
+    moved = f"{difference(result, result.difference_range)}{unit}"
     if result.withheld:
-        return f"{_metric(result)}: {difference(result, result.difference_range)}{unit} over {over} (paired)"
+        return f"{_metric(result)}: {moved} over {over(result.data)} (paired)"
+    if result.data.unscaled:
+        return f"{_metric(result)}: {moved} over {over(result.data)} (paired); {one_way(result)}"
+    low, high = (amount(result, end) for end in (result.low, result.high))
     return (
-        f"{_metric(result)}: {difference(result, result.difference_range)}{unit} [{low}, {high}] "
-        f"over {over} (paired), {p_value(result.p)}"
+        f"{_metric(result)}: {moved} [{low}, {high}] "
+        f"over {over(result.data)} (paired), {p_value(result.p)}"
     )
+
+
+def one_way(result: Compared) -> str:
+    """How many cases, or clusters of them, went which way: what can be said on a scale that nobody knows."""
+    up, down = result.data.directions
+    groups = len(result.data.clusters)
+    way, most = ("higher", up) if up > down else ("lower", down)
+    what = "case" if groups == result.n else "cluster"
+    return f"{way} in {most:,} of {count(groups, what)}, {p_value(result.p)}"
+
+
+UNSCALED = "how large a value can be is unknown, so nothing is said of the mean"
 
 
 def amount(result: Compared, value: float) -> str:
@@ -135,9 +147,13 @@ def because(result: Compared, comparison: ComparedRuns) -> str:
         return f" ({could_turn(result.trials_in_error)})"
     if result.verdict == "undecided" and not n:
         return " (no case has a value in both)"
-    few = _too_few(result, comparison)
+    few = _too_few(result)
     if few is not None:
         return f" ({few})"
+    if result.data.unscaled:
+        return (
+            f" ({UNSCALED})" if result.verdict == "undecided" else f" (in most cases; {UNSCALED})"
+        )
     if margin is not None:
         low, high = result.data.interval(0.9)
         least = high if result.lower else -low
@@ -151,22 +167,18 @@ def because(result: Compared, comparison: ComparedRuns) -> str:
     if result.verdict in ("better", "worse"):
         return ""
     if result.smallest is None or result.data.rates:
-        return f" ({could_show(n, result.smallest)})"
+        return f" ({could_show(result.data, result.smallest)})"
     if not result.smallest:
         return " (all cases scored the same in both)"
-    return f" ({count(n, 'case')} could show {sized(result, result.smallest)} or more)"
+    return f" ({over(result.data)} could show {sized(result, result.smallest)} or more)"
 
 
-def _too_few(result: Compared, comparison: ComparedRuns) -> str | None:
+def _too_few(result: Compared) -> str | None:
     """That there are too few cases, or clusters of them, for any verdict; None where there are enough, or none."""
     n, groups = result.n, len(result.data.clusters)
     if result.withheld:
         return None
-    if result.verdict != "undecided" or result.open or not n:
-        return None
-    # Of a rate an interval is known, and can decide.
-    unknown = comparison.margin is None or math.isinf(result.low)
-    if n >= FEWEST and not (unknown and groups < FEWEST):
+    if result.verdict != "undecided" or result.open or not n or groups >= FEWEST:
         return None
     few = count(n, "case") if n < FEWEST else count(groups, "cluster")
     return too_few(few)
@@ -308,6 +320,9 @@ def _row(result: Compared, comparison: ComparedRuns) -> dict[str, Any]:
         **ends("difference", result.difference_range),
         "low": _finite(result.low),
         "high": _finite(result.high),
+        "scaled": not result.data.unscaled,
+        "higher": result.data.directions[0],
+        "lower": result.data.directions[1],
         "p": result.p,
         "p_alone": result.p_alone,
         "smallest": result.smallest,

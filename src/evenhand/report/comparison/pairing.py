@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
+from statistics import fmean
 
 from evenhand.core.score import SHARES, Scale
 from evenhand.report.comparison.case_changes import CaseNames, CasePairs, ListedCases, in_order
@@ -72,16 +73,12 @@ def paired(
         else:
             apart.other.append(number)
     belongs = theirs.clusters | mine.clusters
+    own = [belongs.get(number, -place) for place, number in enumerate(pairs.numbers, 1)]
     repeats = worth_of(sizes.elements())
     least_of, most_of = pairs.differences()
 
     def differences(values: array[float]) -> Differences:
-        together: Sequence[Sequence[float]] = Alone(values)
-        if belongs:
-            clusters: dict[object, list[float]] = {}
-            for number, value in zip(pairs.numbers, values, strict=True):
-                clusters.setdefault(belongs.get(number, number), []).append(value)
-            together = tuple(map(tuple, clusters.values()))
+        together = _clusters(values, own) if belongs else Alone(values)
         reach = scale.most - scale.least if scale and not rates else 0.0
         return Differences(together, rates, repeats, (-reach, reach) if reach else None, scaled)
 
@@ -105,6 +102,10 @@ def paired(
         return round(-most_of[place] if lower else least_of[place], 9)
 
     first_means, second_means = pairs.means()
+
+    def mean(ends: tuple[array[float], array[float]]) -> OpenNumber | None:
+        return _mean(*(_unit_means(each, own) if belongs else each for each in ends))
+
     return Compared(
         metric=metric,
         columns=columns,
@@ -112,8 +113,8 @@ def paired(
         lower=lower,
         verdict="undecided",
         data=data,
-        first_range=_mean(*first_means),
-        second_range=_mean(*second_means),
+        first_range=mean(first_means),
+        second_range=mean(second_means),
         low=low,
         high=high,
         p=1.0,
@@ -192,6 +193,23 @@ def _scale(
         if scale:
             return rates, OpenNumber(*scale), True
     return False, OpenNumber(least, most), False
+
+
+def _clusters(values: Iterable[float], own: Sequence[int]) -> tuple[tuple[float, ...], ...]:
+    """The values of cases, those of a cluster together.
+
+    Args:
+        values: One for each case.
+        own: For each case a number of what it belongs to.
+    """
+    clusters: dict[int, list[float]] = {}
+    for number, value in zip(own, values, strict=True):
+        clusters.setdefault(number, []).append(value)
+    return tuple(map(tuple, clusters.values()))
+
+
+def _unit_means(values: Iterable[float], own: Sequence[int]) -> list[float]:
+    return [fmean(cluster) for cluster in _clusters(values, own)]
 
 
 def _mean(least: Sequence[float], most: Sequence[float]) -> OpenNumber | None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from hashlib import blake2b
 
+from evenhand.core.case import copy_key_of
 from evenhand.core.errors import UsageError
 from evenhand.core.plan import Plan, PlannedTrial
 from evenhand.core.run import TrialResult
@@ -24,15 +25,25 @@ class CaseOrder:
         seed: Of the order.
 
     Raises:
-        UsageError: A case comes after another one, as in a conversation: these have no order but their own.
+        UsageError: A case comes after another one, as in a conversation: these have no order but their own. Or cases
+            belong together.
     """
 
     def __init__(self, plan: Plan, seed: int) -> None:
         self._seed = seed
         self._missing: dict[str, int] = {}
         of_trials: list[str] = []
+        contents: dict[str, str] = {}
         for planned in plan.trials():
             case = planned.case.id
+            if planned.variant.cluster:
+                raise UsageError(
+                    f"--stop-when-decided: cases of one {clip(safe(planned.variant.cluster), 60)} belong together,"
+                    " and cases have to be independent of one another",
+                    hint="Leave --stop-when-decided out.",
+                )
+            if case not in contents:
+                contents[case] = copy_key_of(planned.case, planned.test)
             of_trials.append(case)
             self._missing[case] = self._missing.get(case, 0) + 1
             if any(of_trials[earlier] != case for earlier in planned.after):
@@ -43,6 +54,13 @@ class CaseOrder:
                 )
         self.cases = tuple(sorted(self._missing, key=self._place))
         """The ids of all cases, in this order."""
+        firsts: set[str] = set()
+        self.copies = frozenset(
+            case
+            for case in self.cases
+            if contents[case] and (contents[case] in firsts or firsts.add(contents[case]))
+        )
+        """Those that say the same as one before them, in this order: the first of them counts for all."""
         self.taken_in = 0
         """How many of them were handed on."""
         self._waiting: dict[str, list[TrialResult]] = {}

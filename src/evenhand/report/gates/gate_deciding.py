@@ -146,6 +146,8 @@ class GateDecider:
                 map(expecting, trials), self._places, self._metrics, ids=CaseIds(), scales={}
             )
             case = trials[0].case
+            if case in self._order.copies:
+                continue
             self._counted.add(case)
             for one in self._watched:
                 mine, now = self._mine[one.first], theirs[one.second]

@@ -7,13 +7,20 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from evenhand.report.comparison.comparison_results import Compared
-from evenhand.report.comparison.comparison_text import amount, below, difference, is_better, sized
+from evenhand.report.comparison.comparison_text import (
+    UNSCALED,
+    amount,
+    below,
+    difference,
+    is_better,
+    one_way,
+    sized,
+)
 from evenhand.report.gates.gate_results import Gate, GateResult, GateVerdict, Stopping
 from evenhand.report.ink import Ink
 from evenhand.report.variant_comparison import could_turn
 from evenhand.report.words import count, money, safe
-from evenhand.stats.paired import FEWEST, FEWEST_UNSCALED
+from evenhand.stats.paired import FEWEST
 
 SCHEMA = "evenhand.gate/1"
 CHANGES = 100
@@ -85,8 +92,11 @@ def _moved(result: GateResult) -> str:
     if compared is None or compared.difference_range is None or result.why:
         return ""
     unit = " points" if compared.data.rates else ""
+    moved = f"{difference(compared, compared.difference_range)}{unit}"
+    if compared.data.unscaled:
+        return moved
     low, high = amount(compared, compared.low), amount(compared, compared.high)
-    return f"{difference(compared, compared.difference_range)}{unit} [{low}, {high}]"
+    return f"{moved} [{low}, {high}]"
 
 
 def _reason(result: GateResult) -> str:
@@ -97,13 +107,18 @@ def _reason(result: GateResult) -> str:
         return ""
     if compared.open:
         return f" ({could_turn(compared.trials_in_error)})"
+    groups = len(compared.data.clusters)
+    if groups < FEWEST:
+        what = "case" if groups == compared.n else "cluster"
+        few = f"{count(groups, what)} are too few" if groups > 1 else f"1 {what} is too few"
+        return f" ({few}: it takes {FEWEST} and more)"
+    if compared.data.unscaled:
+        way = one_way(compared) if result.verdict == "undecided" else "in most cases"
+        return f" ({way}; {UNSCALED})"
     least = result.at_worst or 0.0
     if result.verdict == "not worse":
         most = "no worse at all" if least <= 0 else f"at most {sized(compared, least)} worse"
         return f" ({most})"
-    if compared.n < _fewest(compared):
-        few = f"{count(compared.n, 'case')} are too few" if compared.n > 1 else "1 case is too few"
-        return f" ({few}: it takes {_fewest(compared)} and more)"
     reach = f"it may be {sized(compared, least)} worse"
     more = (
         f"; about {rounded(result.more)} more cases would decide it"
@@ -120,11 +135,6 @@ def _stopping(stopping: Stopping) -> str:
         return f"not decided before the last of {count(stopping.of, 'case')}{held}"
     far = f"stopped after {stopping.cases:,} of {count(stopping.of, 'case')}"
     return f"{far} (order: seed {stopping.seed}); the intervals allow for looking after each"
-
-
-def _fewest(compared: Compared) -> int:
-    """Of fewer cases nothing is said."""
-    return FEWEST if compared.data.least.scaled else FEWEST_UNSCALED
 
 
 def rounded(number: int) -> str:

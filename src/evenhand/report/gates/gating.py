@@ -15,6 +15,7 @@ from functools import partial
 from evenhand.core.errors import UsageError
 from evenhand.core.names import did_you_mean
 from evenhand.core.run import TrialResult
+from evenhand.report.cluster_lines import copies_note
 from evenhand.report.column_names import column_names
 from evenhand.report.comparison.case_ids import CaseIds
 from evenhand.report.comparison.case_values import PASSED, Scales, Seen, read_trials
@@ -70,15 +71,21 @@ def gate(
 
     def seen(trials: Iterable[TrialResult], columns: set[int], scales: Scales) -> dict[int, Seen]:
         counted = (one for one in trials if stopped is None or stopped.counts(one.case))
-        return read_trials(map(expecting, counted), columns, metrics, ids=ids, scales=scales)
+        return read_trials(
+            map(expecting, counted), columns, metrics, clusters, ids=ids, scales=scales
+        )
 
     ids = CaseIds()
+    # What belongs together, the run says of the cases of both.
+    clusters = {variant.index: variant.cluster for variant in meta.variants}
     mine = seen(baseline.results(), {i for i, _ in pairs}, baseline.scales)
     theirs = seen(run.trials(), {j for _, j in pairs}, run.scales())
     names = column_names(meta.variants)
     notes = [f"not in the run: variant {safe(str(one))}" for one in gone]
     notes += [f"not in the baseline: variant {safe(str(one))}" for one in added]
     notes += list(_case_notes([(mine[i], theirs[j]) for i, j in pairs]))
+    copies = max((theirs[j].copies for _, j in pairs), default=0)
+    notes += [copies_note(copies)] if copies else []
     notes += list(_changes(baseline, run))
     run_anew = {(trial.variant, trial.case) for trial in run.trials() if not trial.taken}
     taken = sum(bool(trial.taken) for trial in run.trials())
@@ -281,7 +288,14 @@ def _judged(
         yield replace(
             result,
             verdict=_VERDICTS[word],
-            compared=replace(compared, verdict=word, open=open_, low=low, high=high),
+            compared=replace(
+                compared,
+                verdict=word,
+                open=open_,
+                low=low,
+                high=high,
+                p=corrected(compared.p_alone),
+            ),
             more=more,
             at_worst=most if compared.lower else -least,
         )

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from evenhand.core.run import RunMeta
 from evenhand.core.score import Scale
 from evenhand.report.judgements.judged import Item
-from evenhand.report.rates import share_in
+from evenhand.report.rates import share_of_cases
 from evenhand.stats.bounded import mean_on_scale
 from evenhand.stats.correction import Estimate
 from evenhand.stats.tallies import Tally, tally_of
@@ -23,7 +23,7 @@ def raw_rate(meta: RunMeta, items: Sequence[Item]) -> Estimate:
         meta: The run's.
         items: The judge's verdicts. For none, it is 0 and may be anything.
     """
-    share = share_in(meta, _tallies(items))
+    share = share_of_cases(meta, _tallies(items))
     return (
         Estimate(0.0, 0.0, 1.0) if share is None else Estimate(share.least, share.low, share.high)
     )

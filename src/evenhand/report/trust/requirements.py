@@ -7,15 +7,17 @@ a bound is kept if it would have been kept whatever they came to, and missed if 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 from evenhand.core.record import Record
 from evenhand.core.requirement import PASSED, Requirement
 from evenhand.core.run import Totals
-from evenhand.report.means import known_scale, mean_of
-from evenhand.report.rates import share_in
-from evenhand.stats.tallies import Tally, rate_of
+from evenhand.report.clusters import Groups, sums_in, together
+from evenhand.report.means import OfCase, known_scale, mean_of
+from evenhand.report.rates import share_of_cases
+from evenhand.stats.tallies import Tally, rate_over_clusters
+from evenhand.store.encoding import written_case
 from evenhand.store.measured import MetricSums, measured
 from evenhand.store.runfile import RunFile
 
@@ -74,7 +76,7 @@ def held(run: RunFile, totals: Totals | None = None) -> list[Held]:
             results += _shares(run, one, missing)
         else:
             columns = {v: sums[one.metric, v] for v in one.variants if (one.metric, v) in sums}
-            results += _means(one, columns, missing, tuple(sorted(there)))
+            results += _means(one, columns, run.groups(), missing, tuple(sorted(there)))
     return results
 
 
@@ -108,18 +110,20 @@ def requirement_rows(run: RunFile) -> list[dict[str, Any]]:
 
 def _shares(run: RunFile, required: Requirement, missing: int) -> Iterator[Held]:
     """The share of trials that pass, in each column that has trials that count."""
-    tallies: dict[int, list[Tally]] = {variant: [] for variant in required.variants}
+    tallies: dict[int, dict[str, Tally]] = {variant: {} for variant in required.variants}
     for case in run.tallies():
         if case.variant in tallies:
-            tallies[case.variant].append(case.tally)
+            tallies[case.variant][case.case] = case.tally
+    groups = run.groups()
     for variant, counted in tallies.items():
         if run.meta.status == "decided":
             yield from _decided(run, required, variant, counted)
             continue
-        share = rate_of([*counted, *[Tally(0, 0, 1)] * missing])
+        clusters = together(counted.items(), groups[variant])
+        share = rate_over_clusters([*clusters, *[[Tally(0, 0, 1)]] * missing])
         if share is None:
             continue
-        errors = missing + sum(tally.errors for tally in counted)
+        errors = missing + sum(tally.errors for tally in counted.values())
         yield Held(
             required,
             variant,
@@ -134,10 +138,10 @@ def _shares(run: RunFile, required: Requirement, missing: int) -> Iterator[Held]
 
 
 def _decided(
-    run: RunFile, required: Requirement, variant: int, counted: Sequence[Tally]
+    run: RunFile, required: Requirement, variant: int, counted: Mapping[str, Tally]
 ) -> Iterator[Held]:
     """The share of a run that stopped as soon as it was decided: what it decided, and what was measured until then."""
-    share = share_in(run.meta, counted)
+    share = share_of_cases(run.meta, counted.values())
     if share is None:
         return
     states: dict[int, State] = {
@@ -149,13 +153,17 @@ def _decided(
         states.get(variant, "open"),
         *share,
         len(counted),
-        sum(tally.errors for tally in counted),
+        sum(tally.errors for tally in counted.values()),
         decided=True,
     )
 
 
 def _means(
-    required: Requirement, columns: dict[int, MetricSums], missing: int, there: tuple[str, ...]
+    required: Requirement,
+    columns: dict[int, MetricSums],
+    groups: Sequence[Groups],
+    missing: int,
+    there: tuple[str, ...],
 ) -> Iterator[Held]:
     """The mean of a metric, in each column that has it."""
     # An eval that measures it in no trial that came to an end is none that it is required of.
@@ -168,7 +176,8 @@ def _means(
     for variant, column in asked.items():
         scale = _scale(column) if column.values else next(filter(None, scales), None)
         errors = column.errors + missing
-        cases = [*column.cases.values(), *[(0.0, 0, 1)] * missing]
+        each = ((written_case(case), of_case) for case, of_case in column.cases.items())
+        cases = [*sums_in(each, groups[variant]), *[(0.0, 0.0, 1.0)] * missing]
         least, most = _ends(cases, scale)
         mean = mean_of(cases, scale)
         yield Held(
@@ -189,7 +198,7 @@ def _scale(column: MetricSums) -> tuple[float, float] | None:
 
 
 def _ends(
-    cases: Sequence[tuple[float, int, int]], scale: tuple[float, float] | None
+    cases: Sequence[OfCase], scale: tuple[float, float] | None
 ) -> tuple[float | None, float | None]:
     """The lowest and the highest mean over cases there can be; None where errors leave it open without an end."""
     if scale is None:

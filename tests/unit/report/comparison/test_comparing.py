@@ -309,8 +309,9 @@ async def test_less_may_be_better(runs: Pair):
     first = [result(i, case=f"c{i}", latency_s=2.0 + i / 20) for i in range(20)]
     second = [result(i, case=f"c{i}", latency_s=1.0) for i in range(20)]
     found = compare(*await runs(first, second), metric="latency")
-    assert found.verdict == "better"
+    assert (found.results[0].lower, found.verdict) == (True, "undecided")
     assert found.results[0].difference == pytest.approx(-1.475)
+    assert "lower in 20 of 20 cases, p < 0.001" in str(found)
     bounded = scored([0.1] * 40, at_most=0.5), scored([0.4] * 40, at_most=0.5)
     assert compare(*await runs(*bounded), metric="faithfulness").verdict == "worse"
     free = await runs(scored([0.1] * 40), scored([0.4] * 40))

@@ -1,0 +1,41 @@
+"""Which cases of a run belong together, in words: what counts once, and what may belong together and isn't said to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from evenhand.core.cluster import copies_among
+from evenhand.report.cluster_hint import cluster_hint
+from evenhand.report.clusters import clusters_among
+from evenhand.report.words import clip, count, safe
+from evenhand.store.runfile import RunFile
+
+
+def copies_note(copies: int) -> str:
+    """That so many cases are copies of others, and that all copies of a case count once."""
+    return (
+        f"{count(copies, 'case')} {'says' if copies == 1 else 'say'} the same as another one: "
+        "comparisons count copies of a case once"
+    )
+
+
+def cluster_lines(run: RunFile) -> Iterator[str]:
+    """The clusters that the run's sets name, copies, and a hint where neither is said."""
+    sums, groups = run.sums(), run.groups()
+    said: dict[str, None] = {}
+    for variant, of_column in zip(run.meta.variants, groups, strict=True):
+        cases = list(sums.of_column(variant.index))
+        if variant.cluster and cases:
+            key = clip(safe(variant.cluster), 40)
+            number = clusters_among(cases, of_column)
+            said[
+                f"{count(len(cases), 'case')} in {count(number, 'cluster')} by {key}: each cluster counts once in "
+                "rates, intervals and comparisons"
+            ] = None
+    yield from said
+    copies = max((copies_among(each.values()) for each in run.groups(copies=True)), default=0)
+    if copies:
+        yield copies_note(copies)
+    hint = cluster_hint(run)
+    if hint:
+        yield hint

@@ -1,0 +1,106 @@
+"""Which cases of a run belong together: those of one document, say, and copies of one case under several ids.
+
+The first trial of each case is looked at, and the texts are not kept: a large run has a million of them.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Mapping
+
+from evenhand.core.cluster import cluster_in, number_of, shared
+from evenhand.core.variant import Variant
+from evenhand.store.decoding import read_grouped
+from evenhand.store.detail import WHOLE, whole
+from evenhand.store.encoding import written_case
+from evenhand.store.opened import OpenRun, readable
+
+Groups = Mapping[str, int]
+"""A number of what a case belongs to, by the case's id as a trial's row has it; cases that stand alone are left out."""
+
+
+class CaseGroups:
+    """Reads from an open run file which cases belong together."""
+
+    def __init__(self, run: OpenRun) -> None:
+        self._run = run
+        self._read: dict[bool, tuple[int, list[Groups]]] = {}
+
+    def groups(self, *, copies: bool = False) -> list[Groups]:
+        """For each variant, in the order of `meta.variants`, what its cases belong to.
+
+        Read once, and anew when the run has grown; not at all where no variant says what belongs together.
+
+        Args:
+            copies: Cases that belong to nothing else belong together if they say the same.
+        """
+        with readable(self._run.path):
+            (version,) = self._run.db.execute("pragma data_version").fetchone()
+            if copies not in self._read or self._read[copies][0] != version:
+                self._read[copies] = version, self._groups(copies=copies)
+        return self._read[copies][1]
+
+    def _groups(self, *, copies: bool) -> list[Groups]:
+        variants = self._run.meta.variants
+        # Variants of one eval have the same cases; those of another may call other cases by the same ids.
+        sets = {(variant.eval, variant.cluster): Groupings(variant) for variant in variants}
+        if any(variant.cluster for variant in variants) or (copies and self._may_have_copies()):
+            of_variant = {v.index: sets[v.eval, v.cluster] for v in variants}
+            table = self._run.table()
+            firsts = f"select min(idx) from {table} group by case_id, variant"  # noqa: S608 (one of two names)
+            rows = self._run.db.execute(
+                f"{WHOLE.format(table=table)} where t.idx in ({firsts}) order by t.idx"
+            )
+            for row in rows:
+                grouping = of_variant.get(row[1])
+                if grouping is not None:
+                    one = read_grouped(whole(row))
+                    cluster = cluster_in(grouping.key, one.vars, one.metadata)
+                    content = one.copy_key if copies else ""
+                    grouping.add(written_case(one.case), cluster, content)
+        made = {key: grouping.groups() for key, grouping in sets.items()}
+        return [made[v.eval, v.cluster] for v in variants]
+
+    def _may_have_copies(self) -> bool:
+        """Whether two parts have one digest at their ends, where `CasePart` has it, as far as a look at them says."""
+        parts, different = self._run.db.execute(
+            """
+            select count(*), count(distinct substr(part, -22)) from part
+            where substr(part, -34, 12) = cast('"copy_key":"' as blob)
+            """
+        ).fetchone()
+        return parts != different
+
+
+class Groupings:
+    """What the cases of one eval belong to.
+
+    Args:
+        variant: One that runs it.
+    """
+
+    def __init__(self, variant: Variant) -> None:
+        self.key = variant.cluster
+        self._places: dict[str, None] = {}
+        self._numbers = array("Q")
+        """For each case a number of what it belongs to; 0 for what is known of no other."""
+
+    def add(self, case: str, cluster: str, content: str) -> None:
+        """Takes in a case, once.
+
+        Args:
+            case: Its id.
+            cluster: What it belongs to; empty for nothing.
+            content: A digest of what it says; empty where that does not tell cases apart.
+        """
+        if case not in self._places:
+            self._places[case] = None
+            self._numbers.append(number_of(cluster, content))
+
+    def groups(self) -> Groups:
+        """What each case belongs to that does not stand alone."""
+        several = shared(self._numbers)
+        if not several:
+            return {}
+        cases = zip(self._places, self._numbers, strict=True)
+        return {case: number for case, number in cases if number in several}
