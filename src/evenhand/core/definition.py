@@ -66,7 +66,7 @@ def content_of(
     content = {"vars": brief(own)}
     for name in _CASE_PARTS:
         value = getattr(case, name)
-        if value is not None and value != ():
+        if value is not None and not (isinstance(value, tuple) and not value):
             content[name] = brief(value)
     if test:
         options = cast("Mapping[str, Any]", test.get("options") or {})

@@ -253,7 +253,7 @@ async def test_repeats_count_as_one_case(make_run: Make) -> None:
     assert "2 prompts × 1 model × 4 cases × 2 repeats = 16 trials" in text
     assert "8/8  100 %  [51–100]" in text
     assert "first and second: undecided (4 cases: too few to say anything, as 5 are needed)" in text
-    assert "second: 4 of 4 cases passed in some repeats and failed in others" in text
+    assert "4 of 4 cases passed in some repeats and failed in others" in text
     assert "± ± ± ±" in text
     assert "✗ second · cases 1, 2, 3, 4   contains" in text
 

@@ -135,8 +135,8 @@ def test_cases_that_differ_in_anything_are_no_copies() -> None:
     evals = EvalSet("others", data=rows, over={"v": ["a", "b"]})
 
     @evals.eval
-    def answers(expect: Expect) -> None:
-        expect(True, "is right")
+    def answers(v: str, expect: Expect) -> None:
+        expect(v != "", "is right")
 
     with run(evals, progress=False) as found:
         assert found.file.groups(copies=True) == [{}, {}]

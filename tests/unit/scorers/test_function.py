@@ -24,7 +24,6 @@ from evenhand.engine import door
 from evenhand.engine.door import Settings
 from evenhand.scorers import FunctionScorer
 from evenhand.store.runfile import RunFile
-from evenhand.testing import Scripted
 
 
 def is_iso_date(output: str) -> bool:
@@ -64,7 +63,7 @@ class OfAnObject:
 
 async def outcomes(home: Path, *expected: Any) -> list[Outcome]:
     """What becomes of `expect("2026-01-31", scorer, **bounds)`, for each."""
-    evals = EvalSet("functions", data=[{"id": "a", "expected": "2026-01-31"}], model=Scripted())
+    evals = EvalSet("functions", data=[{"id": "a", "expected": "2026-01-31"}])
 
     @evals.eval
     async def asks(expect):

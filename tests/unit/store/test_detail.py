@@ -74,7 +74,7 @@ FULL = TrialResult(
     {"expected": True},
     (0.0, 1.0),
     checks="c0ffee",
-    content="facade",
+    copy_key="facade",
     taken="01K",
     content={"input": "c0ffee00"},
     definitions=(Definition("Contains", {"wanted": "c0ffee00"}, exact=True), Definition()),
