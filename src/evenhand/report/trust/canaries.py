@@ -8,6 +8,7 @@ both runs have differ by more than chance, the system changed.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
@@ -22,17 +23,14 @@ from evenhand.report.trust.calibration import estimate_row
 from evenhand.stats.compare import mcnemar
 from evenhand.stats.corrected_means import corrected_difference
 from evenhand.stats.correction import Estimate
-from evenhand.stats.interval import clopper_pearson, wilson
+from evenhand.stats.interval import clopper_pearson, wilson, z_of
 from evenhand.stats.paired import FEWEST as CASES_NEEDED
 from evenhand.stats.paired import Differences
 from evenhand.store.runfile import RunFile
 
 SCHEMA = "evenhand.canary/1"
 SHOWN = 0.05
-"""A difference that comes by chance in fewer than this share of cases is taken for a drift."""
-
-FEWEST = 6
-"""With fewer canaries not even a judge that is wrong on all of them would be shown to have drifted."""
+"""How likely it may be that some check of a judge that never changes is taken for a drift, however many there are."""
 
 DriftWord = Literal["judge", "system", "none", "not decided"]
 
@@ -158,14 +156,28 @@ class Drift(Record, frozen=True):
     checks: int = 1
 
     @property
+    def level(self) -> float:
+        """The part of SHOWN that this check has. The parts of all checks there can be add up to it.
+
+        Source: 1 + 1/4 + 1/9 + … = π²/6; for such levels of a sequence of tests, Foster and Stine, "α-investing"
+            (JRSS B 70, 2008), doi:10.1111/j.1467-9868.2007.00643.x.
+        """
+        return SHOWN * 6 / (math.pi * self.checks) ** 2
+
+    @property
+    def fewest(self) -> int:
+        """With fewer canaries not even a judge that is wrong on all of them would be shown to have drifted."""
+        return math.floor(1 - math.log2(self.level)) + 1
+
+    @property
     def enough(self) -> bool:
         """Whether there are so many canaries that a drift could be shown."""
-        return self.pairs >= FEWEST
+        return self.pairs >= self.fewest
 
     @property
     def shown(self) -> bool:
         """Whether the judge drifted, as far as can be shown."""
-        return self.p < SHOWN
+        return self.p < self.level
 
     @property
     def cases_known(self) -> bool:
@@ -209,8 +221,20 @@ class Drift(Record, frozen=True):
             return "judge"
         if not self.enough:
             return "not decided"
+        return "system" if self.moved else "none"
+
+    @property
+    def moved(self) -> bool:
+        """Whether the judge's pass rates of the two runs differ by more than chance, however many checks there are."""
         rate = self.pass_rate
-        return "none" if rate is None or rate.low <= 0 <= rate.high else "system"
+        if rate is None:
+            return False
+        wider = z_of(1 - self.level) / z_of()
+        return (
+            not rate.value - wider * (rate.value - rate.low)
+            <= 0
+            <= rate.value + wider * (rate.high - rate.value)
+        )
 
     def row(self) -> dict[str, Any]:
         """It in the keys of `evenhand.canary/1`."""

@@ -7,8 +7,6 @@ from collections.abc import Iterator
 
 from evenhand.report.trust.canaries import (
     CASES_NEEDED,
-    FEWEST,
-    SHOWN,
     CanaryAnswers,
     CanaryReport,
     Drift,
@@ -32,11 +30,11 @@ def drift_words(drift: Drift | None, answers: CanaryAnswers) -> str:
     flips = f"{drift.newly_wrong} newly wrong, {drift.newly_right} newly right (p = {drift.p:.2g})"
     since = time.strftime("%d %b %Y", time.gmtime(drift.since.at))
     if not drift.enough:
-        return f"not decided: {count(drift.pairs, 'canary', 'canaries')} can't show a drift, {FEWEST} or more can"
+        return f"not decided: {count(drift.pairs, 'canary', 'canaries')} can't show a drift, {drift.fewest} or more can"
     moved = _moved_words(drift, answers)
     if drift.shown:
-        also = f"{moved}, which may be the judge" if _moved(drift) else moved
-        return f"the judge drifted since {since}: {flips}{also}{_again(drift)}"
+        also = f"{moved}, which may be the judge" if drift.moved else moved
+        return f"the judge drifted since {since}: {flips}{also}"
     if drift.word == "system":
         return (
             f"the system changed, and no drift of the judge is shown since {since}: {flips}{moved}"
@@ -60,22 +58,6 @@ def _moved_words(drift: Drift, answers: CanaryAnswers) -> str:
     if not drift.cases_known and drift.word == "system":
         moved += " (whether the cases are the same was not recorded)"
     return moved
-
-
-def _again(drift: Drift) -> str:
-    """That a drift may be chance, as there were several chances; empty for the first comparison."""
-    if drift.checks < 2:
-        return ""
-    return (
-        f"; check again before you act: this is comparison {drift.checks} with that check, and each may show"
-        f" a drift by chance ({percent(SHOWN)})"
-    )
-
-
-def _moved(drift: Drift) -> bool:
-    """Whether the pass rates differ by more than chance."""
-    rate = drift.pass_rate
-    return rate is not None and not rate.low <= 0 <= rate.high
 
 
 def right_words(answers: CanaryAnswers) -> str:

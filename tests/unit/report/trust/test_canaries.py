@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import random
 from collections.abc import Mapping
 
 import pytest
@@ -7,7 +8,15 @@ from tests.unit.report.conftest import Make, make_run, result
 
 from evenhand.core.variant import Variant
 from evenhand.report.judge_tests.canary_lines import canary_lines
-from evenhand.report.trust.canaries import CanaryReport, canary_check, canary_report
+from evenhand.report.trust.canaries import (
+    CanaryAnswers,
+    CanaryCheck,
+    CanaryReport,
+    Drift,
+    canary_check,
+    canary_report,
+)
+from evenhand.stats.compare import mcnemar
 from evenhand.stats.correction import Estimate
 from evenhand.stats.interval import wilson
 from evenhand.store.runfile import RunFile
@@ -84,12 +93,12 @@ async def test_a_check_counts_what_the_judge_is_right_and_wrong_on(make_run: Mak
     ("before", "after", "shown"),
     [
         ("++++++++++", "++++++++++", False),
-        ("++++++++++", "-----+++++", False),  # five to one side: p = .0625
-        ("++++++++++", "------++++", True),  # six: p = .031
+        ("++++++++++", "------++++", False),  # six to one side: p = .031, and this check has .0304
+        ("++++++++++", "-------+++", True),  # seven: p = .016
         ("++++++------", "------++++++", False),  # as many to each side: the judge is only noisy
-        ("------++++", "++++++++++", True),  # a judge that gets better has drifted, too
+        ("-------+++", "++++++++++", True),  # a judge that gets better has drifted, too
         ("++++++++++", "!!!!!!++++", False),  # errors are no answers
-        ("++++++++++", "------!!!!", True),
+        ("++++++++++", "-------!!!", True),
     ],
 )
 async def test_a_drift_is_shown_by_pairs_and_not_by_rates(
@@ -110,8 +119,8 @@ async def test_a_drift_is_shown_by_pairs_and_not_by_rates(
         ("++++++++++", 60, "none"),  # ten points of 100 cases: chance does that
         ("++++++++++", 40, "system"),
         ("----++++++", 90, "system"),  # four flips are no drift
-        ("------++++", 70, "judge"),
-        ("------++++", 95, "judge"),
+        ("-------+++", 70, "judge"),
+        ("-------+++", 95, "judge"),
         ("+++++!!!!!", 40, "not decided"),
     ],
 )
@@ -151,23 +160,38 @@ async def test_repeats_of_a_case_do_not_make_a_system_changed(make_run: Make):
 
 async def test_all_checks_are_compared_with_the_first_one(make_run: Make):
     """So that a judge that moves a little each time is found out."""
-    report = await reported(make_run, "++++++++++", "---+++++++", "------++++")
+    report = await reported(make_run, "++++++++++", "---+++++++", "---------+")
     assert report.drifted
     assert len(report.history(("right", "j"))) == 3
 
 
-async def test_a_drift_says_how_many_chances_there_were_to_show_one(make_run: Make):
-    """Each comparison is a test of its own; the first one needs no such words."""
-    report = await reported(make_run, "++++++++++", "------++++")
-    assert "check again" not in "\n".join(canary_lines(report))
-    report = await reported(make_run, "++++++++++", "---+++++++", "------++++")
-    (row,) = report.rows()
-    assert row["since"]["checks"] == 2
-    text = "\n".join(canary_lines(report))
-    assert (
-        "; check again before you act: this is comparison 2 with that check, and each may" in text
-    )
-    assert "by chance (5 %)" in text
+NOTHING = (
+    CanaryCheck("01KRUN", "01KCHECK", "", 0.0, "d", {}, 0, None),
+    CanaryAnswers("right", "j"),
+    CanaryAnswers("right", "j"),
+)
+
+
+@pytest.mark.parametrize(
+    ("canaries", "unsure", "right"), [(40, 16, 0.5), (40, 40, 0.8), (100, 100, 0.7)]
+)
+def test_fifty_checks_of_a_judge_that_never_changes_show_no_drift(
+    canaries: int, unsure: int, right: float
+):
+    """At most 5 of 100 series, seed 11."""
+    rng = random.Random(11)
+    alarms = 0
+    for _ in range(100):
+        was = [rng.random() < right for _ in range(unsure)]
+        for check in range(1, 51):
+            now = [rng.random() < right for _ in was]
+            wrong = sum(a and not b for a, b in zip(was, now, strict=True))
+            better = sum(b and not a for a, b in zip(was, now, strict=True))
+            drift = Drift(*NOTHING, wrong, better, canaries, mcnemar(wrong, better), check)
+            if drift.shown:
+                alarms += 1
+                break
+    assert alarms <= 5
 
 
 async def test_other_canaries_unfinished_checks_and_later_ones_are_not_compared(make_run: Make):
@@ -175,7 +199,7 @@ async def test_other_canaries_unfinished_checks_and_later_ones_are_not_compared(
     await make_run([result(0)])
     other = await check_of(make_run, "++++++++++", digest="e")
     open_ = await check_of(make_run, "++++++++++", status="interrupted")
-    now = await check_of(make_run, "------++++")
+    now = await check_of(make_run, "-------+++")
     later = await check_of(make_run, "++++++++++")
     nothing = now.path.with_name("nothing.db")
     nothing.write_text("no run")
@@ -190,7 +214,7 @@ async def test_a_judge_that_calls_itself_otherwise_now_is_the_same_judge(make_ru
     """A vendor's new version under the same name in the config is what canaries are for."""
     await make_run([result(0)])
     before = await check_of(make_run, "++++++++++", model="j-1")
-    now = await check_of(make_run, "------++++", model="j-2")
+    now = await check_of(make_run, "-------+++", model="j-2")
     report = canary_report(now, [before.path])
     assert report.drifted
     assert report.document()["judges"][0]["since"]["model"] == "j-1"
@@ -200,7 +224,7 @@ async def test_few_canaries_and_no_verdicts_decide_nothing(make_run: Make):
     """It is said how many would."""
     report = await reported(make_run, "+++++", "-----")
     assert not report.decided
-    assert "5 canaries can't show a drift, 6 or more can" in "\n".join(canary_lines(report))
+    assert "5 canaries can't show a drift, 7 or more can" in "\n".join(canary_lines(report))
     report = await reported(make_run, "!!!")
     assert not report.decided
     assert "no verdict: the judge gave none" in "\n".join(canary_lines(report))
@@ -208,10 +232,10 @@ async def test_few_canaries_and_no_verdicts_decide_nothing(make_run: Make):
 
 async def test_a_drift_and_a_chart_of_it_are_shown_in_words(make_run: Make):
     """With the pass rate of each run; foreign text steers no terminal."""
-    report = await reported(make_run, "++++++++++", "------++++", model="j\x1b[2J")
+    report = await reported(make_run, "++++++++++", "-------+++", model="j\x1b[2J")
     text = "\n".join(canary_lines(report))
     assert "the judge drifted since" in text
-    assert "6 newly wrong, 0 newly right (p = 0.031)" in text
+    assert "7 newly wrong, 0 newly right (p = 0.016)" in text
     assert "━━━━━━━━╌╌╌╌╌╌╌╌╌╌╌╌ 4/10    70 %" in text
     assert "\x1b" not in text
     report = await reported(make_run, "++++++++++", "+++++++++-")
