@@ -236,7 +236,7 @@ async def test_a_drift_and_a_chart_of_it_are_shown_in_words(make_run: Make):
     text = "\n".join(canary_lines(report))
     assert "the judge drifted since" in text
     assert "7 newly wrong, 0 newly right (p = 0.016)" in text
-    assert "━━━━━━━━╌╌╌╌╌╌╌╌╌╌╌╌ 4/10    70 %" in text
+    assert "━━━━━━╌╌╌╌╌╌╌╌╌╌╌╌╌╌ 3/10    70 %" in text
     assert "\x1b" not in text
     report = await reported(make_run, "++++++++++", "+++++++++-")
     assert "its pass rate went from 70 % to 70 %" in "\n".join(canary_lines(report))
