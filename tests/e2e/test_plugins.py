@@ -254,7 +254,7 @@ def test_a_package_imports_the_results_of_its_tool_as_a_run(tmp_path: Path):
         (
             "empty",
             {},
-            "importer 'empty' of the package evenhand-extras 1.2.3 returned dict, not an",
+            "importer 'empty' of the package evenhand-extras 1.2.3 returned dict, not Recordings",
         ),
         ("nightly", {"rows": [{}]}, "1.2.3 cannot read"),
         ("nightly", {"rows": []}, "it has no trials"),

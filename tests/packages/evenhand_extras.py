@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
@@ -13,7 +13,7 @@ from evenhand.core.message import CHATS, Prompt, Reply, Task, Usage
 from evenhand.core.provider import Answer, Host, Request
 from evenhand.core.score import SHARES, Score
 from evenhand.core.traits import Traits
-from evenhand.report.interchange.imported import ImportedRun, ImportedTrial
+from evenhand.importers import ImportedRun, ImportedTrial, Recordings, recordings
 
 
 def word_count(output: str) -> int:
@@ -108,8 +108,13 @@ def silent(wanted: Any) -> object:
     return object()
 
 
-def nightly(path: Path) -> ImportedRun:
+def nightly(paths: Sequence[Path]) -> Recordings:
     """The results of a tool that writes one JSON object for each run."""
+    return recordings("nightly", [(path, night(path)) for path in paths])
+
+
+def night(path: Path) -> ImportedRun:
+    """The run of one file."""
     results = json.loads(path.read_text("utf-8"))
     return ImportedRun(
         id=results["id"],
@@ -129,6 +134,6 @@ def nightly(path: Path) -> ImportedRun:
     )
 
 
-def empty(path: Path) -> dict[str, str]:
+def empty(paths: Sequence[Path]) -> dict[str, str]:
     """An importer that returns something else."""
-    return {"path": str(path)}
+    return {"path": str(paths[0])}
