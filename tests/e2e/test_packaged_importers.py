@@ -294,7 +294,7 @@ WRONG = {
     ),
     "case of numbers": (
         "def read(paths):\n    return Recordings([], (), [RecordedDataset('d', [Case(5)], 'a.json')])",
-        "returned a Case in which something is of the wrong type: Expected `str`, got `int` - at `id`",
+        "returned a Case in which something is of the wrong type: `id` is a whole number, not text",
     ),
     "own trials": (
         "def read(paths):\n    return Recordings([Own((p, run(p)), lambda: [1]) for p in paths])",

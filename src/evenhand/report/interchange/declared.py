@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, cast
 
 import msgspec
 
+from evenhand.core.malformed import shape_fault
+
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
@@ -26,9 +28,9 @@ def misfit(record: object, **instead: object) -> str:
     try:
         fit: object = msgspec.convert(plain, type(record))
     except msgspec.ValidationError as error:
-        return str(error).replace("$.", "")
+        return shape_fault(error)
     unmade = (name for name in names if _is_unmade(plain[name], getattr(fit, name)))
-    return next((f"Expected a record, got an object - at `{name}`" for name in unmade), "")
+    return next((f"`{name}` is not of a record's class" for name in unmade), "")
 
 
 def _is_unmade(value: object, fit: object) -> bool:
