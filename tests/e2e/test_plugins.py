@@ -128,6 +128,26 @@ def test_a_broken_package_is_named_once_and_breaks_only_what_uses_it(tmp_path: P
     assert "provider 'silent' of the package evenhand-extras 1.2.3 is not a provider" in said
 
 
+def test_a_packages_provider_says_before_anything_is_sent_that_it_lacks_its_key(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """As ours do, in a config and as a judge; with the key it runs."""
+    asserts = [{"type": "contains", "value": "DEAR"}]
+    config(tmp_path, asserts, providers=["locked:!!"])
+    refused = evenhand(tmp_path, "run", ".")
+    assert refused.returncode == 2, refused.stdout + refused.stderr
+    assert "there is no API key for locked:!!" in refused.stderr
+    assert "Set EXTRAS_KEY in the environment" in refused.stderr
+    assert list(tmp_path.glob("**/runs/*.db")) == []
+    judged = [{"type": "llm-rubric", "value": "is polite", "provider": "locked:!!"}]
+    config(tmp_path, judged)
+    checked = evenhand(tmp_path, "check", ".")
+    assert "there is no API key for locked:!!" in checked.stdout + checked.stderr
+    monkeypatch.setenv("EXTRAS_KEY", "k")
+    config(tmp_path, asserts, providers=["locked:!!"])
+    assert evenhand(tmp_path, "run", ".").returncode == 0
+
+
 def test_ours_goes_before_a_packages_and_that_is_said(tmp_path: Path):
     """Echo is still echo; the lists and the doctor say what is not used."""
     config(tmp_path, [{"type": "contains", "value": "Dear"}], providers=["echo"])

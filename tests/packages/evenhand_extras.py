@@ -103,6 +103,21 @@ class Shouter:
         """Holds nothing."""
 
 
+@dataclass
+class Locked(Shouter):
+    """Answers with a key only."""
+
+    key_name: ClassVar[str] = "EXTRAS_KEY"
+    needs_key: bool = field(init=False, default=True)
+
+    @classmethod
+    def made(cls, wanted: Any) -> Locked:
+        """Looks for its key in the environment."""
+        locked = cls(wanted.id, wanted.label or wanted.id, wanted.rest)
+        locked.needs_key = not wanted.env.get(cls.key_name)
+        return locked
+
+
 def silent(wanted: Any) -> object:
     """No provider at all."""
     return object()
