@@ -229,6 +229,21 @@ def test_a_metric_of_a_package_that_cannot_be_used_is_told(tmp_path: Path, name:
     assert says in str(told.value)
 
 
+@pytest.mark.usefixtures("installed")
+def test_a_scorer_of_a_package_that_fails_while_it_is_made_is_an_error_of_its_metric_alone(
+    tmp_path: Path,
+):
+    """With the package's name; the other metrics are measured."""
+    report = score(answer="a b", expected="no", metrics=["picky", "word_count"], home=tmp_path)
+    assert report["word_count"].value == 2.0
+    assert (report["picky"].outcome, report["picky"].value) == ("error", None)
+    assert (
+        "scorer 'picky' of the package evenhand-extras 1.2.3 cannot be made"
+        in report["picky"].reason
+    )
+    assert "ValueError: no" in report["picky"].reason
+
+
 NIGHTLY = {
     "id": "n-17",
     "time": 1_760_000_000,

@@ -46,6 +46,19 @@ class Grounded:
         return Score(float(len(output)))
 
 
+@dataclass(frozen=True)
+class Picky:
+    """Fails while it is made."""
+
+    expected: str
+
+    def __post_init__(self) -> None:
+        raise ValueError(self.expected)
+
+    def score(self, output: Any, trial: Trial) -> Score:
+        return Score(1.0)
+
+
 class Unmakeable:
     """Made of what nobody has."""
 
