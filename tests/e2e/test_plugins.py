@@ -128,6 +128,26 @@ def test_a_broken_package_is_named_once_and_breaks_only_what_uses_it(tmp_path: P
     assert "provider 'silent' of the package evenhand-extras 1.2.3 is not a provider" in said
 
 
+def test_a_packages_provider_says_before_anything_is_sent_that_it_lacks_its_key(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """As ours do, in a config and as a judge; with the key it runs."""
+    asserts = [{"type": "contains", "value": "DEAR"}]
+    config(tmp_path, asserts, providers=["locked:!!"])
+    refused = evenhand(tmp_path, "run", ".")
+    assert refused.returncode == 2, refused.stdout + refused.stderr
+    assert "there is no API key for locked:!!" in refused.stderr
+    assert "Set EXTRAS_KEY in the environment" in refused.stderr
+    assert list(tmp_path.glob("**/runs/*.db")) == []
+    judged = [{"type": "llm-rubric", "value": "is polite", "provider": "locked:!!"}]
+    config(tmp_path, judged)
+    checked = evenhand(tmp_path, "check", ".")
+    assert "there is no API key for locked:!!" in checked.stdout + checked.stderr
+    monkeypatch.setenv("EXTRAS_KEY", "k")
+    config(tmp_path, asserts, providers=["locked:!!"])
+    assert evenhand(tmp_path, "run", ".").returncode == 0
+
+
 def test_ours_goes_before_a_packages_and_that_is_said(tmp_path: Path):
     """Echo is still echo; the lists and the doctor say what is not used."""
     config(tmp_path, [{"type": "contains", "value": "Dear"}], providers=["echo"])
@@ -209,6 +229,21 @@ def test_a_metric_of_a_package_that_cannot_be_used_is_told(tmp_path: Path, name:
     assert says in str(told.value)
 
 
+@pytest.mark.usefixtures("installed")
+def test_a_scorer_of_a_package_that_fails_while_it_is_made_is_an_error_of_its_metric_alone(
+    tmp_path: Path,
+):
+    """With the package's name; the other metrics are measured."""
+    report = score(answer="a b", expected="no", metrics=["picky", "word_count"], home=tmp_path)
+    assert report["word_count"].value == 2.0
+    assert (report["picky"].outcome, report["picky"].value) == ("error", None)
+    assert (
+        "scorer 'picky' of the package evenhand-extras 1.2.3 cannot be made"
+        in report["picky"].reason
+    )
+    assert "ValueError: no" in report["picky"].reason
+
+
 NIGHTLY = {
     "id": "n-17",
     "time": 1_760_000_000,
@@ -254,7 +289,7 @@ def test_a_package_imports_the_results_of_its_tool_as_a_run(tmp_path: Path):
         (
             "empty",
             {},
-            "importer 'empty' of the package evenhand-extras 1.2.3 returned dict, not an",
+            "importer 'empty' of the package evenhand-extras 1.2.3 returned dict, not Recordings",
         ),
         ("nightly", {"rows": [{}]}, "1.2.3 cannot read"),
         ("nightly", {"rows": []}, "it has no trials"),

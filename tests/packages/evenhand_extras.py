@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
@@ -13,7 +13,7 @@ from evenhand.core.message import CHATS, Prompt, Reply, Task, Usage
 from evenhand.core.provider import Answer, Host, Request
 from evenhand.core.score import SHARES, Score
 from evenhand.core.traits import Traits
-from evenhand.report.interchange.imported import ImportedRun, ImportedTrial
+from evenhand.importers import ImportedRun, ImportedTrial, Recordings, recordings
 
 
 def word_count(output: str) -> int:
@@ -44,6 +44,19 @@ class Grounded:
 
     def score(self, output: Any, trial: Trial) -> Score:
         return Score(float(len(output)))
+
+
+@dataclass(frozen=True)
+class Picky:
+    """Fails while it is made."""
+
+    expected: str
+
+    def __post_init__(self) -> None:
+        raise ValueError(self.expected)
+
+    def score(self, output: Any, trial: Trial) -> Score:
+        return Score(1.0)
 
 
 class Unmakeable:
@@ -103,13 +116,33 @@ class Shouter:
         """Holds nothing."""
 
 
+@dataclass
+class Locked(Shouter):
+    """Answers with a key only."""
+
+    key_name: ClassVar[str] = "EXTRAS_KEY"
+    needs_key: bool = field(init=False, default=True)
+
+    @classmethod
+    def made(cls, wanted: Any) -> Locked:
+        """Looks for its key in the environment."""
+        locked = cls(wanted.id, wanted.label or wanted.id, wanted.rest)
+        locked.needs_key = not wanted.env.get(cls.key_name)
+        return locked
+
+
 def silent(wanted: Any) -> object:
     """No provider at all."""
     return object()
 
 
-def nightly(path: Path) -> ImportedRun:
+def nightly(paths: Sequence[Path]) -> Recordings:
     """The results of a tool that writes one JSON object for each run."""
+    return recordings("nightly", [(path, night(path)) for path in paths])
+
+
+def night(path: Path) -> ImportedRun:
+    """The run of one file."""
     results = json.loads(path.read_text("utf-8"))
     return ImportedRun(
         id=results["id"],
@@ -129,6 +162,6 @@ def nightly(path: Path) -> ImportedRun:
     )
 
 
-def empty(path: Path) -> dict[str, str]:
+def empty(paths: Sequence[Path]) -> dict[str, str]:
     """An importer that returns something else."""
-    return {"path": str(path)}
+    return {"path": str(paths[0])}

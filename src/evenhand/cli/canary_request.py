@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evenhand.cli.probe_request import asked_of, run_beside
+from evenhand.cli.probe_request import asked_of, kept_of, run_beside
 from evenhand.cli.run_request import Asked
 from evenhand.core.record import Record
 
 if TYPE_CHECKING:
     from evenhand.core.plan import Plan
     from evenhand.core.run import RunMeta
+
+AGAIN = "Start a new check."
 
 
 class CanaryRequest(Record, frozen=True):
@@ -53,13 +56,11 @@ class CanaryRequest(Record, frozen=True):
             check: Its file.
 
         Raises:
-            UsageError: The run whose judges it asks is gone.
+            UsageError: The record is damaged, or the run whose judges it asks is gone.
         """
-        kept = meta.settings["canaries"]
-        run = run_beside(check, str(kept["run"]))
-        return CanaryRequest(
-            asked_of(meta), run, Path(kept["file"]), bool(kept["offline"]), kept.get("most")
-        )
+        kept = kept_of(meta, "canaries", _Kept, f"check {meta.id}", AGAIN)
+        run = run_beside(check, kept.run)
+        return CanaryRequest(asked_of(meta), run, Path(kept.file), kept.offline, kept.most)
 
     @property
     def folder(self) -> Path:
@@ -73,13 +74,8 @@ class CanaryRequest(Record, frozen=True):
 
     def record(self) -> Mapping[str, Any]:
         """For the run's file. Judges are asked anew: what the cache has says nothing of today's judge."""
-        kept = {
-            "run": self.run.stem,
-            "file": str(self.file),
-            "offline": self.offline,
-            "most": self.most,
-        }
-        return {"asked": self.asked.record(), "canaries": kept, "cache": False}
+        kept = _Kept(self.run.stem, str(self.file), self.offline, self.most)
+        return {"asked": self.asked.record(), "canaries": asdict(kept), "cache": False}
 
     def plan(self) -> Plan:
         """The check's plan.
@@ -95,3 +91,10 @@ class CanaryRequest(Record, frozen=True):
         canaries = read_canaries(self.file)
         with RunFile.open(self.run) as run_file:
             return canary_plan(self.asked.plan(), run_file, canaries, self.most)
+
+
+class _Kept(Record, frozen=True):
+    run: str
+    file: str
+    offline: bool
+    most: int | None

@@ -47,7 +47,7 @@ class GateRequest(Record, frozen=True):
         Raises:
             UsageError: It isn't known, or the record is damaged.
         """
-        kept = meta.settings["gate"]
+        kept = meta.settings.get("gate")
         if not isinstance(kept, Mapping):
             raise UsageError(
                 f"run {meta.id} is a gate's that Evenhand {meta.version or 'of an earlier version'} started: what it"

@@ -136,7 +136,7 @@ def kept(recordings: Recordings) -> list[ImportedFile]:
         UsageError: There is no run, or all are there already.
         StoreError: One cannot be written.
     """
-    from evenhand.core.errors import UsageError
+    from evenhand.core.errors import EvenhandError, UsageError
     from evenhand.engine.door import waited_for
     from evenhand.report.interchange.import_report import ImportedFile
     from evenhand.report.words import safe
@@ -162,8 +162,12 @@ def kept(recordings: Recordings) -> list[ImportedFile]:
         new = path is None
         if path is None:
             path = waited_for(keep_run(Path.cwd(), one.meta, one.trials()))
-            if labels := list(one.labels()):
-                append_labels(path, labels)
+            try:
+                if labels := list(one.labels()):
+                    append_labels(path, labels)
+            except EvenhandError:
+                path.unlink(missing_ok=True)
+                raise
         with RunFile.open(path) as run:
             made.append(ImportedFile(path, run.meta, run.totals(), new))
     return made

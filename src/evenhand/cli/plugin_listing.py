@@ -63,6 +63,10 @@ def _usable(one: Plugin) -> None:
         from evenhand.assertions.kinds import kind_of
 
         kind_of(one.name)
+    elif one.group == IMPORTERS:
+        from evenhand.report.interchange.packaged import importer_of
+
+        importer_of(one)
     else:
         one.load()
 
@@ -77,7 +81,7 @@ def _ours(group: str) -> Callable[[str], bool]:
 
         return SUPPORTED.__contains__
     if group == IMPORTERS:
-        from evenhand.report.interchange.importers import OURS
+        from evenhand.moving.importers import OURS
 
         return OURS.__contains__
     from evenhand.providers.catalog import is_ours

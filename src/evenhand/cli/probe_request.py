@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from evenhand.core.plan import Plan
     from evenhand.core.run import RunMeta
 
+_Kind = TypeVar("_Kind")
 AGAIN = "Start a new probe: answers that the cache has are not paid for twice."
 
 
@@ -62,17 +63,9 @@ class ProbeRequest(Record, frozen=True):
         Raises:
             UsageError: The record is damaged, or the probed run is gone.
         """
-        record = meta.settings
-        try:
-            kept = msgspec.convert(record["probe"], _Kept)
-        except msgspec.ValidationError as error:
-            raise UsageError(
-                f"probe {meta.id} cannot be resumed: what it was asked is damaged: {shape_fault(error)}",
-                hint=AGAIN,
-            ) from error
+        kept = kept_of(meta, "probe", _Kept, f"probe {meta.id}", AGAIN)
         run = run_beside(file, kept.run)
-        asked = Asked.again(record["asked"], meta.version)
-        return ProbeRequest(asked, run, kept.probing, kept.at_most, kept.offline)
+        return ProbeRequest(asked_of(meta), run, kept.probing, kept.at_most, kept.offline)
 
     @property
     def folder(self) -> Path:
@@ -116,6 +109,26 @@ def asked_of(meta: RunMeta) -> Asked:
             " what their judges were asked.",
         )
     return Asked.again(meta.settings["asked"], meta.version)
+
+
+def kept_of(meta: RunMeta, key: str, kind: type[_Kind], name: str, hint: str) -> _Kind:
+    """What an earlier session kept under a key of its run's settings.
+
+    Args:
+        kind: The record that it is.
+        name: What the run is called in a message.
+        hint: What to do where it is damaged.
+
+    Raises:
+        UsageError: It is missing or damaged.
+    """
+    try:
+        return msgspec.convert(meta.settings.get(key), kind)
+    except msgspec.ValidationError as error:
+        raise UsageError(
+            f"{name} cannot be resumed: what it was asked is damaged: {shape_fault(error)}",
+            hint=hint,
+        ) from error
 
 
 def run_beside(file: Path, run: str) -> Path:

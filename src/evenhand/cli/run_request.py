@@ -14,7 +14,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import asdict, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 
@@ -95,7 +95,7 @@ class Asked(Record, frozen=True):
     record_anew: bool = False
 
     @staticmethod
-    def again(record: Mapping[str, Any], written_by: str) -> Asked:
+    def again(record: object, written_by: str) -> Asked:
         """What an earlier session was asked.
 
         Args:
@@ -105,8 +105,10 @@ class Asked(Record, frozen=True):
         Raises:
             UsageError: It has options that this version does not know, or is damaged.
         """
-        kept = {key: value for key, value in record.items() if key != "version"}
-        version, unknown = record.get("version", 0), _unknown(kept)
+        if not isinstance(record, Mapping):
+            raise _damaged("they are not an object")
+        kept = dict(cast("Mapping[str, object]", record))
+        version, unknown = kept.pop("version", 0), _unknown(kept)
         if unknown or version not in range(VERSION + 1):
             named = f": {', '.join(unknown)}" if unknown else ""
             raise UsageError(
@@ -117,10 +119,7 @@ class Asked(Record, frozen=True):
         try:
             return msgspec.convert(kept, Asked)
         except msgspec.ValidationError as error:
-            raise UsageError(
-                f"this run cannot be resumed: the options that it was started with are damaged: {shape_fault(error)}",
-                hint=f"Run it again: {_NOT_PAID_TWICE}",
-            ) from error
+            raise _damaged(shape_fault(error)) from error
 
     def record(self) -> dict[str, Any]:
         """For the run's file: the attributes, and the version of their shape."""
@@ -275,6 +274,13 @@ class Asked(Record, frozen=True):
 _NOT_PAID_TWICE = "answers that the cache has are not paid for twice."
 _PARTS: Mapping[str, type] = {"selection": Selection, "over": Overrides, "failing": Failing}
 """The attributes of `Asked` that have attributes of their own."""
+
+
+def _damaged(what: str) -> UsageError:
+    return UsageError(
+        f"this run cannot be resumed: the options that it was started with are damaged: {what}",
+        hint=f"Run it again: {_NOT_PAID_TWICE}",
+    )
 
 
 def _unknown(kept: Mapping[str, Any]) -> list[str]:

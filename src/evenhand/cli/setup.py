@@ -66,10 +66,10 @@ def init(words: tuple[str, ...], origin: str | None, *, python: bool, agent: boo
     With --from inspect or lm-eval, write an eval set for each task in the logs: its cases, the prompts that were sent,
     the scorers that have an equal here, and the recorded answers to try it offline.
 
-    With --from deepeval, ragas, langfuse, langsmith, braintrust or phoenix, write an eval set to fill in for each
-    dataset in FILE: its cases, and a place to call your application.
+    With --from deepeval, ragas, langfuse, langsmith, braintrust or phoenix, or an importer that an installed package
+    adds, write an eval set to fill in for each dataset in FILE: its cases, and a place to call your application.
     """
-    if origin in _TOOLS:
+    if origin is not None and (origin in _TOOLS or _is_packaged(origin)):
         return _move_in(origin, [Path(word) for word in words])
     if len(words) > 1:
         raise click.UsageError(f"there is one folder to make, and {len(words)} are named")
@@ -98,6 +98,13 @@ def init(words: tuple[str, ...], origin: str | None, *, python: bool, agent: boo
     return PASSED
 
 
+def _is_packaged(origin: str) -> bool:
+    """Whether this is the importer of an installed package, and not a config."""
+    from evenhand.core.plugins import IMPORTERS, plugin
+
+    return not Path(origin).exists() and plugin(IMPORTERS, origin) is not None
+
+
 def _move_in(tool: str, words: Sequence[Path]) -> int:
     """Eval sets from the files of another tool. The last word is the folder where it is not a file."""
     from evenhand.cli.ignoring import ignore_runs
@@ -112,7 +119,7 @@ def _move_in(tool: str, words: Sequence[Path]) -> int:
     if not files:
         raise UsageError(
             f"init --from {tool}: there is no file to read",
-            hint=f"Name what you saved: evenhand init --from {tool} {_TOOLS[tool]} my-evals",
+            hint=f"Name what you saved: evenhand init --from {tool} {_TOOLS.get(tool, 'export.json')} my-evals",
         )
     if tool == "openai-evals":
         from evenhand.moving.openai_evals.folder import move_in

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from evenhand.core.errors import UsageError
-from evenhand.core.malformed import shape_fault
+from evenhand.cli.probe_request import kept_of
 from evenhand.core.record import Record
 
 if TYPE_CHECKING:
     from evenhand.core.plan import Plan
     from evenhand.core.run import RunMeta
+
+AGAIN = "Run `evenhand skill` again: answers that the cache has are not paid for twice."
 
 
 class SkillRequest(Record, frozen=True):
@@ -59,13 +60,7 @@ class SkillRequest(Record, frozen=True):
         Raises:
             UsageError: The record is damaged.
         """
-        try:
-            return msgspec.convert(meta.settings["skill"], SkillRequest)
-        except msgspec.ValidationError as error:
-            raise UsageError(
-                f"run {meta.id} cannot be resumed: what it was asked is damaged: {shape_fault(error)}",
-                hint="Run `evenhand skill` again: answers that the cache has are not paid for twice.",
-            ) from error
+        return kept_of(meta, "skill", SkillRequest, f"run {meta.id}", AGAIN)
 
     @property
     def folder(self) -> Path:

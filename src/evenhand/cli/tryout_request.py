@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evenhand.cli.probe_request import asked_of, run_beside
+import msgspec
+
+from evenhand.cli.probe_request import asked_of, kept_of, run_beside
 from evenhand.cli.run_request import Asked
 from evenhand.core.record import Record
 
@@ -14,6 +16,8 @@ if TYPE_CHECKING:
     from evenhand.core.plan import Plan
     from evenhand.core.run import RunMeta
     from evenhand.probing.tryout_plan import Lineup
+
+AGAIN = "Start a new tryout: answers that the cache has are not paid for twice."
 
 
 class TryoutRequest(Record, frozen=True):
@@ -64,17 +68,17 @@ class TryoutRequest(Record, frozen=True):
             tryout: Its file.
 
         Raises:
-            UsageError: The run whose judges it tries is gone.
+            UsageError: The record is damaged, or the run whose judges it tries is gone.
         """
-        kept = meta.settings["tryout"]
+        kept = kept_of(meta, "tryout", _Kept, f"tryout {meta.id}", AGAIN)
         return TryoutRequest(
-            asked_of(meta),
-            run_beside(tryout, str(kept["run"])),
-            tuple(kept["tried"]),
-            Path(kept["base"]),
-            int(kept["seed"]),
-            tuple(kept["metrics"]),
-            bool(kept["offline"]),
+            asked=asked_of(meta),
+            run=run_beside(tryout, kept.run),
+            tried=kept.tried,
+            base=Path(kept.base),
+            seed=kept.seed,
+            metrics=kept.metrics,
+            offline=kept.offline,
         )
 
     @property
@@ -89,15 +93,15 @@ class TryoutRequest(Record, frozen=True):
 
     def record(self) -> Mapping[str, Any]:
         """For the run's file. Variants are named, not copied: their models' settings may hold keys."""
-        kept = {
-            "run": self.run.stem,
-            "tried": list(self.tried),
-            "base": str(self.base),
-            "seed": self.seed,
-            "metrics": list(self.metrics),
-            "offline": self.offline,
-        }
-        return {"asked": self.asked.record(), "tryout": kept}
+        kept = _Kept(
+            run=self.run.stem,
+            tried=self.tried,
+            base=str(self.base),
+            seed=self.seed,
+            metrics=self.metrics,
+            offline=self.offline,
+        )
+        return {"asked": self.asked.record(), "tryout": msgspec.to_builtins(kept)}
 
     def lineup(self) -> Lineup:
         """The variants, each with its models.
@@ -124,3 +128,12 @@ class TryoutRequest(Record, frozen=True):
         lineup = self.lineup()
         with RunFile.open(self.run) as run_file:
             return tryout_plan(self.asked.plan(), run_file, lineup, self.seed, self.metrics)
+
+
+class _Kept(Record, frozen=True):
+    run: str
+    tried: tuple[str, ...]
+    base: str
+    seed: int
+    metrics: tuple[str, ...]
+    offline: bool

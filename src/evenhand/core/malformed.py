@@ -6,7 +6,7 @@ import json
 import re
 
 CUT_OFF = "it was cut off"
-_AT = re.compile(r" - at `(?:key in )?\$\.?([^`]*)`$")
+_AT = re.compile(r" - at (?:(`key`) in )?`\$\.?([^`]*)`$")
 _MISSING = re.compile(r"^Object missing required field `([^`]+)`$")
 _UNKNOWN = re.compile(r"^Object contains unknown field `([^`]+)`$")
 _VALUE = re.compile(r"^Invalid (?:enum )?value (.+)$", re.DOTALL)
@@ -63,12 +63,15 @@ def shape_fault(error: Exception) -> str:
     '`scores[0].low` is text, not a number or null'
     >>> shape_fault(Exception("Object missing required field `id` - at `$.run`"))
     '`run.id` is missing'
+    >>> shape_fault(Exception("Expected `str`, got `int` - at `key` in `$.metadata`"))
+    'a key of `metadata` is a whole number, not text'
     """
     text = str(error)
     at = _AT.search(text)
-    where = at[1] if at else ""
+    where = at[2] if at else ""
     what = text[: at.start()] if at else text
     named = f"`{where}`" if where else "it"
+    named = f"a key of {named}" if at and at[1] else named
     for pattern, verb in ((_MISSING, "is missing"), (_UNKNOWN, "is not known")):
         match = pattern.match(what)
         if match is not None:

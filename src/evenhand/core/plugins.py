@@ -57,14 +57,20 @@ class Plugin(Record, frozen=True):
         except (Exception, SystemExit) as error:
             raise self.broken("cannot be loaded", error) from error
 
-    def broken(self, what: str, error: BaseException | None = None) -> UsageError:
-        """What to say of it where it cannot be used."""
+    def broken(
+        self, what: str, error: BaseException | None = None, *, hint: str = ""
+    ) -> UsageError:
+        """What to say of it where it cannot be used.
+
+        Args:
+            hint: What one of its kind has to be.
+        """
         if isinstance(error, EvenhandError):
             return UsageError(f"{self}: {error.message}", hint=error.hint)
         why = "" if error is None else f": {type(error).__name__}: {error}"
         return UsageError(
             f"{self} {what}{why}",
-            hint=f"Mend, upgrade or uninstall the package: pip uninstall {self.package}",
+            hint=f"{hint} Mend, upgrade or uninstall the package: pip uninstall {self.package}".lstrip(),
         )
 
     def __str__(self) -> str:

@@ -124,6 +124,21 @@ class Host(Protocol):
 
 
 @runtime_checkable
+class Keyed(Protocol):
+    """A provider that cannot be asked without a key: said before anything is sent, and by `evenhand check`."""
+
+    @property
+    def needs_key(self) -> bool:
+        """Whether nothing can be asked for want of a key."""
+        ...
+
+    @property
+    def key_name(self) -> str:
+        """The environment variable that holds the key."""
+        ...
+
+
+@runtime_checkable
 class Provider(Protocol):
     """Something that answers prompts: a vendor's API, a function, a program."""
 

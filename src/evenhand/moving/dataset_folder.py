@@ -35,7 +35,7 @@ def move_in(paths: Sequence[Path], folder: Path, tool: str) -> MovedIn:
     Args:
         paths: What the tool exported.
         folder: Where to write; it is made where it is not there.
-        tool: One of `TOOLS`.
+        tool: One of `TOOLS`, or the name of an importer that a package adds.
 
     Raises:
         UsageError: A file cannot be read, holds no dataset, or one of the files to write is there already.

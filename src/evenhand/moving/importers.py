@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from evenhand.core.errors import UsageError
-from evenhand.core.names import nearest
-from evenhand.moving.traces.run import run_of
 from evenhand.report.interchange import importers
 from evenhand.report.interchange.recorded import Recordings
 
-TRACES = "traces"
+OURS: Mapping[str, str] = {"traces": "evenhand.moving.traces.run:read", **importers.OURS}
+"""What is read here, by name, each with the place of its importer."""
 
 
 def names() -> tuple[str, ...]:
     """The names of all importers: ours first, then those of installed packages."""
-    return (TRACES, *importers.names())
+    return importers.names(OURS)
 
 
 def read_runs(paths: Sequence[Path], importer: str) -> Recordings:
@@ -25,13 +23,4 @@ def read_runs(paths: Sequence[Path], importer: str) -> Recordings:
     Raises:
         UsageError: There is no such importer, it cannot read a file, or what it returns is not a run.
     """
-    if importer == TRACES:
-        run, notes = run_of(paths)
-        return Recordings([run], notes)
-    if importer not in names():
-        near = nearest(importer, names())
-        raise UsageError(
-            f"there is no importer '{importer}'",
-            hint=f"Did you mean '{near}'?" if near else f"There are: {', '.join(names())}.",
-        )
-    return importers.read_runs(paths, importer)
+    return importers.read_runs(paths, importer, OURS)

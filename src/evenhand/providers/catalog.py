@@ -11,7 +11,7 @@ from typing import Any
 from evenhand.core.errors import UsageError
 from evenhand.core.names import did_you_mean
 from evenhand.core.plugins import PROVIDERS, Plugin, plugin, plugins
-from evenhand.core.provider import Provider
+from evenhand.core.provider import Keyed, Provider
 from evenhand.core.secrets import known, redacted
 from evenhand.providers.servers import KINDS, SERVERS
 from evenhand.providers.template_filling import Fill, plainly_filled
@@ -210,14 +210,11 @@ _ALONE = ("echo", "http", "https", "llama")
 
 def key_missing(provider: Provider) -> str:
     """The environment variable that a provider lacks its key in; empty where it has one, or needs none."""
-    from evenhand.providers.chat import ChatProvider  # noqa: PLC0415 (imported with the first vendor)
     from evenhand.providers.wrapped import Wrapped  # noqa: PLC0415 (imported on use)
 
     while isinstance(provider, Wrapped):
         provider = provider.provider
-    if not isinstance(provider, ChatProvider) or not provider.needs_key:
-        return ""
-    return provider.key_name
+    return provider.key_name if isinstance(provider, Keyed) and provider.needs_key else ""
 
 
 def unknown(id: str) -> UsageError:  # noqa: A002 (the word that users write)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from evenhand.core.errors import EvenhandError, UsageError
+from evenhand.core.errors import UsageError
 from evenhand.core.run import RunMeta, TrialResult
 from evenhand.store.catalogue import files, home_for, run_folder
 from evenhand.store.journal import Journal
@@ -39,7 +39,7 @@ async def keep_run(start: Path, meta: RunMeta, trials: Iterable[TrialResult]) ->
         for trial in trials:
             await journal.settle(trial)
         journal.close()  # not finished now, but when its meta says
-    except EvenhandError:
+    except BaseException:  # an importer of a package may raise anything
         journal.close()
         journal.path.unlink(missing_ok=True)
         raise

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
 
@@ -23,6 +23,7 @@ from evenhand.moving.traces.span import LAST_NS, RawSpan
 from evenhand.moving.traces.span_step import packed, unpacked
 from evenhand.moving.traces.trial import trial_of
 from evenhand.report.interchange.foreign import LAST_SECOND, Notes
+from evenhand.report.interchange.recorded import Recordings
 from evenhand.store.catalogue import id_at
 from evenhand.store.spool import Group, Spool
 
@@ -216,6 +217,16 @@ class TracedRun:
 def _named(index: int, mark: str) -> Variant:
     service, _, model = mark.partition(_APART)
     return Variant(index, service, model or ("" if service else "unknown"), provider_id=model)
+
+
+def read(paths: Sequence[Path]) -> Recordings:
+    """The run that the traces in some files make. Its notes are complete once its trials were read.
+
+    Raises:
+        UsageError: A file cannot be read, or there is no trace with a step.
+    """
+    run, notes = run_of(paths)
+    return Recordings([run], notes)
 
 
 def run_of(paths: Iterable[Path]) -> tuple[TracedRun, Notes]:

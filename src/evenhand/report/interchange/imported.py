@@ -1,17 +1,4 @@
-"""Runs of other tools, as an importer describes them, made into runs of ours.
-
-An importer is a function that takes a file and returns an `ImportedRun`:
-
-    def read_results(path: Path) -> ImportedRun:
-        rows = json.loads(path.read_text())
-        return ImportedRun(
-            id=rows["experiment"],
-            title="nightly",
-            created_at=rows["time"],
-            variants=["gpt-5-mini"],
-            trials=[ImportedTrial(case=row["id"], outcome="pass" if row["ok"] else "fail") for row in rows["items"]],
-        )
-"""
+"""Runs of other tools, as an importer describes them, made into runs of ours."""
 
 from __future__ import annotations
 
@@ -19,7 +6,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol, cast
+from typing import Any, Protocol, cast, runtime_checkable
 
 import msgspec
 
@@ -33,6 +20,7 @@ from evenhand.core.score import LARGEST, Outcome, State, usable
 from evenhand.core.secrets import redacted
 from evenhand.core.step import Step
 from evenhand.core.variant import Variant
+from evenhand.report.interchange.declared import misfit
 from evenhand.store.catalogue import id_at
 
 UNNAMED = "recorded outputs"
@@ -41,6 +29,7 @@ MOST_TOLD = 10
 """So many problems of a file are shown; the rest is counted."""
 
 
+@runtime_checkable
 class RecordedRun(Protocol):
     """A run that was recorded elsewhere, ready to be kept as a run file."""
 
@@ -252,6 +241,13 @@ def _plus(own: int | None, judged: int | None) -> int | None:
 
 
 def _problems(run: ImportedRun) -> Iterator[str]:
+    # A package's importer need not be type-checked: what is of the wrong type would fail later, far from here.
+    problem = misfit(run, trials=())
+    if not problem and not hasattr(run.trials, "__len__"):
+        problem = f"trials are {type(run.trials).__name__}, not a sequence"
+    if problem:
+        yield problem
+        return
     if not run.id.strip():
         yield "it has no id"
     if not run.variants:
@@ -261,7 +257,11 @@ def _problems(run: ImportedRun) -> Iterator[str]:
     if not math.isfinite(run.created_at) or run.created_at < 0:
         yield f"created_at is {run.created_at!r}, not seconds since 1970"
     seen: set[tuple[str, int, int]] = set()
-    for index, trial in enumerate(run.trials):
+    for index, trial in enumerate(cast("Sequence[object]", run.trials)):
+        problem = _misfit_of(trial)
+        if problem or not isinstance(trial, ImportedTrial):
+            yield f"trial {index + 1}: {problem}"
+            continue
         place = (trial.case, trial.variant, trial.repeat)
         for problem in _problems_of(trial, len(run.variants)):
             yield f"trial {index + 1} ({trial.case!r}): {problem}"
@@ -271,6 +271,12 @@ def _problems(run: ImportedRun) -> Iterator[str]:
                 f" {trial.variant} and repeat {trial.repeat} already"
             )
         seen.add(place)
+
+
+def _misfit_of(trial: object) -> str:
+    if not isinstance(trial, ImportedTrial):
+        return f"it is {type(trial).__name__}, not an ImportedTrial"
+    return misfit(trial) or next(filter(None, map(misfit, [*trial.outcomes, *trial.steps])), "")
 
 
 def _problems_of(trial: ImportedTrial, variants: int) -> Iterator[str]:

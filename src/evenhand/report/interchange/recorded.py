@@ -28,11 +28,11 @@ class RecordedDataset(Record, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Recordings:
-    """What some files hold.
+    """What some files hold: what every importer returns.
 
     Attributes:
         runs: Oldest first.
-        notes: What was carried over, and what was not, and why.
+        notes: What was carried over, and what was not, and why. They may grow while the trials are read.
         datasets: In the order of the files.
     """
 
@@ -44,10 +44,16 @@ class Recordings:
 def recordings(
     importer: str,
     runs: Iterable[tuple[Path, ImportedRun]],
-    datasets: Iterable[RecordedDataset],
-    notes: Notes,
+    datasets: Iterable[RecordedDataset] = (),
+    notes: Iterable[Note] = (),
 ) -> Recordings:
     """The runs, oldest first, and the datasets.
+
+    Args:
+        importer: What users call it. The same run of the same importer is imported once.
+        runs: Each with the file that it was read from.
+        datasets: In the order of the files.
+        notes: What was carried over, and what was not, and why.
 
     Raises:
         UsageError: What is wrong with a run.

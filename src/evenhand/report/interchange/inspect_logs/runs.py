@@ -7,16 +7,18 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import cast
 
 from evenhand.core.score import Outcome, State
 from evenhand.core.variant import Variant
-from evenhand.report.interchange.foreign import Part, shown
+from evenhand.report.interchange.foreign import Notes, Part, shown
 from evenhand.report.interchange.foreign_files import moment_of
 from evenhand.report.interchange.imported import ImportedRun, ImportedTrial
-from evenhand.report.interchange.inspect_logs.log import InspectLog
+from evenhand.report.interchange.inspect_logs.log import InspectLog, read_log
 from evenhand.report.interchange.inspect_logs.scores import outcomes_of
 from evenhand.report.interchange.inspect_logs.steps import resolved
+from evenhand.report.interchange.recorded import Recordings, recordings
 
 _READ = ("input_tokens", "input_tokens_cache_read", "input_tokens_cache_write")
 """What a model read: Inspect counts cached tokens apart."""
@@ -24,6 +26,17 @@ _PLACED = (
     "id", "epoch", "input", "target", "messages", "output", "scores", "score", "model_usage", "error",
     "working_time", "metadata", "attachments", "choices",
 )  # fmt: skip
+
+
+def read(paths: Sequence[Path]) -> Recordings:
+    """The runs in these logs, oldest first.
+
+    Raises:
+        UsageError: One cannot be read, or is no log of Inspect's.
+    """
+    notes = Notes()
+    runs = [(path, run) for path in paths if (run := run_of(read_log(path, notes)))]
+    return recordings("inspect", runs, notes=notes)
 
 
 def run_of(log: InspectLog) -> ImportedRun | None:

@@ -9,18 +9,31 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import cast
 
 from evenhand.core.variant import Variant
 from evenhand.report.interchange.foreign import Notes, Part, shown
-from evenhand.report.interchange.imported import ImportedRun, ImportedTrial
+from evenhand.report.interchange.imported import Imported, ImportedRun, ImportedTrial
 from evenhand.report.interchange.openai_evals.definition import Definition, definition_of, one_line
-from evenhand.report.interchange.openai_evals.export import Export
+from evenhand.report.interchange.openai_evals.export import Export, read_export
 from evenhand.report.interchange.openai_evals.outcomes import error_of
 from evenhand.report.interchange.openai_evals.trials import trials_of
+from evenhand.report.interchange.recorded import Recordings
 
 RECORDED = "recorded outputs"
 """What a run without a model is called: its outputs were in its data."""
+
+
+def read(paths: Sequence[Path]) -> Recordings:
+    """The runs in what was saved from OpenAI's API.
+
+    Raises:
+        UsageError: A file cannot be read, or holds nothing of OpenAI's.
+    """
+    export = read_export(paths)
+    runs = [Imported(run, paths[0], "openai-evals") for run in runs_of(export)]
+    return Recordings(runs, tuple(export.notes))
 
 
 def runs_of(export: Export) -> list[ImportedRun]:

@@ -28,6 +28,7 @@ from evenhand.core.secrets import redacted
 from evenhand.core.variant import Variant
 from evenhand.report.interchange.imported import UNNAMED
 from evenhand.report.interchange.promptfoo_results.row import HIGHLIGHT, HUMAN
+from evenhand.report.interchange.recorded import Recordings
 from evenhand.store.catalogue import id_at
 
 VERSION = 3
@@ -148,6 +149,15 @@ def _why(error: msgspec.DecodeError | UnicodeError, inside: str) -> str:
     return (
         f"{' of '.join(parts)} is missing or of another kind" if parts else "it is of another kind"
     )
+
+
+def read(paths: Sequence[Path]) -> Recordings:
+    """The runs in files of promptfoo's results, one each.
+
+    Raises:
+        UsageError: One cannot be read.
+    """
+    return Recordings([read_results(path) for path in paths])
 
 
 def read_results(path: Path) -> Recorded:
