@@ -18,7 +18,7 @@ from evenhand.core.variant import Variant
 from evenhand.report.interchange.foreign import Note, Notes, Part, read_values, shown
 from evenhand.report.interchange.foreign_cases import alone, fields_of, line_of, tell_unread
 from evenhand.report.interchange.foreign_files import Found, find, moment_of
-from evenhand.report.interchange.foreign_scores import ForeignScore, outcome_of, verdicts_among
+from evenhand.report.interchange.foreign_scores import ForeignScore, outcome_of
 from evenhand.report.interchange.imported import ImportedRun, ImportedTrial
 from evenhand.report.interchange.recorded import RecordedDataset, Recordings, each_once, recordings
 
@@ -50,5 +50,4 @@ __all__ = [
     "recordings",
     "shown",
     "tell_unread",
-    "verdicts_among",
 ]
