@@ -85,3 +85,17 @@ def test_another_name_or_bound_is_another_criterion(other: dict[str, Any]):
     outcome = Outcome("x", "pass", 1.0)
     assert criteria_of(replace(outcome, **other)) != criteria_of(outcome)
     assert criteria_of(replace(outcome, score=0.0, reason="so")) == criteria_of(outcome)
+
+
+async def test_an_error_without_a_judge_counts_once_under_its_metric(make_run: Make):
+    """With the judge that was met first, where several judged it."""
+    by_two = [Outcome("m", "pass", 1.0, metadata={"judge": judge}) for judge in ("a", "b")]
+    lost, other = Outcome("m", "error", None), Outcome("k", "error", None)
+    trials = [
+        result(i, case=f"c{i}", outcomes=(one,)) for i, one in enumerate([*by_two, lost, other])
+    ]
+    metrics = judgements(await make_run(trials)).metrics
+    assert {key: dict(judge.errors) for key, judge in metrics.items()} == {
+        ("m", "a"): {0: 1},
+        ("m", "b"): {},
+    }

@@ -47,7 +47,7 @@ async def test_an_output_of_another_variant_is_another_question(make_run: Make):
             ok=not variant,
             variant=variant,
             repeat=repeat,
-        )  # fmt: skip
+        )
         for case in range(5)
         for repeat in range(2)
         for variant in range(2)

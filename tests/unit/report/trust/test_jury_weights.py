@@ -105,7 +105,10 @@ async def test_shares_of_a_jury_take_the_repeats_of_a_case_together(make_run: Ma
 async def test_later_runs_of_a_jury_are_corrected_by_its_weighted_votes(
     make_run: Make, tmp_path: Path, turned: bool
 ):
-    """Where they were shown to be better: nearer to people's rate, and surer, than by its majority; under `not-`, too."""
+    """Where they were shown to be better: nearer to people's rate, and surer, than by its majority.
+
+    Under `not-`, too.
+    """
     source = {"source": str(tmp_path)}
 
     def cast(i: int) -> dict[str, bool]:
