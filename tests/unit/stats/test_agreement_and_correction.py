@@ -135,3 +135,10 @@ def test_errors_that_go_together_are_a_correlation_and_those_of_no_cases_are_non
     assert off_together(turned) == pytest.approx(-1)
     assert off_together([LabelledCase((one, one), (one, True)) for one in labels]) == 0
     assert off_together([]) == 0
+
+
+def test_chance_agreement_of_several_kinds_is_shared_among_them():
+    """By hand: with three kinds, Gwet divides by two."""
+    pairs = [(1, 1)] * 4 + [(2, 2)] * 3 + [(3, 3)] * 2 + [(1, 2)]
+    chance = (0.45 * 0.55 + 0.35 * 0.65 + 0.2 * 0.8) / 2
+    assert ac1(pairs) == pytest.approx((0.9 - chance) / (1 - chance))

@@ -91,3 +91,12 @@ def test_people_who_share_too_few_items_are_left_out():
     enough = dict.fromkeys(range(FEWEST), True)
     assert alternative_annotator(judge, {"ann": enough, "bo": judge}) == (2, 2, 1.0)
     assert alternative_annotator(few, {"ann": enough, "bo": judge}) is None
+
+
+def test_two_people_who_are_replaced_alike_are_both_replaced_or_neither():
+    """Each has p = 0.022: above what one alone of two needs, and below what two of two need."""
+    people = {i: i % 2 == 0 for i in range(40)}
+    judge = {i: verdict is not (i % 10 == 0) for i, verdict in people.items()}
+    found = alternative_annotator(judge, {"ann": people, "bo": people})
+    assert found is not None
+    assert (found.people, found.replaced) == (2, 2)

@@ -98,3 +98,24 @@ def test_labels_that_say_nothing_of_a_column_are_refused(
     ]
     with pytest.raises(NotEstimable, match=why):
         corrected_strengths(labels, judged)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_labels_are_never_worth_more_than_if_all_pairs_were_labelled(seed: int):
+    """Not even where the judge says what people say of each pair."""
+    pairs = judged_run(random.Random(SEED + seed), POOR)
+    sure = [_judged_as(pair, pair.people.answer) for pair in pairs]
+    labels = sure[::2]
+    assert corrected_strengths(labels, [one.judge for one in sure]).left >= len(labels) / len(sure)
+
+
+def test_a_missing_pair_counts_as_one_of_all_pairs_and_not_as_one_of_the_labels():
+    """Half of the pairs are labelled, so people would have labelled half of the missing ones."""
+    pairs = judged_run(random.Random(SEED), POOR)
+    labels = pairs[::2]
+    missing = [Comparison(f"gone {i}", 0, 2, "second") for i in range(20)]
+    found = corrected_strengths(labels, [pair.judge for pair in pairs], missing, weight=0.0)
+    share = len(labels) / len(pairs)
+    halves = [one._replace(weight=share) for one in missing]
+    alone = fit([*(label.people for label in labels), *halves])
+    assert found.strengths.strengths == pytest.approx(alone.strengths)

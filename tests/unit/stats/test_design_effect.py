@@ -10,6 +10,7 @@ from typing import NamedTuple
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.stats import norm, t
 
 from evenhand.stats.correction import Estimate, Verdicts, corrected_rate
 from evenhand.stats.design_effect import (
@@ -267,3 +268,37 @@ def test_labels_of_too_few_cases_correct_nothing():
     single = outputs[::6]
     assert not effects(single, single).too_few
     assert not effects(outputs, []).too_few
+
+
+@pytest.mark.parametrize(("groups", "repeats"), [(4, 3), (10, 2), (40, 5)])
+def test_repeats_that_are_all_alike_say_as_much_as_their_few_cases_do(groups: int, repeats: int):
+    """By hand: as many times as they are repeated, G/(G − 1), and Student's quantile for so few cases."""
+    verdicts = [(str(case), case % 2 == 0) for case in range(groups) for _ in range(repeats)]
+    student = (t.ppf(0.975, groups - 1) / norm.ppf(0.975)) ** 2
+    assert share_effect(verdicts) == pytest.approx(repeats * student * groups / (groups - 1))
+
+
+def test_each_side_has_the_design_effect_of_its_own_labels():
+    """What people fail is of repeated cases, and what they pass is not; with all verdicts turned it is the opposite."""
+    labels = [CaseLabel(f"single {i}", people=True, judge=i % 4 > 0) for i in range(40)]
+    labels += [CaseLabel(f"case {i // 5}", people=False, judge=i // 5 % 4 == 0) for i in range(100)]
+    turned = [one._replace(people=not one.people, judge=not one.judge) for one in labels]
+    found, other = (
+        design_effects([(one.case, one.judge) for one in each], each, same_trials=True)
+        for each in (labels, turned)
+    )
+    assert found.tnr > 3 * found.tpr
+    assert (found.tpr, found.tnr) == pytest.approx((other.tnr, other.tpr))
+
+
+def test_labels_of_few_cases_speak_of_all_cases():
+    """By hand: Student's quantile is that of the ten labelled cases, and G/(G − 1) that of all forty."""
+    judged = [(str(case), case % 2 == 0) for case in range(40) for _ in range(3)]
+    labels = [
+        CaseLabel(str(case), people=case % 4 < 2, judge=case % 2 == 0)
+        for case in range(12)
+        for _ in range(3)
+    ]
+    student = (t.ppf(0.975, 11) / norm.ppf(0.975)) ** 2
+    found = design_effects(judged, labels, same_trials=True)
+    assert found.alone == pytest.approx(3 * student * 40 / 39)

@@ -124,3 +124,13 @@ async def test_verdicts_are_counted_repeat_by_repeat(make_run: Make, tmp_path: P
         "younger",
         "younger",
     ]
+
+
+async def test_the_scale_of_a_merged_run_is_that_of_all_its_parts(make_run: Make, tmp_path: Path):
+    """One half has scores from 1 to 5, the other from 0 to 3."""
+    files = [
+        (await make_run([result(i, scale=scale)], planned=2, status="interrupted")).path
+        for i, scale in enumerate(((1.0, 5.0), (0.0, 3.0)))
+    ]
+    with RunFile.open(merge(files, tmp_path / "all.db").path) as run:
+        assert run.scales()[0, ""] == (0.0, 5.0)
