@@ -100,3 +100,12 @@ def test_two_people_who_are_replaced_alike_are_both_replaced_or_neither():
     found = alternative_annotator(judge, {"ann": people, "bo": people})
     assert found is not None
     assert (found.people, found.replaced) == (2, 2)
+
+
+def test_of_several_people_each_must_be_shown_to_be_replaced_more_surely():
+    """Each has p = 0.046: one alone would be replaced, and two are not."""
+    people = {i: i % 2 == 0 for i in range(50)}
+    judge = {i: verdict is not (i < 6) for i, verdict in people.items()}
+    found = alternative_annotator(judge, {"ann": people, "bo": people})
+    assert found is not None
+    assert (found.people, found.replaced) == (2, 0)

@@ -119,3 +119,13 @@ def test_a_missing_pair_counts_as_one_of_all_pairs_and_not_as_one_of_the_labels(
     halves = [one._replace(weight=share) for one in missing]
     alone = fit([*(label.people for label in labels), *halves])
     assert found.strengths.strengths == pytest.approx(alone.strengths)
+
+
+def test_without_weight_they_are_no_surer_than_people_alone():
+    """Each case is left out in turn, there as here."""
+    pairs = judged_run(random.Random(SEED), POOR._replace(cases=12))
+    labels = pairs[::2]
+    found = corrected_strengths(labels, [pair.judge for pair in pairs], weight=0.0)
+    alone = fit([label.people for label in labels])
+    for i, row in enumerate(alone.covariance):
+        assert found.strengths.covariance[i][i] >= row[i]

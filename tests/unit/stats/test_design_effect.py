@@ -302,3 +302,35 @@ def test_labels_of_few_cases_speak_of_all_cases():
     student = (t.ppf(0.975, 11) / norm.ppf(0.975)) ** 2
     found = design_effects(judged, labels, same_trials=True)
     assert found.alone == pytest.approx(3 * student * 40 / 39)
+
+
+def test_few_labels_do_not_show_that_repeats_differ():
+    """By hand: four labels that are opposite in each case, drawn to what five that are alike would say."""
+    verdicts = [(case, ok) for case in "ab" for ok in (True, False)]
+    student = (t.ppf(0.975, 1) / norm.ppf(0.975)) ** 2
+    assert share_effect(verdicts) == pytest.approx(5 * 2 / (4 + 5) * student * 2)
+
+
+def test_a_label_of_an_earlier_trial_says_less_where_it_goes_with_the_new_verdict():
+    """Each case is there once in either run; only of the same run it says as much as it seems to."""
+    judged = [(str(i), i % 2 == 0) for i in range(100)]
+    labels = [CaseLabel(str(i), people=i % 2 == 0, judge=i % 10 < 7) for i in range(100)]
+    assert design_effects(judged, labels, same_trials=True).rate == 1
+    assert design_effects(judged, labels, same_trials=False).rate > 1.1
+
+
+def test_repeats_count_by_how_many_trials_their_labels_stand_for():
+    """Cases that are repeated are alike; the more trials they stand for beside single ones, the less is known."""
+    judged = [(f"case {i // 5}", i // 5 % 2 == 0) for i in range(50)]
+    judged += [(f"single {i}", i % 2 == 0) for i in range(50)]
+
+    def rate(weight: float) -> float:
+        labels = [
+            CaseLabel(
+                case, int(case.split()[1]) % 3 == 0, ok, weight if case.startswith("case") else 1.0
+            )
+            for case, ok in judged
+        ]
+        return design_effects(judged, labels, same_trials=True).rate
+
+    assert rate(0.2) < rate(1.0) < rate(5.0)

@@ -202,3 +202,12 @@ def test_of_several_bounds_each_takes_more_items_to_be_decided(word: Literal["ke
             if watch.decides(word, of):
                 first.setdefault(of, n)
     assert first[1] < first[10]
+
+
+def test_items_in_error_show_neither_that_a_bound_is_kept_nor_that_it_is_missed():
+    """They may come to anything."""
+    watch = ShareWatch(0.5, 1000)
+    for _ in range(400):
+        watch.add(0.0, 1.0)
+    assert not watch.decides("kept")
+    assert not watch.decides("missed")

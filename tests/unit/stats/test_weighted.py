@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import permutations
+
 import pytest
 from scipy.stats import hypergeom
 
@@ -145,3 +147,38 @@ def test_where_labels_alone_are_surer_repeats_widen_their_interval_as_well():
     plain = corrected_by_strata(labels, 400, 800)
     alike = DesignEffects(rate=4.0, alone=4.0, cases=50, labels=200)
     assert width(corrected_by_strata(labels, 400, 800, effects=alike)) > 1.8 * width(plain)
+
+
+def test_one_label_in_the_stratum_that_is_labelled_least_does_not_decide_about_it_alone():
+    """Eleven labels of which one stands for half of the outputs say as much as four of a uniform draw."""
+    labels = weighted([Verdicts(1, 0, 0, 0, 500, 500), Verdicts(5, 0, 5, 0, 500, 500)]).uniform
+    assert 3 < labels.both_pass + labels.excused < 4
+
+
+def test_the_order_of_strata_does_not_matter():
+    """Those with too few labels are put together with the ones that are labelled most nearly as they are."""
+    strata = [
+        Verdicts(1, 0, 0, 0, 500, 500),
+        Verdicts(5, 0, 5, 0, 500, 500),
+        Verdicts(0, 0, 1, 0, 50, 50),
+        Verdicts(9, 0, 1, 0, 20, 20),
+    ]
+    first, *others = [weighted(order).uniform for order in permutations(strata)]
+    for other in others:
+        assert other == pytest.approx(first)
+
+
+def test_repeats_widen_each_interval_by_their_own_effect():
+    """A judge that knows much: the corrected rate, TPR and TNR, each at a time; with too few cases there is no rate."""
+    strata = [Verdicts(45, 5, 5, 45, 200, 400)] * 2
+    plain = weighted(strata)
+    tpr = weighted(strata, effects=DesignEffects(tpr=4.0))
+    tnr = weighted(strata, effects=DesignEffects(tnr=4.0))
+    assert width(tpr.tpr) > 1.7 * width(plain.tpr)
+    assert width(tnr.tnr) > 1.7 * width(plain.tnr)
+    assert (tpr.tnr, tnr.tpr) == (plain.tnr, plain.tpr)
+    rate = corrected_by_strata(plain.uniform, 400, 800)
+    alike = DesignEffects(rate=4.0, alone=4.0, cases=50, labels=200)
+    assert width(corrected_by_strata(plain.uniform, 400, 800, effects=alike)) > 1.5 * width(rate)
+    few = DesignEffects(cases=3, labels=200)
+    assert corrected_by_strata(plain.uniform, 400, 800, effects=few) is None

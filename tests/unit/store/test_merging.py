@@ -134,3 +134,13 @@ async def test_the_scale_of_a_merged_run_is_that_of_all_its_parts(make_run: Make
     ]
     with RunFile.open(merge(files, tmp_path / "all.db").path) as run:
         assert run.scales()[0, ""] == (0.0, 5.0)
+
+
+async def test_a_merged_run_ends_when_the_last_of_its_parts_did(make_run: Make, tmp_path: Path):
+    """It was not over before."""
+    files = await two(make_run)
+    ends: list[float] = []
+    for file in files:
+        with RunFile.open(file) as run:
+            ends.append(run.meta.finished_at or 0)
+    assert merge(files, tmp_path / "all.db").meta.finished_at == max(ends) > min(ends)

@@ -35,3 +35,14 @@ def test_a_case_that_nobody_was_asked_about_has_no_latency():
     assert list(sums.latencies(0)) == [(2.0, 2, 0)]
     assert list(sums.latencies(1)) == [(2.0, 1, 0)]
     assert list(sums.latencies(2)) == []
+
+
+def test_a_case_is_where_its_first_trial_is():
+    """Among those that came to something, however many repeats it has."""
+    rows: list[Row] = [
+        (3, "a", 0, "not_applicable", None, None),
+        (4, "a", 0, "fail", 0.0, None),
+        (5, "a", 0, "pass", 1.0, None),
+        (6, "a", 1, "pass", 1.0, None),
+    ]
+    assert [(one.variant, one.first) for one in CaseSums(rows).tallies()] == [(0, 4), (1, 6)]
