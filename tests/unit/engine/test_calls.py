@@ -229,7 +229,10 @@ async def test_a_failed_shared_call_fails_those_who_waited_for_it(tmp_path: Path
 async def test_a_trial_that_asks_what_another_is_giving_up_gets_an_answer_of_its_own(
     tmp_path: Path,
 ):
-    """Giving up takes a moment; whoever asks the same meanwhile is not given up with it."""
+    """Giving up takes a moment; whoever asks the same meanwhile is not given up with it.
+
+    Who comes once it is given up shares the second call, which is still under way.
+    """
     giving_up, over = asyncio.Event(), asyncio.Event()
 
     class Slow(Scripted):
@@ -247,11 +250,14 @@ async def test_a_trial_that_asks_what_another_is_giving_up_gets_an_answer_of_its
                 raise
             raise AssertionError
 
-    model = Slow()
+    model = Slow(latency_s=0.3)
 
     async def body(trial: Trial) -> object:
         if trial.case.vars["n"]:
             await giving_up.wait()
+            if trial.case.vars["n"] == 2:
+                await over.wait()
+                await asyncio.sleep(0.05)
             asyncio.get_running_loop().call_later(0.05, over.set)
             return (await trial.model(model, "subject").generate("the same for all")).text
         asking = asyncio.ensure_future(trial.model(model, "subject").generate("the same for all"))
@@ -261,8 +267,8 @@ async def test_a_trial_that_asks_what_another_is_giving_up_gets_an_answer_of_its
         await asyncio.wait([asking])
         return "given up"
 
-    with await run(example(2, body, providers=(model,)), tmp_path) as found:
-        assert [trial.output for trial in trials(found)] == ["given up", "yes"]
+    with await run(example(3, body, providers=(model,)), tmp_path) as found:
+        assert [trial.output for trial in trials(found)] == ["given up", "yes", "yes"]
     assert len(model.asked) == 2
 
 

@@ -109,3 +109,13 @@ def test_of_several_people_each_must_be_shown_to_be_replaced_more_surely():
     found = alternative_annotator(judge, {"ann": people, "bo": people})
     assert found is not None
     assert (found.people, found.replaced) == (2, 0)
+
+
+def test_few_cases_show_less_than_many():
+    """Twelve cases of four items: G/(G − 1) takes p from 0.031 to 0.036, where two of two need 0.033."""
+    people = {i: i % 2 == 0 for i in range(48)}
+    judge = {i: verdict is not (i in range(0, 24, 4)) for i, verdict in people.items()}
+    cases = {i: f"case {i // 4}" for i in people}
+    found = alternative_annotator(judge, {"ann": people, "bo": people}, cases=cases)
+    assert found is not None
+    assert (found.people, found.replaced) == (2, 0)

@@ -144,3 +144,16 @@ async def test_a_merged_run_ends_when_the_last_of_its_parts_did(make_run: Make, 
         with RunFile.open(file) as run:
             ends.append(run.meta.finished_at or 0)
     assert merge(files, tmp_path / "all.db").meta.finished_at == max(ends) > min(ends)
+
+
+async def test_a_verdict_that_was_replaced_by_an_error_is_none(make_run: Make, tmp_path: Path):
+    """The other run has one that stands."""
+    await make_run([])
+    older = await make_run([tried(0, "older")], planned=1, status="interrupted")
+    journal = Journal.reopen(older.path)
+    journal.again(0)
+    await journal.settle(tried(0, "", ok=None))
+    await journal.finish("interrupted")
+    younger = await make_run([tried(0, "younger")], planned=1, status="interrupted")
+    with RunFile.open(merge([older.path, younger.path], tmp_path / "all.db").path) as run:
+        assert [(trial.outcome, trial.output) for trial in run.trials()] == [("pass", "younger")]
