@@ -182,3 +182,9 @@ def test_repeats_widen_each_interval_by_their_own_effect():
     assert width(corrected_by_strata(plain.uniform, 400, 800, effects=alike)) > 1.5 * width(rate)
     few = DesignEffects(cases=3, labels=200)
     assert corrected_by_strata(plain.uniform, 400, 800, effects=few) is None
+
+
+def test_a_share_is_no_surer_than_the_labels_that_it_is_of():
+    """Of three labels that people pass the judge passes all, whatever else is known of the outputs that it fails."""
+    tpr = weighted([Verdicts(3, 0, 0, 50, 950, 1000)]).tpr
+    assert width(tpr) > 0.5

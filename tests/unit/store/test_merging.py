@@ -157,3 +157,21 @@ async def test_a_verdict_that_was_replaced_by_an_error_is_none(make_run: Make, t
     younger = await make_run([tried(0, "younger")], planned=1, status="interrupted")
     with RunFile.open(merge([older.path, younger.path], tmp_path / "all.db").path) as run:
         assert [(trial.outcome, trial.output) for trial in run.trials()] == [("pass", "younger")]
+
+
+async def test_each_trial_of_a_merged_run_has_the_case_and_the_test_that_it_had(
+    make_run: Make, tmp_path: Path
+):
+    """What trials have in common is kept once in each file, and counted there."""
+    more = {
+        i: {"vars": {"q": f"question {i}"}, "description": f"about {i}", "expected": f"answer {i}"}
+        for i in range(4)
+    }
+    halves = [
+        await make_run([result(i, **more[i]) for i in places], planned=4, status="interrupted")
+        for places in ((0, 1), (2, 3))
+    ]
+    with RunFile.open(merge([half.path for half in halves], tmp_path / "all.db").path) as run:
+        for trial in run.trials():
+            then = trial.vars, trial.description, trial.expected
+            assert then == tuple(more[trial.index].values())
