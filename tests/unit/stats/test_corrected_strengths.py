@@ -129,3 +129,18 @@ def test_without_weight_they_are_no_surer_than_people_alone():
     alone = fit([label.people for label in labels])
     for i, row in enumerate(alone.covariance):
         assert found.strengths.covariance[i][i] >= row[i]
+
+
+def test_a_judge_that_says_the_same_of_every_pair_makes_nothing_surer():
+    """Cases have different numbers of pairs and of labels; that is no knowledge of people."""
+    draw = random.Random(SEED)
+    labels: list[LabelledPair] = []
+    judged: list[JudgedPair] = []
+    for case in range(30):
+        for number in range(1 + case % 4 * 3):
+            judged.append(JudgedPair(f"c{case}", 0, 1, 0.8, 0.2))
+            if number % 2 == 0:
+                shown = (0, 1) if number % 4 else (1, 0)
+                people = Comparison(f"c{case}", *shown, draw.choice(("first", "second")))
+                labels.append(LabelledPair(people, judged[-1]))
+    assert corrected_strengths(labels, judged, weight=1.0).left == pytest.approx(1)

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from random import Random
 
 import pytest
 from tests.unit.report.conftest import Make, make_run
@@ -217,3 +218,23 @@ def test_outputs_of_one_case_are_in_one_fold():
     folds = dict(zip(cases, folds_of(cases), strict=True))
     assert folds_of(cases) == [folds[case] for case in cases]
     assert sorted(set(folds.values())) == list(range(10))
+
+
+async def test_weights_of_judges_that_know_nothing_are_tried_on_cases_that_they_never_saw(
+    make_run: Make,
+):
+    """Ten repeats of each of twenty cases are alike: who had seen one of them would know the others by heart."""
+    random = Random(20_261_128)
+    people = [random.random() < 0.5 for _ in range(20)]
+    said = [{f"judge {j}": random.random() < 0.5 for j in range(9)} for _ in range(20)]
+
+    def change(trial: TrialResult) -> TrialResult:
+        case = trial.index // 10
+        return replace(
+            by_jury(lambda _: said[case])(trial), case=f"case {case}", repeat=trial.index % 10
+        )
+
+    run = await a_run(make_run, 200, change=change, repeats=10)
+    jury = calibrate(label(run, lambda i: people[i // 10], size=200)).judges[0].jury
+    assert jury is not None
+    assert jury.weighted.value < 0.7
