@@ -24,6 +24,7 @@ SHIFT = 1.0
 """How far the intercept may be from 0: a standard deviation, in log-odds."""
 
 _STEPS = 50
+_HALVINGS = 40
 _CLOSE = 1e-10
 
 
@@ -78,6 +79,17 @@ def fitted_weights(votes: Sequence[Sequence[float]], passes: Sequence[bool]) -> 
     precision = _precision(size)
     start = [0.0] + [PRIOR_WEIGHT] * size
     theta = start
+
+    def likelihood(theta: Sequence[float]) -> float:
+        """The logarithm of it and of the prior, but for a constant."""
+        moved = [t - s for t, s in zip(theta, start, strict=True)]
+        prior = math.fsum(
+            moved[i] * q * moved[j] for i, row in enumerate(precision) for j, q in enumerate(row)
+        )
+        odds = [math.fsum(t * x for t, x in zip(theta, row)) for row in rows]  # noqa: B905 (of one length)
+        seen = math.fsum(_log_logistic(o if ok else -o) for o, ok in zip(odds, passes))  # noqa: B905 (of one length)
+        return seen - prior / 2
+
     for _ in range(_STEPS):
         chances = [_logistic(math.fsum(t * x for t, x in zip(theta, row))) for row in rows]  # noqa: B905 (of one length)
         gradient = [
@@ -93,7 +105,13 @@ def fitted_weights(votes: Sequence[Sequence[float]], passes: Sequence[bool]) -> 
             for i in range(size + 1)
         ]
         step = _solved(curvature, gradient)
-        theta = [t + s for t, s in zip(theta, step, strict=True)]
+        before = likelihood(theta)
+        # A whole step may lead far past the maximum where all chances are near 0 or 1, as those of large juries are.
+        for halvings in range(_HALVINGS):
+            after = [t + s / 2**halvings for t, s in zip(theta, step, strict=True)]
+            if likelihood(after) >= before - _CLOSE:
+                theta = after
+                break
         if max(map(abs, step)) < _CLOSE:
             break
     return VoteWeights(theta[0], tuple(theta[1:]))
@@ -134,6 +152,10 @@ def _logistic(odds: float) -> float:
         return 1 / (1 + math.exp(-odds))
     grown = math.exp(odds)
     return grown / (1 + grown)
+
+
+def _log_logistic(odds: float) -> float:
+    return min(odds, 0.0) - math.log1p(math.exp(-abs(odds)))
 
 
 def _solved(matrix: Sequence[Sequence[float]], right: Sequence[float]) -> list[float]:

@@ -61,6 +61,20 @@ async def test_a_call_waits_for_what_those_under_way_leave_over():
         await budget.when_free(None, "strange")
 
 
+async def test_a_call_waits_for_what_calls_of_other_models_leave_over():
+    """The budget is one for all of them: what two others may cost is too much together."""
+    budget = Budget(1.0)
+    first, second = await budget.when_free(0.4, "a"), await budget.when_free(0.4, "b")
+    third = asyncio.create_task(budget.when_free(0.5, "c"))
+    await asyncio.sleep(0)
+    assert not third.done()
+    budget.settle(first, 0.1)
+    await asyncio.sleep(0)
+    assert third.done()
+    assert (await third).provider == "c"
+    budget.settle(second, 0.1)
+
+
 async def test_nobody_waits_for_money_when_no_call_is_under_way():
     """Whatever ten times a tenth comes to."""
     budget = Budget(1.0)

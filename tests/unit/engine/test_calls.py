@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -22,6 +22,7 @@ from evenhand.core.errors import (
 from evenhand.core.expect import Expectation, Trial
 from evenhand.core.message import Prompt
 from evenhand.core.plan import Plan
+from evenhand.core.provider import Answer, Host, Request
 from evenhand.core.run import TrialResult
 from evenhand.core.score import check
 from evenhand.engine import door
@@ -223,6 +224,52 @@ async def test_a_failed_shared_call_fails_those_who_waited_for_it(tmp_path: Path
         assert found.totals().errors == 3
         assert {t.error.slug for t in trials(found) if t.error} == {"bad-request"}
     assert len(model.asked) == 1
+
+
+async def test_a_trial_that_asks_what_another_is_giving_up_gets_an_answer_of_its_own(
+    tmp_path: Path,
+):
+    """Giving up takes a moment; whoever asks the same meanwhile is not given up with it.
+
+    Who comes once it is given up shares the second call, which is still under way.
+    """
+    giving_up, over = asyncio.Event(), asyncio.Event()
+
+    class Slow(Scripted):
+        """Doesn't answer whoever asks first, and is slow to give that up."""
+
+        async def send(self, request: Request, host: Host) -> Answer:
+            if self.asked:
+                return await super().send(request, host)
+            self.asked.append(cast("Prompt", request.payload))
+            try:
+                await asyncio.sleep(60)
+            except asyncio.CancelledError:
+                giving_up.set()
+                await over.wait()
+                raise
+            raise AssertionError
+
+    model = Slow(latency_s=0.3)
+
+    async def body(trial: Trial) -> object:
+        if trial.case.vars["n"]:
+            await giving_up.wait()
+            if trial.case.vars["n"] == 2:
+                await over.wait()
+                await asyncio.sleep(0.05)
+            asyncio.get_running_loop().call_later(0.05, over.set)
+            return (await trial.model(model, "subject").generate("the same for all")).text
+        asking = asyncio.ensure_future(trial.model(model, "subject").generate("the same for all"))
+        while not model.asked:
+            await asyncio.sleep(0)
+        asking.cancel()
+        await asyncio.wait([asking])
+        return "given up"
+
+    with await run(example(3, body, providers=(model,)), tmp_path) as found:
+        assert [trial.output for trial in trials(found)] == ["given up", "yes", "yes"]
+    assert len(model.asked) == 2
 
 
 async def test_resume_asks_for_nothing_that_was_received(tmp_path: Path):

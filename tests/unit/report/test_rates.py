@@ -13,10 +13,11 @@ from evenhand.report.comparison.comparing import compare
 from evenhand.report.comparison.comparison_sides import Column
 from evenhand.report.console import show
 from evenhand.report.document import document
+from evenhand.report.filters.where import narrow
 from evenhand.report.html import html
 from evenhand.report.markdown import write_markdown
 from evenhand.report.means import Mean, known_scale, mean_cell, mean_of
-from evenhand.report.rates import rates
+from evenhand.report.rates import rates, repeats
 from evenhand.report.words import interval, seconds
 from evenhand.stats.tallies import Tally, rate_of
 from evenhand.viewer.head import head
@@ -126,3 +127,23 @@ async def test_per_trial_and_per_case_are_the_same_number(make_run: Make):
     out = io.StringIO()
     show(run, out)
     assert "9 of 12 passed (25 %, " in out.getvalue()
+
+
+async def test_trials_that_were_chosen_by_what_came_of_them_say_nothing_of_repeats(
+    make_run: Make,
+):
+    """Of those that failed no case ever passes; in the whole run half of them waver."""
+    trials = [
+        result(2 * i + repeat, case=f"c{i}", repeat=repeat, ok=bool(i % 2) or not repeat)
+        for i in range(10)
+        for repeat in range(2)
+    ]
+    run = await make_run(trials, repeats=2)
+    (whole,), (some,), (chosen,) = (
+        repeats(run),
+        repeats(narrow(run, "case:c2")),
+        repeats(narrow(run, "-status:error")),
+    )
+    assert (len(whole.flaky), len(whole.tries)) == (5, 2)
+    assert (len(some.flaky), len(some.tries)) == (1, 2)
+    assert (chosen.flaky, chosen.tries) == ((), ())

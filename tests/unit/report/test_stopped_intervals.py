@@ -12,7 +12,7 @@ from evenhand.core.variant import Variant
 from evenhand.report.classification import classified
 from evenhand.report.decisions import Decisions
 from evenhand.report.preferences import preferences
-from evenhand.report.rates import allowing_for_looks, repeats
+from evenhand.report.rates import allowing_for_looks, rates, repeats
 from evenhand.stats.sequential import share_sequence
 from evenhand.stats.tallies import Share
 from evenhand.viewer.history import measures
@@ -111,3 +111,20 @@ def test_looks_are_allowed_for_at_both_ends_that_errors_leave():
     assert (share.least, share.most) == (0.5, 0.9)
     assert share.low == share_sequence(10, 10)[0]
     assert share.high == share_sequence(18, 2)[1]
+
+
+async def test_the_pass_rate_of_each_column_of_a_stopped_run_allows_for_having_looked(
+    make_run: Make,
+):
+    """What was measured is what it was: only the interval is wider."""
+    trials = [
+        result(2 * i + variant, case=f"c{i}", variant=variant, ok=i % 4 != variant)
+        for i in range(20)
+        for variant in range(2)
+    ]
+    columns = (Variant(0, "p", "m"), Variant(1, "p", "n"))
+    stopped = await make_run(trials, columns, status="decided", decided=DECIDED)
+    for rate in rates(stopped):
+        assert rate.share is not None
+        assert rate.share.value == 0.75
+        assert (rate.share.low, rate.share.high) == share_sequence(15, 5)

@@ -135,3 +135,20 @@ def test_errors_that_go_together_are_a_correlation_and_those_of_no_cases_are_non
     assert off_together(turned) == pytest.approx(-1)
     assert off_together([LabelledCase((one, one), (one, True)) for one in labels]) == 0
     assert off_together([]) == 0
+
+
+def test_chance_agreement_of_several_kinds_is_shared_among_them():
+    """By hand: with three kinds, Gwet divides by two."""
+    pairs = [(1, 1)] * 4 + [(2, 2)] * 3 + [(3, 3)] * 2 + [(1, 2)]
+    chance = (0.45 * 0.55 + 0.35 * 0.65 + 0.2 * 0.8) / 2
+    assert ac1(pairs) == pytest.approx((0.9 - chance) / (1 - chance))
+
+
+def test_rates_of_which_few_labels_are_of_the_same_cases_go_together_less():
+    """What is off in both is sixty cases of sixty, or of three hundred in each column."""
+    off = LabelledCase((False, True), (False, True))
+    cases = [off if i % 3 == 0 else LabelledCase((True, True), (True, True)) for i in range(60)]
+    first, second = Estimate(0.5, 0.48, 0.52), Estimate(0.52, 0.5, 0.54)
+    all_of_them = corrected_paired_difference(first, second, cases)
+    few_of_them = corrected_paired_difference(first, second, cases, (300, 300))
+    assert few_of_them.high - few_of_them.low > 1.5 * (all_of_them.high - all_of_them.low)

@@ -91,3 +91,31 @@ def test_people_who_share_too_few_items_are_left_out():
     enough = dict.fromkeys(range(FEWEST), True)
     assert alternative_annotator(judge, {"ann": enough, "bo": judge}) == (2, 2, 1.0)
     assert alternative_annotator(few, {"ann": enough, "bo": judge}) is None
+
+
+def test_two_people_who_are_replaced_alike_are_both_replaced_or_neither():
+    """Each has p = 0.022: above what one alone of two needs, and below what two of two need."""
+    people = {i: i % 2 == 0 for i in range(40)}
+    judge = {i: verdict is not (i % 10 == 0) for i, verdict in people.items()}
+    found = alternative_annotator(judge, {"ann": people, "bo": people})
+    assert found is not None
+    assert (found.people, found.replaced) == (2, 2)
+
+
+def test_of_several_people_each_must_be_shown_to_be_replaced_more_surely():
+    """Each has p = 0.046: one alone would be replaced, and two are not."""
+    people = {i: i % 2 == 0 for i in range(50)}
+    judge = {i: verdict is not (i < 6) for i, verdict in people.items()}
+    found = alternative_annotator(judge, {"ann": people, "bo": people})
+    assert found is not None
+    assert (found.people, found.replaced) == (2, 0)
+
+
+def test_few_cases_show_less_than_many():
+    """Twelve cases of four items: G/(G − 1) takes p from 0.031 to 0.036, where two of two need 0.033."""
+    people = {i: i % 2 == 0 for i in range(48)}
+    judge = {i: verdict is not (i in range(0, 24, 4)) for i, verdict in people.items()}
+    cases = {i: f"case {i // 4}" for i in people}
+    found = alternative_annotator(judge, {"ann": people, "bo": people}, cases=cases)
+    assert found is not None
+    assert (found.people, found.replaced) == (2, 0)

@@ -98,3 +98,49 @@ def test_labels_that_say_nothing_of_a_column_are_refused(
     ]
     with pytest.raises(NotEstimable, match=why):
         corrected_strengths(labels, judged)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_labels_are_never_worth_more_than_if_all_pairs_were_labelled(seed: int):
+    """Not even where the judge says what people say of each pair."""
+    pairs = judged_run(random.Random(SEED + seed), POOR)
+    sure = [_judged_as(pair, pair.people.answer) for pair in pairs]
+    labels = sure[::2]
+    assert corrected_strengths(labels, [one.judge for one in sure]).left >= len(labels) / len(sure)
+
+
+def test_a_missing_pair_counts_as_one_of_all_pairs_and_not_as_one_of_the_labels():
+    """Half of the pairs are labelled, so people would have labelled half of the missing ones."""
+    pairs = judged_run(random.Random(SEED), POOR)
+    labels = pairs[::2]
+    missing = [Comparison(f"gone {i}", 0, 2, "second") for i in range(20)]
+    found = corrected_strengths(labels, [pair.judge for pair in pairs], missing, weight=0.0)
+    share = len(labels) / len(pairs)
+    halves = [one._replace(weight=share) for one in missing]
+    alone = fit([*(label.people for label in labels), *halves])
+    assert found.strengths.strengths == pytest.approx(alone.strengths)
+
+
+def test_without_weight_they_are_no_surer_than_people_alone():
+    """Each case is left out in turn, there as here."""
+    pairs = judged_run(random.Random(SEED), POOR._replace(cases=12))
+    labels = pairs[::2]
+    found = corrected_strengths(labels, [pair.judge for pair in pairs], weight=0.0)
+    alone = fit([label.people for label in labels])
+    for i, row in enumerate(alone.covariance):
+        assert found.strengths.covariance[i][i] >= row[i]
+
+
+def test_a_judge_that_says_the_same_of_every_pair_makes_nothing_surer():
+    """Cases have different numbers of pairs and of labels; that is no knowledge of people."""
+    draw = random.Random(SEED)
+    labels: list[LabelledPair] = []
+    judged: list[JudgedPair] = []
+    for case in range(30):
+        for number in range(1 + case % 4 * 3):
+            judged.append(JudgedPair(f"c{case}", 0, 1, 0.8, 0.2))
+            if number % 2 == 0:
+                shown = (0, 1) if number % 4 else (1, 0)
+                people = Comparison(f"c{case}", *shown, draw.choice(("first", "second")))
+                labels.append(LabelledPair(people, judged[-1]))
+    assert corrected_strengths(labels, judged, weight=1.0).left == pytest.approx(1)

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.stats import norm, t
 
 from evenhand.stats.correction import Estimate, Verdicts, corrected_rate
 from evenhand.stats.design_effect import (
@@ -267,3 +268,69 @@ def test_labels_of_too_few_cases_correct_nothing():
     single = outputs[::6]
     assert not effects(single, single).too_few
     assert not effects(outputs, []).too_few
+
+
+@pytest.mark.parametrize(("groups", "repeats"), [(4, 3), (10, 2), (40, 5)])
+def test_repeats_that_are_all_alike_say_as_much_as_their_few_cases_do(groups: int, repeats: int):
+    """By hand: as many times as they are repeated, G/(G − 1), and Student's quantile for so few cases."""
+    verdicts = [(str(case), case % 2 == 0) for case in range(groups) for _ in range(repeats)]
+    student = (t.ppf(0.975, groups - 1) / norm.ppf(0.975)) ** 2
+    assert share_effect(verdicts) == pytest.approx(repeats * student * groups / (groups - 1))
+
+
+def test_each_side_has_the_design_effect_of_its_own_labels():
+    """What people fail is of repeated cases, and what they pass is not; with all verdicts turned it is the opposite."""
+    labels = [CaseLabel(f"single {i}", people=True, judge=i % 4 > 0) for i in range(40)]
+    labels += [CaseLabel(f"case {i // 5}", people=False, judge=i // 5 % 4 == 0) for i in range(100)]
+    turned = [one._replace(people=not one.people, judge=not one.judge) for one in labels]
+    found, other = (
+        design_effects([(one.case, one.judge) for one in each], each, same_trials=True)
+        for each in (labels, turned)
+    )
+    assert found.tnr > 3 * found.tpr
+    assert (found.tpr, found.tnr) == pytest.approx((other.tnr, other.tpr))
+
+
+def test_labels_of_few_cases_speak_of_all_cases():
+    """By hand: Student's quantile is that of the ten labelled cases, and G/(G − 1) that of all forty."""
+    judged = [(str(case), case % 2 == 0) for case in range(40) for _ in range(3)]
+    labels = [
+        CaseLabel(str(case), people=case % 4 < 2, judge=case % 2 == 0)
+        for case in range(12)
+        for _ in range(3)
+    ]
+    student = (t.ppf(0.975, 11) / norm.ppf(0.975)) ** 2
+    found = design_effects(judged, labels, same_trials=True)
+    assert found.alone == pytest.approx(3 * student * 40 / 39)
+
+
+def test_few_labels_do_not_show_that_repeats_differ():
+    """By hand: four labels that are opposite in each case, drawn to what five that are alike would say."""
+    verdicts = [(case, ok) for case in "ab" for ok in (True, False)]
+    student = (t.ppf(0.975, 1) / norm.ppf(0.975)) ** 2
+    assert share_effect(verdicts) == pytest.approx(5 * 2 / (4 + 5) * student * 2)
+
+
+def test_a_label_of_an_earlier_trial_says_less_where_it_goes_with_the_new_verdict():
+    """Each case is there once in either run; only of the same run it says as much as it seems to."""
+    judged = [(str(i), i % 2 == 0) for i in range(100)]
+    labels = [CaseLabel(str(i), people=i % 2 == 0, judge=i % 10 < 7) for i in range(100)]
+    assert design_effects(judged, labels, same_trials=True).rate == 1
+    assert design_effects(judged, labels, same_trials=False).rate > 1.1
+
+
+def test_repeats_count_by_how_many_trials_their_labels_stand_for():
+    """Cases that are repeated are alike; the more trials they stand for beside single ones, the less is known."""
+    judged = [(f"case {i // 5}", i // 5 % 2 == 0) for i in range(50)]
+    judged += [(f"single {i}", i % 2 == 0) for i in range(50)]
+
+    def rate(weight: float) -> float:
+        labels = [
+            CaseLabel(
+                case, int(case.split()[1]) % 3 == 0, ok, weight if case.startswith("case") else 1.0
+            )
+            for case, ok in judged
+        ]
+        return design_effects(judged, labels, same_trials=True).rate
+
+    assert rate(0.2) < rate(1.0) < rate(5.0)

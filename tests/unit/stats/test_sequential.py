@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from typing import Literal
 
 import pytest
 
@@ -189,3 +190,24 @@ def _watched(
         if stop and _verdict(watch) != "undecided":
             break
     return watch
+
+
+@pytest.mark.parametrize("word", ["kept", "missed"])
+def test_of_several_bounds_each_takes_more_items_to_be_decided(word: Literal["kept", "missed"]):
+    """Or one of them would be called so by chance more often than one alone."""
+    watch, first = ShareWatch(0.5, 1000), dict[int, int]()
+    for n in range(1, 100):
+        watch.add(float(word == "kept"))
+        for of in (1, 10):
+            if watch.decides(word, of):
+                first.setdefault(of, n)
+    assert first[1] < first[10]
+
+
+def test_items_in_error_show_neither_that_a_bound_is_kept_nor_that_it_is_missed():
+    """They may come to anything."""
+    watch = ShareWatch(0.5, 1000)
+    for _ in range(400):
+        watch.add(0.0, 1.0)
+    assert not watch.decides("kept")
+    assert not watch.decides("missed")

@@ -113,3 +113,30 @@ def test_a_judge_that_copies_another_adds_nothing():
     copied = fitted_weights([[v[0], v[0], v[1]] for v in votes], passes)
     assert copied.weights[0] == pytest.approx(copied.weights[1])
     assert sum(copied.weights[:2]) == pytest.approx(alone.weights[0], abs=0.2)
+
+
+@pytest.mark.parametrize("judges", [3, 5, 9, 15])
+def test_weights_are_the_likeliest_for_juries_that_are_large_or_often_wrong_too(judges: int):
+    """Their votes say nothing of what people say. From the prior, a whole step leads far past the maximum."""
+    rng = random.Random(20_261_128)
+    cases = [
+        (rng.random() < 0.5, [rng.choice((-1.0, 1.0)) for _ in range(judges)]) for _ in range(20)
+    ]
+    passes, votes = [ok for ok, _ in cases * 10], [row for _, row in cases * 10]
+    found = fitted_weights(votes, passes)
+
+    def unlikely(weights: VoteWeights) -> float:
+        apart = [one - PRIOR_WEIGHT for one in weights.weights]
+        shared = TOGETHER**2 / (APART**2 + judges * TOGETHER**2)
+        prior = (sum(one * one for one in apart) - shared * sum(apart) ** 2) / APART**2
+        chances = [weights.chance(row) for row in votes]
+        seen = sum(math.log(p if ok else 1 - p) for p, ok in zip(chances, passes, strict=True))
+        return (prior + (weights.intercept / SHIFT) ** 2) / 2 - seen
+
+    best = unlikely(found)
+    for place in range(judges):
+        for moved in (-0.01, 0.01):
+            other = list(found.weights)
+            other[place] += moved
+            assert unlikely(VoteWeights(found.intercept, tuple(other))) > best
+    assert unlikely(VoteWeights(found.intercept + 0.01, found.weights)) > best

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+from itertools import permutations
+
 import pytest
 from scipy.stats import hypergeom
 
 from evenhand.stats.agreement import ac1, kappa
 from evenhand.stats.allocation import allocated
-from evenhand.stats.correction import Verdicts, corrected_rate, drawn_at_random, replaced_share
+from evenhand.stats.correction import (
+    Estimate,
+    Verdicts,
+    corrected_rate,
+    drawn_at_random,
+    replaced_share,
+)
+from evenhand.stats.design_effect import DesignEffects
 from evenhand.stats.drawn import drawn_within_strata
 from evenhand.stats.weighted import (
+    UniformLabels,
     corrected_by_strata,
     half_width_by_strata,
     weighted,
@@ -102,3 +112,79 @@ def test_a_share_of_equal_weights_has_wilsons_interval():
     found = weighted_share([(2.0, True)] * 8 + [(2.0, False)] * 2)
     assert found == pytest.approx((0.8, 0.490162, 0.943318), abs=1e-6)
     assert weighted_share([]) is None
+
+
+def width(estimate: Estimate | None) -> float:
+    """How wide its interval is."""
+    assert estimate is not None
+    return estimate.high - estimate.low
+
+
+def test_one_label_in_the_stratum_that_is_labelled_most_does_not_decide_about_it_alone():
+    """Put together with the one before it, both are known as well as by fewer labels than there are."""
+    few, most = Verdicts(5, 0, 5, 0, 1000, 1000), Verdicts(1, 0, 0, 0, 50, 50)
+    labels = weighted([few, most]).uniform
+    alone = weighted([few]).uniform
+    assert alone.both_pass + alone.excused <= labels.both_pass + labels.excused <= 11
+
+
+def test_a_draw_divided_into_many_strata_says_what_a_uniform_one_says():
+    """The prior is there once for all of them, and not once for each."""
+    strata = [Verdicts(2, 0, 0, 2, 10, 20)] * 20
+    whole = weighted([Verdicts(40, 0, 0, 40, 200, 400)])
+    found = weighted(strata)
+
+    def rate(labels: UniformLabels) -> float:
+        """People's rate among what the judge passes, with the prior."""
+        return (labels.both_pass + 0.5) / (labels.both_pass + labels.excused + 1)
+
+    assert rate(found.uniform) == pytest.approx(rate(whole.uniform), abs=0.005)
+
+
+def test_where_labels_alone_are_surer_repeats_widen_their_interval_as_well():
+    """A judge that knows nothing: as many labels of cases that are alike say a quarter."""
+    labels = weighted([Verdicts(25, 25, 25, 25, 200, 400)] * 2).uniform
+    plain = corrected_by_strata(labels, 400, 800)
+    alike = DesignEffects(rate=4.0, alone=4.0, cases=50, labels=200)
+    assert width(corrected_by_strata(labels, 400, 800, effects=alike)) > 1.8 * width(plain)
+
+
+def test_one_label_in_the_stratum_that_is_labelled_least_does_not_decide_about_it_alone():
+    """Eleven labels of which one stands for half of the outputs say as much as four of a uniform draw."""
+    labels = weighted([Verdicts(1, 0, 0, 0, 500, 500), Verdicts(5, 0, 5, 0, 500, 500)]).uniform
+    assert 3 < labels.both_pass + labels.excused < 4
+
+
+def test_the_order_of_strata_does_not_matter():
+    """Those with too few labels are put together with the ones that are labelled most nearly as they are."""
+    strata = [
+        Verdicts(1, 0, 0, 0, 500, 500),
+        Verdicts(5, 0, 5, 0, 500, 500),
+        Verdicts(0, 0, 1, 0, 50, 50),
+        Verdicts(9, 0, 1, 0, 20, 20),
+    ]
+    first, *others = [weighted(order).uniform for order in permutations(strata)]
+    for other in others:
+        assert other == pytest.approx(first)
+
+
+def test_repeats_widen_each_interval_by_their_own_effect():
+    """A judge that knows much: the corrected rate, TPR and TNR, each at a time; with too few cases there is no rate."""
+    strata = [Verdicts(45, 5, 5, 45, 200, 400)] * 2
+    plain = weighted(strata)
+    tpr = weighted(strata, effects=DesignEffects(tpr=4.0))
+    tnr = weighted(strata, effects=DesignEffects(tnr=4.0))
+    assert width(tpr.tpr) > 1.7 * width(plain.tpr)
+    assert width(tnr.tnr) > 1.7 * width(plain.tnr)
+    assert (tpr.tnr, tnr.tpr) == (plain.tnr, plain.tpr)
+    rate = corrected_by_strata(plain.uniform, 400, 800)
+    alike = DesignEffects(rate=4.0, alone=4.0, cases=50, labels=200)
+    assert width(corrected_by_strata(plain.uniform, 400, 800, effects=alike)) > 1.5 * width(rate)
+    few = DesignEffects(cases=3, labels=200)
+    assert corrected_by_strata(plain.uniform, 400, 800, effects=few) is None
+
+
+def test_a_share_is_no_surer_than_the_labels_that_it_is_of():
+    """Of three labels that people pass the judge passes all, whatever else is known of the outputs that it fails."""
+    tpr = weighted([Verdicts(3, 0, 0, 50, 950, 1000)]).tpr
+    assert width(tpr) > 0.5

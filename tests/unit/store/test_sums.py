@@ -21,3 +21,28 @@ def test_every_repeat_of_a_case_is_counted():
     ]
     assert tallies == [("a", 2, 1, 0), ("b", 0, 0, 2)]
     assert list(sums.scores(0)) == [(2.0, 3, 0), (0.0, 0, 2)]
+
+
+def test_a_case_that_nobody_was_asked_about_has_no_latency():
+    """It is not one that was answered at once."""
+    rows: list[Row] = [
+        (0, "a", 0, "pass", 1.0, 0.5),
+        (1, "a", 0, "pass", 1.0, 1.5),
+        (2, "b", 0, "error", None, None),
+        (3, "c", 1, "pass", 1.0, 2.0),
+    ]
+    sums = CaseSums(rows)
+    assert list(sums.latencies(0)) == [(2.0, 2, 0)]
+    assert list(sums.latencies(1)) == [(2.0, 1, 0)]
+    assert list(sums.latencies(2)) == []
+
+
+def test_a_case_is_where_its_first_trial_is():
+    """Among those that came to something, however many repeats it has."""
+    rows: list[Row] = [
+        (3, "a", 0, "not_applicable", None, None),
+        (4, "a", 0, "fail", 0.0, None),
+        (5, "a", 0, "pass", 1.0, None),
+        (6, "a", 1, "pass", 1.0, None),
+    ]
+    assert [(one.variant, one.first) for one in CaseSums(rows).tallies()] == [(0, 4), (1, 6)]

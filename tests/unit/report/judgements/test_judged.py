@@ -9,7 +9,8 @@ import pytest
 from tests.unit.report.conftest import Make, make_run, result
 
 from evenhand.core.score import Outcome
-from evenhand.report.judgements.judged import criteria_of, judgements
+from evenhand.report.judgements.case_sample import asked_alike
+from evenhand.report.judgements.judged import Item, certainties, criteria_of, judgements
 
 __all__ = ["make_run"]
 
@@ -85,3 +86,39 @@ def test_another_name_or_bound_is_another_criterion(other: dict[str, Any]):
     outcome = Outcome("x", "pass", 1.0)
     assert criteria_of(replace(outcome, **other)) != criteria_of(outcome)
     assert criteria_of(replace(outcome, score=0.0, reason="so")) == criteria_of(outcome)
+
+
+async def test_an_error_without_a_judge_counts_once_under_its_metric(make_run: Make):
+    """With the judge that was met first, where several judged it."""
+    by_two = [Outcome("m", "pass", 1.0, metadata={"judge": judge}) for judge in ("a", "b")]
+    lost, other = Outcome("m", "error", None), Outcome("k", "error", None)
+    trials = [
+        result(i, case=f"c{i}", outcomes=(one,)) for i, one in enumerate([*by_two, lost, other])
+    ]
+    metrics = judgements(await make_run(trials)).metrics
+    assert {key: dict(judge.errors) for key, judge in metrics.items()} == {
+        ("m", "a"): {0: 1},
+        ("m", "b"): {},
+    }
+
+
+def test_another_variant_of_a_case_is_no_repeat_of_it():
+    """A judge that passes one and fails the other is no less sure of either."""
+    items = [Item(0, "c", 0, passed=True), Item(1, "c", 1, passed=False)]
+    assert list(certainties(items).values()) == [1.0, 1.0]
+    wavering = [Item(0, "c", 0, passed=True), Item(1, "c", 0, passed=False)]
+    assert list(certainties(wavering).values()) == [0.5, 0.5]
+
+
+@pytest.mark.parametrize("edited", range(6))
+def test_one_case_of_several_that_was_asked_otherwise_is_enough(edited: int):
+    """Wherever it comes among them; cases that only one of two samples has say nothing."""
+    before = {f"c{i}": {"system": "p q"} for i in range(6)}
+    assert asked_alike(before, {**before, "new": {"system": "r"}}, "system") is True
+    assert asked_alike(before, {**before, f"c{edited}": {"system": "r"}}, "system") is False
+    assert asked_alike(before, {"new": {"system": "r"}}, "system") is None
+
+
+def test_what_a_trial_in_error_lacks_is_no_other_question():
+    """One run may know less of a case than the other."""
+    assert asked_alike({"c": {"system": "p q"}}, {"c": {"system": "q"}}, "system") is True

@@ -16,6 +16,7 @@ from tests.unit.report.trust.test_standings import NAME, VARIANTS, broken, drawn
 from evenhand.cli.label import label as label_command
 from evenhand.core.drawn_pairs import PairAnswer, unordered
 from evenhand.core.errors import ConfigError, UsageError
+from evenhand.core.run import AnswerDetails
 from evenhand.core.score import Outcome
 from evenhand.report.document import document
 from evenhand.report.labels.pair_drawing import (
@@ -268,6 +269,25 @@ async def test_a_later_run_is_corrected_by_the_file_until_something_changes(
     (stale,) = standings(await make_run(trials[:-3], VARIANTS[:3]))
     assert (stale.correction.status, stale.correction.changed) == ("stale", ("data",))
     assert stale.correction.corrected is None
+
+
+async def test_of_variants_that_are_one_system_the_name_says_which_is_which(
+    make_run: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """All three are sent the same. Under other names nobody can tell, so the calibration does not hold."""
+    monkeypatch.setattr(
+        "evenhand.report.trust.ranking_corrections.place_of", lambda _: tmp_path / "c.json"
+    )
+    sent = {"prompt": "Say it.", "answer": AnswerDetails(model="m-1")}
+    trials = [replace(trial, **sent) for trial in drawn(60, STRENGTHS)]
+    run = label(await make_run(trials, VARIANTS[:3]), 90, better([0, 1, 2]))
+    write_calibration(calibrate(run), tmp_path / "c.json")
+    (same,) = standings(await make_run(trials, VARIANTS[:3]))
+    assert same.correction.status == "fresh"
+    assert same.correction.corrected is not None
+    renamed = [replace(variant, prompt=f"new {variant.prompt}") for variant in VARIANTS[:3]]
+    (other,) = standings(await make_run(trials, renamed))
+    assert (other.correction.status, other.correction.changed) == ("stale", ("system",))
 
 
 async def test_missing_answers_leave_the_corrected_chances_open(make_run: Make):

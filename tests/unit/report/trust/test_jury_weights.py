@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from random import Random
 
 import pytest
 from tests.unit.report.conftest import Make, make_run
@@ -93,6 +94,7 @@ async def test_shares_of_a_jury_take_the_repeats_of_a_case_together(make_run: Ma
     for one, other in (
         (first.majority, second.majority),
         (first.weighted, second.weighted),
+        (first.difference, second.difference),
         *((a.agrees, b.agrees) for a, b in zip(first.members, second.members, strict=True)),
     ):
         assert one is not None
@@ -100,15 +102,24 @@ async def test_shares_of_a_jury_take_the_repeats_of_a_case_together(make_run: Ma
         assert other.high - other.low > 1.2 * (one.high - one.low)
 
 
+@pytest.mark.parametrize("turned", [False, True])
 async def test_later_runs_of_a_jury_are_corrected_by_its_weighted_votes(
-    make_run: Make, tmp_path: Path
+    make_run: Make, tmp_path: Path, turned: bool
 ):
-    """Where they were shown to be better: nearer to people's rate, and surer, than by its majority."""
+    """Where they were shown to be better: nearer to people's rate, and surer, than by its majority.
+
+    Under `not-`, too.
+    """
     source = {"source": str(tmp_path)}
-    run = label(await a_run(make_run, 200, change=by_jury(), **source), good, size=100)
+
+    def cast(i: int) -> dict[str, bool]:
+        return {name: vote is not turned for name, vote in votes(i).items()}
+
+    change = by_jury(cast, turned=turned)
+    run = label(await a_run(make_run, 200, change=change, **source), good, size=100)
     write_calibration(calibrate(run), place_of(run.meta))
     (own,) = judged_rates(run)
-    (later,) = judged_rates(await a_run(make_run, 200, change=by_jury(), **source))
+    (later,) = judged_rates(await a_run(make_run, 200, change=change, **source))
     assert (own.by_votes, later.by_votes) == (False, True)
     assert own.raw == later.raw, "its verdicts stay what they are"
     assert own.corrected is not None
@@ -121,7 +132,7 @@ async def test_later_runs_of_a_jury_are_corrected_by_its_weighted_votes(
     kept = json.loads(place_of(run.meta).read_text("utf-8"))
     kept["judges"][0]["jury"]["verdict"] = "undecided"
     place_of(run.meta).write_text(json.dumps(kept), "utf-8")
-    (plain,) = judged_rates(await a_run(make_run, 200, change=by_jury(), **source))
+    (plain,) = judged_rates(await a_run(make_run, 200, change=change, **source))
     assert not plain.by_votes
     assert plain.corrected == own.corrected
 
@@ -134,6 +145,26 @@ async def test_under_not_a_vote_for_the_criterion_counts_against_the_output(make
     assert jury is not None
     assert min(member.weight for member in jury.members) > -0.2
     assert jury.weighted.value > jury.majority.value + 0.15
+
+
+async def test_a_judge_that_gave_no_verdict_is_not_wrong_for_that(make_run: Make):
+    """It is right whenever it votes, which is on every other output."""
+
+    def change(trial: TrialResult) -> TrialResult:
+        ok = good(trial.index)
+        shy = {"judge": "shy", "passed": ok if trial.index % 2 else None}
+        rows = [{"judge": "a", "passed": ok}, {"judge": "b", "passed": True}, shy]
+        outcome = replace(
+            trial.outcomes[0], outcome="pass" if ok else "fail", metadata={"jury": rows}
+        )
+        return replace(trial, outcomes=(outcome,))
+
+    run = label(await a_run(make_run, 200, change=change), good, size=100)
+    jury = calibrate(run).judges[0].jury
+    assert jury is not None
+    agrees = {member.model: member.agrees for member in jury.members}
+    assert agrees["shy"] is not None
+    assert agrees["shy"].value == 1
 
 
 async def test_where_all_judges_are_alike_no_gain_is_claimed(make_run: Make):
@@ -176,6 +207,7 @@ def test_of_two_expectations_of_one_metric_a_member_must_pass_both():
     second = replace(first, name="y", metadata={"jury": [{"judge": "a", "passed": False}]})
     assert ballot_of([first], "m") == {"a": 2}
     assert ballot_of([first, second], "m") == {"a": 0}
+    assert ballot_of([second, first], "m") == {"a": 0}
     assert ballot_of([first], "another") == {}
     assert ballot_of([replace(first, metadata={"jury": "odd"})], "m") == {}
 
@@ -186,3 +218,23 @@ def test_outputs_of_one_case_are_in_one_fold():
     folds = dict(zip(cases, folds_of(cases), strict=True))
     assert folds_of(cases) == [folds[case] for case in cases]
     assert sorted(set(folds.values())) == list(range(10))
+
+
+async def test_weights_of_judges_that_know_nothing_are_tried_on_cases_that_they_never_saw(
+    make_run: Make,
+):
+    """Ten repeats of each of twenty cases are alike: who had seen one of them would know the others by heart."""
+    random = Random(20_261_128)
+    people = [random.random() < 0.5 for _ in range(20)]
+    said = [{f"judge {j}": random.random() < 0.5 for j in range(9)} for _ in range(20)]
+
+    def change(trial: TrialResult) -> TrialResult:
+        case = trial.index // 10
+        return replace(
+            by_jury(lambda _: said[case])(trial), case=f"case {case}", repeat=trial.index % 10
+        )
+
+    run = await a_run(make_run, 200, change=change, repeats=10)
+    jury = calibrate(label(run, lambda i: people[i // 10], size=200)).judges[0].jury
+    assert jury is not None
+    assert jury.weighted.value < 0.7

@@ -16,11 +16,14 @@ from evenhand.core.errors import UsageError
 from evenhand.core.label import NewLabel
 from evenhand.core.run import TrialResult
 from evenhand.report.comparison.judged_differences import JudgedRun, judged_differences
+from evenhand.report.judgements.judged import Item
 from evenhand.report.labels.labelling import draw
 from evenhand.report.trust.calibrated import judged_rates
 from evenhand.report.trust.calibration import calibrate
 from evenhand.report.trust.calibration_file import place_of, write_calibration
 from evenhand.report.trust.labelled_cases import (
+    case_labels,
+    effects_of,
     labels_from,
     rows_of,
     rows_of_scores,
@@ -294,3 +297,25 @@ def test_labels_come_back_as_they_were_written():
     scores = [ScoreLabel("0a", 3.5, 4.0), ScoreLabel("0b", 1.0, 2.0, 2.5)]
     assert rows_of_scores(scores) == ["0a 3.5 4 1", "0b 1 2 2.5"]
     assert scores_from(rows_of_scores(scores), 2) == scores
+
+
+def test_labels_of_an_earlier_run_say_less_of_new_trials_of_the_same_cases():
+    """Each case is there once; what people say of its earlier trial is not of this one."""
+    earlier = [Item(i, f"c{i}", 0, i % 10 < 7) for i in range(100)]
+    labels = case_labels({item: item.index % 2 == 0 for item in earlier})
+    later = [replace(item, passed=item.index % 2 == 0) for item in earlier]
+    assert effects_of(later, labels, same_trials=True).rate == 1
+    assert effects_of(later, labels, same_trials=False).rate > 1.1
+
+
+def test_design_effects_go_by_what_counts_as_the_judges_verdict():
+    """Its own verdicts differ from repeat to repeat; those of weighted votes, which count, are alike in each case."""
+    items = [Item(i, f"c{i // 5}", 0, i % 2 == 0) for i in range(200)]
+    votes = {item: item.index // 5 % 2 == 0 for item in items}
+    people = {item: item.index // 5 % 3 == 0 for item in items[:100]}
+    own = effects_of(items, case_labels(people), same_trials=True)
+    by_votes = effects_of(items, case_labels(people, judge=votes), same_trials=True, judge=votes)
+    as_own = [replace(item, passed=votes[item]) for item in items]
+    verdicts = {as_own[item.index]: passed for item, passed in people.items()}
+    assert by_votes == effects_of(as_own, case_labels(verdicts), same_trials=True)
+    assert by_votes.rate != own.rate

@@ -1,0 +1,60 @@
+"""What the trials of several columns and repeats come to."""
+
+from __future__ import annotations
+
+from tests.unit.report.conftest import Make, make_run, result
+
+from evenhand.core.run import CallEnd, CallStart
+from evenhand.core.variant import Variant
+from evenhand.stats.tallies import tally_of
+from evenhand.store.journal import Journal
+from evenhand.store.runfile import RunFile
+
+__all__ = ["make_run"]
+
+TWO = (Variant(0, "p", "m"), Variant(1, "p", "n"))
+
+
+async def test_a_case_is_one_in_all_columns_together(make_run: Make):
+    """Trials to which nothing applied are in no count."""
+    trials = [
+        result(0, case="a", variant=0, ok=True),
+        result(1, case="a", variant=1, ok=False),
+        result(2, case="b", variant=0, ok=None),
+        result(3, case="b", variant=1, ok=True),
+    ]
+    run = await make_run(trials, TWO)
+    assert sorted(run.over_columns()) == sorted([tally_of(1, 1, 0), tally_of(1, 0, 1)])
+
+
+async def test_a_cost_that_is_not_known_of_one_trial_is_not_known_of_its_column(make_run: Make):
+    """What the others cost is not the sum."""
+    trials = [
+        result(0, case="a", variant=0, cost_usd=0.5),
+        result(1, case="a", variant=1, cost_usd=0.5),
+        result(2, case="b", variant=0, cost_usd=None),
+        result(3, case="b", variant=1, cost_usd=0.25),
+    ]
+    run = await make_run(trials, TWO)
+    assert [totals.cost_usd for totals in run.by_variant()] == [None, 0.75]
+    assert run.totals().cost_usd is None
+
+
+async def test_the_calls_of_a_trial_that_was_settled_again_are_counted_once(make_run: Make):
+    """A judge was asked twice about one trial, and once about another."""
+    calls = [
+        (
+            CallStart(index, "k", nth, "judge", "p", b"{}", 0.0),
+            CallEnd(b"{}", "provider", 0.1, 1, 1, 0.0, "judge"),
+        )
+        for index, nth in ((0, 0), (0, 1), (1, 0))
+    ]
+    trials = [result(0, case="a", variant=0, ok=None), result(1, case="a", variant=1)]
+    run = await make_run(trials, TWO, calls=calls, status="interrupted")
+    assert run.judge_calls() == [2, 1]
+    journal = Journal.reopen(run.path)
+    await journal.settle(result(0, case="a", variant=0))
+    await journal.finish("finished")
+    with RunFile.open(run.path) as again:
+        assert again.totals().trials == 2
+        assert again.judge_calls() == [2, 1]
