@@ -445,7 +445,7 @@ HISTORY = textwrap.dedent("""
 
 
     @evals.eval
-    async def a(case: Case, prompt: Prompt, model: Model, expect: Expect) -> str:
+    async def a(case: Case, prompt: Prompt, tone: Tone, folder: str, model: Model, expect: Expect) -> str:
         reply = await model.generate(prompt.render(q=case.input))
         expect(reply.text, Contains("e"))
         expect(reply.text, Passes("is polite"), metric="polite")

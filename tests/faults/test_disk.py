@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import resource
 import subprocess
 import sys
@@ -143,7 +144,9 @@ def test_a_run_that_is_being_written_cannot_be_resumed_by_another_process(
     until(lambda: fake.ledger.total >= 2)
     second = evals.run("resume", *QUIET)
     assert second.returncode == 3
-    assert f"process {first.pid}" in second.stderr
+    (named,) = re.findall(r"in use by process (\d+)", second.stderr)
+    status = Path(f"/proc/{named}/status").read_text("ascii")
+    assert f"PPid:\t{first.pid}\n" in status  # whichever of the two is stopped, both end
     fake.latency_ms = 0
     first.communicate(timeout=60)
     assert evals.document()["run"]["status"] == "finished"

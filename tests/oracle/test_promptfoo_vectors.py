@@ -26,6 +26,7 @@ ON_PURPOSE = {
         (119, 122, 718, 719, 731), "unknown types"
     ),  # a pattern, and code, that nobody can read
     797: "judge replies",  # more words after the verdict, and a score off the scale
+    827: "judge replies",  # a word that takes the category back, or else explains it
 }
 """Vectors whose verdict is another one here, by the deviation that says why."""
 

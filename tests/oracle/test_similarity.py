@@ -40,7 +40,7 @@ def test_the_libraries_of_today_say_the_same_of_other_texts():
         for _ in range(200)
     ]
     for row in recorded(drawn):
-        for metric in METRICS:
+        for metric in row.keys() & set(METRICS):
             mine = text_similarity(metric, row["text"], row["reference"])
             assert mine == pytest.approx(row[metric], abs=1e-6), (SEED + 1, metric, row)
 

@@ -31,7 +31,7 @@ _RATE = re.compile(
 )
 """Settings that change the price of a token."""
 _FEE = re.compile(
-    r"search|ground|plugin|connector|^mcp|container|sandbox|data_?sources|^web_|"
+    r"search|(?<!back)ground|plugin|connector|^mcp|container|sandbox|data_?sources|^web_|"
     r"code_(?:execution|interpreter)|^models$|^fallbacks?$|^route$|url_context|"
     r"^audio$|(?:speech|image|video)_?config",
     re.IGNORECASE,

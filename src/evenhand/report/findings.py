@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from evenhand.core.score import SHARES
 from evenhand.report.cluster_lines import cluster_lines
 from evenhand.report.grid import Grid
 from evenhand.report.marks import Marked, marked
@@ -59,7 +60,7 @@ def findings(
 
 
 def _mixed(run: RunFile) -> list[str]:
-    if run.narrowed:
+    if run.narrowed or all(scale == SHARES for scale in run.scales().values()):
         return []
     from evenhand.report.comparison.one_run import VariantTests  # noqa: PLC0415 (imported on use)
 

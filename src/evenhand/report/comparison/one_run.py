@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cached_property
 
-from evenhand.core.score import SHARES, Scale
+from evenhand.core.score import Scale
 from evenhand.report.comparison.case_ids import CaseIds
 from evenhand.report.comparison.case_values import PASSED, Seen, read_trials
 from evenhand.report.comparison.likeness import Likeness
@@ -34,8 +34,6 @@ class VariantTests:
 
     def mixed_scales(self) -> Iterator[str]:
         """The metrics whose means are over scores on several scales, in words: in one variant, or side by side."""
-        if all(scale == SHARES for scale in self._run.scales().values()):
-            return
         scales: dict[str, set[Scale]] = {}
         for seen in self._seen.values():
             for metric, each in seen.tests.scales().items():
