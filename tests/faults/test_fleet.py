@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 import os
@@ -50,17 +51,23 @@ Make = Callable[..., Folder]
 Alone = tuple[list[Any], Counter[str]]
 
 
-def workers_of(process: subprocess.Popen[str]) -> list[int]:
-    """The workers that a driver has started."""
+def children_of(pid: str) -> list[str]:
+    """The processes that a process has started, and theirs."""
     try:
-        children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
-        return [
-            int(pid)
-            for pid in children
-            if b"evenhand.fleet" in Path(f"/proc/{pid}/cmdline").read_bytes()
-        ]
+        own = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
     except OSError:
         return []
+    return [one for child in own for one in (child, *children_of(child))]
+
+
+def workers_of(process: subprocess.Popen[str]) -> list[int]:
+    """The workers that a driver has started, which is the guardian's child."""
+    workers: list[int] = []
+    for pid in children_of(str(process.pid)):
+        with contextlib.suppress(OSError):
+            if b"evenhand.fleet" in Path(f"/proc/{pid}/cmdline").read_bytes():
+                workers.append(int(pid))
+    return workers
 
 
 def prepared(serve: Serve, folder: Make, latency_ms: float = 20) -> tuple[FakeProvider, Folder]:
