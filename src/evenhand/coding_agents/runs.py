@@ -37,6 +37,7 @@ class Started(MutableRecord):
         out: What it prints: its document.
         err: What it says.
         counted: Its cost is part of what was spent.
+        texts: What it printed and said, once that was read; None before.
     """
 
     job: str
@@ -46,6 +47,17 @@ class Started(MutableRecord):
     out: BinaryIO
     err: BinaryIO
     counted: bool = False
+    texts: tuple[bytes, bytes] | None = None
+
+    def written(self) -> tuple[bytes, bytes]:
+        """What the command has written to stdout and stderr, once it has ended: the files are let go of."""
+        if self.texts is None:
+            self.out.seek(0)
+            self.err.seek(0)
+            self.texts = self.out.read(), self.err.read()
+            self.out.close()
+            self.err.close()
+        return self.texts
 
 
 class Runs(MutableRecord):
@@ -145,9 +157,7 @@ class Runs(MutableRecord):
         return answer(content, [Next("run", "run it", {"path": path})])
 
     def _ended(self, started: Started) -> Answer:
-        started.out.seek(0)
-        started.err.seek(0)
-        err, out = started.err.read(), started.out.read()
+        out, err = started.written()
         try:
             document = json.loads(out or b"null")
         except ValueError:

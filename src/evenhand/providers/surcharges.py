@@ -44,7 +44,7 @@ _INSIDE = frozenset(
 )
 _HEADER = re.compile(r"tier|priority|vertex-ai-llm|geo", re.IGNORECASE)
 _BETA = re.compile(r"context-1m|fast-mode")
-_SOUND = re.compile(rb'"input_audio"|"mime_?[tT]ype":\s*"audio/')
+_SOUND = re.compile(rb'"input_audio"|"mime_?(?:type|Type)":\s*"audio/')
 _HOSTED = re.compile(
     rb'"(?:type)":\s*"(?:web_search|file_search|code_interpreter|image_generation|mcp)_call"'
 )
