@@ -19,6 +19,12 @@ from evenhand.store.catalogue import paths
 from evenhand.viewer.comparison import comparison as viewed
 
 
+@pytest.fixture(autouse=True)
+def not_in_ci(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A gate in CI refuses a baseline that nobody has committed."""
+    monkeypatch.delenv("CI", raising=False)
+
+
 @pytest.fixture
 def evenhand(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
