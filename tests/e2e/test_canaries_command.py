@@ -200,34 +200,34 @@ def test_canaries_of_a_run_tell_a_system_that_drifts_from_a_judge_that_does(
 ):
     """Asked once the run is over, and no part of its numbers; in the report, its JSON, and the history."""
     fake, evenhand = start(SOUND)
-    (tmp_path / "pyproject.toml").write_text("[tool.evenhand]\ncanaries = 12\n")
+    (tmp_path / "pyproject.toml").write_text("[tool.evenhand]\ncanaries = 20\n")
     labelled(evenhand, tmp_path)  # with canaries in the project, and none to ask about yet
     evenhand("canaries", "--keep", "20")
     before = fake.ledger.total
     first = " ".join(evenhand(*RUN, code=1).split())
-    assert fake.ledger.total == before + 80 + 12
-    assert "canaries of right: 12 of 12 right; the first check of these canaries" in first
+    assert fake.ledger.total == before + 80 + 20
+    assert "canaries of right: 20 of 20 right; the first check of these canaries" in first
     assert "20 of 40 passed" in first
 
     _, evenhand = start(SOUND, wrong=9)
     second = json.loads(evenhand(*RUN, "--json", code=1))
     (judge,) = second["canaries"]
-    assert (judge["right"], judge["since"]["changed"]) == (12, "system")
+    assert (judge["right"], judge["since"]["changed"]) == (20, "system")
     assert judge["since"]["pass_rate"]["high"] < 0
 
     _, evenhand = start(LENIENT)
     third = " ".join(evenhand(*RUN).split())
-    assert "6 of 12 right; the judge drifted since" in third
+    assert "10 of 20 right; the judge drifted since" in third
     assert "its pass rate went from 50 % to 100 %, which may be the judge" in third
     (line,) = json.loads(evenhand("history", "--json"))["lines"]
     canaries = [one["canaries"] for one in line["runs"]]
     assert canaries[0] is None
-    assert [one[0]["right"] for one in canaries[1:]] == [12, 12, 6]
+    assert [one[0]["right"] for one in canaries[1:]] == [20, 20, 10]
     runs = [one["run"] for one in line["runs"]]
     points = canary_points(sorted((tmp_path / ".evenhand" / "runs").glob("*.db")))
     assert [point.run for point in points] == runs[1:]
     right = [point.right and (point.right.value, point.right.n) for point in points]
-    assert right == [(1.0, 12), (1.0, 12), (0.5, 12)]
+    assert right == [(1.0, 20), (1.0, 20), (0.5, 20)]
     assert [point.passed and point.passed.value for point in points] == [0.5, 0.1, 1.0]
     assert "the system changed" in points[1].words
     assert "the judge drifted" in points[2].words
@@ -244,5 +244,5 @@ def test_a_judge_that_drifted_opens_no_gate(start: Start, tmp_path: Path):
     required = ("--calibrated", "required", "--at-least", "0.4")
     evenhand(*RUN, *required, "--canaries", "20")
     _, evenhand = start(LENIENT)
-    assert "the judge drifted" in evenhand(*RUN, *required, "--canaries", "12", code=3)
+    assert "the judge drifted" in evenhand(*RUN, *required, "--canaries", "20", code=3)
     evenhand(*RUN, *required, "--canaries", "0")
