@@ -38,6 +38,20 @@ class Breaks(Scripted):
         raise KeyError("choices")
 
 
+class FiveTogether(Scripted):
+    """A provider that begins to answer when five calls are there, however slow the machine is."""
+
+    async def send(self, request, host):
+        if len(self.asked) < 5:
+            five = self.__dict__.setdefault("five", asyncio.Barrier(5))
+            self.in_flight += 1
+            self.most_at_once = max(self.most_at_once, self.in_flight)
+            async with asyncio.timeout(30):
+                await five.wait()
+            self.in_flight -= 1
+        return await super().send(request, host)
+
+
 def test_an_attempt_that_may_have_been_charged_for_is_booked_at_its_worst(runs):
     """Two attempts of at most 0.4 fit into a budget of 1, a third does not, whatever they really cost."""
     model = Scripted([BadReply("half", billed=None)], cost_usd=0.1, bound_usd=0.4)
@@ -226,7 +240,7 @@ def test_a_thousand_trials_among_faults_come_out_in_order_each_paid_for_once(run
 
 def test_a_budget_ends_a_run_by_what_it_spent_and_not_by_what_was_set_aside(runs):
     """Ten calls at once, each of which could have cost a dollar, share five; a hundred cost one."""
-    model = Scripted(bound_usd=1.0, cost_usd=0.01, latency_s=0.001)
+    model = FiveTogether(bound_usd=1.0, cost_usd=0.01, latency_s=0.001)
 
     async def body(trial):
         return (await trial.model(model, "subject").generate(trial.case.id)).text

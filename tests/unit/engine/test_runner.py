@@ -172,7 +172,7 @@ async def test_what_user_code_prints_is_stored_with_its_trial(tmp_path: Path):
 
 async def test_no_more_trials_are_under_way_than_asked_for(tmp_path: Path):
     """Concurrency is a promise in both directions."""
-    model = Scripted(latency_s=0.005)
+    model = Scripted(latency_s=0.05)
 
     async def body(trial: Trial) -> object:
         return (await trial.model(model, "subject").generate(trial.case.id)).text
