@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import textwrap
@@ -34,6 +35,12 @@ def evenhand(
     monkeypatch.setenv("NO_COLOR", "1")
     monkeypatch.setenv("COLUMNS", "200")
     monkeypatch.setenv("EVENHAND_JUDGE", "openai:chat:judge")
+    offline(tmp_path)
+    return in_process(capsys)
+
+
+def offline(folder: Path) -> None:
+    """What models answer there."""
     rules = [
         {"match": "worse", "reply": "no"},
         {
@@ -42,8 +49,7 @@ def evenhand(
         },
         {"reply": "yes"},
     ]
-    (tmp_path / "offline.jsonl").write_text("".join(json.dumps(rule) + "\n" for rule in rules))
-    return in_process(capsys)
+    (folder / "offline.jsonl").write_text("".join(json.dumps(rule) + "\n" for rule in rules))
 
 
 def newest(folder: Path) -> list[Path]:
@@ -83,6 +89,42 @@ def written(folder: Path, config: dict[str, object], grader: str = GRADER) -> No
 
 
 Edit = Callable[[dict[str, object]], object]
+
+
+@pytest.fixture(scope="module")
+def accepted(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a run of the config, and its baseline: made once, for tests to go on from there."""
+    folder = tmp_path_factory.mktemp("accepted")
+    offline(folder)
+    written(folder, CONFIG)
+    command(folder, "run", ".", "--offline", "--no-progress")
+    command(folder, "baseline", "latest", "--to", "b.evn")
+    assert (folder / "b.evn").exists()
+    return folder
+
+
+def first_run(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Goes to the folder, as it was after its first run: where that is."""
+    monkeypatch.chdir(folder)
+    *later, first = newest(folder)
+    for path in later:
+        path.unlink()
+    return first
+
+
+def command(folder: Path, *words: str) -> None:
+    """A command line of its own, whose exit code says nothing here."""
+    environment = {
+        **{name: value for name, value in os.environ.items() if name != "CI"},
+        "EVENHAND_JUDGE": "openai:chat:judge",
+    }
+    subprocess.run(
+        [sys.executable, "-m", "evenhand", *words],
+        check=False,
+        capture_output=True,
+        cwd=folder,
+        env=environment,
+    )
 
 
 def first_assertion(number: int, **keys: object) -> Edit:
@@ -142,20 +184,17 @@ CHANGES: dict[str, tuple[Edit, str]] = {
 
 @pytest.mark.parametrize("name", CHANGES)
 def test_a_config_that_expects_something_else_is_named_and_judged_nowhere(
-    evenhand: Run, tmp_path: Path, name: str
+    evenhand: Run, accepted: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ):
     """By `compare`, `gate`, `history` and the page; the prompt is better, too."""
     edit, words = CHANGES[name]
-    written(tmp_path, CONFIG)
-    evenhand("run", ".", "--offline", "--no-progress")
-    (first,) = newest(tmp_path)
-    assert "written to" in evenhand("baseline", "latest", "--to", "b.evn").err
+    first = first_run(accepted, monkeypatch)
     config = json.loads(json.dumps(CONFIG))
     edit(config)
     config["prompts"] = [{"label": "plain", "raw": "{{q}}"}]
-    written(tmp_path, config)
+    written(accepted, config)
     evenhand("run", ".", "--offline", "--no-progress")
-    second, _ = newest(tmp_path)
+    second, _ = newest(accepted)
     told = evenhand("compare", str(first), str(second), "--metric", "passed")
     assert (told.code, words in told.out) == (3, True), told.out
     held = evenhand(
@@ -211,17 +250,17 @@ LEGITIMATE: dict[str, Edit] = {
 
 
 @pytest.mark.parametrize("name", LEGITIMATE)
-def test_a_config_that_expects_the_same_is_compared(evenhand: Run, tmp_path: Path, name: str):
+def test_a_config_that_expects_the_same_is_compared(
+    evenhand: Run, accepted: Path, monkeypatch: pytest.MonkeyPatch, name: str
+):
     """Whatever else it says."""
-    written(tmp_path, CONFIG)
-    evenhand("run", ".", "--offline", "--no-progress")
-    evenhand("baseline", "latest", "--to", "b.evn")
+    first_run(accepted, monkeypatch)
     config = json.loads(json.dumps(CONFIG))
     LEGITIMATE[name](config)
     config["prompts"] = [{"label": "plain", "raw": "{{q}}"}]
-    written(tmp_path, config)
+    written(accepted, config)
     evenhand("run", ".", "--offline", "--no-progress")
-    second, first = newest(tmp_path)
+    second, first = newest(accepted)
     told = evenhand("compare", str(first), str(second), "--metric", "passed")
     assert (told.code, ": better" in told.out) == (0, True), told.out
     held = evenhand(
@@ -278,9 +317,14 @@ def start(evenhand: Run, *words: str) -> None:
     evenhand("run", ".", "--no-progress", "--no-cache", "-j", "1", *words)
 
 
-@pytest.mark.parametrize("source", ["id", "latest", "file"])
-@pytest.mark.parametrize("choice", CHOICES)
-@pytest.mark.parametrize("which", ["first", "second", "both"])
+@pytest.mark.parametrize(
+    ("choice", "source", "which"),
+    [
+        (choice, ("id", "latest", "file")[(i + j) % 3], which)
+        for i, choice in enumerate(CHOICES)
+        for j, which in enumerate(("first", "second", "both"))
+    ],
+)
 def test_cases_that_were_chosen_by_their_outcome_show_nothing(
     evenhand: Run, tmp_path: Path, choice: str, source: str, which: str
 ):
@@ -477,27 +521,32 @@ EDITS: dict[str, tuple[tuple[str, str], list[tuple[str, str]]]] = {
 }
 
 
+@pytest.fixture(scope="module")
+def noted(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a run of the eval set: made once, for tests to edit it."""
+    folder = tmp_path_factory.mktemp("noted")
+    judge = '{"reasoning": "r", "passes": true, "confidence": 0.9}'
+    rules = [{"match": "is polite|is kind", "reply": judge}, {"reply": "yes"}]
+    (folder / "offline.jsonl").write_text("".join(json.dumps(rule) + "\n" for rule in rules))
+    (folder / "notes_evals.py").write_text(HISTORY)
+    greeting = folder / "prompts" / "greet" / "prompt.md"
+    greeting.parent.mkdir(parents=True)
+    greeting.write_text("Hello")
+    command(folder, "run", ".", "--offline", "--no-progress")
+    return folder
+
+
 @pytest.mark.parametrize("name", EDITS)
 def test_history_marks_what_was_edited_in_an_eval_set_and_nothing_else(
-    evenhand: Run, tmp_path: Path, name: str
+    evenhand: Run, noted: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ):
     """In the terminal and in JSON, which the page shows."""
     (old, new), expected = EDITS[name]
-    source = HISTORY
-    judge = '{"reasoning": "r", "passes": true, "confidence": 0.9}'
-    rules = [{"match": "is polite|is kind", "reply": judge}, {"reply": "yes"}]
-    (tmp_path / "offline.jsonl").write_text("".join(json.dumps(rule) + "\n" for rule in rules))
-    file = tmp_path / "notes_evals.py"
-    words = [sys.executable, "-m", "evenhand", "run", ".", "--offline", "--no-progress"]
-    greeting = tmp_path / "prompts" / "greet" / "prompt.md"
-    greeting.parent.mkdir(parents=True)
-    assert old in source + "Hello"
-    edited = source.replace(old, new) if old else source
-    hello = "Hello".replace(old, new) if old else "Hello"
-    for text, greets in ((source, "Hello"), (edited, hello)):
-        file.write_text(text)
-        greeting.write_text(greets)
-        subprocess.run(words, check=False, capture_output=True, cwd=tmp_path)
+    first_run(noted, monkeypatch)
+    assert old in HISTORY
+    edited = HISTORY.replace(old, new) if old else HISTORY
+    (noted / "notes_evals.py").write_text(edited)
+    command(noted, "run", ".", "--offline", "--no-progress")
     (line,) = json.loads(evenhand("history", ".", "--json").out)["lines"]
     changes = [(one["kind"], one["text"]) for one in line["runs"][1]["changes"]]
     assert [kind for kind, _ in changes] == [kind for kind, _ in expected]
