@@ -26,7 +26,6 @@ import linecache
 import queue
 import sys
 import threading
-import time
 import traceback
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -41,6 +40,7 @@ from evenhand.core.record import MutableRecord
 from evenhand.engine.breadcrumbs import Breadcrumbs
 from evenhand.engine.cancelling import cancelled_by_run, undo_own_cancel
 from evenhand.engine.capture import captured, current, user_code
+from evenhand.engine.clock import clock, left_until
 from evenhand.engine.guardian import note_running, running
 from evenhand.engine.importing import fresh_spec
 from evenhand.engine.local_imports import look_first_in
@@ -295,7 +295,7 @@ class CodeHost:
                 return
             if job.future.done():  # given up, or cancelled, before its turn came
                 continue
-            job.started_at = time.monotonic()
+            job.started_at = clock()
             job.worker = worker
             _here.at = (self, job)
             if self.crumbs is not None:
@@ -345,7 +345,7 @@ class CodeHost:
         elif job.waits:
             left = job.limit_s
         else:
-            left = job.started_at + job.limit_s - time.monotonic()
+            left = left_until(job.started_at + job.limit_s)
         if left > 0:
             self._count += 1
             heapq.heappush(self._deadlines, (now + left, self._count, job))
@@ -383,7 +383,7 @@ def waiting(give_up: Callable[[], object]) -> Iterator[None]:
     if host is None or job is None:
         yield
         return
-    loop, since = job.future.get_loop(), time.monotonic()
+    loop, since = job.future.get_loop(), clock()
 
     def begin() -> None:
         host.wait(1)
@@ -394,7 +394,7 @@ def waiting(give_up: Callable[[], object]) -> Iterator[None]:
     try:
         yield
     finally:
-        job.started_at += time.monotonic() - since
+        job.started_at += clock() - since
         job.waits = False
         with contextlib.suppress(RuntimeError):  # the loop is closed: nobody counts any more
             loop.call_soon_threadsafe(host.wait, -1)
@@ -432,6 +432,8 @@ def _code_error(name: str, error: BaseException) -> CodeError:
     except Exception:  # noqa: BLE001 (an exception of the user's may not even be able to say what it is)
         said = ""
     message = f"{name} raised {type(error).__name__}" + (f": {said}" if said else "")
+    if type(error).__name__ == "BdbQuit":
+        message = f"{name} was given up in the debugger"
     hint = _user_frame(error)
     if isinstance(error, (AttributeError, TypeError)) and "'coroutine' object" in said:
         message = f"{name} looks into a coroutine that was not awaited: {said}"

@@ -11,6 +11,7 @@ from pathlib import Path
 from evenhand.core.plan import Plan
 from evenhand.engine.carrying import trials_carried
 from evenhand.engine.code import CodeHost
+from evenhand.engine.debugging import debuggable
 from evenhand.engine.ending import Ending
 from evenhand.engine.process import run_in_process
 from evenhand.engine.runner import Runner
@@ -39,6 +40,7 @@ async def run_surrounded(
             strays_told(),
             trials_carried(),
             watching(note),
+            debuggable(),
             _few_collections(),
         ):
             return await runner.run()

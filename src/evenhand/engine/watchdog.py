@@ -11,10 +11,11 @@ import asyncio
 import contextlib
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import FrameType
+
+from evenhand.engine.clock import clock
 
 BEAT_S = 0.25
 PATIENCE_S = 1.0
@@ -31,12 +32,12 @@ def watching(report: Callable[[str], None], patience_s: float = PATIENCE_S) -> I
         patience_s: How long the loop may stand still.
     """
     loop = asyncio.get_running_loop()
-    beaten = [time.monotonic()]
+    beaten = [clock()]
     stop = threading.Event()
     handle: list[asyncio.TimerHandle] = []
 
     def beat() -> None:
-        beaten[0] = time.monotonic()
+        beaten[0] = clock()
         handle[:] = [loop.call_later(BEAT_S, beat)]
 
     beat()
@@ -63,7 +64,7 @@ def _watch(
 ) -> None:
     seen: set[str] = set()
     while not stop.wait(BEAT_S):
-        late = time.monotonic() - beaten[0]
+        late = clock() - beaten[0]
         if late < patience_s + BEAT_S:
             continue
         place = _place(sys._current_frames().get(ident))  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] (documented)
