@@ -67,6 +67,7 @@ def settled(
     from evenhand.cli.offline import offline_answers
     from evenhand.engine.debugging import debuggable
     from evenhand.engine.door import has_answers
+    from evenhand.engine.guardian import another_may_go_on
     from evenhand.engine.process import own_process
     from evenhand.providers.http import prepare
 
@@ -77,6 +78,7 @@ def settled(
     elif asked.offline:
         offline = offline_answers(asked.folder)
     with own_process(), debuggable(), offline, using_definitions(asked.definitions or OURS):
+        file = _of_held_process() or file
         plan = asked.plan()
         asks = settings.sends and not asked.offline and any(one.paid for one in plan.providers)
         if asks and not has_answers(plan, settings):
@@ -98,7 +100,20 @@ def settled(
                 "is recorded, and replayed, only through evenhand.recording: any other sends what it is told to."
             )
         source = _source(settings, offline=asked.offline)
-        return settle(plan, settings, file, session, source=source), plan
+        with another_may_go_on():
+            return settle(plan, settings, file, session, source=source), plan
+
+
+def _of_held_process() -> Path | None:
+    """The run of the process that this one follows, as code of the user's held it; None as a rule."""
+    from evenhand.engine.debugging import begin_one_by_one
+    from evenhand.engine.guardian import unfinished
+
+    path, one_by_one = unfinished()
+    crumbs = Path(path)
+    if one_by_one:
+        begin_one_by_one()
+    return crumbs.parent.parent / "runs" / f"{crumbs.stem}.db" if crumbs.name else None
 
 
 def _source(settings: Settings, *, offline: bool) -> str:

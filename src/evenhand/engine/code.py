@@ -38,6 +38,7 @@ from evenhand.core.names import did_you_mean
 from evenhand.core.provider import L, Lasting
 from evenhand.core.record import MutableRecord
 from evenhand.engine.breadcrumbs import Breadcrumbs
+from evenhand.engine.breaking_in import TimeUp
 from evenhand.engine.cancelling import cancelled_by_run, undo_own_cancel
 from evenhand.engine.capture import captured, current, user_code
 from evenhand.engine.clock import clock, left_until
@@ -99,7 +100,7 @@ class CodeHost:
         threads: int = THREADS,
         barred: Mapping[str, CodeError] = MappingProxyType({}),
     ) -> None:
-        self._limit_s = limit_s
+        self.limit_s = limit_s
         self._barred = barred
         self._threads = threads
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
@@ -151,7 +152,7 @@ class CodeHost:
         future = self._modules.get(file)
         if future is None:
             future = asyncio.ensure_future(
-                self.call(_import, path, name=path.name, limit_s=max(60.0, self._limit_s))
+                self.call(_import, path, name=path.name, limit_s=max(60.0, self.limit_s))
             )
             self._modules[file] = future
         module = await asyncio.shield(future)
@@ -167,7 +168,7 @@ class CodeHost:
         limit_s: float | None = None,
     ) -> T:
         """Runs a function and waits for it; see `evenhand.core.provider.Host.call`."""
-        limit = self._limit_s if limit_s is None else limit_s
+        limit = self.limit_s if limit_s is None else limit_s
         if name in self._barred:
             why = self._barred[name]
             raise CodeError(why.message, hint=why.hint)
@@ -195,7 +196,7 @@ class CodeHost:
         """What serves the whole run; see `evenhand.core.provider.Host.lasting`."""
         found = self._lasting.get(make)
         if found is None:
-            found = self._lasting[make] = make(self._limit_s)
+            found = self._lasting[make] = make(self.limit_s)
         return cast("L", found)
 
     async def _await(self, awaitable: Awaitable[T], name: str, limit_s: float) -> T:
@@ -216,6 +217,8 @@ class CodeHost:
                 raise
             if limit.expired and isinstance(error, asyncio.CancelledError):
                 raise self._too_long(name, limit_s) from None
+            if isinstance(error, TimeUp):
+                raise self._too_long(name, limit_s, held=_user_frame(error)) from None
             raise _code_error(name, error) from error
         else:
             limit.end()
@@ -356,13 +359,20 @@ class CodeHost:
         job.future.set_exception(self._too_long(job.name, job.limit_s))
         self._hire_if_short(self._busy - 1)
 
-    def _too_long(self, name: str, limit_s: float, *, swallows: bool = False) -> CodeError:
+    def _too_long(
+        self, name: str, limit_s: float, *, swallows: bool = False, held: str = ""
+    ) -> CodeError:
+        if held:
+            return CodeError(
+                f"{name} took longer than {limit_s:g} s without an await, held up all other trials, and was given up",
+                hint=f"Look for a loop without an end, or make it a plain function. {held}",
+            )
         if swallows:
             return CodeError(
                 f"{name} took longer than {limit_s:g} s, went on though it was cancelled, and was left behind",
                 hint="Look for an `except BaseException` or a bare `except` around an await: let CancelledError out.",
             )
-        more = "Give it more time with --time-limit, or l" if limit_s >= self._limit_s else "L"
+        more = "Give it more time with --time-limit, or l" if limit_s >= self.limit_s else "L"
         return CodeError(
             f"{name} took longer than {limit_s:g} s and was given up",
             hint=f"{more}ook for what it waits for, or for a loop without an end.",

@@ -18,7 +18,6 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 from types import FrameType, ModuleType
 from typing import Any
 
@@ -31,7 +30,7 @@ from evenhand.engine.capture import (
     when_call_ends,
 )
 from evenhand.engine.clock import go_on, stands_still, stop
-from evenhand.engine.place import is_users, users_line
+from evenhand.engine.place import is_out, users_line
 from evenhand.engine.trial import present
 
 SKIPPED = frozenset({"asyncio", "asyncio.*", "concurrent.*", "threading"})
@@ -49,14 +48,18 @@ class _State:
     make_way: Callable[[], None] | None = None
 
 
-_OURS = f"{Path(__file__).parent.parent}{os.sep}"
 _state = _State()
 _turn = threading.Condition()
 
 
 def one_by_one() -> bool:
-    """Whether somebody has begun to debug: then one trial is run at a time."""
+    """Whether one trial is run at a time, as somebody has begun to debug."""
     return _state.one_by_one
+
+
+def begin_one_by_one() -> None:
+    """Has one trial run at a time, for as long as user code is `debuggable`."""
+    _state.one_by_one = True
 
 
 @contextlib.contextmanager
@@ -154,18 +157,9 @@ def _unless_out(method: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(method)
     def within(self: Any, frame: FrameType, *args: Any) -> Any:
-        return False if _state.users and _is_out(frame) else method(self, frame, *args)
+        return False if _state.users and is_out(frame) else method(self, frame, *args)
 
     return within
-
-
-def _is_out(frame: FrameType | None) -> bool:
-    """Whether a frame is one of ours, or of what we called."""
-    while frame is not None and not is_users(frame.f_code.co_filename):
-        if frame.f_code.co_filename.startswith(_OURS):
-            return True
-        frame = frame.f_back
-    return False
 
 
 def _look_for_terminal() -> None:

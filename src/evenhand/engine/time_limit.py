@@ -67,6 +67,10 @@ class TimeLimit:
         if self.expired:
             self._task.uncancel()
 
+    def is_up(self) -> bool:
+        """Whether its time is over."""
+        return not self._ended and left_until(self._when) <= 0
+
     def _up(self) -> None:
         left = left_until(self._when)
         if left > EARLY_S:
@@ -89,6 +93,12 @@ class TimeLimit:
         finally:
             self._when += clock() - since
             self._handle = self._loop.call_later(self._when - clock(), self._up)
+
+
+def is_time_up() -> bool:
+    """Whether the async function that is under way has had its time, though the loop could not say so."""
+    limit = _under_way.get()
+    return limit is not None and limit.is_up()
 
 
 @contextlib.contextmanager
