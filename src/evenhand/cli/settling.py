@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TextIO
 
 from evenhand.cli.exits import failed_code
+from evenhand.cli.files_beside import look_at_files_beside
 from evenhand.cli.fleet_options import with_fleet
 from evenhand.cli.replaying import nothing_sent
 from evenhand.cli.session import Session
@@ -80,6 +81,7 @@ def settled(
     with own_process(), debuggable(), offline, using_definitions(asked.definitions or OURS):
         file = _of_held_process() or file
         plan = asked.plan()
+        look_at_files_beside(str(plan.source))
         asks = settings.sends and not asked.offline and any(one.paid for one in plan.providers)
         if asks and not has_answers(plan, settings):
             prepare()
