@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from evenhand.cli.completing import complete_paths
+from evenhand.cli.files_beside import look_at_files_beside
 from evenhand.cli.grouped import GroupedCommand
 from evenhand.cli.selecting import asked_for, selecting
 from evenhand.cli.streams import tell
@@ -39,6 +40,7 @@ def check(paths: tuple[str, ...], as_json: bool, **options: Any) -> int:
     from evenhand.store.catalogue import home_for
 
     plan, missing_keys = _planned(asked_for(paths, options))
+    look_at_files_beside(str(plan.source))
     if missing_keys and as_json:
         raise ConfigError(missing_keys, plan.hints)
     estimates = plan.estimate()

@@ -97,7 +97,7 @@ def with_fleet(asked: object, plan: Plan, settings: Settings, session: Session) 
         "version": __version__,
         "folder": str(folder) if sent else "",
     }
-    workers = session.workers or max(1, room)
+    workers = min(session.workers or max(1, room), max(1, plan.size))  # no more than have work
     seats = None if cpus is None else max(1, int(1 / cpus))
     return replace(settings, elsewhere=Fleet(cluster, workers, far_plan, record, names, seats))
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TextIO
 
 from evenhand.cli.exits import failed_code
+from evenhand.cli.files_beside import look_at_files_beside
 from evenhand.cli.fleet_options import with_fleet
 from evenhand.cli.replaying import nothing_sent
 from evenhand.cli.session import Session
@@ -19,7 +20,7 @@ from evenhand.scorers.rag.definitions import OURS, using_definitions
 
 if TYPE_CHECKING:
     from evenhand.core.plan import Plan
-    from evenhand.core.run import CallRecord, TrialResult
+    from evenhand.core.run import CallRecord, ProgressSnapshot, TrialResult
     from evenhand.engine.door import Finished, Settings
     from evenhand.report.progress import Progress
 
@@ -65,7 +66,9 @@ def settled(
         prepared: Called with the plan and the settings before anything is paid for; returns the settings that hold.
     """
     from evenhand.cli.offline import offline_answers
+    from evenhand.engine.debugging import debuggable
     from evenhand.engine.door import has_answers
+    from evenhand.engine.guardian import another_may_go_on
     from evenhand.engine.process import own_process
     from evenhand.providers.http import prepare
 
@@ -75,8 +78,10 @@ def settled(
         offline = nothing_sent(settings)
     elif asked.offline:
         offline = offline_answers(asked.folder)
-    with own_process(), offline, using_definitions(asked.definitions or OURS):
+    with own_process(), debuggable(), offline, using_definitions(asked.definitions or OURS):
+        file = _of_held_process() or file
         plan = asked.plan()
+        look_at_files_beside(str(plan.source))
         asks = settings.sends and not asked.offline and any(one.paid for one in plan.providers)
         if asks and not has_answers(plan, settings):
             prepare()
@@ -97,7 +102,20 @@ def settled(
                 "is recorded, and replayed, only through evenhand.recording: any other sends what it is told to."
             )
         source = _source(settings, offline=asked.offline)
-        return settle(plan, settings, file, session, source=source), plan
+        with another_may_go_on():
+            return settle(plan, settings, file, session, source=source), plan
+
+
+def _of_held_process() -> Path | None:
+    """The run of the process that this one follows, as code of the user's held it; None as a rule."""
+    from evenhand.engine.debugging import begin_one_by_one
+    from evenhand.engine.guardian import unfinished
+
+    path, one_by_one = unfinished()
+    crumbs = Path(path)
+    if one_by_one:
+        begin_one_by_one()
+    return crumbs.parent.parent / "runs" / f"{crumbs.stem}.db" if crumbs.name else None
 
 
 def _source(settings: Settings, *, offline: bool) -> str:
@@ -158,6 +176,7 @@ def settle(
         source: Where replies come from, behind the heading; empty for models.
     """
     from evenhand.engine import door
+    from evenhand.engine.debugging import giving_way
     from evenhand.report.heading import heading, problem_lines
 
     for line in problem_lines(plan.hints):
@@ -168,13 +187,17 @@ def settle(
     if progress is not None:
         progress.start(heading(plan) + source)
     try:
-        with _as_before(), set_apart() as stdout:
+        with (
+            _as_before(),
+            giving_way(progress.make_way if progress else None),
+            set_apart() as stdout,
+        ):
             out = sys.stderr if session.as_json else stdout
             return door.run(
                 plan,
                 settings,
                 resume=file,
-                progress=progress.update if progress else None,
+                progress=_unless_debugging(progress.update) if progress else None,
                 note=progress.note if progress else _note,
                 resumed=_resumed,
                 tell=_teller(plan, out, progress) if session.verbose else None,
@@ -221,17 +244,37 @@ def _progress(wanted: bool) -> Progress | None:
     return Progress(sys.stderr, sys.stderr.isatty())
 
 
+def _unless_debugging(
+    show: Callable[[ProgressSnapshot], None],
+) -> Callable[[ProgressSnapshot], None]:
+    """Shows progress, but while a debugger has the terminal."""
+    from evenhand.engine.clock import stands_still
+
+    def update(now: ProgressSnapshot) -> None:
+        if not stands_still():
+            show(now)
+
+    return update
+
+
 def _teller(plan: Plan, out: TextIO, progress: Progress | None) -> Callable[[TrialResult], None]:
     """Prints each trial whole, above the line that says how far the run is."""
     from evenhand.cli.show import verbose_for
+    from evenhand.engine.clock import stands_still
     from evenhand.report.words import put_quietly
 
     verbose = verbose_for(out, plan.variants, plan.repeats)
 
+    waiting: list[str] = []
+
     def tell(trial: TrialResult) -> None:
+        waiting.append(verbose.text(trial))
+        if stands_still():  # the terminal is a debugger's, whose own trial is told of later
+            return
         if progress is not None:
             progress.make_way()
-        put_quietly(out, verbose.text(trial))
+        while waiting:
+            put_quietly(out, waiting.pop(0))
 
     return tell
 

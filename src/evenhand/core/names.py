@@ -17,8 +17,11 @@ def nearest(word: str, words: Iterable[str]) -> str:
     best, least = "", max(3, len(word)) // 3 + 1
     if len(word) > LONGEST:
         return ""
+    lower = word.lower()
     for known in words:
-        far = distance(word.lower(), known.lower())
+        if abs(len(word) - len(known)) >= least:  # as many letters have to be put in or taken out
+            continue
+        far = distance(lower, known.lower(), least)
         if far < least:
             best, least = known, far
     return best
@@ -36,8 +39,13 @@ def did_you_mean(word: str, words: Iterable[str], otherwise: str = "") -> str:
     return f"Did you mean '{near}'?" if near else otherwise
 
 
-def distance(a: str, b: str) -> int:
+def distance(a: str, b: str, enough: int | None = None) -> int:
     """How many letters have to be put in, taken out, replaced, or swapped with their neighbour (Damerau, 1964).
+
+    Args:
+        a: One word.
+        b: The other.
+        enough: If there are so many, it doesn't matter how many more; None for always.
 
     >>> distance("wieght", "weight"), distance("at_leas", "at_least"), distance("", "ab")
     (1, 1, 2)
@@ -51,5 +59,8 @@ def distance(a: str, b: str) -> int:
             if i > 1 and j > 1 and a[i - 1] == b[j - 2] and a[i - 2] == b[j - 1]:
                 least = min(least, before[j - 2] + 1)
             after.append(least)
+        # No path gets shorter; a swap looks back by two rows.
+        if enough is not None and min(after) >= enough and min(row) >= enough:
+            return enough
         before, row = row, after
     return row[-1]

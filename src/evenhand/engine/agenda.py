@@ -3,7 +3,7 @@
 How this works: a trial that needs what earlier trials kept is set aside until they are settled, and goes before new
 ones then. Trials wait only for earlier ones, so the first that is not settled never waits and nothing can stand still.
 Only so many are set aside: after that nothing new is taken from the plan, so that it is walked in flat memory however
-much of it is one long conversation.
+much of it is one long conversation. Once somebody debugs, a trial waits until all that are under way are over.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from collections import deque
 from collections.abc import Iterator
 
 from evenhand.core.plan import PlannedTrial
+from evenhand.engine.debugging import one_by_one
 
 ASIDE = 1_000
 
@@ -32,6 +33,9 @@ class Agenda:
     async def next(self) -> PlannedTrial | None:
         """The next trial, once there is one that need not wait; None when there will be no more."""
         while not self._ended:
+            if one_by_one() and len(self._open) > self._waiting + len(self._ready):
+                await self._woken()
+                continue
             if self._ready:
                 return self._ready.popleft()
             if self._waiting < ASIDE:
@@ -43,9 +47,7 @@ class Agenda:
                     continue
             if not self._waiting:
                 return None
-            caller: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-            self._callers.append(caller)
-            await caller
+            await self._woken()
         return None
 
     def end(self) -> None:
@@ -61,6 +63,11 @@ class Agenda:
             if not self._set_aside(follower):
                 self._ready.append(follower)
         self._wake()
+
+    async def _woken(self) -> None:
+        caller: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._callers.append(caller)
+        await caller
 
     def _wake(self) -> None:
         for caller in self._callers:

@@ -1,12 +1,12 @@
 """What a run's threads are running, in files that outlive a crash, and which trials a crash came of.
 
-How this works: beside a run's lock stand up to three files. `.running` has a slot for each thread, mapped, so that a
+How this works: beside a run's lock stand up to four files. `.running` has a slot for each thread, mapped, so that a
 write costs no system call; it says which function of which trial is running. `.fatal` is where Python's faulthandler
 writes when the process gets a fatal signal, and we when it ends by `os._exit`: which thread it was, and what happened.
 An end that leaves no note gets one from the guardian, which knows no thread. `.deaths` counts, for each trial, the
-sessions that were killed while it was running. Whoever kills a run does not mean the trial that
-happens to be running, so it takes three of those before the trial is blamed. A run that ends in order leaves none of
-these files.
+sessions that were killed while it was running, and `.aside` has the trials that are not run again. Whoever kills a run
+does not mean the trial that happens to be running, so it takes three of those before the trial is blamed. A run that
+ends in order leaves none of these files.
 """
 
 from __future__ import annotations
@@ -38,12 +38,14 @@ class Word(Record, frozen=True):
         trial: The trial's place in the plan; -1 for none.
         thread: The number of its thread.
         waits: It is an async function, of which many are under way, and one at most was running.
+        native: The number that the kernel knows its thread by; 0 for unknown.
     """
 
     text: str
     trial: int = -1
     thread: int = 0
     waits: bool = False
+    native: int = 0
 
 
 class Breadcrumbs:
@@ -67,7 +69,7 @@ class Breadcrumbs:
             if not text:
                 self._map[slot * SLOT] = 0
                 return
-            line = f"{threading.get_ident():x}\t{trial}\t{waits:d}\t{text}"
+            line = f"{_thread()}\t{trial}\t{waits:d}\t{text}"
             data = line.encode("utf-8", "replace")[:SLOT].ljust(SLOT, b"\0")
             self._map[slot * SLOT : (slot + 1) * SLOT] = data
 
@@ -85,7 +87,7 @@ class Breadcrumbs:
             faulthandler.disable()
             self._fatal.close()
         self.path.unlink(missing_ok=True)
-        for kind in (".fatal", ".deaths"):
+        for kind in (".fatal", ".deaths", ".aside", ".stack"):
             self.path.with_suffix(kind).unlink(missing_ok=True)
 
 
@@ -102,7 +104,7 @@ def blame(path: Path, what: str, more: Word | None = None) -> list[str]:
     """
     if more is not None and more.trial >= 0:
         with contextlib.suppress(OSError), path.open("ab") as file:
-            line = f"{more.thread:x}\t{more.trial}\t0\t{more.text}"
+            line = f"{more.thread:x}:0\t{more.trial}\t0\t{more.text}"
             file.write(line.encode("utf-8", "replace")[:SLOT].ljust(SLOT, b"\0"))
     words = last_words(path)
     fatal = path.with_suffix(".fatal")
@@ -111,6 +113,13 @@ def blame(path: Path, what: str, more: Word | None = None) -> list[str]:
             fatal.write_text(f"Fatal Python error: {what}\n", "utf-8")
     plain = [word for word in words if not word.waits]
     return [" ".join(word.text.split()) for word in plain or words]
+
+
+def note_held(path: Path, word: Word, what: str) -> None:
+    """Notes from outside that a process was ended, as this function held it; its thread is 0 where it is unknown."""
+    with contextlib.suppress(OSError):
+        text = f"Fatal Python error: {what}\nThread 0x{word.thread:x}\n"
+        path.with_suffix(".fatal").write_text(text, "utf-8")
 
 
 def last_words(path: Path) -> list[Word]:
@@ -125,10 +134,15 @@ def last_words(path: Path) -> list[Word]:
 
 def _word(line: str) -> Word:
     try:
-        thread, trial, waits, text = line.split("\t", 3)
+        threads, trial, waits, text = line.split("\t", 3)
+        thread, native = threads.split(":")
     except ValueError:  # cut off, or another version's
         return Word(line)
-    return Word(text, int(trial), int(thread, 16), waits == "1")
+    return Word(text, int(trial), int(thread, 16), waits == "1", int(native))
+
+
+def _thread() -> str:
+    return f"{threading.get_ident():x}:{threading.get_native_id()}"
 
 
 def to_set_aside(path: Path, words: list[Word]) -> Mapping[int, CodeError]:
@@ -148,7 +162,7 @@ def to_set_aside(path: Path, words: list[Word]) -> Mapping[int, CodeError]:
         # In a thread that is none of ours, it may have been any of them.
         guilty = [word for word in words if word.thread == number] or words
         guilty = [word for word in guilty if _is_in(word, fatal)] or guilty
-        return {word.trial: _took_down(word, what) for word in guilty}
+        return _remembered(path, {word.trial: (word.text, what) for word in guilty})
     words = [word for word in words if not word.waits]
     deaths = path.with_suffix(".deaths")
     counts: dict[int, int] = {}
@@ -160,7 +174,22 @@ def to_set_aside(path: Path, words: list[Word]) -> Mapping[int, CodeError]:
     kept = [str(trial) for trial, count in counts.items() for _ in range(count) if count < DEATHS]
     with contextlib.suppress(OSError):
         deaths.write_text(" ".join(kept), "utf-8")
-    return {t: _took_down(died[t], f"it ended {DEATHS} times without a word") for t in often}
+    what = f"it ended {DEATHS} times without a word"
+    return {**_remembered(path, {}), **{one: _took_down(died[one].text, what) for one in often}}
+
+
+def _remembered(path: Path, guilty: Mapping[int, tuple[str, str]]) -> Mapping[int, CodeError]:
+    """What to say of these, and of those before, as a session may end before it has stored what it set aside."""
+    aside = path.with_suffix(".aside")
+    lines = [
+        "\t".join((str(trial), text.replace("\t", " "), what)).replace("\n", " ")
+        for trial, (text, what) in guilty.items()
+    ]
+    if lines:
+        with contextlib.suppress(OSError), aside.open("a", encoding="utf-8") as file:
+            file.writelines(f"{line}\n" for line in lines)
+    known = [line.split("\t", 2) for line in (_text(aside).splitlines() or lines)]
+    return {int(one[0]): _took_down(one[1], one[2]) for one in known if len(one) == 3}
 
 
 def barred(words: list[Word], aside: Mapping[int, CodeError]) -> Mapping[str, CodeError]:
@@ -179,9 +208,9 @@ def _is_in(word: Word, trace: str) -> bool:
     return f" in {name}\n" in trace
 
 
-def _took_down(word: Word, what: str) -> CodeError:
+def _took_down(text: str, what: str) -> CodeError:
     return CodeError(
-        f"the process ended while {word.text.strip()} was running: {what}; it was not run again",
+        f"the process ended while {text.strip()} was running: {what}; it was not run again",
         hint="Mend it, or run it in a process of its own; `evenhand resume` tries it once more.",
     )
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import io
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, TextIO
@@ -46,22 +46,51 @@ class Sink:
 current: ContextVar[Sink | None] = ContextVar("evenhand_sink", default=None)
 """The sink of the trial for which code is running."""
 
-_capturing: ContextVar[bool] = ContextVar("evenhand_capturing", default=False)
+_call: ContextVar[object] = ContextVar("evenhand_call", default=None)
+"""The call of the user's code that is under way; None where what runs is our own."""
+_ends: dict[object, Callable[[], None]] = {}
+
+
+debugged: set[object] = set()
+"""The calls in which a debugger is open: what they print is kept, and shown as well."""
 
 
 @contextmanager
 def user_code() -> Iterator[None]:
     """Inside, whatever is printed goes to the current trial's sink."""
-    token = _capturing.set(True)
+    call = object()
+    token = _call.set(call)
     try:
         yield
     finally:
-        _capturing.reset(token)
+        _call.reset(token)
+        if _ends and (end := _ends.pop(call, None)) is not None:
+            end()
+
+
+@contextmanager
+def outside_of_user_code() -> Iterator[None]:
+    """Inside, what is printed goes where it always went, though the user's code called it."""
+    token = _call.set(None)
+    try:
+        yield
+    finally:
+        _call.reset(token)
 
 
 def in_user_code() -> bool:
     """Whether the code that asks was called by the user's."""
-    return _capturing.get()
+    return _call.get() is not None
+
+
+def call_under_way() -> object:
+    """The call of the user's code in which this is asked; None for none."""
+    return _call.get()
+
+
+def when_call_ends(call: object, end: Callable[[], None]) -> None:
+    """Has this called, in the call's own thread, when a call of the user's code is over."""
+    _ends[call] = end
 
 
 class _Proxy(io.TextIOBase):
@@ -73,11 +102,13 @@ class _Proxy(io.TextIOBase):
     def write(self, text: str) -> int:
         if not isinstance(text, str):  # pyright: ignore[reportUnnecessaryIsInstance] (users' code is not type-checked)
             raise TypeError(f"write() argument must be str, not {type(text).__name__}")
-        sink = current.get() if _capturing.get() else None
+        sink = current.get() if in_user_code() else None
         if sink is None:
             ours = threading.get_ident() == self._home
             return (self._real if ours else self._elsewhere).write(text)
         sink.write(text)
+        if debugged and _call.get() in debugged:
+            self._elsewhere.write(text)
         return len(text)
 
     def flush(self) -> None:
@@ -101,7 +132,7 @@ class _Proxy(io.TextIOBase):
         return self._real.errors
 
     def isatty(self) -> bool:
-        return not _capturing.get() and self._real.isatty()
+        return not in_user_code() and self._real.isatty()
 
     def fileno(self) -> int:
         return self._real.fileno()

@@ -26,7 +26,6 @@ import linecache
 import queue
 import sys
 import threading
-import time
 import traceback
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -39,8 +38,10 @@ from evenhand.core.names import did_you_mean
 from evenhand.core.provider import L, Lasting
 from evenhand.core.record import MutableRecord
 from evenhand.engine.breadcrumbs import Breadcrumbs
+from evenhand.engine.breaking_in import TimeUp
 from evenhand.engine.cancelling import cancelled_by_run, undo_own_cancel
 from evenhand.engine.capture import captured, current, user_code
+from evenhand.engine.clock import clock, left_until
 from evenhand.engine.guardian import note_running, running
 from evenhand.engine.importing import fresh_spec
 from evenhand.engine.local_imports import look_first_in
@@ -99,7 +100,7 @@ class CodeHost:
         threads: int = THREADS,
         barred: Mapping[str, CodeError] = MappingProxyType({}),
     ) -> None:
-        self._limit_s = limit_s
+        self.limit_s = limit_s
         self._barred = barred
         self._threads = threads
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
@@ -151,7 +152,7 @@ class CodeHost:
         future = self._modules.get(file)
         if future is None:
             future = asyncio.ensure_future(
-                self.call(_import, path, name=path.name, limit_s=max(60.0, self._limit_s))
+                self.call(_import, path, name=path.name, limit_s=max(60.0, self.limit_s))
             )
             self._modules[file] = future
         module = await asyncio.shield(future)
@@ -167,7 +168,7 @@ class CodeHost:
         limit_s: float | None = None,
     ) -> T:
         """Runs a function and waits for it; see `evenhand.core.provider.Host.call`."""
-        limit = self._limit_s if limit_s is None else limit_s
+        limit = self.limit_s if limit_s is None else limit_s
         if name in self._barred:
             why = self._barred[name]
             raise CodeError(why.message, hint=why.hint)
@@ -195,7 +196,7 @@ class CodeHost:
         """What serves the whole run; see `evenhand.core.provider.Host.lasting`."""
         found = self._lasting.get(make)
         if found is None:
-            found = self._lasting[make] = make(self._limit_s)
+            found = self._lasting[make] = make(self.limit_s)
         return cast("L", found)
 
     async def _await(self, awaitable: Awaitable[T], name: str, limit_s: float) -> T:
@@ -216,6 +217,8 @@ class CodeHost:
                 raise
             if limit.expired and isinstance(error, asyncio.CancelledError):
                 raise self._too_long(name, limit_s) from None
+            if isinstance(error, TimeUp):
+                raise self._too_long(name, limit_s, held=_user_frame(error)) from None
             raise _code_error(name, error) from error
         else:
             limit.end()
@@ -295,7 +298,7 @@ class CodeHost:
                 return
             if job.future.done():  # given up, or cancelled, before its turn came
                 continue
-            job.started_at = time.monotonic()
+            job.started_at = clock()
             job.worker = worker
             _here.at = (self, job)
             if self.crumbs is not None:
@@ -345,7 +348,7 @@ class CodeHost:
         elif job.waits:
             left = job.limit_s
         else:
-            left = job.started_at + job.limit_s - time.monotonic()
+            left = left_until(job.started_at + job.limit_s)
         if left > 0:
             self._count += 1
             heapq.heappush(self._deadlines, (now + left, self._count, job))
@@ -356,13 +359,20 @@ class CodeHost:
         job.future.set_exception(self._too_long(job.name, job.limit_s))
         self._hire_if_short(self._busy - 1)
 
-    def _too_long(self, name: str, limit_s: float, *, swallows: bool = False) -> CodeError:
+    def _too_long(
+        self, name: str, limit_s: float, *, swallows: bool = False, held: str = ""
+    ) -> CodeError:
+        if held:
+            return CodeError(
+                f"{name} took longer than {limit_s:g} s without an await, held up all other trials, and was given up",
+                hint=f"Look for a loop without an end, or make it a plain function. {held}",
+            )
         if swallows:
             return CodeError(
                 f"{name} took longer than {limit_s:g} s, went on though it was cancelled, and was left behind",
                 hint="Look for an `except BaseException` or a bare `except` around an await: let CancelledError out.",
             )
-        more = "Give it more time with --time-limit, or l" if limit_s >= self._limit_s else "L"
+        more = "Give it more time with --time-limit, or l" if limit_s >= self.limit_s else "L"
         return CodeError(
             f"{name} took longer than {limit_s:g} s and was given up",
             hint=f"{more}ook for what it waits for, or for a loop without an end.",
@@ -383,7 +393,7 @@ def waiting(give_up: Callable[[], object]) -> Iterator[None]:
     if host is None or job is None:
         yield
         return
-    loop, since = job.future.get_loop(), time.monotonic()
+    loop, since = job.future.get_loop(), clock()
 
     def begin() -> None:
         host.wait(1)
@@ -394,7 +404,7 @@ def waiting(give_up: Callable[[], object]) -> Iterator[None]:
     try:
         yield
     finally:
-        job.started_at += time.monotonic() - since
+        job.started_at += clock() - since
         job.waits = False
         with contextlib.suppress(RuntimeError):  # the loop is closed: nobody counts any more
             loop.call_soon_threadsafe(host.wait, -1)
@@ -432,6 +442,8 @@ def _code_error(name: str, error: BaseException) -> CodeError:
     except Exception:  # noqa: BLE001 (an exception of the user's may not even be able to say what it is)
         said = ""
     message = f"{name} raised {type(error).__name__}" + (f": {said}" if said else "")
+    if type(error).__name__ == "BdbQuit":
+        message = f"{name} was given up in the debugger"
     hint = _user_frame(error)
     if isinstance(error, (AttributeError, TypeError)) and "'coroutine' object" in said:
         message = f"{name} looks into a coroutine that was not awaited: {said}"

@@ -25,13 +25,21 @@ from typing import NoReturn
 
 NO_VERDICT = 3
 """The exit code of a command that ended without a verdict."""
+UNHEARD_S = 2.0
+"""Without a beat for so long, a request to stop is not heard by the command itself."""
 ECHO_S = 0.5
 """A signal that comes both directly and from the guardian within so many seconds is one."""
 
-_SIZE = 8192
-_CODE, _COUNTS, _WHY, _RUNNING, _CRUMBS = 0, 16, 128, 2048, 4096
-"""Where on the page stand: that it ended and how, how often each signal was passed on, why it ends, what is running,
-and the path of the breadcrumbs."""
+LOOK_S = 0.5
+"""How often the guardian looks whether the command still turns."""
+
+_SIZE = 12288
+_CODE, _BEAT, _HELD, _GOES_ON, _ONE_BY_ONE, _COUNTS, _LIMIT, _WHY, _RUNNING, _CRUMBS, _EARLIER = (
+    (0, 4, 5, 6, 7, 16, 96, 128, 2048, 4096, 8192)
+)  # fmt: skip
+"""Where on the page stand: that it ended and how, the number of the last beat, that it is held, that a new process may
+go on with its run, that it runs one trial at a time, how often each signal was passed on, how long it may be held, why
+it ends, what is running, the path of the breadcrumbs, and that of the process before."""
 _PASSED_ON = {
     getattr(signal, name)
     for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2", "SIGCONT", "SIGTSTP")
@@ -69,18 +77,21 @@ def guard(tell: Callable[[str], object]) -> None:
     if signal.getsignal(signal.SIGCHLD) is signal.SIG_IGN:  # then nobody could wait for a child
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     before = signal.pthread_sigmask(signal.SIG_BLOCK, _WATCHED)
-    lifeline, other_end = os.pipe()
     parent = os.getpid()
-    try:
-        child = os.fork()
-    except OSError:  # there are as many processes as may be: it goes on without a guardian
-        os.close(lifeline)
-        os.close(other_end)
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-        return
-    if child:
+    while True:
+        lifeline, other_end = os.pipe()
+        try:
+            child = os.fork()
+        except OSError:  # there are as many processes as may be: it goes on without a guardian
+            os.close(lifeline)
+            os.close(other_end)
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+            return
+        if not child:
+            break
         os.close(lifeline)
         _wait(child, page, tell)
+        os.close(other_end)
     os.close(other_end)
     _guarded.page, _guarded.pid = page, os.getpid()
     _die_with(lifeline, parent)
@@ -128,6 +139,57 @@ def note_end(why: str) -> bool:
 def note_breadcrumbs(path: str) -> str:
     """Notes where the breadcrumbs of a run are; empty for nowhere. Returns what was noted before."""
     return _write(_CRUMBS, path, _SIZE - _CRUMBS)
+
+
+@contextlib.contextmanager
+def may_be_held(limit_s: float) -> Iterator[None]:
+    """Inside, the guardian ends this process if for so long it has no beat."""
+    if _guarded.page is None or not is_guarded():
+        yield
+        return
+    beat()
+    _write(_LIMIT, f"{limit_s:g}", _WHY - _LIMIT)
+    try:
+        yield
+    finally:
+        _write(_LIMIT, "", _WHY - _LIMIT)
+
+
+def beat() -> None:
+    """Shows the guardian that code can run."""
+    page = _guarded.page
+    if page is not None:
+        page[_BEAT] = (page[_BEAT] + 1) & 0xFF
+
+
+def is_held() -> None:
+    """Tells the guardian that code can run, and that the run can't go on all the same."""
+    page = _guarded.page
+    if page is not None:
+        page[_HELD] = 1
+
+
+@contextlib.contextmanager
+def another_may_go_on() -> Iterator[None]:
+    """Inside, a process that is held is followed by one that does the same, and gets the `unfinished` breadcrumbs."""
+    page = _guarded.page
+    if page is None or not is_guarded():
+        yield
+        return
+    page[_GOES_ON] = 1
+    try:
+        yield
+    finally:
+        page[_GOES_ON] = 0
+
+
+def unfinished() -> tuple[str, bool]:
+    """What the process before left, as it was held: the path of its breadcrumbs, and whether to go on one by one.
+
+    The path is empty where there was none. It is told once.
+    """
+    page = _guarded.page
+    return _write(_EARLIER, "", _SIZE - _EARLIER), page is not None and page[_ONE_BY_ONE] == 1
 
 
 def _write(start: int, text: str, size: int) -> str:
@@ -197,28 +259,82 @@ def _die_with(lifeline: int, parent: int) -> None:
     threading.Thread(target=watch, name="evenhand-lifeline", daemon=True).start()
 
 
-def _wait(child: int, page: mmap.mmap, tell: Callable[[str], object]) -> NoReturn:
-    """The guardian: waits for the child, passes signals on, and exits as it should have."""
+def _wait(child: int, page: mmap.mmap, tell: Callable[[str], object]) -> None:
+    """The guardian: waits for the child, passes signals on, and exits as it should have.
+
+    Returns where the child was held, and another one is to go on.
+    """
+    hold, told = None, False
+    requests: list[int] = []
     try:
         while True:
             number, from_kernel = _next_signal()
+            limit = _read(page, _LIMIT)
             if number == signal.SIGCHLD:
                 _look_after(child, page, tell)
-            elif not from_kernel:
+            elif number and not from_kernel:
                 page[_COUNTS + number] = (page[_COUNTS + number] + 1) & 0xFF
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(child, number)
+            if number in _ASKED:
+                requests.append(number)
+            if not limit:
+                hold = None
+                continue
+            if hold is None:
+                from evenhand.engine.holding import Hold  # noqa: PLC0415 (not before each run)
+
+                hold = Hold(child)
+            held = hold.is_held(page[_BEAT], float(limit)) or page[_HELD]
+            still = hold.still_s() > UNHEARD_S or page[_HELD]
+            if still and requests == [signal.SIGINT] and not told:
+                told = True
+                tell(
+                    "evenhand: your code holds the run, and it does not hear; Ctrl-C again to stop it"
+                )
+            if still and (len(requests) > 1 or requests not in ([], [signal.SIGINT])):
+                line, _ = hold.end(Path(_read(page, _CRUMBS)), hold.still_s())
+                tell(f"evenhand: stopped: {line}")
+                os.waitpid(child, 0)
+                _die_of(requests[-1])
+            if held:
+                line, known = hold.end(Path(_read(page, _CRUMBS)), float(limit))
+                os.waitpid(child, 0)
+                _follow(page, tell, line, known=known)
+                return
     except BaseException:  # noqa: BLE001 (nothing of what went wrong here may look like a verdict)
         with contextlib.suppress(OSError):
             os.kill(child, signal.SIGKILL)
         os._exit(NO_VERDICT)
 
 
+def _follow(page: mmap.mmap, tell: Callable[[str], object], line: str, *, known: bool) -> None:
+    """Says what held the child. Ends with that, where no other one is to go on.
+
+    Args:
+        known: Whether it is known which call it was. If not, the next one runs trials one by one, to find out.
+    """
+    hint = "Look for a loop without an end; run what can take so long in a process of its own."
+    crumbs = _read(page, _CRUMBS)
+    if not page[_GOES_ON]:
+        tell(
+            f"evenhand: ended without a verdict: {line}\n  {hint}\n"
+            "  Replies received so far are saved: `evenhand resume` continues the run."
+        )
+        os._exit(NO_VERDICT)
+    how = "without it" if known else "one trial at a time, to see which it is"
+    tell(f"evenhand: {line}; it is given up, and the run goes on {how}\n  {hint}")
+    page[:] = bytes(_SIZE)
+    data = os.fsencode(crumbs)
+    page[_EARLIER : _EARLIER + len(data)] = data
+    page[_ONE_BY_ONE] = not known
+
+
 def _next_signal() -> tuple[int, bool]:
-    """The next signal, and whether the kernel sent it: then a terminal did, to the child as well."""
-    if hasattr(signal, "sigwaitinfo"):
-        info = signal.sigwaitinfo(_WATCHED)
-        return info.si_signo, info.si_code > 0
+    """The next signal, and whether the kernel sent it: then a terminal did, to the child as well; 0 for none so far."""
+    if hasattr(signal, "sigtimedwait"):
+        info = signal.sigtimedwait(_WATCHED, LOOK_S)
+        return (info.si_signo, info.si_code > 0) if info is not None else (0, False)
     number = signal.sigwait(_WATCHED)  # macOS does not say who sent it
     keys = (signal.SIGINT, signal.SIGQUIT, signal.SIGTSTP)
     return number, number in keys and os.isatty(0) and os.tcgetpgrp(0) == os.getpgrp()

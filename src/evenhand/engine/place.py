@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import os
 from pathlib import Path
+from types import FrameType
 
 _OURS = f"{Path(__file__).parent.parent}{os.sep}"
 _PYTHONS = f"{Path(os.__file__).parent}{os.sep}"
@@ -21,6 +22,15 @@ def is_users(file: str) -> bool:
     ):  # <string>: what dataclasses write
         return False
     return not any(folder in file for folder in _INSTALLED)
+
+
+def is_out(frame: FrameType | None) -> bool:
+    """Whether a frame is one of ours, or of what we called, and none of the user's code or of what that called."""
+    while frame is not None and not is_users(frame.f_code.co_filename):
+        if frame.f_code.co_filename.startswith(_OURS):
+            return True
+        frame = frame.f_back
+    return frame is None
 
 
 def users_line() -> str:

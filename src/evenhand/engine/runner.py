@@ -38,6 +38,7 @@ from evenhand.engine.backing import CallBudget, CallLimits, RunJournal, SettleEl
 from evenhand.engine.call_context import Home
 from evenhand.engine.calls import CallDesk
 from evenhand.engine.capture import Sink, current
+from evenhand.engine.clock import clock
 from evenhand.engine.contest import Contests
 from evenhand.engine.deciding import Decider
 from evenhand.engine.ending import Ending
@@ -135,7 +136,7 @@ class Runner:
         self._again: set[int] = set()
         self._done_again = self._asked_anew = 0
         self._unheard_since: float | None = None
-        self._started_at = self._turned_at = time.monotonic()
+        self._started_at, self._turned_at = clock(), time.monotonic()
         self._trial_limit_s: float | None = None
         self._run_limit_s: float | None = None
 
@@ -383,8 +384,7 @@ class Runner:
         for trial, problem in self._late:
             late.setdefault(trial.planned.index, (trial, []))[1].append(problem)
         for trial, problems in late.values():
-            result = trial.corrected(problems)
-            if result is None:
+            if (result := trial.corrected(problems)) is None:
                 continue
             self._journal.again(result.index)
             try:
@@ -476,7 +476,7 @@ class Runner:
             trial.limit_s = each
             trial.out_of_time = f"it took longer than {each:g} s and was given up"
         if whole is not None:
-            left = self._started_at + whole - time.monotonic()
+            left = self._started_at + whole - clock()
             if each is None or left < each:
                 trial.limit_s = left
                 trial.out_of_time = f"the run took longer than {whole:g} s"
@@ -595,6 +595,6 @@ class Runner:
                 cached=self._desk.counts.cached,
                 cost_usd=self._budget.spent_usd,
                 waiting=self._waits_for or self._limits.waiting(),
-                seconds=time.monotonic() - self._started_at,
+                seconds=clock() - self._started_at,
             )
         )

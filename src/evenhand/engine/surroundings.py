@@ -9,8 +9,10 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from evenhand.core.plan import Plan
+from evenhand.engine.breaking_in import can_be_broken_into
 from evenhand.engine.carrying import trials_carried
 from evenhand.engine.code import CodeHost
+from evenhand.engine.debugging import debuggable
 from evenhand.engine.ending import Ending
 from evenhand.engine.process import run_in_process
 from evenhand.engine.runner import Runner
@@ -38,7 +40,9 @@ async def run_surrounded(
             own_tasks(),
             strays_told(),
             trials_carried(),
-            watching(note),
+            watching(note, limit_s=host.limit_s),
+            can_be_broken_into(host.limit_s, host.crumbs.path if host.crumbs else None),
+            debuggable(),
             _few_collections(),
         ):
             return await runner.run()

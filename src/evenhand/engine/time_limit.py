@@ -11,8 +11,13 @@ import asyncio
 import contextlib
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
+from types import TracebackType
+
+from evenhand.engine.clock import clock, left_until
 
 GRACE_S = 5.0
+EARLY_S = 0.01
+"""A timer may come so much before its time, as the loop has a clock of its own."""
 
 _under_way: ContextVar[TimeLimit | None] = ContextVar("evenhand_time_limit", default=None)
 """The limit of the async function that is under way."""
@@ -48,8 +53,8 @@ class TimeLimit:
         self.expired = self._ended = False
         self._task, self._stuck = task, stuck
         self._loop = asyncio.get_running_loop()
-        self._when = self._loop.time() + seconds
-        self._handle = self._loop.call_at(self._when, self._up)
+        self._when = clock() + seconds
+        self._handle = self._loop.call_later(seconds, self._up)
         self._token = _under_way.set(self)
 
     def end(self) -> None:
@@ -62,7 +67,15 @@ class TimeLimit:
         if self.expired:
             self._task.uncancel()
 
+    def is_up(self) -> bool:
+        """Whether its time is over."""
+        return not self._ended and left_until(self._when) <= 0
+
     def _up(self) -> None:
+        left = left_until(self._when)
+        if left > EARLY_S:
+            self._handle = self._loop.call_later(left, self._up)
+            return
         self.expired = True
         self._task.cancel()
         self._handle = self._loop.call_later(min(GRACE_S, self.seconds), self._stuck)
@@ -74,12 +87,18 @@ class TimeLimit:
             yield
             return
         self._handle.cancel()
-        since = self._loop.time()
+        since = clock()
         try:
             yield
         finally:
-            self._when += self._loop.time() - since
-            self._handle = self._loop.call_at(self._when, self._up)
+            self._when += clock() - since
+            self._handle = self._loop.call_later(self._when - clock(), self._up)
+
+
+def is_time_up() -> bool:
+    """Whether the async function that is under way has had its time, though the loop could not say so."""
+    limit = _under_way.get()
+    return limit is not None and limit.is_up()
 
 
 @contextlib.contextmanager
@@ -91,6 +110,40 @@ def waiting_on_loop() -> Iterator[None]:
         return
     with limit.paused():
         yield
+
+
+class TrialClock:
+    """As `asyncio.timeout`, by the clock that stands still while a debugger waits."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._timeout = asyncio.timeout(None)
+
+    async def __aenter__(self) -> None:
+        self._end = clock() + self._seconds
+        self._loop = asyncio.get_running_loop()
+        self._handle = self._loop.call_later(self._seconds, self._up)
+        await self._timeout.__aenter__()
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> bool | None:
+        self._handle.cancel()
+        return await self._timeout.__aexit__(kind, error, trace)
+
+    def _up(self) -> None:
+        left = left_until(self._end)
+        if left > EARLY_S:
+            self._handle = self._loop.call_later(left, self._up)
+        else:
+            self._timeout.reschedule(self._loop.time())
+
+    def expired(self) -> bool:
+        """Whether its time was up."""
+        return self._timeout.expired()
 
 
 class Unlimited:

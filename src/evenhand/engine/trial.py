@@ -62,7 +62,7 @@ from evenhand.engine.steps import StepLog
 from evenhand.engine.stragglers import task_error, task_name, too_late
 from evenhand.engine.suspending import Suspended, put_off
 from evenhand.engine.taking import Taken
-from evenhand.engine.time_limit import UNLIMITED
+from evenhand.engine.time_limit import UNLIMITED, TrialClock
 
 T = TypeVar("T")
 
@@ -340,7 +340,7 @@ class LiveTrial:
         output: object = None
         verdict: Verdict | None = None
         phase.set("subject")
-        clock = UNLIMITED if self.limit_s is None else asyncio.timeout(self.limit_s)
+        clock = UNLIMITED if self.limit_s is None else TrialClock(self.limit_s)
         try:
             if self.limit_s is not None and self.limit_s <= 0:
                 raise OutOfTime(self.out_of_time)

@@ -2,19 +2,25 @@
 
 How this works: the loop notes the time twice a second; a thread looks at the note. When it is more than a second old,
 the thread reads the stack of the loop's thread and reports the innermost frame of the user's own code, once per place.
-Where there is none, nothing is said: the machine is busy, and there is nothing that the user could do.
+Where there is none, nothing is said: the machine is busy, and there is nothing that the user could do. What takes
+longer than the time limit is broken into; where that doesn't help, the guardian is told.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import FrameType
+
+from evenhand.engine.breaking_in import break_into
+from evenhand.engine.clock import clock
+from evenhand.engine.guardian import beat, is_held
+from evenhand.engine.time_limit import GRACE_S
 
 BEAT_S = 0.25
 PATIENCE_S = 1.0
@@ -23,26 +29,29 @@ _DOOR = str(Path(__file__).with_name("door.py"))
 
 
 @contextlib.contextmanager
-def watching(report: Callable[[str], None], patience_s: float = PATIENCE_S) -> Iterator[None]:
+def watching(
+    report: Callable[[str], None], patience_s: float = PATIENCE_S, limit_s: float = math.inf
+) -> Iterator[None]:
     """Inside, whatever keeps the running loop from turning is reported.
 
     Args:
         report: Called from another thread, with e.g. `my_eval.py:41 (answer) held up all other trials for 2.3 s: …`.
         patience_s: How long the loop may stand still.
+        limit_s: After that, what keeps it is broken into.
     """
     loop = asyncio.get_running_loop()
-    beaten = [time.monotonic()]
+    beaten = [clock()]
     stop = threading.Event()
     handle: list[asyncio.TimerHandle] = []
 
-    def beat() -> None:
-        beaten[0] = time.monotonic()
-        handle[:] = [loop.call_later(BEAT_S, beat)]
+    def turn() -> None:
+        beaten[0] = clock()
+        handle[:] = [loop.call_later(BEAT_S, turn)]
 
-    beat()
+    turn()
     watcher = threading.Thread(
         target=_watch,
-        args=(threading.get_ident(), beaten, stop, report, patience_s),
+        args=(threading.get_ident(), beaten, stop, report, patience_s, limit_s),
         name="evenhand-watchdog",
         daemon=True,
     )
@@ -60,19 +69,25 @@ def _watch(
     stop: threading.Event,
     report: Callable[[str], None],
     patience_s: float,
+    limit_s: float,
 ) -> None:
     seen: set[str] = set()
     while not stop.wait(BEAT_S):
-        late = time.monotonic() - beaten[0]
+        late = clock() - beaten[0]
+        beat()
         if late < patience_s + BEAT_S:
             continue
         place = _place(sys._current_frames().get(ident))  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] (documented)
         if place and place not in seen:
             seen.add(place)
             report(
-                f"{place} held up all other trials for {late:.1f} s: it is async and does not await\n"
-                "  Make it a plain function, or run what takes so long in asyncio.to_thread(…)."
+                f"{place} held up all other trials for {late:.1f} s: it is async and does not await. "
+                "Make it a plain function, or run what takes so long in asyncio.to_thread(…)."
             )
+        if place and late > limit_s:
+            break_into(ident)
+        if place and late > limit_s + GRACE_S:
+            is_held()
 
 
 def _place(frame: FrameType | None) -> str:

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from evenhand.core.errors import CodeError
 from evenhand.javascript.engine import code_error
-from evenhand.javascript.node import command_of, found_node
+from evenhand.javascript.node import command_of, found_node, too_old
 from evenhand.javascript.wire import as_json
 
 PATIENCE_S = 15.0
@@ -77,7 +77,10 @@ def _load_problem(
                     if "kind" in answer:
                         return None
                 if limit.is_alive():  # it was not ended from here
-                    return CodeError(f"loading it ended Node (exit code {process.wait()})")
+                    code = process.wait()
+                    return too_old(node, code) or CodeError(
+                        f"loading it ended Node (exit code {code})"
+                    )
             finally:
                 limit.cancel()
                 process.kill()

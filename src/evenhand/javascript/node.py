@@ -54,6 +54,32 @@ def missing(what: str, why: str) -> tuple[str, str]:
     )
 
 
+OLDEST = 22
+
+
+_BAD_OPTION = 9
+"""The exit code of a Node that does not know an option of its worker's."""
+
+
+def too_old(node: str, code: int) -> CodeError | None:
+    """What to say of a Node that ended with this code, if that is because it is too old."""
+    if code != _BAD_OPTION:
+        return None
+    try:
+        text = subprocess.run(  # noqa: S603 (the user's own Node)
+            [node, "--version"], capture_output=True, check=False, text=True, timeout=10
+        ).stdout.strip()
+    except (OSError, subprocess.SubprocessError):
+        return None
+    major = text.removeprefix("v").partition(".")[0]
+    if not major.isdecimal() or int(major) >= OLDEST:
+        return None
+    return CodeError(
+        f"it needs Node {OLDEST} or newer, and {node} is {text}",
+        hint=f"Install Node {OLDEST} or newer, or set EVENHAND_NODE to one.",
+    )
+
+
 def command_of(node: str, word: str, script: str, kit: str, types: str) -> list[str]:
     """The command that starts a worker, which begins its lines with a word that nobody else knows."""
     return [node, script, word, kit, types]
@@ -214,7 +240,8 @@ class Node:
             if call.answer.done():
                 continue
             if call.again or self._closed:
-                call.answer.set_exception(CodeError("Node died twice while running it"))
+                died = CodeError("Node died twice while running it")
+                call.answer.set_exception(too_old(found_node(), code) or died)
             else:
                 call.again = True
                 await self._send(call)

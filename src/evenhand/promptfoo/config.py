@@ -15,7 +15,7 @@ from evenhand.core.plan import CALL_LIMIT_S, RunOptions, Selection
 from evenhand.core.ranges import CONCURRENCY, MILLISECONDS, PERCENT, REPEATS, Range
 from evenhand.core.record import Record
 from evenhand.core.secrets import known
-from evenhand.documents.findings import At, Findings, Place
+from evenhand.documents.findings import SHOWN, At, Findings, Place
 from evenhand.documents.numbers import number
 from evenhand.documents.project import project_for
 from evenhand.documents.tree import Document
@@ -170,11 +170,13 @@ def _filled(value: Mapping[str, Any], env: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _look_at_keys(document: Document, value: Mapping[str, Any], findings: Findings) -> None:
+    unused, unknown = KEYS - value.keys(), 0
     for key in value:
         if key in _NO_EFFECT and value[key]:
             findings.hint(document.at(key), f"'{key}' {_NO_EFFECT[key]}")
         elif key not in KEYS:
-            hint = did_you_mean(key, KEYS - value.keys())
+            unknown += 1
+            hint = did_you_mean(key, unused) if unknown <= SHOWN else ""
             findings.hint(document.at(key), f"unknown key '{key}' is not used", hint)
     derived = value.get("derivedMetrics")
     for i, item in enumerate(cast("list[object]", derived) if isinstance(derived, list) else ()):

@@ -70,15 +70,26 @@ def _awaited() -> Iterator[None]:
         raise RuntimeError(f"{forgotten[0]}() was never awaited")
 
 
+def _no_debugger(*_: object, **__: object) -> None:
+    if os.environ.get("PYTHONBREAKPOINT") != "0":
+        raise RuntimeError(
+            "breakpoint() needs a terminal, which this process of another interpreter has not; "
+            "leave out pythonExecutable and PROMPTFOO_PYTHON while you debug"
+        )
+
+
 def main() -> None:
     """Answers until there is nothing more to read."""
     own = os.getpid()
     out = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # what is written past Python's own stdout is no answer
+    questions = os.fdopen(os.dup(0), encoding="utf-8")
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)  # nor is a question for whoever reads there
+    sys.breakpointhook = _no_debugger
     loop = asyncio.new_event_loop()
     asyncio.set_event_loop(loop)
     module: ModuleType | None = None
-    for line in sys.stdin:
+    for line in questions:
         printed = io.StringIO()
         try:
             with contextlib.redirect_stdout(printed):

@@ -97,9 +97,9 @@ def _judged_lines(run: RunFile, names: Sequence[str], width: int) -> list[str]:
     """What judges said, and what it is worth; nothing where none was asked."""
     if not (sum(run.judge_calls()) or "imported" in run.meta.settings):
         return []
-    from evenhand.report.trust.trust_lines import judged_lines  # noqa: PLC0415 (imported on use)
+    from evenhand.report.trust.trust_lines import judged_or_damaged  # noqa: PLC0415 (imported on use)
 
-    return judged_lines(run, names, width)
+    return judged_or_damaged(run, names, width)
 
 
 def show_trial(

@@ -19,7 +19,7 @@ from evenhand.report.run_warnings import warnings
 from evenhand.report.slices import slice_lines
 from evenhand.report.trust.requirement_lines import requirement_lines
 from evenhand.report.trust.run_verdict import verdict_of
-from evenhand.report.trust.trust_lines import judged_lines
+from evenhand.report.trust.trust_lines import judged_or_damaged
 from evenhand.report.usage import usage_line
 from evenhand.report.words import count, money, passed_of, safe, seconds, short_id, tokens
 from evenhand.store.runfile import RunFile
@@ -60,7 +60,7 @@ def _parts(run: RunFile) -> Iterator[str]:
         yield from _table(run, grid)
         used = usage_line(run)
         lines = [] if run.by_outcome else requirement_lines(run, grid.names)
-        lines += judged_lines(run, grid.names, WIDTH)
+        lines += judged_or_damaged(run, grid.names, WIDTH)
         lines += slice_lines(run, grid.names, WIDTH)
         lines += classification_lines(run, grid.names, WIDTH)
         lines += failure_lines(run, grid, WIDTH, Ink(False)) + findings(run, grid)

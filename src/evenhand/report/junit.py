@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from typing import TextIO
 from xml.sax.saxutils import escape, quoteattr
 
+from evenhand.core.errors import UsageError
 from evenhand.core.run import TrialResult
 from evenhand.core.score import Outcome
 from evenhand.report.column_names import column_names
@@ -72,7 +73,10 @@ def write_junit(run: RunFile, out: TextIO) -> int:
 
 def _judged(run: RunFile, names: Sequence[str]) -> dict[str, str]:
     """The judged pass rates, in words."""
-    rates = judged_rates(run)
+    try:
+        rates = judged_rates(run)
+    except UsageError as error:  # a damaged calibration: the report is not withheld for it
+        return {"judged metrics": f"not corrected: {in_one_line(str(error))}"}
     several = len({rate.variant for rate in rates}) > 1
     return {
         f"judged {rate.metric}" + (f" · {names[rate.variant]}" if several else ""): standing(rate)

@@ -20,7 +20,7 @@ from evenhand.report.rates import HEADS, rate_cells
 from evenhand.report.run_warnings import warnings
 from evenhand.report.trust.requirement_lines import requirement_lines
 from evenhand.report.trust.run_verdict import verdict_of
-from evenhand.report.trust.trust_lines import judged_lines
+from evenhand.report.trust.trust_lines import judged_or_damaged
 from evenhand.report.usage import usage_line
 from evenhand.report.verbose import Verbose
 from evenhand.report.words import count, money, passed_of, put, safe, seconds, short_id, tokens
@@ -56,7 +56,7 @@ def write_markdown(run: RunFile, out: TextIO) -> int:
         failed = [line.removeprefix("  ") for line in failure_lines(run, grid, WIDTH, Ink(False))]
         used = usage_line(run)
         required = [] if run.by_outcome else requirement_lines(run, grid.names)
-        judged = [line.strip() for line in judged_lines(run, grid.names, 10 * WIDTH)]
+        judged = [line.strip() for line in judged_or_damaged(run, grid.names, 10 * WIDTH)]
         for block in (
             judged,
             required,

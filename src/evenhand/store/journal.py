@@ -43,6 +43,7 @@ from evenhand.store.locks import Lock, lock_of
 from evenhand.store.runfile import RunFile
 from evenhand.store.schema import RUN_FILE_ID, RUN_MIGRATIONS, prepare
 from evenhand.store.steps import written_steps
+from evenhand.store.trouble import remedy
 from evenhand.store.writer import (
     BATCH,
     BATCHED,
@@ -167,7 +168,9 @@ class Journal:
                 lock.release()
             if isinstance(error, StoreError):
                 raise
-            raise StoreError(f"{path} cannot be written: {error}") from error
+            raise StoreError(
+                f"{path} cannot be written: {error}", hint=f"{remedy(error)}, and try again."
+            ) from error
         known.learn_environment(os.environ)
         return cls(path, meta, lock, db, known, earlier)
 
@@ -473,13 +476,12 @@ class Journal:
         if isinstance(error, StoreError):
             raise error
         if error is not None:
-            lost = sum(kind in (REPLY, TRIAL) for kind, _ in writer.spool)
+            lost, way = sum(kind in (REPLY, TRIAL) for kind, _ in writer.spool), remedy(error)
             raise StoreError(
                 f"{self.path} could not be written to its end: {error}",
-                hint=f"{lost} replies and results are lost; free some space and `evenhand resume`."
+                hint=f"{lost} replies and results are lost. {way}, and `evenhand resume`."
                 if lost
-                else f"Nothing is lost: the rest is in {self.path.name}-wal beside it. Free some space and "
-                "`evenhand resume`.",
+                else f"Nothing is lost: the rest is in {self.path.name}-wal beside it. {way}, and `evenhand resume`.",
             ) from error
 
 
@@ -516,7 +518,7 @@ def _remedy(error: Exception, path: Path) -> str:
         return (
             "Its path is too long for SQLite: name a folder with a shorter one with EVENHAND_HOME."
         )
-    return "Free some space, or name another folder with EVENHAND_HOME."
+    return f"{remedy(error)}, or name another folder with EVENHAND_HOME."
 
 
 def _connect(path: Path) -> sqlite3.Connection:

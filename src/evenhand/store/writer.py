@@ -23,6 +23,7 @@ from typing import Final, cast
 from evenhand.core.errors import StoreError
 from evenhand.core.secrets import Secrets
 from evenhand.store.room import Room
+from evenhand.store.trouble import remedy
 
 CALL, REPLY, PART, STEP, TRIAL, SCALE, META, TOOL, BATCH, BATCHED, SUBMIT, COLLECT = range(12)
 
@@ -291,7 +292,7 @@ class Writer:
         why = error.strerror if isinstance(error, OSError) else error
         return StoreError(
             f"{self._path} cannot be written: {why}",
-            hint="Nothing more is sent. Free some space and `evenhand resume`: what was received is not paid again.",
+            hint=f"Nothing more is sent. {remedy(error)}, and `evenhand resume`: what was received is not paid again.",
         )
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
+import random
+
 import pytest
 
 from evenhand.core import errors
@@ -15,6 +18,7 @@ from evenhand.core.errors import (
     UsageError,
 )
 from evenhand.core.message import Message, Prompt
+from evenhand.core.names import distance, nearest
 from evenhand.core.score import check
 from evenhand.core.variant import Variant
 
@@ -120,3 +124,16 @@ def test_problems_are_told_in_file_order_whatever_order_they_were_found_in():
 def test_a_problem_names_as_much_of_its_place_as_is_known(line, column, place):
     """0 is unknown, and is not shown."""
     assert str(Problem("f.csv", line, column, "is odd")) == f"{place}: is odd"
+
+
+def test_a_word_far_from_all_others_is_left_early_and_the_nearest_is_the_same() -> None:
+    """With a limit, the count is right below it, and no more than said above it."""
+    rng = random.Random(7)
+    words = ["".join(rng.choices("abcdef", k=rng.randint(1, 9))) for _ in range(60)]
+    for a, b in itertools.product(words, words[:20]):
+        far = distance(a, b)
+        for enough in (1, 3, 5):
+            assert min(distance(a, b, enough), enough) == min(far, enough), (a, b, enough)
+        least = max(3, len(a)) // 3 + 1
+        near = [w for w in words if distance(a, w) < least]
+        assert bool(nearest(a, words)) == bool(near)

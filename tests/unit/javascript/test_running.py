@@ -192,6 +192,20 @@ async def test_without_node_it_is_said_what_needs_it(
         assert await said(host, function(tmp_path / "e.js"), 1) == "1"
 
 
+async def test_a_node_that_is_too_old_is_named_with_its_version(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """Its worker ends at once, without a word that anybody understands."""
+    old = tmp_path / "node"
+    old.write_text('#!/bin/sh\n[ "$1" = --version ] && echo v16.20.2 && exit\nexit 9\n')
+    old.chmod(0o755)
+    monkeypatch.setenv("EVENHAND_NODE", str(old))
+    (tmp_path / "n.js").write_text(NODE)
+    with CodeHost().open() as host:
+        message = await said(host, function(tmp_path / "n.js", "base"), 1)
+    assert f"it needs Node 22 or newer, and {old} is v16.20.2" in message
+
+
 def test_what_is_wrong_with_a_file_is_seen_before_it_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):

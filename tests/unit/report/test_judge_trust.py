@@ -16,6 +16,7 @@ import pytest
 from tests.unit.report.conftest import Make, make_run, result
 
 from evenhand.cli.exits import complaint
+from evenhand.cli.files_beside import look_at_files_beside
 from evenhand.cli.run_request import Asked
 from evenhand.core.errors import ConfigError, StoreError, UsageError
 from evenhand.core.label import NewLabel
@@ -37,7 +38,12 @@ from evenhand.report.trust.calibrated import judged_rates, judged_rows
 from evenhand.report.trust.calibration import calibrate
 from evenhand.report.trust.calibration_file import place_of, read_calibration, write_calibration
 from evenhand.report.trust.run_verdict import verdict_of
-from evenhand.report.trust.trust_lines import calibration_lines, judged_lines, standing
+from evenhand.report.trust.trust_lines import (
+    calibration_lines,
+    judged_lines,
+    judged_or_damaged,
+    standing,
+)
 from evenhand.store.draws import add_metric_labels, set_rule, standing_labels
 from evenhand.store.labels import append_labels
 from evenhand.store.runfile import RunFile
@@ -944,3 +950,29 @@ async def test_outputs_without_a_verdict_are_said_beside_the_numbers(make_run: M
     assert judge.errors == 10
     assert "10 outputs left out: the judge gave no verdict" in judge.warnings
     assert "10 outputs left out: the judge gave no verdict" in judged_lines(run, ["p"], 300)[1]
+
+
+@pytest.mark.parametrize(
+    "data",
+    [b"", b"hello", b"[]", b"{}", b'{"schema": 3}', b"\xff\xfe", b'{"schema":"x/9","judges":[]}'],
+)
+async def test_a_damaged_calibration_is_named_before_anything_is_sent_and_withholds_no_report(
+    make_run: Make, tmp_path: Path, data: bytes
+):
+    """`check` and `run` refuse; whoever reads a run has all but the corrected numbers. Required, it is no verdict."""
+    more = {"settings": {"calibrated": "required"}, "pass_rate": 0.0}
+    run = await a_run(make_run, source=str(tmp_path / "promptfooconfig.yaml"), **more)
+    place = place_of(run.meta)
+    place.write_bytes(data)
+    with pytest.raises(UsageError, match=r"calibration\.json"):
+        look_at_files_beside(run.meta.source)
+    lines = " ".join(line.strip() for line in judged_or_damaged(run, ["p"], 300))
+    assert "not corrected: " in lines
+    assert "calibration.json" in lines
+    assert verdict_of(run) == "undecided"
+    for write in (write_markdown, write_junit):
+        out = io.StringIO()
+        write(run, out)
+        assert "not corrected: " in out.getvalue()
+    place.unlink()
+    look_at_files_beside(run.meta.source)

@@ -179,6 +179,18 @@ def read_rankings(path: Path) -> dict[tuple[str, str], KeptRanking]:
     return {(one.name, one.model): one for one in _read(path).rankings}
 
 
+def look_at_calibration(source: str) -> None:
+    """Looks at the calibration of a run that is about to begin, if there is one: reports correct their numbers with it.
+
+    Args:
+        source: See `kept_beside`.
+
+    Raises:
+        UsageError: It is damaged.
+    """
+    _read(kept_beside(source))
+
+
 def _read(path: Path) -> _File:
     try:
         data = path.read_bytes()

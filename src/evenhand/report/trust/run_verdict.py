@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import cast
 
+from evenhand.core.errors import UsageError
 from evenhand.core.run import Totals, VerdictWord, verdict
 from evenhand.store.runfile import RunFile
 
@@ -25,7 +26,12 @@ def verdict_of(run: RunFile, totals: Totals | None = None) -> VerdictWord:
         from evenhand.report.trust.corrected_bounds import corrected_misses  # noqa: PLC0415 (most runs need none of it)
         from evenhand.report.trust.unchecked import is_unchecked  # noqa: PLC0415
 
-        return "undecided" if is_unchecked(run) or corrected_misses(run) else word
+        try:
+            return "undecided" if is_unchecked(run) or corrected_misses(run) else word
+        except (
+            UsageError
+        ):  # a damaged calibration, of which the report tells, is one that does not hold
+            return "undecided"
     return word
 
 

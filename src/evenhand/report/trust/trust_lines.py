@@ -7,6 +7,7 @@ import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 
+from evenhand.core.errors import UsageError
 from evenhand.report.trust.audit_lines import audit_lines
 from evenhand.report.trust.calibrated import JudgedRate, judged_rates
 from evenhand.report.trust.calibration import Calibration, JudgeCalibration
@@ -73,6 +74,21 @@ def calibration_lines(
     for ranking in calibration.rankings:
         yield from ranking_lines(ranking, calibration.variants)
         yield ""
+
+
+def judged_or_damaged(run: RunFile, names: Sequence[str], width: int) -> list[str]:
+    """As `judged_lines`; where the calibration is damaged, that: a report is never withheld for it."""
+    try:
+        return judged_lines(run, names, width)
+    except UsageError as error:
+        damage = textwrap.wrap(
+            safe(f"not corrected: {error}"),
+            width,
+            initial_indent="    ",
+            subsequent_indent="      ",
+            break_on_hyphens=False,
+        )
+        return ["  judged metrics", *damage]
 
 
 def judged_lines(run: RunFile, names: Sequence[str], width: int) -> list[str]:
