@@ -98,6 +98,7 @@ class CallDesk:
         self.tools = Tools(journal, self._replays)
         self.tools.repeats = lane is not None
         self._under_way: dict[tuple[str, str], Flight[_Paid]] = {}
+        self._dead: dict[tuple[str, str], ProviderError] = {}
         self.counts = CallCounts()
 
     def turned(self) -> None:
@@ -316,8 +317,10 @@ class CallDesk:
         reply: Reply | None = None
         try:
             while True:
+                self._raise_if_dead(provider)
                 permit = await account.acquire(start.trial, request.tokens_in)
                 try:
+                    self._raise_if_dead(provider)
                     if call_id is None:
                         call_id = await self._journal.begin(start)
                     if self._delay_s:
@@ -354,6 +357,12 @@ class CallDesk:
             self._budget.settle(attempt.reservation, None if later else cost)
             self.counts.wasted += attempt.wasted
 
+    def _raise_if_dead(self, provider: Provider) -> None:
+        """Raises what a model has failed with for good. Keys and quotas may be its own: others are still asked."""
+        error = self._dead.get((provider.account, provider.id))
+        if error is not None:
+            raise error
+
     async def _reserved(self, provider: Provider, request: Request) -> Reservation:
         bound = request.cost_bound_usd
         name = asked_with(provider.id, request.beyond) if bound is None else provider.id
@@ -374,7 +383,7 @@ class CallDesk:
             BudgetStop: The failed one may have cost its worst price, and there is no money for another.
         """
         if error.fatal:
-            account.fail(error)
+            self._dead[provider.account, provider.id] = error
             raise error
         pause = account.retry_in(error, attempt.made, attempt.seconds())
         if pause is None:

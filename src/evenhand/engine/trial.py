@@ -325,7 +325,7 @@ class LiveTrial:
         """Runs the body, settles what it expects, and sums up.
 
         Raises:
-            ProviderError: A fatal one: the run has to stop.
+            ProviderError: A fatal one: the trial is left.
             BudgetStop: The budget is spent: the run has to stop.
             StoreError: Nothing can be written any more: the run has to stop.
         """
