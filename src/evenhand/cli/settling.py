@@ -68,6 +68,7 @@ def settled(
     from evenhand.engine.door import has_answers
     from evenhand.engine.process import own_process
     from evenhand.providers.http import prepare
+    from evenhand.providers.leading import judges_alone
 
     failed_code(os.environ)  # one that is none is said before anything is paid for
     offline = contextlib.nullcontext()
@@ -75,6 +76,8 @@ def settled(
         offline = nothing_sent(settings)
     elif asked.offline:
         offline = offline_answers(asked.folder)
+    elif settings.regrades:
+        offline = judges_alone()
     with own_process(), offline, using_definitions(asked.definitions or OURS):
         plan = asked.plan()
         asks = settings.sends and not asked.offline and any(one.paid for one in plan.providers)
