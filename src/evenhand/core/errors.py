@@ -64,7 +64,7 @@ class EvenhandError(Exception):
 
 
 class UsageError(EvenhandError):
-    """It was called in a way that cannot work."""
+    """A command or function was called in a way that cannot work."""
 
     slug = "usage"
 

@@ -159,7 +159,7 @@ class LiveTrial:
         self.late: Callable[[LiveTrial, CodeError], None] | None = None
         """Told, from any thread, of what comes to light once it is settled."""
         self.result: TrialResult | None = None
-        """What it came to, once it is settled."""
+        """The result of the trial, once it is settled."""
         self.compared: Sequence[int] = ()
         """The places of the trials that it is compared with, its own among them, while that is done in its name."""
         self.checks = ""
