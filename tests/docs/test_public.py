@@ -51,6 +51,18 @@ def test_all_that_users_are_shown_to_import_is_public(text: str):
     assert hidden == []
 
 
+def test_every_format_is_promised_or_said_not_to_be():
+    """Those that the code writes; what is promised has a page of its own."""
+    code = "".join(path.read_text("utf-8") for path in (ROOT / "src").rglob("*.py"))
+    formats = set(re.findall(r"evenhand\.[a-z]+/1\b", code))
+    (paragraph,) = re.findall(r"^\*\*Formats\.\*\* .*$", TEXT, re.MULTILINE)
+    promised = dict(re.findall(r"\[`(evenhand\.[a-z]+/1)`\]\((formats/[\w-]+\.md)\)", paragraph))
+    unpromised = {"evenhand.said/1", "evenhand.skill/1"}
+    assert formats == {*promised, *unpromised}
+    assert all((ROOT / "docs" / page).is_file() for page in promised.values())
+    assert all(f"`{name}`" in paragraph for name in unpromised)
+
+
 @pytest.mark.parametrize("module", sorted({m for m, _ in MODULES}))
 def test_what_is_public_is_there(module: str):
     """Each module can be imported, and has the names."""

@@ -137,6 +137,81 @@ def test_an_application_with_its_own_client_and_tools_is_graded_again(
     assert "there is no run 'nothing'" in refused
 
 
+GRADED = """
+from evenhand import Case, EvalSet, Expect, Model
+from evenhand.scorers import Contains, Passes
+
+shop = EvalSet("shop", data=[{"id": "one", "input": "one"}], model="MODEL", judge="openai:chat:judge-x")
+
+
+@shop.eval
+async def answers(case: Case, model: Model, expect: Expect) -> str:
+    reply = await model.generate(f"TEXT {case.input}")
+    expect(reply.text, SCORER)
+    return reply.text
+"""
+PROMPTFOO = """
+prompts: ["TEXT {{q}}"]
+providers: [PROVIDER]
+defaultTest: {options: {provider: openai:chat:judge-x}}
+tests: [{vars: {q: one}, assert: [ASSERT]}]
+"""
+OTHERS = (
+    "openai:chat:gpt-x", "openai:responses:gpt-x", "anthropic:messages:claude-x", "google:gemini-x",
+    "mistral:mistral-x", "groq:llama-x", "deepseek:deepseek-chat", "vertex:gemini-x", "azure:chat:x",
+)  # fmt: skip
+
+
+def without_keys(monkeypatch: pytest.MonkeyPatch, fake: FakeProvider) -> None:
+    """The environment of somebody who only grades: no key, and the vendors at their own addresses."""
+    for name in fake.env():
+        monkeypatch.delenv(name)
+
+
+def test_nobody_but_a_judge_needs_a_key(
+    fake: FakeProvider, call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """Whatever model the evals name, by whichever front door, and although it isn't the recorded one."""
+    file, config = tmp_path / "a_evals.py", tmp_path / "promptfooconfig.yaml"
+    contains = GRADED.replace("SCORER", "Contains('one')").replace("TEXT", "Say")
+    file.write_text(contains.replace("MODEL", "openai:chat:gpt-x"))
+    by_set = call("run", "a_evals.py", "--no-cache")["run"]["id"]
+    yaml = PROMPTFOO.replace("TEXT", "Say").replace("ASSERT", "{type: contains, value: one}")
+    config.write_text(yaml.replace("PROVIDER", "openai:chat:gpt-x"))
+    by_config = call("run", "promptfooconfig.yaml", "--no-cache")["run"]["id"]
+    without_keys(monkeypatch, fake)
+    asked = len(fake.requests)
+    for model in OTHERS:
+        file.write_text(contains.replace("MODEL", model).replace("Say", "Tell me"))
+        graded = call("regrade", by_set, "--with", "a_evals.py")
+        assert graded["run"]["totals"]["passed"] == 1, model
+    own = "{id: openai:chat:gpt-x, config: {apiKeyEnvar: MY_OWN_KEY}}"
+    for provider in ("openai:chat:gpt-x", "groq:llama-x", "deepseek:deepseek-chat", own):
+        config.write_text(yaml.replace("PROVIDER", provider).replace("Say", "Tell me"))
+        graded = call("regrade", by_config, "--with", "promptfooconfig.yaml")
+        assert graded["run"]["totals"]["passed"] == 1, provider
+    assert len(fake.requests) == asked
+
+
+def test_a_judge_without_a_key_is_named_before_anything_is_sent(
+    fake: FakeProvider, call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """Also where the models under evaluation are of the same vendor."""
+    file, config = tmp_path / "a_evals.py", tmp_path / "promptfooconfig.yaml"
+    code = GRADED.replace("MODEL", "openai:chat:gpt-x").replace("TEXT", "Say")
+    yaml = PROMPTFOO.replace("PROVIDER", "openai:chat:gpt-x").replace("TEXT", "Say")
+    file.write_text(code.replace("SCORER", "Contains('one')"))
+    config.write_text(yaml.replace("ASSERT", "{type: contains, value: one}"))
+    runs = {path.name: call("run", path.name, "--no-cache")["run"]["id"] for path in (file, config)}
+    without_keys(monkeypatch, fake)
+    file.write_text(code.replace("SCORER", "Passes('is kind')"))
+    config.write_text(yaml.replace("ASSERT", "{type: llm-rubric, value: is kind}"))
+    for path, run in runs.items():
+        refused = call("regrade", run, "--with", path, code=2)["error"]
+        assert "there is no API key for openai:chat:judge-x" in refused
+        assert "OPENAI_API_KEY" in refused
+
+
 def test_thousands_of_stored_outputs_are_graded_again_with_calls_of_judges_only(
     fake: FakeProvider, call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):

@@ -250,7 +250,7 @@ def lacks(assertion: Assertion) -> list[Lack]:
         )
     problems += nobody_to_ask(assertion)
     for model in (assertion.judge, assertion.embedder):
-        key = key_missing(model) if model is not None else ""
+        key = key_missing(model, judges=True) if model is not None else ""
         if model is not None and key:
             what = f"'{assertion.written}' asks {model.id}, and {NO_KEY.format(model.id)}"
             problems.append((what, set_key(key), AuthError.slug))

@@ -77,7 +77,7 @@ def _listed(names: Iterable[str]) -> str:
 
 
 def unused(near: Mapping[str, str], sources: Sequence[str]) -> dict[str, str]:
-    """Those that no source names in quotes, or in a template: whoever does knows what they are.
+    """The misspelt-looking columns that no source names in quotes or in a template: a named one is known.
 
     Where variables are passed on whole, what other tools call a field may well be one of them.
     """

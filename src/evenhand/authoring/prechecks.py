@@ -214,8 +214,8 @@ def _who_compares(evals: EvalSet, models: EvalSetRoster) -> Iterator[Problem]:
 
 
 def _keyless(models: EvalSetRoster, model: object, path: str, line: int) -> Iterator[Problem]:
-    """That a model that is asked in this line lacks its key."""
-    wrong = models.keyless(model)
+    """That a model that judges in this line lacks its key."""
+    wrong = models.keyless(model, judges=True)
     if wrong is not None:
         yield Problem(path, line, 0, *wrong, AuthError.slug)
 

@@ -47,8 +47,6 @@ def regrade(run: str, path: str, *, offline: bool, **options: Any) -> int:
     by the same trial's call. Cases that RUN doesn't have are left out.
     """
     from evenhand.cli.show import print_run
-    from evenhand.providers.leading import lent_keys
-    from evenhand.providers.roster import model_id
     from evenhand.report.trust.run_verdict import verdict_of
     from evenhand.store.runfile import RunFile
 
@@ -64,8 +62,7 @@ def regrade(run: str, path: str, *, offline: bool, **options: Any) -> int:
             )
         asked = _asked(path, file, offline=offline)
         settings = replace(settings_for(asked, session), replay=outputs, regrades=True)
-        with lent_keys(model_id(one.provider_id) for one in outputs.header.variants):
-            finished, plan = settled(asked, settings, None, session)
+        finished, plan = settled(asked, settings, None, session)
     with RunFile.open(finished.path) as graded:
         comparison = _compared(file, finished.path)
         if session.as_json:

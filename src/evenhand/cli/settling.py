@@ -71,6 +71,7 @@ def settled(
     from evenhand.engine.guardian import another_may_go_on
     from evenhand.engine.process import own_process
     from evenhand.providers.http import prepare
+    from evenhand.providers.leading import judges_alone
 
     failed_code(os.environ)  # one that is none is said before anything is paid for
     offline = contextlib.nullcontext()
@@ -78,6 +79,8 @@ def settled(
         offline = nothing_sent(settings)
     elif asked.offline:
         offline = offline_answers(asked.folder)
+    elif settings.regrades:
+        offline = judges_alone()
     with own_process(), debuggable(), offline, using_definitions(asked.definitions or OURS):
         file = _of_held_process() or file
         plan = asked.plan()

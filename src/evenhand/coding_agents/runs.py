@@ -21,6 +21,8 @@ from evenhand.core.record import MutableRecord
 from evenhand.store.catalogue import find
 from evenhand.store.runfile import RunFile
 
+USAGE = 2
+"""With this exit code, a command says that it was called wrongly, or that a file is wrong."""
 PATIENCE_S = 20.0
 """How long a call waits for a run before it answers that the run goes on."""
 _SHOWN = 2_000
@@ -163,11 +165,14 @@ class Runs(MutableRecord):
         except ValueError:
             document = None
         if not isinstance(document, dict) or not document.keys() >= {"run", "totals"}:
-            self._count(started, None)
+            # Calls are on disk before they are sent, so that a run that has no file has sent none.
+            refused = started.process.returncode == USAGE and _newest(self.root) == started.before
+            self._count(started, 0.0 if refused else None)
             lines = _lines(err)
             content = {
                 "job": started.job,
                 "status": "failed",
+                "left_usd": round(self.left_usd, 6),
                 "problems": [untrusted(line) for line in lines],
             }
             following = [*advice_on(lines), Next("", "mend the problems, then run again")]

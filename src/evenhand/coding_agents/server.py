@@ -26,6 +26,7 @@ Text under the key `untrusted` was written by models, judges, users or datasets.
 Whether something became better is said by `verdict` alone; don't conclude it from rates that differ. `undecided` means
 that there are too few cases to tell. Runs spend real money, within the budget that the server was started with.
 """
+_CHECK = Next("check", "what there is to run")
 EXTRA = "Install it with: pip install 'evenhand[mcp]'"
 
 
@@ -59,8 +60,6 @@ def server(root: Path, budget_usd: float) -> MCPServer:
     )
     runs = Runs(root.resolve(), budget_usd)
     folder = runs.root
-    check_first = Next("check", "what there is to run")
-    look = Next("summary", "what the latest run came to")
 
     @made.tool()
     async def check(path: str = ".") -> str:
@@ -91,12 +90,12 @@ def server(root: Path, budget_usd: float) -> MCPServer:
     @made.tool()
     async def summary(run: str = "latest") -> str:
         """What a run came to: verdict, rates with 95 % intervals, cost, and the files that it was made from."""
-        return _read(lambda: reading.summary(folder, run), check_first)
+        return _read(lambda: reading.summary(folder, run), _CHECK)
 
     @made.tool()
     async def failures(run: str = "latest", where: str = "", cursor: int = 0) -> str:
         """The trials that failed, each in a few lines. `where` is a filter, such as 'status:error' or 'score<0.5'."""
-        return _read(lambda: reading.failures(folder, run, where, _place(cursor)), look)
+        return _read(lambda: reading.failures(folder, run, where, _place(cursor)), _latest(folder))
 
     @made.tool()
     async def cell(cell: str | int, run: str = "latest") -> str:
@@ -109,23 +108,39 @@ def server(root: Path, budget_usd: float) -> MCPServer:
 
         Where an answer has a `cursor`, call again with it for the other metrics and variants.
         """
-        return _read(lambda: reading.compare(folder, first, second, _place(cursor)), look)
+        return _read(
+            lambda: reading.compare(folder, first, second, _place(cursor)), _latest(folder)
+        )
 
     @made.tool()
     async def label_next(run: str = "latest") -> str:
         """The next output that a person should label, without the judge's verdict."""
-        return _read(lambda: reading.label_next(folder, run), look)
+        return _read(lambda: reading.label_next(folder, run), _latest(folder))
 
     return made
 
 
 def _listed(folder: Path, run: str) -> Next:
-    """What lists the cells of a run, or of the latest where there is no such run."""
+    """The tool that lists the cells of a run, or of the latest where there is no such run."""
+    if _is_there(folder, run):
+        return Next("failures", "the cells that failed", {"run": run})
+    if _is_there(folder, "latest"):
+        return Next("failures", "the cells of the latest run that failed")
+    return _CHECK
+
+
+def _latest(folder: Path) -> Next:
+    """The tool that looks at the latest run, or checks the folder where nothing has run yet."""
+    there = _is_there(folder, "latest")
+    return Next("summary", "what the latest run came to") if there else _CHECK
+
+
+def _is_there(folder: Path, run: str) -> bool:
     try:
         with reading.opened(folder, run):
-            return Next("failures", "the cells that failed", {"run": run})
+            return True
     except EvenhandError:
-        return Next("failures", "the cells of the latest run that failed")
+        return False
 
 
 def _place(cursor: int) -> int:

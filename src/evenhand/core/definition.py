@@ -103,7 +103,7 @@ _known: dict[object, Definition] = {}
 
 
 def written_definition(scorer: object, *, but: str = "") -> Definition:
-    """The same of a scorer that a file describes.
+    """The definition of a scorer that a file describes.
 
     Args:
         but: An argument that the file doesn't say.

@@ -51,7 +51,7 @@ class PairLabel(Record, frozen=True):
 
     @property
     def key(self) -> tuple[Pair, str]:
-        """What it is about, in whichever order it was shown."""
+        """The pair, in whichever order it was shown, and the metric that it was compared by."""
         return unordered(self.pair), self.metric
 
 

@@ -64,7 +64,7 @@ class EvenhandError(Exception):
 
 
 class UsageError(EvenhandError):
-    """It was called in a way that cannot work."""
+    """A command or function was called in a way that cannot work."""
 
     slug = "usage"
 
@@ -170,31 +170,36 @@ class ProviderError(EvenhandError):
 
 
 class AuthError(ProviderError):
-    """The key is missing, wrong, or not allowed to do this. Stops the run."""
+    """The key is missing, wrong, or not allowed to do this. The trials that need it are left."""
 
     slug = "auth"
     fatal = True
 
 
 class UnknownModel(ProviderError):
-    """The model, or the address, does not exist. Stops the run."""
+    """The model, or the address, does not exist. The trials that need it are left."""
 
     slug = "unknown-model"
     fatal = True
 
 
 class QuotaExhausted(ProviderError):
-    """The account has no credit left, or is over a limit that waiting will not lift. Stops the run."""
+    """The account has no credit left, or is over a limit that waiting will not lift. Its trials are left."""
 
     slug = "quota"
     fatal = True
 
 
 class Unreachable(ProviderError):
-    """Nothing has come through for a while, however often it was tried. Stops the run."""
+    """Nothing has come through for a while, however often it was tried. Its trials are left.
+
+    Attributes:
+        for_good: Nothing more is sent there; False where other trials are still tried.
+    """
 
     slug = "unreachable"
     fatal = True
+    for_good: bool = True
 
 
 class RateLimited(ProviderError):

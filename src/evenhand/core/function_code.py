@@ -82,7 +82,7 @@ def values_of(target: object) -> list[str]:
 
 
 def class_digest(kind: type) -> str:
-    """The same of what a class does, without what it inherits; empty for one without code or constants."""
+    """A digest of what a class does, without what it inherits; empty for one without code or constants."""
     parts: list[str] = []
     seen: set[CodeType] = set()
     for name, member in sorted(vars(kind).items()):

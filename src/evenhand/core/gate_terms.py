@@ -43,7 +43,7 @@ class GateTerms(Record, frozen=True):
         )
 
     def within(self, folder: Path) -> GateTerms:
-        """The same with the baseline's path from this folder."""
+        """The terms with the baseline's path from this folder."""
         baseline = str(folder / self.baseline) if self.baseline else ""
         return GateTerms(baseline, self.margin, self.undecided, self.metrics)
 

@@ -61,7 +61,7 @@ class Message(Record, frozen=True):
 
     @property
     def rows(self) -> tuple[Mapping[str, Any], ...]:
-        """It as a vendor is told it: `items`, or else its role and content."""
+        """The message as it is sent to a vendor: `items`, or else its role and content."""
         return self.items or ({"role": self.role, "content": self.content},)
 
 

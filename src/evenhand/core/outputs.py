@@ -89,7 +89,7 @@ def _foreign(value: object) -> Iterator[object]:
 
 
 def _refusal(output: object) -> tuple[str, str]:
-    """What it is, with what was probably meant; and what to write."""
+    """The kind of an output that is no text, with what was probably meant; and what to write instead."""
     kind, name = _named(output), _noun(output)
     if isinstance(output, (bytes, bytearray, memoryview)):
         return f"{kind}, not a text: did you mean {name}.decode()?", ""

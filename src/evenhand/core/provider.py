@@ -167,7 +167,7 @@ class Provider(Protocol):
 
     @property
     def tasks(self) -> frozenset[Task]:
-        """What it can be asked for. It is asked for nothing else."""
+        """The tasks that a provider can be asked for. It is asked for nothing else."""
         ...
 
     def request(self, prompt: Prompt) -> Request:

@@ -32,7 +32,7 @@ class Bound(Record, frozen=True):
         return self.worded("{:g}".format)
 
     def worded(self, number: Callable[[float], str]) -> str:
-        """It in words, with its numbers written so: `at least 0.9`, `at least 90 %`."""
+        """The requirement in words, with its numbers written so: `at least 0.9`, `at least 90 %`."""
         ends = (("at least", self.at_least), ("at most", self.at_most))
         return " and ".join(f"{word} {number(end)}" for word, end in ends if end is not None)
 

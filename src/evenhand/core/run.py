@@ -267,7 +267,8 @@ class TrialResult(Record, frozen=True):
             trial that was run.
         steps: What is to be kept of its steps: those with a `record` without what the run file has of that. They are
             not read back with the result: `Run.steps` puts all of them together.
-        content: A digest of each part of what its case says; empty where that was not recorded.
+        content: A digest of each part of what its case says; empty where that was not recorded. It says which part
+            differs between two runs, where `copy_key` finds copies within one.
         definitions: What each of its first outcomes asks, in their order; empty where that was not recorded.
     """
 

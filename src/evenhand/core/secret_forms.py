@@ -32,7 +32,7 @@ _ESCAPED_SIGN = re.compile(_ESCAPE + rb"++(?:/|u002([bBfF]))|%(?:25)*+2([BbFf])"
 _BETWEEN = re.compile(
     _ESCAPED_SIGN.pattern + rb"|((?:" + _ESCAPE + rb"++[nrt]?|%(?:25)*[0-9A-Fa-f]{2}|[\\%\r\n])++)"
 )
-"""Such a sign, or in the last group what stands between pieces of base64: other escapes, the ends of lines."""
+"""An escaped sign of base64, or in the last group what stands between its pieces: other escapes, ends of lines."""
 _NEWLINE = re.compile(rb"\r?\n")
 _MASK = bytes(
     b"a"[0]

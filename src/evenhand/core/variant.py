@@ -44,6 +44,12 @@ class Variant(Record, frozen=True):
         return " · ".join(part for part in (self.prompt, self.model) if part)
 
 
+def identity(variant: Variant) -> str:
+    """A text that says which variant it is, whatever its place: its eval, prompt, model and axes, as JSON."""
+    whole = [variant.eval, variant.prompt, variant.model, _axes(variant)]
+    return encode(whole).decode("utf-8", "replace")
+
+
 def identities(variants: Sequence[Variant]) -> list[str]:
     """A text for each variant that says which it is, whatever its place: its eval, prompt, model and axes, as JSON.
 
@@ -52,7 +58,7 @@ def identities(variants: Sequence[Variant]) -> list[str]:
     seen: Counter[str] = Counter()
     texts: list[str] = []
     for one in variants:
-        text = encode([one.eval, one.prompt, one.model, _axes(one)]).decode("utf-8", "replace")
+        text = identity(one)
         seen[text] += 1
         texts.append(text if seen[text] == 1 else f"{text} #{seen[text]}")
     return texts

@@ -159,6 +159,10 @@ class CallLimits(Protocol):
         """The account of this name."""
         ...
 
+    def insist(self) -> bool:
+        """Has calls that were left at an account that answers others asked again, for the last time; False for none."""
+        ...
+
     def waiting(self) -> str:
         """What holds the run up, for people; empty for nothing."""
         ...
@@ -211,7 +215,7 @@ class SettleElsewhere(Protocol):
         """What it came to.
 
         Raises:
-            ProviderError: A fatal one: the run has to stop.
+            ProviderError: A fatal one: the trial is left.
             BudgetStop: The budget is spent: the run has to stop.
             StoreError: Nothing can be written any more, or nobody is left to settle trials: the run has to stop.
         """

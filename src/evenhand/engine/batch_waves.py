@@ -216,8 +216,6 @@ class Waves:
                 )
                 return record
             await self._refused(batch, error)
-            if error.fatal:
-                raise
         else:
             await self._taken(batch, look)
         for call in calls:

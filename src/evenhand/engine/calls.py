@@ -9,7 +9,8 @@ How this works: a call is answered by the first of these that can.
    is an error, unless it may be asked.
 3. The cache, across runs, by (request, draw). The draw says which of several answers to the same request is meant:
    repeat 0 and repeat 1 are two draws, and so are the first and second identical request of one trial. What is sampled
-   (no temperature 0, no seed) is never shared between cases. Of an embedding and its like there is one draw only.
+   (no temperature 0, no seed) is never shared between cases, and what a subject is asked not between variants, which
+   may differ in code alone. Of an embedding and its like there is one draw only.
 4. A batch, where the run has a batch lane and the vendor takes such a request: the trial is put off until the answer is
    in the journal (see `batching`).
 5. A call under way for the same (request, draw): whoever comes second waits for it.
@@ -22,6 +23,7 @@ A call that is under way goes on when the one who waits for it is cancelled and 
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import time
 from asyncio import sleep
 from collections.abc import Awaitable, Mapping
@@ -41,6 +43,7 @@ from evenhand.core.provider import Answer, Host, Provider, Request
 from evenhand.core.run import CallEnd, CallStart
 from evenhand.core.scripted import request_name
 from evenhand.core.secrets import known, shown
+from evenhand.core.variant import Variant, identity
 from evenhand.engine.answers import answer_in
 from evenhand.engine.backing import (
     Answers,
@@ -98,6 +101,8 @@ class CallDesk:
         self.tools = Tools(journal, self._replays)
         self.tools.repeats = lane is not None
         self._under_way: dict[tuple[str, str], Flight[_Paid]] = {}
+        self._dead: dict[tuple[str, str], ProviderError] = {}
+        self._variants: dict[int, str] = {}
         self.counts = CallCounts()
 
     def turned(self) -> None:
@@ -167,6 +172,8 @@ class CallDesk:
         draw = f"{trial.repeat}.{nth}" if prompt.task == "generate" else "0.0"
         if not request.deterministic:
             draw += f".{_writable(trial.case.id)}"
+            if role == "subject":
+                draw += f".{self._name_of(trial.variant)}"
         start = CallStart(
             trial=trial.planned.index,
             key=request.key,
@@ -197,6 +204,14 @@ class CallDesk:
         if self._cache is None or not lasts:
             return await self._alone(trial, start, provider, request)
         return await self._shared(trial, self._cache, start, provider, request)
+
+    def _name_of(self, variant: Variant) -> str:
+        """A short name of a variant that stays the same from run to run, whatever its place."""
+        name = self._variants.get(variant.index)
+        if name is None:
+            name = hashlib.sha256(identity(variant).encode()).hexdigest()[:8]
+            self._variants[variant.index] = name
+        return name
 
     async def _alone(
         self, trial: LiveTrial, start: CallStart, provider: Provider, request: Request
@@ -316,8 +331,10 @@ class CallDesk:
         reply: Reply | None = None
         try:
             while True:
+                self._raise_if_dead(provider)
                 permit = await account.acquire(start.trial, request.tokens_in)
                 try:
+                    self._raise_if_dead(provider)
                     if call_id is None:
                         call_id = await self._journal.begin(start)
                     if self._delay_s:
@@ -354,6 +371,12 @@ class CallDesk:
             self._budget.settle(attempt.reservation, None if later else cost)
             self.counts.wasted += attempt.wasted
 
+    def _raise_if_dead(self, provider: Provider) -> None:
+        """Raises what a model has failed with for good. Keys and quotas may be its own: others are still asked."""
+        error = self._dead.get((provider.account, provider.id))
+        if error is not None:
+            raise error
+
     async def _reserved(self, provider: Provider, request: Request) -> Reservation:
         bound = request.cost_bound_usd
         name = asked_with(provider.id, request.beyond) if bound is None else provider.id
@@ -374,7 +397,7 @@ class CallDesk:
             BudgetStop: The failed one may have cost its worst price, and there is no money for another.
         """
         if error.fatal:
-            account.fail(error)
+            self._dead[provider.account, provider.id] = error
             raise error
         pause = account.retry_in(error, attempt.made, attempt.seconds())
         if pause is None:

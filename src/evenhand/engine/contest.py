@@ -57,18 +57,27 @@ class Contests:
         """Waits for these of its trials; the others have been settled before."""
         self._open[contest.first] = _Open(len(planned_trials))
 
+    def give_up(self, contest: Contest | None) -> range:
+        """The trials of a contest that isn't held, as one of them was left; none where there is no contest."""
+        if contest is None:
+            return range(0)
+        self._open.pop(contest.first, None)
+        return range(contest.first, contest.first + contest.size)
+
     async def entered(self, trial: LiveTrial, result: TrialResult) -> Sequence[TrialResult]:
         """What is to be stored now, in this order: nothing, while others of its contest are not done.
 
         Raises:
-            ProviderError: A fatal one: the run has to stop.
+            ProviderError: A fatal one: the contest is left.
             BudgetStop: The budget is spent: the run has to stop.
             StoreError: Nothing can be written or read any more: the run has to stop.
         """
         contest = trial.planned.contest
         if contest is None:
             return (result,)
-        waiting = self._open[contest.first]
+        waiting = self._open.get(contest.first)
+        if waiting is None:
+            return ()
         waiting.live[result.index] = (trial, result)
         if len(waiting.live) < waiting.missing:
             return ()

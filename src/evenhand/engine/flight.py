@@ -18,7 +18,7 @@ class Flight(Generic[T]):
         self.waiters = 0
 
     async def landed(self) -> T:
-        """What it comes to. When all who wait are cancelled, so is it; it is over when this returns."""
+        """The reply of the call. When all who wait are cancelled, so is the call; it is over when this returns."""
         self.waiters += 1
         try:
             return await asyncio.shield(self.task)

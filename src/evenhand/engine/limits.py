@@ -8,6 +8,11 @@ account is at its limit.
 Two things end it: a vendor that wants to be left alone for longer than anybody waits, and one from which nothing but
 failures has come for a while. A burst of failures in the first moment is neither.
 
+Failures may also be a matter of some cases, which the vendor always fails on. So an account from which nothing but
+failures has come is first *doubted*: trials that have failed there are left for later, and others are tried. Where
+these fail too, the account has failed for good. Where it answers them, or has answered before, the trials that were
+left are asked once more at the end of the run, and what fails then is an error of theirs (`insist`).
+
 Waiting calls are let through by priority (trials begun earlier first), then in order of arrival. Where a permit is free
 and nothing holds, `acquire` makes no task, no future and no timer.
 """
@@ -30,6 +35,7 @@ from evenhand.core.errors import (
     Unreachable,
 )
 from evenhand.core.provider import RateLimits
+from evenhand.engine.closing import Closing
 from evenhand.engine.flow import Mean
 from evenhand.engine.header_bucket import HeaderBucket
 from evenhand.engine.pace import Pace, Permit
@@ -44,6 +50,7 @@ LATEST = 100
 ENOUGH = 5
 """A mean of fewer of them says nothing."""
 FAILURES = 30
+"""Attempts in a row before an account is doubted; from then on, as many trials that fail at once end it."""
 PATIENCE_S = 5.0
 SILENCE_S = 60.0
 
@@ -89,19 +96,26 @@ class Account:
         self._failures = 0
         self._failing_since = 0.0
         self._answered_at: float | None = None
+        self._failing: set[int] = set()
+        self._doubt: Unreachable | None = None
+        self._doubted_since = 0.0
+        self._failed_at_once = 0
+        self._left_some = self._insists = False
 
     async def acquire(self, priority: int, tokens: int) -> Permit:
         """Waits until a call may be sent. Every permit has to be given back: released, withdrawn or forgotten.
 
         Raises:
-            ProviderError: The account has failed for good.
+            ProviderError: The account has failed for good, or has failed this trial and is doubted.
         """
         if self._fatal is not None:
             raise self._fatal
+        if self._doubt is not None and priority in self._failing:
+            raise self._doubt
         tokens += self._usually_more()
         now = self._clock()
         if not self._waiters and self._admits(tokens, now):
-            return self._admit(tokens, now)
+            return self._admit(priority, tokens, now)
         future: asyncio.Future[Permit] = asyncio.get_running_loop().create_future()
         self._arrivals += 1
         heapq.heappush(self._waiters, (priority, self._arrivals, tokens, future))
@@ -166,12 +180,25 @@ class Account:
             self._fatal = error
         waiters, self._waiters = self._waiters, []
         for *_, future in waiters:
-            if not future.done():
-                future.set_exception(self._fatal)
-                future.exception()  # a waiter may be gone; its loop need not hear of it
+            _turn_away(future, self._fatal)
+
+    def insist(self) -> bool:
+        """Has the calls that were left asked again, for the last time. False where there are none, or no answers."""
+        if not self._left_some or self._insists or self._answered_at is None or self._fatal:
+            return False
+        self._insists = True
+        self._doubt = None
+        self.pace.closing = Closing()  # each call has its own attempts now
+        return True
 
     def retry_in(self, error: ProviderError, attempts: int, seconds: float) -> float | None:
-        """Seconds to pause before trying again; None to give up."""
+        """Seconds to pause before trying again; None to give up.
+
+        Raises:
+            ProviderError: The account has failed for good: that is no fault of this call.
+        """
+        if self._fatal is not None:
+            raise self._fatal
         most = self._policy.attempts
         if most > 1 and isinstance(error, Overloaded) and self.pace.closing.closed_at is not None:
             # It was sent to see whether the vendor has recovered, on behalf of all: that is no attempt of its own.
@@ -198,12 +225,14 @@ class Account:
         """The tokens that a call uses beyond what is known beforehand."""
         return int(self._unforeseen.mean) if self._unforeseen.count >= ENOUGH else 0
 
-    def _admit(self, tokens: int, now: float) -> Permit:
+    def _admit(self, trial: int, tokens: int, now: float) -> Permit:
         self.in_flight += 1
         if self._requests.resets_at or self._tokens.resets_at:
             self._requests.take(1, now)
             self._tokens.take(tokens, now)
-        return self.pace.permit(tokens, self.in_flight, now)
+        permit = self.pace.permit(tokens, self.in_flight, now)
+        permit.trial = trial
+        return permit
 
     def _is_saturated(self) -> bool:
         """Whether all that may be sent is sent, so that a higher limit would be used."""
@@ -218,14 +247,14 @@ class Account:
         """Lets through whoever may go; sets a timer for the next one where only time is in the way."""
         now = self._clock()
         while self._waiters:
-            _, _, tokens, future = self._waiters[0]
+            trial, _, tokens, future = self._waiters[0]
             if future.done():
                 heapq.heappop(self._waiters)
                 continue
             if not self._admits(tokens, now):
                 break
             heapq.heappop(self._waiters)
-            future.set_result(self._admit(tokens, now))
+            future.set_result(self._admit(trial, tokens, now))
         if not self._waiters:
             return
         tokens = self._waiters[0][2]
@@ -270,39 +299,63 @@ class Account:
                 self._unforeseen.add(tokens)
             self._answered_at = now
             self._failures = 0
+            self._failing.clear()
+            self._doubt = None
             self.pace.accepted(permit, now, saturated=self._is_saturated())
         else:
-            self._lose_patience(error, now)
+            if not self._insists:
+                self._lose_patience(permit, error, now)
             asked = error.retry_after_s
             if asked is not None and error.retryable and asked > self._policy.longest_wait_s:
                 self.fail(_sent_away(self.name, error, asked))
             elif isinstance(error, RateLimited):
                 self.pace.refused(permit, self.in_flight - 1, now, asked)
-            elif isinstance(error, Overloaded):
+            elif isinstance(error, Overloaded) and not self._insists:
                 self.pace.overloaded(now, asked)
             else:
                 self.pace.opening.failed()
 
-    def _lose_patience(self, error: ProviderError, now: float) -> None:
-        """Fails the account once nothing has come through for a while: repeating it only adds load."""
+    def _lose_patience(self, permit: Permit, error: ProviderError, now: float) -> None:
+        """Doubts the account once nothing has come through for a while, and fails it where trials fail at once then."""
         if isinstance(error, (RateLimited, BadRequest)) or error.fatal:
             return
         if not self._failures:
             self._failing_since = now
         self._failures += 1
+        at_once = permit.trial not in self._failing
+        self._failing.add(permit.trial)
+        if self._doubt is not None:
+            # What was under way when it was doubted says nothing new.
+            self._failed_at_once += at_once and permit.sent_at >= self._doubted_since
+            if self._failed_at_once >= FAILURES:
+                self._doubt.for_good = True
+                self.fail(self._doubt)
+            return
         if self._answered_at is None:
             silent = now - self._failing_since >= PATIENCE_S
         else:
             silent = now - self._answered_at > SILENCE_S
         if self._failures >= FAILURES and silent:
-            self.fail(
-                Unreachable(
-                    f"{self.name} did not answer {self._failures} attempts in a row; the last: {error.message}",
-                    hint=error.hint
-                    or "Look whether the address is right and the service is up, then resume.",
-                    status=error.status,
-                )
-            )
+            self._doubt, self._doubted_since = self._unreachable(error), now
+            self._doubt.for_good = False
+            self._failed_at_once, self._left_some = 0, True
+            for trial, _, _, future in self._waiters:
+                if trial in self._failing:
+                    _turn_away(future, self._doubt)
+
+    def _unreachable(self, error: ProviderError) -> Unreachable:
+        return Unreachable(
+            f"{self.name} did not answer {self._failures} attempts in a row; the last: {error.message}",
+            hint=error.hint
+            or "Look whether the address is right and the service is up, then resume.",
+            status=error.status,
+        )
+
+
+def _turn_away(waiter: asyncio.Future[Permit], error: ProviderError) -> None:
+    if not waiter.done():
+        waiter.set_exception(error)
+        waiter.exception()  # it may be gone; its loop need not hear of it
 
 
 def _sent_away(name: str, error: ProviderError, seconds: float) -> ProviderError:
@@ -356,6 +409,11 @@ class Limits:
             )
             self._accounts[name] = account
         return account
+
+    def insist(self) -> bool:
+        """Has calls that were left at accounts that answer others asked again, for the last time; False for none."""
+        insisting = [account.insist() for account in self._accounts.values()]  # each of them
+        return any(insisting)
 
     def waiting(self) -> str:
         """What holds the run up, for people; empty for nothing."""

@@ -106,13 +106,13 @@ def not_a_score(expectation: Expectation, value: object) -> CodeError:
 
 
 def raise_if_final(error: BaseException) -> None:
-    """Lets through what ends the run rather than the trial."""
+    """Lets through what leaves a trial without a result, or ends the run."""
     if is_final(error):
         raise error
 
 
 def is_final(error: BaseException) -> bool:
-    """Whether this ends the run rather than the trial.
+    """Whether this leaves a trial without a result, or ends the run, rather than being an error of the trial.
 
     A CancelledError does where the run cancelled this task; one that user code let out of itself is just an error.
     """

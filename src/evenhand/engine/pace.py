@@ -83,6 +83,7 @@ class Permit:
         sent_at: When it was sent; before that, when it was given.
         window: In which window.
         extra: One more than the window is known to hold.
+        trial: Whose call it is.
     """
 
     tokens: int
@@ -91,6 +92,7 @@ class Permit:
     sent_at: float
     window: int
     extra: bool
+    trial: int = -1
 
 
 class _Rates(MutableRecord):

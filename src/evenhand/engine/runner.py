@@ -11,8 +11,8 @@ alone, once their batches have come back.
 
 A run ends early in four ways. *Draining*: no new trial is taken, those under way finish (first SIGINT or SIGTERM).
 *Stopping*: those under way are cancelled; replies already paid for are in the journal (second SIGINT, or the drain's
-time is up). *Halting*: an error that no retry mends, a spent budget or a full disk drains, and says why. *Deciding*:
-enough is known (see `deciding`), and it drains.
+time is up). *Halting*: a spent budget or a full disk drains, and says why. *Deciding*: enough is known (see
+`deciding`), and it drains. Trials whose model can't be had are left, and all others go on (see `left_trials`).
 """
 
 from __future__ import annotations
@@ -42,15 +42,16 @@ from evenhand.engine.clock import clock
 from evenhand.engine.contest import Contests
 from evenhand.engine.deciding import Decider
 from evenhand.engine.ending import Ending
-from evenhand.engine.guardian import without_echoes
 from evenhand.engine.kept_values import KeptValues
+from evenhand.engine.left_trials import LeftTrials
 from evenhand.engine.part import Part
 from evenhand.engine.plan_order import InOrder, Tell
 from evenhand.engine.settled_again import settled_again
+from evenhand.engine.signals import heard
 from evenhand.engine.strays import tell_of_the_unawaited, threads_over
 from evenhand.engine.suspending import Suspended
 from evenhand.engine.tasks import OwnTask, leave_behind
-from evenhand.engine.time_limit import GRACE_S
+from evenhand.engine.time_limit import GRACE_S, limit_of_trial
 from evenhand.engine.trial import LiveTrial, present
 from evenhand.store.earlier import Settled
 
@@ -107,6 +108,7 @@ class Runner:
         self._waits_for = ""
         self._done = Settled(plan.size)
         self._put_off: set[int] = set()
+        self._left = LeftTrials(plan.size)
         self._part = part
         self._source = source
         self._elsewhere = elsewhere
@@ -137,8 +139,6 @@ class Runner:
         self._done_again = self._asked_anew = 0
         self._unheard_since: float | None = None
         self._started_at, self._turned_at = clock(), time.monotonic()
-        self._trial_limit_s: float | None = None
-        self._run_limit_s: float | None = None
 
     async def run(self) -> Ending:
         """Settles everything that is not settled yet.
@@ -148,8 +148,6 @@ class Runner:
         """
         self._planned = (self._part or self._plan).size - len(self._journal.settled())
         ticker = asyncio.create_task(self._tick()) if self._progress else None
-        options = self._plan.options
-        self._trial_limit_s, self._run_limit_s = options.trial_limit_s, options.run_limit_s
         count = max(1, min(self._concurrency, self._plan.size))
         known = threading.enumerate()
         self._home = Home(asyncio.get_running_loop(), self._desk.strangers())
@@ -158,7 +156,7 @@ class Runner:
                 if self._waves is not None:
                     await self._waves.take_up_again()
                 await self._pass(count)
-                while self._waits and await self._wave():
+                while await self._goes_on():
                     await self._pass(count)
                 if self._waves is not None:
                     await self._waves.look_for_late()
@@ -180,6 +178,8 @@ class Runner:
             self._ending = (
                 Ending() if whole else replace(self._ending, message=self._decider.decided)
             )
+        if self._left and self._ending.status == "finished":
+            self._ending = Ending("stopped", self._left.reasons)
         if self._done_again:
             self._note(settled_again(self._done_again, self._asked_anew))
         return self._ending
@@ -187,6 +187,7 @@ class Runner:
     async def _pass(self, count: int) -> None:
         """Walks the plan once."""
         self._put_off.clear()
+        self._left.begin()
         self._contests = Contests(self._journal)
         if self._source is not None:
             await self._walk(self._source, count)
@@ -201,6 +202,16 @@ class Runner:
         """Whether there are answers to wait for."""
         out = self._lane is not None and self._lane.open
         return bool(self._put_off or out) and not self._draining
+
+    async def _goes_on(self) -> bool:
+        """Whether the plan is to be walked again, for trials that were put off or left."""
+        if self._waits:
+            return await self._wave()
+        if not self._left or self._draining or not self._limits.insist():
+            return False
+        self._desk.counts.calls -= self._left.calls
+        self._desk.turned()
+        return True
 
     async def _wave(self) -> bool:
         """Waits for what the trials that were put off need. Whether they can run again."""
@@ -341,6 +352,7 @@ class Runner:
     async def _store(self, planned: PlannedTrial, settled: Sequence[TrialResult]) -> None:
         for result in settled:
             kept = await self._journal.settle(result)
+            self._left.came_through(kept.variant)
             self._counts[kept.outcome] += 1
             self._done.add(kept.index)
             if kept.index in self._again:
@@ -366,7 +378,7 @@ class Runner:
         try:
             await self._store(planned, await self._contests.entered(trial, result))
         except (BudgetStop, ProviderError, StoreError) as stop:
-            self._halt(stop)
+            self._unsettled(trial, stop)
         finally:
             self._under_way -= 1
             agenda.done(planned)
@@ -400,6 +412,8 @@ class Runner:
         if self._put_off and not self._put_off.isdisjoint(planned.after):
             self._put_off.add(planned.index)
             return ()
+        if self._left.skips(planned):
+            return self._leave(planned)
         trial = LiveTrial(planned, self._desk, self._host, self._kept_by)
         trial.log = Sink(str(planned.case))
         trial.home = self._home
@@ -471,29 +485,31 @@ class Runner:
 
     def _limit(self, trial: LiveTrial) -> None:
         """Tells a trial how long it may take: as long as any, or as long as the run still may."""
-        each, whole = self._trial_limit_s, self._run_limit_s
-        if each is not None:
-            trial.limit_s = each
-            trial.out_of_time = f"it took longer than {each:g} s and was given up"
-        if whole is not None:
-            left = self._started_at + whole - clock()
-            if each is None or left < each:
-                trial.limit_s = left
-                trial.out_of_time = f"the run took longer than {whole:g} s"
+        seconds = clock() - self._started_at
+        trial.limit_s, trial.out_of_time = limit_of_trial(self._plan.options, seconds)
 
     # Ending early
 
     def _unsettled(self, trial: LiveTrial, error: EvenhandError) -> None:
-        """A trial has no result, as the run has to end."""
-        del trial
-        self._halt(error)
+        """A trial has no result: its model can't be had, or the run has to end."""
+        if isinstance(error, ProviderError):
+            self._left.calls += trial.asked_times()
+            self._leave(trial.planned, error)
+        else:
+            self._halt(error)
+
+    def _leave(self, planned: PlannedTrial, error: ProviderError | None = None) -> tuple[()]:
+        """Goes on without a trial, and without what would compare it with others."""
+        self._left.add(planned, error)
+        for index in self._contests.give_up(planned.contest):
+            if self._order is not None:
+                self._order.end(index, None)
+        return ()
 
     def _halt(self, error: EvenhandError) -> None:
         if self._ending.status == "finished":
             status = "out_of_budget" if isinstance(error, BudgetStop) else "stopped"
             self._ending = Ending(status, str(error))
-            if isinstance(error, ProviderError):
-                self._stop()  # nothing that is under way can do better
         self._begin_nothing_more()
 
     def _drain(self, number: int, limit_s: float) -> None:
@@ -551,26 +567,10 @@ class Runner:
                 if not seat.done():
                     seat.set_result(None)
 
-    @contextlib.contextmanager
-    def _signals(self) -> Iterator[None]:
-        loop = asyncio.get_running_loop()
-        installed: list[signal.Signals] = []
-        for number, limit_s in (
-            (signal.SIGINT, DRAIN_S),
-            (signal.SIGTERM, TERM_DRAIN_S),
-            (signal.SIGHUP, TERM_DRAIN_S),  # the terminal was closed
-        ):
-            # Only the main thread can have handlers; elsewhere (a notebook) an interrupt is the caller's business.
-            with contextlib.suppress(ValueError, RuntimeError, NotImplementedError):
-                loop.add_signal_handler(number, without_echoes(self._drain), number, limit_s)
-                installed.append(number)
-                # In its place; the loop still hears of the signal.
-                signal.signal(number, self._insist)
-        try:
-            yield
-        finally:
-            for number in installed:
-                loop.remove_signal_handler(number)
+    def _signals(self) -> contextlib.AbstractContextManager[None]:
+        limits_s = {signal.SIGINT: DRAIN_S, signal.SIGTERM: TERM_DRAIN_S}
+        limits_s[signal.SIGHUP] = TERM_DRAIN_S  # the terminal was closed
+        return heard(limits_s, self._drain, self._insist)
 
     # Being seen
 

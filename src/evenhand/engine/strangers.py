@@ -147,7 +147,7 @@ def refusal(call: str, why: str) -> CodeError:
 
 
 def _meet_outside(call: str) -> CodeError | None:
-    """The same in another process than a run's own."""
+    """Refuses or notes a call that belongs to no trial, in another process than a run's own; None lets it pass."""
     what, _, path = os.environ.get(VARIABLE, "").partition(":")
     if not path:
         return None

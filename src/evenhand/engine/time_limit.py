@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from types import TracebackType
 
+from evenhand.core.plan import RunOptions
 from evenhand.engine.clock import clock, left_until
 
 GRACE_S = 5.0
@@ -21,6 +22,21 @@ EARLY_S = 0.01
 
 _under_way: ContextVar[TimeLimit | None] = ContextVar("evenhand_time_limit", default=None)
 """The limit of the async function that is under way."""
+
+
+def limit_of_trial(options: RunOptions, seconds: float) -> tuple[float | None, str]:
+    """The seconds that a trial may take, and what to say where it takes longer: None and nothing for no limit.
+
+    Args:
+        options: The limits of each trial and of the run.
+        seconds: How long the run has taken so far.
+    """
+    each, whole = options.trial_limit_s, options.run_limit_s
+    if whole is not None and (each is None or whole - seconds < each):
+        return whole - seconds, f"the run took longer than {whole:g} s"
+    if each is not None:
+        return each, f"it took longer than {each:g} s and was given up"
+    return None, ""
 
 
 class TimeLimit:

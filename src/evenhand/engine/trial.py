@@ -159,7 +159,7 @@ class LiveTrial:
         self.late: Callable[[LiveTrial, CodeError], None] | None = None
         """Told, from any thread, of what comes to light once it is settled."""
         self.result: TrialResult | None = None
-        """What it came to, once it is settled."""
+        """The result of the trial, once it is settled."""
         self.compared: Sequence[int] = ()
         """The places of the trials that it is compared with, its own among them, while that is done in its name."""
         self.checks = ""
@@ -325,7 +325,7 @@ class LiveTrial:
         """Runs the body, settles what it expects, and sums up.
 
         Raises:
-            ProviderError: A fatal one: the run has to stop.
+            ProviderError: A fatal one: the trial is left.
             BudgetStop: The budget is spent: the run has to stop.
             StoreError: Nothing can be written any more: the run has to stop.
         """

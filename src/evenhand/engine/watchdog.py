@@ -1,9 +1,10 @@
 """Names the code that blocks the event loop.
 
 How this works: the loop notes the time twice a second; a thread looks at the note. When it is more than a second old,
-the thread reads the stack of the loop's thread and reports the innermost frame of the user's own code, once per place.
-Where there is none, nothing is said: the machine is busy, and there is nothing that the user could do. What takes
-longer than the time limit is broken into; where that doesn't help, the guardian is told.
+the thread reads the stack of the loop's thread and reports the innermost frame of the user's own code, once for each
+function. Where there is none, nothing is said: the machine is busy, and there is nothing that the user could do. Nor is
+anything said of an import, which happens once. What takes longer than the time limit is broken into; where that doesn't
+help, the guardian is told.
 """
 
 from __future__ import annotations
@@ -77,9 +78,9 @@ def _watch(
         beat()
         if late < patience_s + BEAT_S:
             continue
-        place = _place(sys._current_frames().get(ident))  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] (documented)
-        if place and place not in seen:
-            seen.add(place)
+        place, function = _place(sys._current_frames().get(ident))  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] (documented)
+        if place and function not in seen:
+            seen.add(function)
             report(
                 f"{place} held up all other trials for {late:.1f} s: it is async and does not await. "
                 "Make it a plain function, or run what takes so long in asyncio.to_thread(…)."
@@ -90,18 +91,23 @@ def _watch(
             is_held()
 
 
-def _place(frame: FrameType | None) -> str:
-    """The user's innermost frame; empty where the loop stands still for another reason, such as a busy machine."""
+def _place(frame: FrameType | None) -> tuple[str, str]:
+    """The line and the function of the user's innermost frame.
+
+    Both are empty where the loop stands still for another reason, such as a busy machine or an import.
+    """
     while frame is not None:
         name = frame.f_code.co_filename
-        if name == _DOOR:  # what is further out started the loop, and waits for it
-            return ""
+        # What is further out than the door started the loop, and waits for it.
+        if name == _DOOR or name.startswith("<frozen importlib"):
+            return "", ""
         library = (
             name.startswith((_HERE, "<frozen", "<string>"))  # the last: classes that libraries make
             or "site-packages" in name
             or "/lib/python" in name
         )
         if not library:
-            return f"{Path(name).name}:{frame.f_lineno} ({frame.f_code.co_name})"
+            function = frame.f_code.co_name
+            return f"{Path(name).name}:{frame.f_lineno} ({function})", f"{name} {function}"
         frame = frame.f_back
-    return ""
+    return "", ""

@@ -320,6 +320,9 @@ class FarLimits:
             account = self._accounts[name] = FarAccount(name, self._line, self._policy)
         return account
 
+    def insist(self) -> bool:
+        return False  # the driver's to say
+
     def waiting(self) -> str:
         return ""
 

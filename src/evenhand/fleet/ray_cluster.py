@@ -31,6 +31,7 @@ from evenhand.fleet.messages import BEAT_S, Link, LinkDown, Message, WorkOrder
 from evenhand.fleet.ray_address import HERE, START_ONE, check_address
 from evenhand.fleet.worker import Worker
 
+_TIMED_OUT = re.compile(r"timed?[ -]?out", re.IGNORECASE)
 PLACED_S = 120.0
 """So long may it take to start a worker on a node."""
 STEP_S = 0.5
@@ -185,15 +186,7 @@ class RayCluster:
                 warnings.simplefilter("ignore")  # of what is an error in a moment
                 ray.init(**options)
         except Exception as error:  # however Ray says that there is no cluster
-            if isinstance(error, ImportError) or "ray[client]" in str(error):
-                raise UsageError(
-                    f"'{address}' needs Ray's client, which is not installed",
-                    hint="Install it with: pip install 'evenhand[ray]'. On the cluster's nodes, --ray auto needs none.",
-                ) from error
-            raise UsageError(
-                f"Ray cannot be used at '{address}': {' '.join(str(error).split())[:300]}",
-                hint=f"{START_ONE} If it asks for a token, set RAY_AUTH_MODE=token here, too.",
-            ) from error
+            raise unusable(address, error) from error
         self._actor = _actor(ray)
         self._placing = ThreadPoolExecutor(64, "evenhand-placing")
         self._closing = threading.Event()
@@ -266,4 +259,24 @@ def _actor(ray: Any) -> Any:
 
     return ray.remote(max_restarts=0, max_task_retries=0, concurrency_groups={"in": 1, "out": 1})(
         Actor
+    )
+
+
+def unusable(address: str, error: Exception) -> UsageError:
+    """What to say, and to do, where Ray can't be used at an address."""
+    text = " ".join(str(error).split())[:300]
+    if isinstance(error, ImportError) or "ray[client]" in str(error):
+        return UsageError(
+            f"'{address}' needs Ray's client, which is not installed",
+            hint="Install it with: pip install 'evenhand[ray]'. On the cluster's nodes, --ray auto needs none.",
+        )
+    if isinstance(error, TimeoutError) or _TIMED_OUT.search(text):
+        return UsageError(
+            f"Ray did not start in time at '{address}': {text}",
+            hint="Try again when the machine is less busy; `ray status` shows the state of a cluster. "
+            "--workers alone starts processes on this machine.",
+        )
+    return UsageError(
+        f"Ray cannot be used at '{address}': {text}",
+        hint=f"{START_ONE} If it asks for a token, set RAY_AUTH_MODE=token here, too.",
     )

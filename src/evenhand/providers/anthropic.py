@@ -332,7 +332,7 @@ def _cost(price: Price | None, tokens: Usage, usage: Mapping[str, Any]) -> float
 
 
 def _thought(body: bytes) -> str:
-    """What it thought, block by block, each with the signature that says it is its own."""
+    """The model's thoughts, block by block, each with the signature that says it is its own."""
     parts: list[str] = []
     for block in map(mapping, mapping(decode(body)).get("content") or ()):
         if block.get("type") == "thinking":

@@ -13,6 +13,7 @@ from evenhand.core.names import did_you_mean
 from evenhand.core.plugins import PROVIDERS, Plugin, plugin, plugins
 from evenhand.core.provider import Keyed, Provider
 from evenhand.core.secrets import known, redacted
+from evenhand.providers.missing_keys import PLACEHOLDER, only_judges_asked
 from evenhand.providers.servers import KINDS, SERVERS
 from evenhand.providers.template_filling import Fill, plainly_filled
 from evenhand.providers.wanted import Wanted
@@ -208,13 +209,23 @@ _ALONE = ("echo", "http", "https", "llama")
 """What is an id without anything after it."""
 
 
-def key_missing(provider: Provider) -> str:
-    """The environment variable that a provider lacks its key in; empty where it has one, or needs none."""
+def key_missing(provider: Provider, *, judges: bool = False) -> str:
+    """The environment variable that a provider lacks its key in; empty where it has one, or needs none.
+
+    Args:
+        provider: Who is to be asked.
+        judges: It judges, or is asked by a scorer.
+    """
     from evenhand.providers.wrapped import Wrapped  # noqa: PLC0415 (imported on use)
 
     while isinstance(provider, Wrapped):
         provider = provider.provider
-    return provider.key_name if isinstance(provider, Keyed) and provider.needs_key else ""
+    if not isinstance(provider, Keyed):
+        return ""
+    if only_judges_asked.get():
+        key: object = getattr(provider, "key", "")
+        return provider.key_name if judges and (provider.needs_key or key == PLACEHOLDER) else ""
+    return provider.key_name if provider.needs_key else ""
 
 
 def unknown(id: str) -> UsageError:  # noqa: A002 (the word that users write)

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
 from evenhand.providers.catalog import KEYS
+from evenhand.providers.missing_keys import PLACEHOLDER, only_judges_asked
 from evenhand.providers.servers import SERVERS
 
 NOWHERE = "http://127.0.0.1:9"
 """An address at which nobody answers, for requests that are never sent."""
-PLACEHOLDER = "replayed"
 
 
 def leading_to(url: str, key: str) -> dict[str, str]:
@@ -49,5 +49,19 @@ def lent_keys(ids: Iterable[str]) -> Iterator[None]:
     try:
         yield
     finally:
+        for name in lent:
+            os.environ.pop(name, None)
+
+
+@contextmanager
+def judges_alone() -> Iterator[None]:
+    """Inside, only judges need keys: every vendor without a key has one that nobody will see, for all other models."""
+    lent = keys_not_needed(os.environ)
+    os.environ.update(lent)
+    token = only_judges_asked.set(True)
+    try:
+        yield
+    finally:
+        only_judges_asked.reset(token)
         for name in lent:
             os.environ.pop(name, None)

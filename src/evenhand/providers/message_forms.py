@@ -73,7 +73,7 @@ class Row(Record, frozen=True):
 
     @property
     def content(self) -> object:
-        """What it says, in whichever key: a text, a list of parts, or None for nothing."""
+        """The content of a message, in whichever key: a text, a list of parts, or None for nothing."""
         content = self.fields.get("parts") if "parts" in self.fields else None
         content = self.fields.get("content") if content is None else content
         if isinstance(content, Mapping):  # one part, without its list
@@ -232,7 +232,7 @@ class Media(Record, frozen=True):
 
     @property
     def data_url(self) -> str:
-        """It in one text, as OpenAI wants it; its address where it is elsewhere."""
+        """A file in one text, as OpenAI wants it; its address where it is elsewhere."""
         return self.url or f"data:{self.mime};base64,{self.data}"
 
 

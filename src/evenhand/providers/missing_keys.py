@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from contextvars import ContextVar
+
 from evenhand.core.errors import Problem
 
 NO_KEY = "there is no API key for {}"
 """What to say of a provider that lacks its key; `catalog.key_missing` says which."""
 _BEFORE_MODEL = NO_KEY.partition("{")[0]
+PLACEHOLDER = "replayed"
+"""The key of a model that is not asked."""
+only_judges_asked: ContextVar[bool] = ContextVar("evenhand_only_judges_asked", default=False)
+"""Whether the models under evaluation are answered from recordings, so that judges alone need keys of their own."""
 _HOW = {"GOOGLE_ACCESS_TOKEN": "to what `gcloud auth print-access-token` prints"}
 """How to come by a key that lasts an hour. Application-default credentials are not read."""
 

@@ -21,7 +21,7 @@ def _settings(model: str, config: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _read(body: bytes, parsed: bool, price: Price | None) -> Reply:
-    """It is charged for by the text, or not at all: tokens are not counted."""
+    """Reads a verdict on a text. Moderation is charged for by the text, or not at all: tokens are not counted."""
     del parsed
     answer, first = looked_up(body, lambda answer: answer["results"][0], "moderation")
     result = cast("dict[str, Any]", first) if isinstance(first, dict) else {}

@@ -305,7 +305,7 @@ def _raw_message(body: bytes) -> dict[str, Any]:
 
 
 def _thought(body: bytes) -> str:
-    """What it thought, where a server shows it."""
+    """The thoughts of the model, where a server shows them."""
     message = _raw_message(body)
     thought = message.get("reasoning") or message.get("reasoning_content")
     return f"Thinking: {thought}" if isinstance(thought, str) and thought else ""

@@ -157,16 +157,17 @@ class Roster:
             return error
         return None
 
-    def keyless(self, model: object) -> tuple[str, str] | None:
+    def keyless(self, model: object, *, judges: bool = False) -> tuple[str, str] | None:
         """What to say, and to do, of a model that cannot be asked for want of a key; None for one that can.
 
         Args:
             model: Its name, or a provider; None, and what nobody knows, lack no key.
+            judges: It judges, or is asked by a scorer.
         """
         if isinstance(model, str):
             model = None if self.wrong(model) else self(model)
         provider = cast("Provider | None", model)
-        key = key_missing(provider) if provider is not None else ""
+        key = key_missing(provider, judges=judges) if provider is not None else ""
         if provider is None or not key:
             return None
         return NO_KEY.format(provider.id), set_key(key)

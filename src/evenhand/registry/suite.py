@@ -106,7 +106,7 @@ class Suite(MutableRecord):
             return item.problem
         judge = self.judge_of(item, models) if item.rubric.strip() else None
         return _lacking(models(item.model, item.timeout_s), item.place) or _lacking(
-            judge, item.place
+            judge, item.place, judges=True
         )
 
     def select(self, selection: Selection, case: str) -> None:
@@ -190,9 +190,9 @@ def hint_at_other_models(prompt: PromptFolder, eval_file: EvalFile, findings: Fi
         findings.hint(Place(eval_file.path), what, hint)
 
 
-def _lacking(model: Provider | None, place: Place) -> Problem | None:
+def _lacking(model: Provider | None, place: Place, *, judges: bool = False) -> Problem | None:
     """That a model cannot be asked, for want of a key; None where it can."""
-    key = key_missing(model) if model is not None else ""
+    key = key_missing(model, judges=judges) if model is not None else ""
     if model is None or not key:
         return None
     return problem_at(place, NO_KEY.format(model.id), set_key(key), "auth")

@@ -48,7 +48,7 @@ class Tally(NamedTuple):
 
     @property
     def most(self) -> float:
-        """The same had all errors passed."""
+        """The share that passed had all errors passed, from 0 to 1."""
         return (self.passed + self.errors) / self.n
 
     @property

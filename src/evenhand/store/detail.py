@@ -103,7 +103,7 @@ class WrittenResult(NamedTuple):
     detail: bytes
 
     def without(self, secrets: Secrets) -> WrittenResult:
-        """The same without secrets; itself, where it holds none."""
+        """The result without secrets; itself, where it holds none."""
         clean = WrittenResult(*map(secrets.without, self))
         return self if clean == self else clean
 

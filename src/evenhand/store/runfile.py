@@ -86,7 +86,7 @@ class RunFile:
         return cls(open_run(path))
 
     def only(self, places: Iterable[int], why: str, *, by_outcome: bool = False) -> RunFile:
-        """The same run with the trials at these places in the plan only; this one stays whole.
+        """A view of the run with the trials at these places in the plan only; this one stays whole.
 
         Counts and rates are of these trials, and so are the numbers of trials and cases that the view says it has, the
         calls, and what it cost. Of a view, it is those that both choose. It is closed with the run that it is of.
@@ -122,7 +122,7 @@ class RunFile:
 
     @property
     def meta(self) -> RunMeta:
-        """What it says of the run as a whole, as it was when the file was opened."""
+        """The facts of the run as a whole, as they were when the file was opened."""
         return self._opened.meta
 
     @property

@@ -32,7 +32,7 @@ async def test_what_runs_under_way_may_spend_is_not_left_for_others(tmp_path: Pa
 
 
 async def test_a_run_is_never_allowed_more_than_is_left(tmp_path: Path):
-    """However much its caller asks for; a run that fails counts with all that it was allowed."""
+    """However much its caller asks for."""
     jobs: dict[str, Started] = {}
     runs = Runs(tmp_path, 0.25, _started=jobs)
     await runs.start(".", first=None, max_cost_usd=1000, offline=False)
@@ -40,7 +40,22 @@ async def test_a_run_is_never_allowed_more_than_is_left(tmp_path: Path):
     one.out.close()
     one.err.close()
     assert one.bound_usd == 0.25
-    assert runs.spent_usd == 0.25
+
+
+@pytest.mark.parametrize(("code", "spent"), [(2, 0.0), (1, 0.6), (3, 0.6), (70, 0.6), (-9, 0.6)])
+async def test_a_run_that_fails_counts_with_all_that_it_was_allowed(
+    tmp_path: Path, code: int, spent: float
+):
+    """Unless it was refused before anything was sent."""
+    one = await started(0.6)
+    one.process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-c",
+        f"import os; os.kill(os.getpid(), 9) if {code} < 0 else os._exit({code})",
+    )
+    runs = Runs(tmp_path, 1.0, _started={"job-1": one})
+    await runs.status("job-1")
+    assert runs.spent_usd == spent
 
 
 @pytest.mark.parametrize(("cost", "spent"), [(None, 0.6), (0.0, 0.0), (0.02, 0.02)])

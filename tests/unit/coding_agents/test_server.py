@@ -340,6 +340,32 @@ async def test_an_offline_run_spends_nothing(tmp_path: Path):
         assert told["left_usd"] == 0.5, told
 
 
+@pytest.mark.parametrize(
+    "config", ["prompts: [", "prompts: [x]\nproviders: [opnai:x]\ntests: [{}]\n", ""], ids=repr
+)
+async def test_a_run_that_could_not_begin_spends_nothing(tmp_path: Path, config: str):
+    """Nothing was sent: a slip in a file doesn't use up the budget."""
+    if config:
+        (tmp_path / "promptfooconfig.yaml").write_text(config)
+    async with client(tmp_path, budget=0.5) as call:
+        told = await call("run")
+        assert (told["status"], told["left_usd"]) == ("failed", 0.5)
+
+
+async def test_what_comes_next_can_be_called_where_nothing_has_run(tmp_path: Path):
+    """There is no run to look at, so that the folder is checked."""
+    async with client(tmp_path) as call:
+        for tool, arguments in (
+            ("summary", {}),
+            ("failures", {"run": "nope"}),
+            ("cell", {"cell": "1"}),
+            ("compare", {"first": "nope"}),
+            ("label_next", {}),
+        ):
+            told = await call(tool, **arguments)
+            assert [step["tool"] for step in told["next"] if "tool" in step] == ["check"], tool
+
+
 async def test_a_problem_is_an_error_to_a_client(make_run: Make):  # noqa: F811
     """And what it says next can be called as it stands."""
     run = await make_run([result(0)])

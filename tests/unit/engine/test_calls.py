@@ -25,6 +25,7 @@ from evenhand.core.plan import Plan
 from evenhand.core.provider import Answer, Host, Request
 from evenhand.core.run import TrialResult
 from evenhand.core.score import check
+from evenhand.core.variant import Variant
 from evenhand.engine import door
 from evenhand.engine.door import Settings
 from evenhand.providers.catalog import create
@@ -214,6 +215,19 @@ async def test_what_is_sampled_is_never_shared_between_cases(tmp_path: Path):
     for _ in range(2):
         (await run(plan, tmp_path)).close()
     assert len(model.asked) == 3
+
+
+async def test_what_is_sampled_is_never_shared_between_variants(tmp_path: Path):
+    """Each has draws and costs of its own; a later run finds them, whatever place a variant has there."""
+    model = Scripted(deterministic=False, latency_s=0.01, cost_usd=1.0)
+    variants = tuple(Variant(i, "prompt", "model", axes={"code": i}) for i in range(3))
+    plan = example(2, asking(model, "the same for all"), providers=(model,), variants=variants)
+    with await run(plan, tmp_path) as found:
+        assert [trial.cost_usd for trial in found.trials()] == [1.0] * 6
+    moved = tuple(replace(variant, index=i) for i, variant in enumerate(reversed(variants)))
+    plan = example(2, asking(model, "the same for all"), providers=(model,), variants=moved[:2])
+    (await run(plan, tmp_path)).close()
+    assert len(model.asked) == 6
 
 
 async def test_a_failed_shared_call_fails_those_who_waited_for_it(tmp_path: Path):

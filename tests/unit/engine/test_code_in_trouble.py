@@ -9,6 +9,7 @@ import contextvars
 import sys
 import textwrap
 import threading
+import time
 from types import SimpleNamespace
 
 import pytest
@@ -385,6 +386,21 @@ async def test_each_place_that_blocks_the_loop_is_named_once(monkeypatch):
     assert said[0].startswith("test_code_in_trouble.py:")
     assert "(test_each_place_that_blocks" in said[0]
     assert "held up all other trials for 0." in said[0]
+    assert "does not await. Make it a plain function" in said[0]
+
+
+async def test_slow_lines_of_one_function_are_one_warning(monkeypatch):
+    """It names the first; what mends one mends the others."""
+    monkeypatch.setattr(watchdog, "BEAT_S", 0.01)
+    said = []
+    with watchdog.watching(said.append, patience_s=0.05):
+        await asyncio.sleep(0.02)
+        time.sleep(0.15)  # noqa: ASYNC251 (what the watchdog is for)
+        await asyncio.sleep(0.02)
+        time.sleep(0.15)  # noqa: ASYNC251 (what the watchdog is for)
+        await asyncio.sleep(0.02)
+        time.sleep(0.15)  # noqa: ASYNC251 (what the watchdog is for)
+    assert len(said) == 1
 
 
 def test_a_loop_that_stands_still_without_code_of_the_users_is_not_blamed_on_anybody():
@@ -398,8 +414,11 @@ def test_a_loop_that_stands_still_without_code_of_the_users_is_not_blamed_on_any
     door = frame(watchdog._DOOR, 9, "settle", script)
     below = frame("/usr/lib/python3/selectors.py", 9, "select", door)
     mine = frame("/evals/my_eval.py", 41, "answer", below)
-    assert watchdog._place(frame("/x/site-packages/lib.py", 2, "f", below)) == ""
+    assert watchdog._place(frame("/x/site-packages/lib.py", 2, "f", below)) == ("", "")
     assert (
-        watchdog._place(frame("/x/site-packages/lib.py", 2, "f", mine)) == "my_eval.py:41 (answer)"
+        watchdog._place(frame("/x/site-packages/lib.py", 2, "f", mine))[0]
+        == "my_eval.py:41 (answer)"
     )
-    assert watchdog._place(None) == ""
+    assert watchdog._place(None) == ("", "")
+    importing = frame("<frozen importlib._bootstrap>", 1, "_find_and_load", mine)
+    assert watchdog._place(frame("/x/site-packages/lib.py", 2, "<module>", importing)) == ("", "")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from dataclasses import replace
 
@@ -281,8 +282,8 @@ async def test_a_fatal_error_reaches_all_who_wait_and_all_who_come():
         await acc.ask(9, 0)
 
 
-async def test_an_account_that_never_answers_is_given_up():
-    """Thirty failures over some seconds without one answer, and the run is told where to look."""
+async def test_an_account_that_never_answers_is_doubted_and_then_given_up():
+    """Thirty failures without an answer turn away who failed; thirty more that fail at once, everybody."""
     clock = Clock()
     acc = Asker(clock, start=40)
     for i in range(30):
@@ -290,8 +291,47 @@ async def test_an_account_that_never_answers_is_given_up():
         await acc.ask(i, 0)
         acc.answer(ConnectionFailed("refused", hint="Is it up?"))
     with pytest.raises(Unreachable, match="30 attempts") as caught:
-        await acc.ask(31, 0)
+        await acc.ask(3, 0)
     assert caught.value.hint == "Is it up?"
+    for i in range(30, 60):
+        await acc.ask(i, 0)
+        acc.answer(ConnectionFailed("refused"))
+    with pytest.raises(Unreachable, match="30 attempts"):
+        await acc.ask(60, 0)
+
+
+async def test_an_account_that_answers_another_trial_is_doubted_no_longer():
+    """What failed may be asked again."""
+    clock = Clock()
+    acc = Asker(clock, start=40)
+    for _ in range(40):
+        clock.now += 0.2
+        with contextlib.suppress(Unreachable):
+            await acc.ask(0, 0)
+            acc.answer(ConnectionFailed("refused"))
+    with pytest.raises(Unreachable):
+        await acc.ask(0, 0)
+    await acc.ask(1, 0)
+    acc.answer()
+    await acc.ask(0, 0)
+
+
+async def test_a_doubted_account_turns_away_who_has_failed_and_waits():
+    """Whoever comes from the queue would fail again."""
+    clock = Clock()
+    acc = Asker(clock, start=2)
+    await acc.ask(0, 0)
+    acc.answer(ConnectionFailed("refused"))
+    await acc.ask(1, 0)
+    await acc.ask(1, 0)
+    waiting = [asyncio.create_task(acc.ask(trial, 0)) for trial in (0, 7)]
+    await asyncio.sleep(0)
+    acc._failures = 29
+    clock.now += 60.0
+    acc.answer(ConnectionFailed("refused"))
+    with pytest.raises(Unreachable):
+        await waiting[0]
+    await waiting[1]
 
 
 async def test_an_account_that_answers_now_and_then_is_not_given_up():

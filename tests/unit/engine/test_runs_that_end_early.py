@@ -101,26 +101,26 @@ class Bench:
 
 
 @pytest.mark.parametrize("cache", [True, False])
-async def test_a_fatal_error_leaves_nothing_in_flight(tmp_path, cache):
-    """Calls of other accounts that were under way are cancelled, and over when the run is."""
-    slow = Scripted(latency_s=60, id="slow", account="other")
+async def test_a_fatal_error_leaves_what_is_under_way_elsewhere_alone(tmp_path, cache):
+    """Calls of other accounts are answered, nothing is in doubt, and no task is left behind."""
+    slow = Scripted(latency_s=0.05, id="slow", account="other")
     broken = Scripted([AuthError("wrong key")], id="broken", latency_s=0.01)
 
     async def body(trial):
         model = broken if trial.case.vars["n"] == 3 else slow
         return (await trial.model(model, "subject").generate(trial.case.id)).text
 
-    bench = Bench(example(50, body), tmp_path, cache=cache)
+    bench = Bench(example(20, body), tmp_path, cache=cache)
     before = asyncio.all_tasks()
     ending = await asyncio.wait_for(bench.runner.run(), 5)
     assert (ending.status, ending.message) == ("stopped", "wrong key")
-    assert slow.in_flight == broken.in_flight == 0
     assert asyncio.all_tasks() == before
     assert bench.limits.account("other").in_flight == 0
     assert bench.desk.counts.in_flight == 0
-    assert len(slow.asked) + len(broken.asked) <= 4
+    assert (len(slow.asked), len(broken.asked)) == (19, 1)
     with await bench.close() as run:
-        assert [call.start.provider for call in run.in_doubt()] == ["slow"] * len(slow.asked)
+        assert run.in_doubt() == []
+        assert run.totals().passed == 19
 
 
 async def test_a_judges_fatal_error_leaves_no_other_judge_of_the_trial_asking(tmp_path):

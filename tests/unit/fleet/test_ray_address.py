@@ -8,6 +8,7 @@ import pytest
 
 from evenhand.core.errors import UsageError
 from evenhand.fleet.ray_address import AUTO, HERE, check_address, cluster_address
+from evenhand.fleet.ray_cluster import unusable
 
 
 @pytest.mark.parametrize(
@@ -59,3 +60,19 @@ def test_a_name_that_no_host_can_have_is_said(address: str):
 def test_what_only_ray_can_tell_is_left_to_ray(address: str):
     """A cluster of this machine has no address here, and a service of clusters has its own."""
     check_address(address)
+
+
+@pytest.mark.parametrize(
+    ("error", "hint"),
+    [
+        (TimeoutError(), "less busy"),
+        (RuntimeError("The current node timed out during startup."), "less busy"),
+        (ConnectionError("ray client connection timeout"), "less busy"),
+        (ImportError("no grpc"), "pip install"),
+        (ConnectionError("nobody listens"), "RAY_AUTH_MODE"),
+    ],
+    ids=str,
+)
+def test_what_ray_fails_with_has_advice_that_fits(error: Exception, hint: str):
+    """A busy machine is told nothing of addresses and tokens."""
+    assert hint in unusable("auto", error).hint

@@ -148,6 +148,11 @@ def test_what_claude_code_prints_is_steps():
         ("model", "claude-sonnet-4-5", "ok", 1),
         ("tool", "Bash", "error", 1),
     ]
+    assert [(s.tokens_in, s.tokens_out) for s in told.steps[:3]] == [
+        (3, 1),
+        (None, None),
+        (None, None),
+    ]
     task, bash = told.steps[1], told.steps[3]
     assert (task.arguments, task.result, task.started_s, task.duration_s) == (
         {"prompt": "x"},

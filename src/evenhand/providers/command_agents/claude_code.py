@@ -34,6 +34,17 @@ def read_claude(events: Sequence[tuple[float, Mapping[str, Any]]]) -> Transcript
     return reading.transcript()
 
 
+def _usage(counts: Mapping[str, Any]) -> Usage:
+    """The tokens of a message or of all, those that were read from the cache and written to it among them."""
+    cached = whole(counts.get("cache_read_input_tokens"))
+    read = added(
+        whole(counts.get("input_tokens")),
+        cached,
+        whole(counts.get("cache_creation_input_tokens")),
+    )
+    return Usage(read, whole(counts.get("output_tokens")), cached)
+
+
 class _Reading:
     def __init__(self) -> None:
         self.steps: list[Step] = []
@@ -74,7 +85,14 @@ class _Reading:
             if block.get("type") == "text"
         )
         both = f"{step.result or ''}{said}" or None
-        self.steps[place] = replace(step, result=both, duration_s=at - (step.started_s or 0.0))
+        usage = _usage(fields(message.get("usage")))
+        self.steps[place] = replace(
+            step,
+            result=both,
+            duration_s=at - (step.started_s or 0.0),
+            tokens_in=usage.tokens_in if usage.tokens_in is not None else step.tokens_in,
+            tokens_out=usage.tokens_out if usage.tokens_out is not None else step.tokens_out,
+        )
         for block in map(fields, items(message.get("content"))):
             if block.get("type") == "tool_use":
                 call = str(block.get("id") or "")
@@ -110,13 +128,6 @@ class _Reading:
         steps, model, end = tuple(self.steps), self.model, self.result
         if end is None:
             return Transcript(steps=steps, model=model, failed="its stream ended without a result")
-        usage = fields(end.get("usage"))
-        cached = whole(usage.get("cache_read_input_tokens"))
-        read = added(
-            whole(usage.get("input_tokens")),
-            cached,
-            whole(usage.get("cache_creation_input_tokens")),
-        )
         subtype = str(end.get("subtype") or "")
         output = end.get("structured_output")
         output = end.get("result") if output is None else output
@@ -128,7 +139,7 @@ class _Reading:
         return Transcript(
             output="" if own and output is None else output,
             steps=steps,
-            usage=Usage(read, whole(usage.get("output_tokens")), cached),
+            usage=_usage(fields(end.get("usage"))),
             cost_usd=dollars(end.get("total_cost_usd")),
             model=model,
             ended=subtype if own else "",
