@@ -149,7 +149,8 @@ def compare(
     notes += filter(None, (reach, *_unrecorded(first, second, mine.values(), theirs.values())))
     if renamed:
         common = {n for i, j in pairs for n in mine[i].cases if n in theirs[j].cases}
-        notes += pairing_notes(renamed, len(common))
+        told = {ids[n] for n in common}
+        notes += pairing_notes(sum(name in told for name in renamed.values()), len(common))
     named = first.column is not None and second.column is not None
     notes += list(_copies([mine[i] for i, _ in pairs]))
     made: list[Compared] = []
