@@ -70,6 +70,8 @@ class BatchReport(Run):
         Raises:
             UsageError: Nothing of this name was measured.
         """
+        if isinstance(n, str):  # pyright: ignore[reportUnnecessaryIsInstance] (a mistake)
+            raise UsageError(f"worst: n is {n!r}, not a number", hint=f"Write worst(metric={n!r}).")
         value, sign = self._number(metric)
         numbered = ((value(trial), trial) for trial in self.trials())
         scored = (
@@ -89,6 +91,9 @@ class BatchReport(Run):
         """
         if below is None:
             return [_case(trial) for trial in self.trials() if trial.outcome == "fail"]
+        if isinstance(below, str):  # pyright: ignore[reportUnnecessaryIsInstance] (a mistake)
+            hint = f"Write failures(below=0.5, metric={below!r})."
+            raise UsageError(f"failures: below is {below!r}, not a number", hint=hint)
         value, sign = self._number(metric)
         return [
             _case(trial)

@@ -52,6 +52,8 @@ class Run(Framed):
     """
 
     def __init__(self, file: RunFile) -> None:
+        if not isinstance(file, RunFile):  # pyright: ignore[reportUnnecessaryIsInstance] (a mistake)
+            raise UsageError(f"{file!r} is not an open run", hint="Write Run.open(…).")
         self.file = file
 
     at = _of_file(SettledTrials.at)
