@@ -51,7 +51,9 @@ def rows_of(data: object) -> Iterator[Any]:
 
 
 def _instead_of_dict(data: Mapping[object, object]) -> str:
-    if data and all(isinstance(column, (list, tuple)) for column in data.values()):
+    plain = (str, bool, int, float, type(None))  # what a column holds; splits hold rows
+    values = [value for value in data.values() if isinstance(value, (list, tuple)) and value]
+    if values and len(values) == len(data) and all(isinstance(each[0], plain) for each in values):
         return "To make rows of its columns: pandas.DataFrame(…), or polars.DataFrame(…)."
     return f"Take one of its parts: {', '.join(map(repr, data))}."
 

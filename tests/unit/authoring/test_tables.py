@@ -350,10 +350,21 @@ def test_two_columns_of_a_name_are_refused(frame: Any):
         (pa.array(["a"]), "not"),
         ({"input": ["a", "b"], "expected": ["x", "y"]}, "pandas.DataFrame(…)"),
         ({"train": pd.DataFrame({"input": ["a"]})}, "'train'"),
+        ({"train": [{"input": "a"}], "test": [{"input": "b"}]}, "'train', 'test'"),
         (pl.LazyFrame({"input": ["a"]}), "collect()"),
         ("cases.csv", "Dataset.read(…)"),
     ],
-    ids=["series", "polars series", "array", "arrow array", "columns", "splits", "lazy", "path"],
+    ids=[
+        "series",
+        "polars series",
+        "array",
+        "arrow array",
+        "columns",
+        "splits",
+        "lists of rows",
+        "lazy",
+        "path",
+    ],
 )
 def test_what_is_nearly_a_frame_is_refused_with_what_to_give(data: Any, hint: str):
     """Rather than read as something else."""
