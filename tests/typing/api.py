@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, assert_type
 
+import polars as pl
+
 import evenhand
 from evenhand import EvalSet, Expect, Message, Run, compare, run_async
 from evenhand.core.case import Case
@@ -20,6 +22,7 @@ from evenhand.core.score import Outcome, Score, State, check
 from evenhand.core.traits import Traits, traits_of
 from evenhand.report.batch import BatchReport
 from evenhand.report.comparison.comparing import Comparison
+from evenhand.report.settled_trials import Trials
 from evenhand.report.summaries import Summary
 from evenhand.scorers import (
     CLARITY,
@@ -140,6 +143,11 @@ async def sets() -> None:
     assert_type(Run.open(found.path), Run)
     assert_type(found.rows(), list[dict[str, Any]])
     assert_type(found.outcome_rows(), list[dict[str, Any]])
+    assert_type(found.to_polars(), pl.DataFrame)
+    assert_type(found.trials(), Trials)
+    assert_type(found.trials()[0].passed, bool | None)
+    assert_type(found.trials()[1:][0].case, str)
+    found.to_panda()  # pyright: ignore[reportAttributeAccessIssue]
     kept: RunFile = found.file
     assert_type(kept.path, Path)
     evenhand.run("support")  # pyright: ignore[reportArgumentType]

@@ -122,7 +122,9 @@ class EvalSet:
         wrong += _misrequired(pass_rate, require or {})
         wrong += _not_a_model("judge", judge)
         wrong += _misgated(gate)
-        wrong += _not_a_subject(subject, over or {})
+        axes, mistakes = _axes(over)
+        wrong += mistakes
+        wrong += _not_a_subject(subject, axes)
         if isinstance(tags, str):
             wrong.append(_no_tags(tags))
         referees: Sequence[Referee] = () if callable(compare) else compare
@@ -131,13 +133,6 @@ class EvalSet:
             for one in referees
             if not hasattr(one, "compare")
         ]
-        axes: dict[str, list[Any]] = {}
-        for axis, values in (over or {}).items():
-            axes[axis] = list(islice(values, MOST_VARIANTS + 1))
-            if isinstance(values, str) or not axes[axis]:
-                wrong.append(f"the axis '{axis}' is {values!r}, not a list of values")
-            if axis in RESERVED and axis != "model":
-                wrong.append(f"an axis cannot be called '{axis}', which every eval is given")
         for one in axes.get("model", [model]):
             wrong += _not_a_model("model", one)
         variants = math.prod(map(len, axes.values()))
@@ -186,6 +181,9 @@ class EvalSet:
         Raises:
             UsageError: It is no function, or its tags are no list.
         """
+        if not isinstance(self, EvalSet):  # pyright: ignore[reportUnnecessaryIsInstance] (a mistake)
+            hint = "Make a set, and add to it: evals = EvalSet('…'), then @evals.eval."
+            raise UsageError("@EvalSet.eval adds to no set", hint=hint)
         if isinstance(tags, str):
             raise UsageError(f"EvalSet {self.name!r}: {_no_tags(tags)}")
 
@@ -243,6 +241,9 @@ class EvalSet:
             repeatable: Whether it can be made again for the same trial, as runs with `--batch` do. They refuse evals
                 that ask for one that can't.
         """
+        if not isinstance(self, EvalSet):  # pyright: ignore[reportUnnecessaryIsInstance] (a mistake)
+            hint = "Make a set, and add to it: evals = EvalSet('…'), then @evals.fixture."
+            raise UsageError("@EvalSet.fixture adds to no set", hint=hint)
 
         def add(function: F) -> F:
             self._add_fixture(function)
@@ -349,6 +350,22 @@ def _not_a_model(role: str, value: object) -> list[str]:
         ]
     remedy = f"write an id, {role}='openai:chat:gpt-5-mini', or give a provider"
     return [f"{role}= takes a model, and this is {value!r}: {remedy}"]
+
+
+def _axes(over: Mapping[str, Sequence[Any]] | None) -> tuple[dict[str, list[Any]], list[str]]:
+    """The values of each axis, and what is wrong with them."""
+    if over is not None and not isinstance(over, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance] (a mistake)
+        return {}, [f"over is {over!r}, not axes by name: over={{'model': ['…', '…']}}"]
+    axes: dict[str, list[Any]] = {}
+    wrong: list[str] = []
+    for axis, values in (over or {}).items():
+        several = isinstance(values, Iterable)  # pyright: ignore[reportUnnecessaryIsInstance] (a mistake)
+        axes[axis] = list(islice(values, MOST_VARIANTS + 1)) if several else []
+        if isinstance(values, str) or not axes[axis]:
+            wrong.append(f"the axis '{axis}' is {values!r}, not a list of values")
+        if axis in RESERVED and axis != "model":
+            wrong.append(f"an axis cannot be called '{axis}', which every eval is given")
+    return axes, wrong
 
 
 def _not_a_subject(subject: object, over: Mapping[str, object]) -> list[str]:

@@ -22,10 +22,11 @@ def rows_of(data: object) -> Iterator[Any]:
     if isinstance(data, (str, bytes)):
         raise UsageError(f"{data!r} is a text, not cases", hint="To read a file: Dataset.read(…)")
     if isinstance(data, Mapping):
-        splits = ", ".join(map(repr, cast("Mapping[object, object]", data)))
-        raise UsageError(
-            "cases are given as a dict, not a list", hint=f"Take one of its parts: {splits}."
-        )
+        raise UsageError("cases are given as a dict, not a list", hint=_instead_of_dict(frame))
+    if hasattr(data, "dtype") and hasattr(data, "shape"):
+        what = "one column" if len(frame.shape) == 1 else "an array, whose columns have no names"
+        hint = "Give a frame: its columns are input, expected and whatever else the cases have."
+        raise UsageError(f"cases are given as {what}, not a frame", hint=hint)
     if hasattr(data, "collect_schema") and not hasattr(data, "iter_rows"):
         raise UsageError("a lazy frame holds no rows yet", hint="Give frame.collect().")
     if hasattr(data, "iter_rows"):
@@ -37,8 +38,9 @@ def rows_of(data: object) -> Iterator[Any]:
         if len(levels) > 1:
             rows = ((*first, *rest) for first, *rest in rows)
         return _named(names, rows)
-    if hasattr(data, "to_batches"):
-        rows = (row for batch in frame.to_batches() for row in _of_batch(batch))
+    if hasattr(data, "schema") and hasattr(data, "to_pylist"):
+        batches = frame.to_batches() if hasattr(data, "to_batches") else [frame]
+        rows = (row for batch in batches for row in _of_batch(batch))
         return _named(frame.schema.names, rows)
     if hasattr(data, "features") and hasattr(data, "column_names"):
         rows = ([row[name] for name in frame.column_names] for row in frame)
@@ -46,6 +48,14 @@ def rows_of(data: object) -> Iterator[Any]:
     if not isinstance(data, Iterable):
         raise UsageError(f"cases are {data!r}, not a list")
     return iter(cast("Iterable[Any]", data))
+
+
+def _instead_of_dict(data: Mapping[object, object]) -> str:
+    plain = (str, bool, int, float, type(None))  # what a column holds; splits hold rows
+    values = [value for value in data.values() if isinstance(value, (list, tuple)) and value]
+    if values and len(values) == len(data) and all(isinstance(each[0], plain) for each in values):
+        return "To make rows of its columns: pandas.DataFrame(…), or polars.DataFrame(…)."
+    return f"Take one of its parts: {', '.join(map(repr, data))}."
 
 
 def _text(name: object) -> str:

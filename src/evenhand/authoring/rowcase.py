@@ -27,7 +27,7 @@ def case_of(row: Case | Mapping[str, Any]) -> Case:
     if isinstance(row, Case):
         return _kept(row)
     if not isinstance(row, Mapping):
-        raise UsageError(f"a case is {row!r}, not an object")
+        raise UsageError(f"a case is {_shown(row)}, not an object")
     fields = dict(row)
     metadata = fields.get("metadata") or {}
     variables = {key: value for key, value in fields.items() if key not in FIELDS}

@@ -35,8 +35,9 @@ A message reads **where: what is wrong**, then an indented line with what to do.
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar
@@ -61,6 +62,25 @@ class EvenhandError(Exception):
 
     def __str__(self) -> str:
         return f"{self.message}\n  {self.hint}" if self.hint else self.message
+
+    def _render_traceback_(self) -> list[str]:
+        """How notebooks show it, by IPython's name for that: the user's own line and the message, no traceback."""
+        return [*_own_line(self), f"{type(self).__name__}: {self}"]
+
+
+def _own_line(error: BaseException) -> Iterator[str]:
+    """The line of the cell, or of the user's file, that called what raised."""
+    import linecache  # noqa: PLC0415 (in notebooks only)
+    import traceback  # noqa: PLC0415 (the same)
+
+    frames = traceback.walk_tb(error.__traceback__)
+    ours = str(Path(__file__).parent.parent)
+    own = list(itertools.takewhile(lambda f: not f[0].f_code.co_filename.startswith(ours), frames))
+    if own:
+        frame, line = own[-1]
+        file = frame.f_code.co_filename
+        place = f"{file}:{line}" if Path(file).is_file() else f"line {line}"  # a cell has no file
+        yield f"{place}: {linecache.getline(file, line).strip()}"
 
 
 class UsageError(EvenhandError):

@@ -12,7 +12,7 @@ from evenhand.core.definition import Definition
 from evenhand.core.message import CallRole, Origin
 from evenhand.core.record import Record
 from evenhand.core.requirement import Requirement
-from evenhand.core.score import Outcome, Scale, State, Verdict
+from evenhand.core.score import PASSED, Outcome, Scale, State, Verdict
 from evenhand.core.shard import Sharded
 from evenhand.core.sight import REFUSED
 from evenhand.core.step import Step
@@ -309,6 +309,11 @@ class TrialResult(Record, frozen=True):
     steps: tuple[Step, ...] = ()
     content: Mapping[str, str] = field(default_factory=dict[str, str])
     definitions: tuple[Definition, ...] = ()
+
+    @property
+    def passed(self) -> bool | None:
+        """Whether it passed; None for an error, and where nothing applied."""
+        return PASSED.get(self.outcome)
 
 
 class Totals(Record, frozen=True):

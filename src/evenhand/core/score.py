@@ -21,6 +21,9 @@ SHARES: Scale = (0.0, 1.0)
 State = Literal["pass", "fail", "error", "not_applicable"]
 """What became of an expectation or a trial. An error is never a score, and what did not apply is never 0."""
 
+PASSED: Mapping[State, bool | None] = {"pass": True, "fail": False}
+"""What is true or false of it; errors and what did not apply are neither."""
+
 
 class Score(Record, frozen=True):
     """What a scorer says of one output.
@@ -93,6 +96,11 @@ class Outcome(Record, frozen=True):
     hint: str = ""
     rests_on: tuple[tuple[str, int], ...] = ()
     scale: Scale | None = None
+
+    @property
+    def passed(self) -> bool | None:
+        """Whether it is met; None for an error, and for what did not apply."""
+        return PASSED.get(self.outcome)
 
 
 class Verdict(Record, frozen=True):

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from evenhand.core.errors import UsageError
 from evenhand.core.record import Record
 from evenhand.core.run import TrialResult
+from evenhand.report.frames import Table
 from evenhand.report.run import Run
 from evenhand.report.summaries import (
     OVERALL,
+    SUMMARIES,
     Summary,
     summaries_by_tag,
     summaries_of,
@@ -68,6 +70,8 @@ class BatchReport(Run):
         Raises:
             UsageError: Nothing of this name was measured.
         """
+        if isinstance(n, str):  # pyright: ignore[reportUnnecessaryIsInstance] (a mistake)
+            raise UsageError(f"worst: n is {n!r}, not a number", hint=f"Write worst(metric={n!r}).")
         value, sign = self._number(metric)
         numbered = ((value(trial), trial) for trial in self.trials())
         scored = (
@@ -87,6 +91,9 @@ class BatchReport(Run):
         """
         if below is None:
             return [_case(trial) for trial in self.trials() if trial.outcome == "fail"]
+        if isinstance(below, str):  # pyright: ignore[reportUnnecessaryIsInstance] (a mistake)
+            hint = f"Write failures(below=0.5, metric={below!r})."
+            raise UsageError(f"failures: below is {below!r}, not a number", hint=hint)
         value, sign = self._number(metric)
         return [
             _case(trial)
@@ -103,8 +110,11 @@ class BatchReport(Run):
         }
 
     def summary_rows(self) -> list[dict[str, Any]]:
-        """A flat dict for each metric, and for each of each tag: `pandas.DataFrame(report.summary_rows())`."""
+        """A flat dict for each metric, and for each of each tag; `tag` is None over all cases."""
         return summary_rows(self.file)
+
+    def _tables(self) -> Mapping[str, Table]:
+        return {**super()._tables(), "summary": Table(self.summary_rows, SUMMARIES)}
 
     def write(self, path: str | Path) -> Path:
         """Writes it to a file, in the format that its ending says.
@@ -181,6 +191,12 @@ class BatchReport(Run):
                 lines.append(
                     f"    {number(one.overall or 0.0):<6} {clip(safe(f'{one.case}  {why}'), 90)}"
                 )
+        inapplicable = self._inapplicable()
+        if inapplicable:
+            lines += ["", "  does not apply"]
+            for metric, reasons in inapplicable.items():
+                why = f"{metric}: {reasons[0]} ({count(len(reasons), 'case')})"
+                lines.append(f"    {clip(safe(why), 97)}")
         errors = self.errors()
         if errors:
             lines += ["", "  errors"]
@@ -201,6 +217,15 @@ class BatchReport(Run):
         rows = "".join(line(_cells(one), "td") for one in self.summary())
         below = "".join(f"<pre>{escape(part)}</pre>" for part in rest[1:])
         return f"<p><b>{escape(head)}</b></p><table>{line(_HEADS, 'th')}{rows}</table>{below}"
+
+    def _inapplicable(self) -> dict[str, list[str]]:
+        """Why metrics that have no number at all have none, case by case."""
+        reasons = {one.metric: list[str]() for one in self.summary() if not one.n}
+        for trial in self.trials() if reasons else ():
+            for outcome in trial.outcomes:
+                if outcome.outcome == "not_applicable" and outcome.name in reasons:
+                    reasons[outcome.name].append(outcome.reason)
+        return {metric: each for metric, each in reasons.items() if each}
 
     def _last_line(self) -> str:
         totals = self.totals()

@@ -3,17 +3,62 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from evenhand.core.run import TrialResult
-from evenhand.core.score import Outcome, State
+from evenhand.core.score import Outcome
 from evenhand.core.variant import Variant
+from evenhand.report.frames import Kinds
 from evenhand.report.outcome import unsure
 
 Row = dict[str, Any]
 
-_PASSED: Mapping[State, bool | None] = {"pass": True, "fail": False}
+_PLACE: Kinds = {
+    "trial": "whole",
+    "case": "text",
+    "eval": "text",
+    "prompt": "text",
+    "model": "text",
+    "repeat": "whole",
+}
+TRIALS: Kinds = {
+    **_PLACE,
+    "description": "text",
+    "input": "text",
+    "expected": "text",
+    "outcome": "text",
+    "passed": "boolean",
+    "score": "number",
+    "output": "text",
+    "reason": "text",
+    "error": "text",
+    "latency_s": "number",
+    "cost_usd": "number",
+    "tokens_in": "whole",
+    "tokens_out": "whole",
+    "calls": "whole",
+    "cached": "whole",
+}
+"""The columns that rows of trials always have."""
+OUTCOMES: Kinds = {
+    **_PLACE,
+    "name": "text",
+    "outcome": "text",
+    "passed": "boolean",
+    "score": "number",
+    "at_least": "number",
+    "at_most": "number",
+    "weight": "number",
+    "metric": "text",
+    "reason": "text",
+    "error": "text",
+    "judge": "text",
+    "judge_prompt": "text",
+    "confidence": "number",
+    "low_confidence": "boolean",
+}
+"""The columns that rows of expectations always have."""
 
 
 def trial_rows(trials: Iterable[TrialResult], variants: Sequence[Variant]) -> list[Row]:
@@ -23,11 +68,13 @@ def trial_rows(trials: Iterable[TrialResult], variants: Sequence[Variant]) -> li
         row = _place(trial, variants)
         row |= {
             "description": trial.description,
+            "input": _text(trial.input),
+            "expected": _text(trial.expected),
             "outcome": trial.outcome,
-            "passed": _PASSED.get(trial.outcome),
+            "passed": trial.passed,
             "score": trial.score,
             "output": _text(trial.output),
-            "reason": trial.reason,
+            "reason": trial.reason or None,
             "error": trial.error.slug if trial.error else None,
             "latency_s": trial.latency_s,
             "cost_usd": trial.cost_usd,
@@ -36,7 +83,7 @@ def trial_rows(trials: Iterable[TrialResult], variants: Sequence[Variant]) -> li
             "calls": trial.calls,
             "cached": trial.cached,
         }
-        row |= {f"score:{name}": float(value) for name, value in trial.named_scores.items()}
+        row |= {f"score:{name}": value for name, value in _scores(trial).items()}
         row |= {f"var:{name}": value for name, value in trial.vars.items()}
         rows.append(row)
     return _alike(rows)
@@ -53,37 +100,50 @@ def outcome_rows(trials: Iterable[TrialResult], variants: Sequence[Variant]) -> 
     )
 
 
+def _scores(trial: TrialResult) -> dict[str, float | None]:
+    """Its named scores. One of which a part is in error is None: the rest would be the mean of other questions."""
+    errors = {one.metric for one in trial.outcomes if one.outcome == "error" and one.metric}
+    scores: dict[str, float | None] = {name: float(n) for name, n in trial.named_scores.items()}
+    return scores | dict.fromkeys(errors)
+
+
 def _place(trial: TrialResult, variants: Sequence[Variant]) -> Row:
     """Which trial it is: what both kinds of rows begin with, and can be joined by."""
     variant = variants[trial.variant]
+    axes = dict(variant.axes)
+    axes.pop("model", None)
     row: Row = {
         "trial": trial.index,
         "case": trial.case,
-        "eval": variant.eval,
-        "prompt": variant.prompt,
-        "model": variant.model,
+        "eval": variant.eval or None,
+        "prompt": _text(axes.pop("prompt", variant.prompt)),
+        "model": variant.model or None,
         "repeat": trial.repeat,
     }
-    axes = {f"axis:{name}": value for name, value in variant.axes.items() if name != "model"}
-    return row | axes
+    return row | {f"axis:{name}": value for name, value in axes.items()}
 
 
 def _outcome(outcome: Outcome) -> Row:
     kept = dict(outcome.metadata)
+    confidence = kept.get("confidence")
+    if isinstance(confidence, bool) or not isinstance(confidence, int | float):
+        confidence = None  # a user's own word for it stays with the metadata
+    else:
+        del kept["confidence"]
     row: Row = {
         "name": outcome.name,
         "outcome": outcome.outcome,
-        "passed": _PASSED.get(outcome.outcome),
+        "passed": outcome.passed,
         "score": outcome.score,
         "at_least": outcome.at_least,
         "at_most": outcome.at_most,
         "weight": outcome.weight,
-        "metric": outcome.metric,
-        "reason": outcome.reason,
+        "metric": outcome.metric or None,
+        "reason": outcome.reason or None,
         "error": outcome.error or None,
-        "judge": kept.pop("judge", None),
-        "judge_prompt": kept.pop("prompt", None),
-        "confidence": kept.pop("confidence", None),
+        "judge": _text(kept.pop("judge", None)),
+        "judge_prompt": _text(kept.pop("prompt", None)),
+        "confidence": confidence,
         "low_confidence": unsure(outcome),
     }
     return row | {f"meta:{name}": value for name, value in kept.items()}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import io
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar
@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar
 from evenhand.core.errors import UsageError
 from evenhand.core.remark import Remarks
 from evenhand.core.run import RunMeta, TrialResult, VerdictWord
+from evenhand.report.frames import Framed, Table
+from evenhand.report.settled_trials import Trials
 from evenhand.report.words import passed_of, short_id
 from evenhand.store.calls import JournaledCalls
 from evenhand.store.counts import Counts
@@ -38,21 +40,22 @@ def _of_file(method: Callable[Concatenate[Any, P], T]) -> Callable[Concatenate[R
     return of_file
 
 
-class Run:
+class Run(Framed):
     """What happened: printed, it is the report that the command line shows; in a notebook, a table.
 
-    `trials()` gives each trial, `steps()` what its agent did, `totals()` the counts, `rows()` and `outcome_rows()` what
-    a data frame is made of. It reads its file as it is asked; close it, or use it in a `with` block.
+    `trials()` are its trials, `steps()` what an agent did in one, `totals()` the counts. `to_pandas()` and
+    `to_polars()` make data frames of what `rows()` and `outcome_rows()` have. It reads its file as it is asked; close
+    it, or use it in a `with` block.
 
     Attributes:
         file: The run file that it holds.
     """
 
     def __init__(self, file: RunFile) -> None:
+        if not isinstance(file, RunFile):  # pyright: ignore[reportUnnecessaryIsInstance] (a mistake)
+            raise UsageError(f"{file!r} is not an open run", hint="Write Run.open(…).")
         self.file = file
 
-    trials = _of_file(SettledTrials.trials)
-    trial = _of_file(SettledTrials.trial)
     at = _of_file(SettledTrials.at)
     matching = _of_file(SettledTrials.matching)
     cases = _of_file(SettledTrials.cases)
@@ -75,13 +78,21 @@ class Run:
     empty_answers = _of_file(JournaledCalls.empty_answers)
 
     @classmethod
-    def open(cls, path: Path) -> Self:
-        """Opens a run file.
+    def open(cls, run: Path | str) -> Self:
+        """Opens a run.
+
+        Args:
+            run: The path of its file; or a text as on the command line: a path, an id or the start of one, `latest`.
 
         Raises:
             StoreError: It does not exist, is not a run file, is damaged, or a newer Evenhand wrote it.
+            UsageError: No run is called so, or several are.
         """
-        return cls(RunFile.open(path))
+        if isinstance(run, str):
+            from evenhand.store.catalogue import find  # noqa: PLC0415 (when it is asked for)
+
+            run = find(Path.cwd(), run)
+        return cls(RunFile.open(run))
 
     @property
     def path(self) -> Path:
@@ -125,6 +136,36 @@ class Run:
 
         return verdict_of(self.file)
 
+    @property
+    def passed(self) -> bool | None:
+        """Whether it passed; None where errors, or trials that didn't run, leave that open."""
+        return {"passed": True, "failed": False}.get(self.verdict)
+
+    def trials(self, first: int = 0, limit: int | None = None) -> Trials:
+        """The settled trials in the plan's order, a sequence: each is read from the file when it is asked for.
+
+        Args:
+            first: Leaves out those whose place in the plan is before this.
+            limit: At most so many; None for all.
+        """
+        for name, number in (("first", first), ("limit", limit or 0)):
+            if not isinstance(number, int) or number < 0:  # pyright: ignore[reportUnnecessaryIsInstance] (a mistake)
+                raise UsageError(f"trials: {name} is {number!r}, not a number from 0 up")
+        return Trials(self.file, self.file.indices(first, limit))
+
+    def trial(self, index: int) -> TrialResult | None:
+        """The trial at this place in the plan, from 0; None while it is not settled.
+
+        Raises:
+            UsageError: It is not a number, but a case's id, say.
+        """
+        if not hasattr(index, "__index__"):
+            raise UsageError(
+                f"trial: {index!r} is not the number of a trial",
+                hint="Those of a case are [trial for trial in run.trials() if trial.case == '…'].",
+            )
+        return self.file.trial(int(index))
+
     def steps(self, trial: TrialResult | int) -> list[Step]:
         """What a trial's agent did, in the order in which it began: `evenhand show RUN CELL` prints the same.
 
@@ -141,10 +182,10 @@ class Run:
         """
         from evenhand.report.steps import steps_of  # noqa: PLC0415 (when it is asked for)
 
-        if isinstance(trial, int):
+        if not isinstance(trial, TrialResult):
             settled = self.trial(trial)
             if settled is None:
-                raise UsageError(f"there is no settled trial {trial}")
+                raise UsageError(f"there is no settled trial {trial!r}")
             trial = settled
         return steps_of(self.file, trial)
 
@@ -168,11 +209,12 @@ class Run:
         return Column(self.file, column_index(self.file, name))
 
     def rows(self) -> list[dict[str, Any]]:
-        """A flat dict for each trial, in the plan's order, the same keys in all: `pandas.DataFrame(run.rows())`.
+        """A flat dict for each trial, in the plan's order, the same keys in all. `to_pandas()` makes a frame of them.
 
         Every value is a text, a number, a boolean or None. `score:NAME`, `var:NAME` and `axis:NAME` are columns for the
         named scores, the case's variables and the set's axes; lists and dicts in them are JSON, and so is an output
-        that isn't text. `passed` is None for an error and for what did not apply.
+        that isn't text. `passed` is None for an error and for what did not apply, and a score where a part of it is in
+        error.
         """
         from evenhand.report.rows import trial_rows  # noqa: PLC0415 (when it is asked for)
 
@@ -187,6 +229,17 @@ class Run:
         from evenhand.report.rows import outcome_rows  # noqa: PLC0415 (when it is asked for)
 
         return outcome_rows(self.trials(), self.meta.variants)
+
+    def _tables(self) -> Mapping[str, Table]:
+        from evenhand.report.rows import OUTCOMES, TRIALS  # noqa: PLC0415 (when it is asked for)
+
+        return {"trials": Table(self.rows, TRIALS), "outcomes": Table(self.outcome_rows, OUTCOMES)}
+
+    def __bool__(self) -> bool:
+        """Raises: `assert run(evals)` would hold whatever became of it."""
+        raise TypeError(
+            "a run is neither true nor false: ask run.passed, or run.verdict == 'passed'"
+        )
 
     def __repr__(self) -> str:
         totals = self.totals()

@@ -10,8 +10,22 @@ from typing import Any
 
 from evenhand.core.run import TrialResult
 from evenhand.core.score import Outcome, State
+from evenhand.report.frames import Framed, Kinds, Table
 from evenhand.report.words import clip, count, money, safe, tokens
 from evenhand.scorers.metric import overall, overall_of
+
+METRICS: Kinds = {
+    "metric": "text",
+    "value": "number",
+    "outcome": "text",
+    "n": "whole",
+    "low": "number",
+    "high": "number",
+    "best": "text",
+    "reason": "text",
+    "error": "text",
+}
+"""The columns of a score's rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +80,7 @@ class Measured:
 
 
 @dataclass(frozen=True, slots=True)
-class Scored:
+class Scored(Framed):
     """All metrics of one answer, by name: `scored["faithfulness"].value`.
 
     Attributes:
@@ -112,7 +126,7 @@ class Scored:
         for one in self.measures:
             if one.name == name:
                 return one
-        raise KeyError(name)
+        raise KeyError(f"{name!r} was not measured: there are {', '.join(self) or 'no metrics'}")
 
     def __contains__(self, name: object) -> bool:
         return any(one.name == name for one in self.measures)
@@ -147,7 +161,7 @@ class Scored:
         return overall_of(self.values, self.measures, self.weights)
 
     def rows(self) -> list[dict[str, Any]]:
-        """A flat dict for each metric, the same keys in all: `pandas.DataFrame(scored.rows())`."""
+        """A flat dict for each metric, the same keys in all."""
         return [
             {
                 "metric": one.name,
@@ -162,6 +176,9 @@ class Scored:
             }
             for one in self.measures
         ]
+
+    def _tables(self) -> Mapping[str, Table]:
+        return {"metrics": Table(self.rows, METRICS)}
 
     def __str__(self) -> str:
         width = max((len(name) for name in self), default=0)

@@ -11,10 +11,26 @@ from msgspec import field
 from evenhand.core.record import MutableRecord, Record
 from evenhand.core.run import TrialResult
 from evenhand.core.score import SHARES
+from evenhand.report.frames import Kinds
 from evenhand.report.means import known_scale, mean_of
 from evenhand.store.runfile import RunFile
 
 OVERALL = "overall"
+SUMMARIES: Kinds = {
+    "tag": "text",
+    "metric": "text",
+    "n": "whole",
+    "mean": "number",
+    "low": "number",
+    "high": "number",
+    "sd": "number",
+    "least": "number",
+    "most": "number",
+    "not_applicable": "whole",
+    "errors": "whole",
+    "failed": "whole",
+}
+"""The columns of `summary_rows`."""
 
 
 class Summary(Record, frozen=True):

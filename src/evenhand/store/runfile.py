@@ -36,7 +36,7 @@ class RunFile:
         trials = SettledTrials(opened)
         self.trials, self.trial = trials.trials, trials.trial
         self.takes, self.results, self.cases = trials.takes, trials.results, trials.cases
-        self.places = trials.places
+        self.places, self.indices = trials.places, trials.indices
         self.matching, self.at = trials.matching, trials.at
         self.warned, self.measuring = trials.warned, trials.measuring
         self.places_with = trials.places_with

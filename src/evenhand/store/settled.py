@@ -57,6 +57,16 @@ class SettledTrials:
             ):
                 yield sound(row, _PLACE)
 
+    def indices(self, first: int = 0, limit: int | None = None) -> Sequence[int]:
+        """Where in the plan the settled trials are that `trials` gives."""
+        with readable(self._run.path):
+            table = self._run.table()
+            rows = self._run.db.execute(
+                f"select idx from {table} where idx >= ? order by idx limit ?",  # noqa: S608 (one of two names)
+                (first, -1 if limit is None else limit),
+            )
+            return array("q", (place for (place,) in rows))
+
     def results(self) -> Iterator[bytes]:
         """The settled trials in the plan's order, each as whole JSON; four times as fast as `trials`."""
         with readable(self._run.path):

@@ -100,8 +100,9 @@ def _response(asked: ScriptedRequest, spoken: str, rule: Rule, number: int) -> d
             *response_calls(rule.tool_calls, number),
         ],
         "usage": {
-            "input_tokens": shapes.tokens(asked.text),
-            "output_tokens": shapes.tokens(spoken),
+            "input_tokens": (read := shapes.tokens(asked.text)),
+            "output_tokens": (written := shapes.tokens(spoken)),
+            "total_tokens": read + written,
         },
     }
 

@@ -94,6 +94,15 @@ def test_slices_by_tag_count_a_case_under_each_of_its_tags(home: Path):
         assert len(pd.DataFrame(report.rows())) == 3
 
 
+def test_a_metric_without_a_number_says_why(home: Path):
+    """Printed and in a notebook: the column of answers is called otherwise, say."""
+    rows = [{"id": str(i), "completion": "a", "expected": "a"} for i in range(2)]
+    with score_batch(rows, metrics=["token_f1"], home=home) as report:
+        why = "token_f1: there is no answer (2 cases)"
+        assert why in str(report)
+        assert why in report._repr_html_()
+
+
 def test_weights_count_in_the_overall_number(home: Path):
     """Over what applied: for the last case only one of the two."""
     weights = {"token_f1": 1, "nDCG@2": 3}

@@ -341,11 +341,44 @@ def test_two_columns_of_a_name_are_refused(frame: Any):
         Dataset(frame)
 
 
+@pytest.mark.parametrize(
+    ("data", "hint"),
+    [
+        (pd.Series(["a", "b"]), "Give a frame"),
+        (pl.Series(["a", "b"]), "Give a frame"),
+        (pd.DataFrame({"input": ["a"]}).to_numpy(), "Give a frame"),
+        (pa.array(["a"]), "not"),
+        ({"input": ["a", "b"], "expected": ["x", "y"]}, "pandas.DataFrame(…)"),
+        ({"train": pd.DataFrame({"input": ["a"]})}, "'train'"),
+        ({"train": [{"input": "a"}], "test": [{"input": "b"}]}, "'train', 'test'"),
+        (pl.LazyFrame({"input": ["a"]}), "collect()"),
+        ("cases.csv", "Dataset.read(…)"),
+    ],
+    ids=[
+        "series",
+        "polars series",
+        "array",
+        "arrow array",
+        "columns",
+        "splits",
+        "lists of rows",
+        "lazy",
+        "path",
+    ],
+)
+def test_what_is_nearly_a_frame_is_refused_with_what_to_give(data: Any, hint: str):
+    """Rather than read as something else."""
+    with pytest.raises(UsageError) as error:
+        Dataset(data)
+    assert hint in str(error.value)
+
+
 def test_frames_of_all_kinds_keep_their_cells():
     """Also of polars and pyarrow, where there is no index."""
     rows = [{"id": "a", "input": "x\u2028y", "n": 1}, {"id": "b", "input": "z" * 300_000, "n": 2}]
     expected = Dataset.of(*rows).fingerprint
-    frames = (pd.DataFrame(rows), pl.DataFrame(rows), pa.Table.from_pylist(rows))
+    table = pa.Table.from_pylist(rows)
+    frames = (pd.DataFrame(rows), pl.DataFrame(rows), table, table.to_batches()[0])
     assert {Dataset(frame).fingerprint for frame in frames} == {expected}
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import linecache
 import sys
 from types import ModuleType, SimpleNamespace
 
 import pytest
 
 from evenhand import Case, Dataset, EvalSet, Expect, run
+from evenhand.core.errors import UsageError
 from evenhand.report.notebook import in_notebook
 
 
@@ -71,6 +73,21 @@ def test_a_notebook_in_trouble_is_not_the_runs_trouble(shell: SimpleNamespace, t
     """Its connection may be gone."""
     del sys.modules["IPython.display"].display
     assert run(evals(), home=tmp_path).totals().passed == 3
+
+
+def test_a_mistake_in_a_cell_is_shown_with_its_line_and_without_a_traceback():
+    """By IPython's name for that. Of a file, the line has its path; what nothing called has none."""
+    cell = "wrong = 'cases.csv'\n\nDataset(wrong)  # mine\n"
+    linecache.cache["<cell 7>"] = (len(cell), None, cell.splitlines(keepends=True), "<cell 7>")
+    with pytest.raises(UsageError) as raised:
+        exec(compile(cell, "<cell 7>", "exec"), {"Dataset": Dataset})
+    own, message = raised.value._render_traceback_()
+    assert own == "line 3: Dataset(wrong)  # mine"
+    assert message == f"UsageError: {raised.value}"
+    with pytest.raises(UsageError) as raised:
+        Dataset("cases.csv")
+    assert raised.value._render_traceback_()[0].startswith(f"{__file__}:")
+    assert UsageError("no")._render_traceback_() == ["UsageError: no"]
 
 
 def test_a_terminal_is_no_notebook(shell: SimpleNamespace):

@@ -9,8 +9,8 @@ from evenhand.core.variant import Variant
 from evenhand.report.run import Run
 
 FIXED = (
-    "trial case eval prompt model repeat description outcome passed score output reason error latency_s cost_usd "
-    "tokens_in tokens_out calls cached"
+    "trial case eval prompt model repeat description input expected outcome passed score output reason error latency_s "
+    "cost_usd tokens_in tokens_out calls cached"
 ).split()
 AXES = (
     Variant(0, "p · kind", "m", axes={"tone": "kind", "model": "m"}, eval="set: p"),
@@ -73,6 +73,33 @@ async def test_every_expectation_is_a_row_of_its_own(make_run: Make):
     assert (polite["judge"], polite["judge_prompt"], polite["confidence"]) == ("gpt-5", "passes/1", 0.3)  # fmt: skip
     assert [row["low_confidence"] for row in (words, polite, broken)] == [False, True, False]
     assert (broken["passed"], broken["score"], broken["error"]) == (None, None, "judge")
+
+
+async def test_an_axis_called_prompt_is_the_prompt(make_run: Make):
+    """Its value alone, without the eval's name and the other axes; other runs have the variant's label."""
+    axes = {"prompt": "old", "tone": "kind"}
+    variants = (Variant(0, "answers · old · kind", "", axes=axes), Variant(1, "q", ""))
+    with await as_run(make_run, result(0), result(1, variant=1), variants=variants) as run:
+        rows = run.rows()
+    assert [(row["prompt"], row["axis:tone"], row["model"]) for row in rows] == [
+        ("old", "kind", None),
+        ("q", None, None),
+    ]
+    assert "axis:prompt" not in rows[0]
+
+
+async def test_a_score_with_a_part_in_error_is_no_score(make_run: Make):
+    """What is left of it would be the mean of other questions; what user code calls confidence is its own."""
+    outcomes = (
+        Outcome("first", "pass", 1.0, metric="polite", metadata={"confidence": "high"}),
+        Outcome("second", "error", None, metric="polite", error="judge"),
+        Outcome("third", "pass", 1.0, metric="short"),
+    )
+    trial = result(0, ok=None, outcomes=outcomes, named_scores={"polite": 1.0, "short": 1.0})
+    with await as_run(make_run, trial) as run:
+        (row,), (first, *_) = run.rows(), run.outcome_rows()
+    assert (row["score:polite"], row["score:short"]) == (None, 1.0)
+    assert (first["confidence"], first["meta:confidence"]) == (None, "high")
 
 
 async def test_a_run_without_trials_has_no_rows(make_run: Make):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from itertools import islice
@@ -18,6 +18,7 @@ from evenhand.report.column_names import column_names
 from evenhand.report.comparison.case_ids import CaseIds
 from evenhand.report.comparison.case_values import BUILT_IN, Seen, read
 from evenhand.report.comparison.comparison_results import Compared, ComparedRuns
+from evenhand.report.comparison.comparison_rows import CASES, METRICS, case_rows, metric_rows
 from evenhand.report.comparison.comparison_sides import LISTED, RunSource, Side, matched, side_of
 from evenhand.report.comparison.judged_differences import JudgedRun, judged_differences
 from evenhand.report.comparison.likeness import (
@@ -29,13 +30,21 @@ from evenhand.report.comparison.likeness import (
 )
 from evenhand.report.comparison.pairing import paired, with_verdicts
 from evenhand.report.comparison.same_input import pairing_notes, same_input
+from evenhand.report.frames import Framed, Table
 from evenhand.report.replayed import replay_note
 from evenhand.report.words import safe
 from evenhand.store.catalogue import called
 
 
-class Comparison(ComparedRuns):
+class Comparison(ComparedRuns, Framed):
     """Two runs, or columns of runs, on the cases of both: printed, a line for each metric and what changed."""
+
+    def __bool__(self) -> bool:
+        """Raises: `assert compare(a, b)` would hold whatever the difference."""
+        raise TypeError("a comparison is neither true nor false: ask comparison.verdict")
+
+    def __repr__(self) -> str:
+        return f"<Comparison {self.first} → {self.second}: {self.verdict}>"
 
     def __str__(self) -> str:
         from evenhand.report.comparison.comparison_text import lines  # noqa: PLC0415 (when it is asked for)
@@ -49,19 +58,15 @@ class Comparison(ComparedRuns):
         return html(self)
 
     def rows(self) -> list[dict[str, Any]]:
-        """A flat dict for each case that changed in a metric, the worst change first: `pandas.DataFrame(c.rows())`."""
-        return [
-            {
-                "metric": result.metric,
-                "first_column": result.columns[0],
-                "second_column": result.columns[1],
-                "case": change.case,
-                "name": change.name,
-                **change.document(),
-            }
-            for result in self.results
-            for change in result.changed
-        ]
+        """A flat dict for each case that changed in a metric, the worst change first, the same keys in all."""
+        return case_rows(self)
+
+    def summary_rows(self) -> list[dict[str, Any]]:
+        """The same for each metric of each pair of columns: means, difference, interval, p-value and verdict."""
+        return metric_rows(self)
+
+    def _tables(self) -> Mapping[str, Table]:
+        return {"cases": Table(self.rows, CASES), "summary": Table(self.summary_rows, METRICS)}
 
     def of(self, metric: str) -> Comparison:
         """What it would be had this metric alone been asked for: p-values are corrected for its columns only."""
@@ -144,7 +149,8 @@ def compare(
     notes += filter(None, (reach, *_unrecorded(first, second, mine.values(), theirs.values())))
     if renamed:
         common = {n for i, j in pairs for n in mine[i].cases if n in theirs[j].cases}
-        notes += pairing_notes(renamed, len(common))
+        told = {ids[n] for n in common}
+        notes += pairing_notes(sum(name in told for name in renamed.values()), len(common))
     named = first.column is not None and second.column is not None
     notes += list(_copies([mine[i] for i, _ in pairs]))
     made: list[Compared] = []

@@ -74,8 +74,13 @@ def side_of(source: RunSource, open_files: ExitStack) -> Side:
         ref, column = str(source.absolute()), ""
     elif isinstance(source, str):
         ref, _, column = source.partition(":")
+    elif isinstance(file := getattr(source, "file", None), RunFile):
+        return Side(file)
     else:
-        return Side(source.file)
+        raise UsageError(
+            f"a {type(source).__name__} is not a run to compare",
+            hint="Give two of these: a run, run.column('…'), the path of a run file, or its id as a text.",
+        )
     run = open_files.enter_context(RunFile.open(find(Path.cwd(), ref or None)))
     return Side(run, column_index(run, column) if column else None)
 
