@@ -215,7 +215,7 @@ _ANSWERING = (
     click.option(
         "--strict",
         is_flag=True,
-        help="Treat warnings as errors: hints about a config, evals that expect nothing.",
+        help="Treat warnings as errors: hints about what is run, evals that expect nothing.",
     ),
     click.option(
         "--offline",
