@@ -37,7 +37,7 @@ KEYS = frozenset(
     """
     $schema description tags prompts providers targets tests scenarios defaultTest outputPath sharing env
     nunjucksFilters derivedMetrics extensions metadata evaluateOptions commandLineOptions tracing redteam
-    writeLatestResults promptCompat evenhand
+    writeLatestResults promptCompat evenhand assertionTemplates
     """.split()
 )
 _HOLDS_TESTS = frozenset({"tests", "scenarios", "defaultTest"})
@@ -124,7 +124,7 @@ def read_config(paths: Sequence[Path], chosen: Chosen, findings: Findings) -> Co
         findings.problem(Place(written.document.file), "is nested too deep")
         return None
     at = written.document.at
-    _look_at_keys(written.document, value, findings)
+    _look_at_keys(written, value, findings)
     options, repeats = _run_options(value, at, env, findings)
     gates, cluster = _own_settings(value.get("evenhand"), at, findings)
     options = replace(options, gates=gates)
@@ -169,11 +169,12 @@ def _filled(value: Mapping[str, Any], env: Mapping[str, str]) -> dict[str, Any]:
     }
 
 
-def _look_at_keys(document: Document, value: Mapping[str, Any], findings: Findings) -> None:
+def _look_at_keys(written: Written, value: Mapping[str, Any], findings: Findings) -> None:
+    document = written.document
     for key in value:
         if key in _NO_EFFECT and value[key]:
             findings.hint(document.at(key), f"'{key}' {_NO_EFFECT[key]}")
-        elif key not in KEYS:
+        elif key not in KEYS and key not in written.lending:
             hint = did_you_mean(key, KEYS - value.keys())
             findings.hint(document.at(key), f"unknown key '{key}' is not used", hint)
     derived = value.get("derivedMetrics")

@@ -23,6 +23,8 @@ class References:
         self._others: dict[Path, Document | None] = {}
         self._under_way: list[tuple[Path, str]] = []
         self._size = 0
+        self.lending: set[str] = set()
+        """Keys at the top of the file that references stand for, or parts of them."""
 
     @property
     def files(self) -> set[Path]:
@@ -70,6 +72,8 @@ class References:
         if document is None:
             return None
         target_value = document.value
+        if document is self._document:
+            self.lending.add(path.strip("/").partition("/")[0])
         for part in filter(None, path.split("/")):
             inside = _inside(target_value, part.replace("~1", "/").replace("~0", "~"))
             if inside is None:
