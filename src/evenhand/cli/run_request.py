@@ -205,6 +205,7 @@ class Asked(Record, frozen=True):
             "--model-outputs": over.model_outputs,
             "--assertions": over.assertions,
             "--delay": over.delay_ms,
+            "--extension": over.extensions,
             "--env-file": over.env_files,
             "--strict-prompts": self.strict_prompts,
             "--model": self.model,

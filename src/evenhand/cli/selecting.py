@@ -204,6 +204,14 @@ _OVER = (
         help="Load environment variables from FILE.",
     ),
     click.option(
+        "-x",
+        "--extension",
+        "extensions",
+        multiple=True,
+        metavar="FILE:NAME",
+        help="Call this hook, too: file://hooks.py:afterAll.",
+    ),
+    click.option(
         "--strict-prompts",
         is_flag=True,
         help="Call every prompt function with promptfoo's single context argument.",
@@ -312,6 +320,7 @@ def asked_for(paths: tuple[str, ...], options: Mapping[str, Any]) -> Asked:
             grader=options["grader"],
             model_outputs=_file(options["model_outputs"]),
             assertions=_file(options["assertions"]),
+            extensions=options["extensions"],
             delay_ms=options["delay"],
             env_files=tuple(map(absolute, split_paths(options["env_files"]))),
         ),

@@ -343,7 +343,7 @@ def test_files_of_the_environment_are_read_as_shells_would(tmp_path: Path) -> No
 def test_no_key_that_promptfoo_documents_or_that_another_part_refers_to_is_called_unknown(
     tmp_path: Path,
 ) -> None:
-    """promptfoo 0.123's schema; `$ref` and YAML's own aliases; what nothing refers to is named."""
+    """The schema of promptfoo 0.123; `$ref` and YAML's own aliases; what nothing refers to is named."""
     documented = (
         "tags: {}\ndescription: d\nproviders: [echo]\nprompts: [p]\ntests: []\nscenarios: []\ndefaultTest: {}\n"
         "outputPath: []\nsharing: false\nnunjucksFilters: {}\nenv: {}\nderivedMetrics: []\nextensions: []\n"
@@ -358,7 +358,7 @@ def test_no_key_that_promptfoo_documents_or_that_another_part_refers_to_is_calle
         "tests: [{assert: [{$ref: '#/sharedAsserts/two'}]}, {<<: *base}, *item]\n"
     )
     _, findings = read(tmp_path, shared)
-    assert [hint.message for hint in findings.hints] == [
+    assert [hint.what for hint in findings.hints] == [
         "unknown key 'x-idle' is not used",
         "unknown key 'spare' is not used",
     ]
