@@ -52,6 +52,12 @@ INSTEAD: Mapping[str, str] = {
 }
 """The types that promptfoo has and that are not run here, each with the way round."""
 
+RED_TEAM = "promptfoo:redteam:"
+"""How the types begin that promptfoo writes into red-team configs, one for each of its plugins."""
+_RED_TEAM_INSTEAD = (
+    "llm-rubric asks whether an answer is safe, in words of yours; is-refusal looks for a refusal."
+)
+
 KNOWN: frozenset[str] = SUPPORTED | frozenset(INSTEAD)
 
 
@@ -111,6 +117,11 @@ def unknown_type(type_: str) -> tuple[str, str]:
     name, _ = split(type_)
     if name in INSTEAD:
         return f"assertion type '{type_}' is not run here", INSTEAD[name]
+    if name.startswith(RED_TEAM):
+        return (
+            f"assertion type '{type_}' is of a red team, which is not run here",
+            _RED_TEAM_INSTEAD,
+        )
     near = nearest(name, {*KNOWN, *plugins(ASSERTIONS)})
     guess = f"Did you mean '{'not-' if type_ != name else ''}{near}'? " if near else ""
     return f"assertion type '{type_}' is not known", f"{guess}`evenhand scorers` lists all of them."

@@ -259,7 +259,12 @@ class _PromptReader:
         named = _named_pieces(path.suffix, text, shown, label)
         if not named:
             findings.problem(entry.place, f"prompt file {path.name} is empty")
-        return [self._text(name, piece, entry, here) for name, piece in named]
+        lines = [n for n, line in enumerate(text.split("\n"), 1) if line.strip()]
+        places = [Place(path, n) for n in lines] if path.suffix == ".jsonl" else [here] * len(named)
+        return [
+            self._text(name, piece, entry, place)
+            for (name, piece), place in zip(named, places, strict=True)
+        ]
 
     def _from_table(self, path: Path, text: str, entry: _Entry) -> list[AnyPrompt]:
         try:
