@@ -5,6 +5,7 @@ A family is imported when one of its types is used: a config that asks for `cont
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import import_module
@@ -122,6 +123,13 @@ def unknown_type(type_: str) -> tuple[str, str]:
             f"assertion type '{type_}' is of a red team, which is not run here",
             _RED_TEAM_INSTEAD,
         )
-    near = nearest(name, {*KNOWN, *plugins(ASSERTIONS)})
+    known = {*KNOWN, *plugins(ASSERTIONS)}
+    plain = re.sub(r"(?<=[a-z])(?=[A-Z])|_", "-", type_).lower()  # not_contains, llmRubric
+    if split(plain)[0] in known:
+        return (
+            f"assertion type '{type_}' is not known",
+            f"Did you mean '{plain}'? `evenhand scorers` lists all of them.",
+        )
+    near = nearest(name, known)
     guess = f"Did you mean '{'not-' if type_ != name else ''}{near}'? " if near else ""
     return f"assertion type '{type_}' is not known", f"{guess}`evenhand scorers` lists all of them."

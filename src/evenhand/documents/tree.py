@@ -146,6 +146,12 @@ def read_yaml(path: Path, text: str, findings: Findings) -> Document | None:
             findings.problem(Place(path, conflict, 1), UNRESOLVED, RESOLVE)
             return None
         mark = error.problem_mark or error.context_mark
+        if error.context_mark is not None and "quoted scalar" in str(error.context):
+            opened = Place(path, error.context_mark.line + 1, error.context_mark.column + 1)
+            findings.problem(
+                opened, "is not YAML: a quote is opened here and not closed", "Close it."
+            )
+            return None
         where = Place(path, mark.line + 1, mark.column + 1) if mark else Place(path)
         findings.problem(
             where, f"is not YAML: {error.problem or error.context}", _yaml_hint(text, mark)
@@ -216,11 +222,14 @@ def _yaml_hint(text: str, mark: object) -> str:
     here = lines[line]
     if "\t" in here[: len(here) - len(here.lstrip())]:
         return "YAML is indented with spaces, not with tabs."
-    if "{{" in here and re.search(r":\s*\{\{", here):
+    if any(
+        re.match(r"\s*(- +)*([\w.$-]+:)?\s*\{\{", text_)
+        for text_ in lines[max(0, line - 1) : line + 1]
+    ):
         return "Text that begins with {{ has to stand in quotes."
     if here.count(": ") > 1:
         return "Text with ': ' in it has to stand in quotes."
-    return ""
+    return "What belongs together begins in one column." if here.strip() else ""
 
 
 def _size(node: yaml.Node, known: dict[int, int]) -> int:

@@ -97,6 +97,14 @@ def _entries(config: Config, findings: Findings, files: set[Path]) -> list[_Entr
     if isinstance(prompts, str):
         return [_Entry(prompts, "", {}, config.at("prompts"))]
     if isinstance(prompts, Mapping):
+        for raw, label in cast("Mapping[str, object]", prompts).items():
+            if isinstance(label, str) and has_tags(label) and not has_tags(raw):
+                what = (
+                    f"the prompt is '{_clipped(raw)}', and '{_clipped(label)}' is what it is called"
+                )
+                findings.hint(
+                    config.at("prompts", raw), what, f"Write a list: - {{label: {raw}, raw: …}}."
+                )
         return [
             _Entry(raw, str(label), {}, config.at("prompts", raw))
             for raw, label in cast("Mapping[str, object]", prompts).items()
