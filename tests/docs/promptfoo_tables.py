@@ -30,7 +30,7 @@ FLAGS = """
 --filter-pattern --filter-range --filter-prompts --filter-providers --filter-targets --filter-sample
 --filter-sample-seed --filter-failing --filter-failing-only --filter-errors-only --filter-metadata -o --output --table
 --no-table --table-cell-max-length --share --no-share --resume --retry-errors --no-write --grader --suggest-prompts -w
---watch -x --description --no-progress-bar --env-file
+--watch -x --extension --description --no-progress-bar --env-file
 """.split()
 """The options of `promptfoo eval`, 0.123."""
 
@@ -42,6 +42,8 @@ COMMANDS: Mapping[str, str] = {
     "list evals": "show --list",
     "export eval": "export",
     "import": "import",
+    "delete eval": "delete",
+    "view": "view",
     "validate": "check",
     "init": "init",
     "cache clear": "cache clear",

@@ -95,7 +95,9 @@ def test_yaml_in_the_documentation_is_known_to_the_reader(code: str, tmp_path: P
     for name in ("plain", "strict"):
         for ending in ("txt", "md"):
             (tmp_path / "prompts" / f"{name}.{ending}").write_text("{{message}}", "utf-8")
-    keys = {"OPENAI_API_KEY": "k", "ANTHROPIC_API_KEY": "k"}
+    keys = dict.fromkeys(
+        (*re.findall(r"env\.(\w+)", code), "OPENAI_API_KEY", "ANTHROPIC_API_KEY"), "k"
+    )
     assert list(load(tmp_path, Chosen(env=keys)).hints) == []
 
 

@@ -106,10 +106,12 @@ def test_labels_of_a_judged_metric_are_in_every_export(evenhand: Run, form: str)
 
 
 def test_what_people_said_comes_back_by_an_import(evenhand: Run) -> None:
-    """As verdicts of the trials: an imported run has no draws."""
-    before = found("label:fail"), found("label:pass")
+    """Of which metric, and whose it is; `calibrate` counts none of it, as an imported run has no draws."""
+    before = found("label@policy:fail"), found("label@policy:pass")
     evenhand("export", "latest", "--format", "promptfoo", "--to", "out.json")
     path = the_run()
     path.rename(path.with_suffix(".away"))
     assert evenhand("import", "out.json").code == 0
-    assert (found("label:fail"), found("label:pass")) == before
+    assert (found("label@policy:fail"), found("label@policy:pass")) == before
+    with RunFile.open(the_run()) as run:
+        assert {(one.author, one.metric) for one in every_label(run)} == {("reviewer", "policy")}

@@ -11,6 +11,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.e2e.commands import in_process
+
+from evenhand import run
+from evenhand.authoring.discovery import find
+from evenhand.core.errors import ConfigError
 
 COMMAND = [sys.executable, "-c", "from evenhand.cli import main; main()"]
 
@@ -218,3 +223,39 @@ def test_strict_refuses_what_a_config_is_hinted_at_for(tmp_path: Path):
     assert (code, out) == (2, "")
     assert "unknown key 'asert'" in err
     assert "nothing was sent" in err
+
+
+PARTLY = """
+from evenhand import EvalSet
+from evenhand.scorers import Contains
+
+evals = EvalSet("shop", data=[{"id": "a"}], over={"tone": ["kind", "curt"]})
+
+
+@evals.eval
+def takes(case, tone, expect):
+    expect(tone, Contains(tone))
+
+
+@evals.eval
+def takes_none(case, expect):
+    expect("x", Contains("x"))
+"""
+
+
+def test_strict_refuses_what_eval_sets_are_hinted_at_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    """On the command line and in Python alike: nothing is run."""
+    (tmp_path / "shop_evals.py").write_text(PARTLY, "utf-8")
+    monkeypatch.chdir(tmp_path)
+    command = in_process(capsys)
+    tolerated = command("run", "shop_evals.py")
+    assert (tolerated.code, "hint: " in tolerated.err) == (0, True)
+    refused = command("run", "shop_evals.py", "--strict")
+    assert (refused.code, refused.out) == (2, "")
+    assert "shop_evals.py:13: takes_none doesn't take 'tone'" in refused.err
+    assert "hint: " not in refused.err
+    (evals,) = find(["shop_evals.py"]).sets
+    with pytest.raises(ConfigError, match="takes_none doesn't take 'tone'"):
+        run(evals, strict=True)

@@ -5,6 +5,7 @@ A family is imported when one of its types is used: a config that asks for `cont
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import import_module
@@ -51,6 +52,12 @@ INSTEAD: Mapping[str, str] = {
     "search-rubric": "llm-rubric asks the same; name a provider that searches the web, with its tools in its config.",
 }
 """The types that promptfoo has and that are not run here, each with the way round."""
+
+RED_TEAM = "promptfoo:redteam:"
+"""How the types begin that promptfoo writes into red-team configs, one for each of its plugins."""
+_RED_TEAM_INSTEAD = (
+    "llm-rubric asks whether an answer is safe, in words of yours; is-refusal looks for a refusal."
+)
 
 KNOWN: frozenset[str] = SUPPORTED | frozenset(INSTEAD)
 
@@ -111,6 +118,18 @@ def unknown_type(type_: str) -> tuple[str, str]:
     name, _ = split(type_)
     if name in INSTEAD:
         return f"assertion type '{type_}' is not run here", INSTEAD[name]
-    near = nearest(name, {*KNOWN, *plugins(ASSERTIONS)})
+    if name.startswith(RED_TEAM):
+        return (
+            f"assertion type '{type_}' is of a red team, which is not run here",
+            _RED_TEAM_INSTEAD,
+        )
+    known = {*KNOWN, *plugins(ASSERTIONS)}
+    plain = re.sub(r"(?<=[a-z])(?=[A-Z])|_", "-", type_).lower()  # not_contains, llmRubric
+    if split(plain)[0] in known:
+        return (
+            f"assertion type '{type_}' is not known",
+            f"Did you mean '{plain}'? `evenhand scorers` lists all of them.",
+        )
+    near = nearest(name, known)
     guess = f"Did you mean '{'not-' if type_ != name else ''}{near}'? " if near else ""
     return f"assertion type '{type_}' is not known", f"{guess}`evenhand scorers` lists all of them."

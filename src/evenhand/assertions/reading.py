@@ -205,7 +205,10 @@ class AssertionReader:
         raw = cast("Mapping[str, Any]", item)
         written = raw.get("type")
         if not isinstance(written, str):
-            near = did_you_mean(next(iter(raw), ""), {"type"})
+            first = next(iter(raw), "")
+            near = did_you_mean(first, {"type"})
+            if not near and type_problem(first) is None:
+                near = f"Write - type: {first}, and value: … below it."
             findings.problem(
                 at(), "an assertion has no type", near or "Write - type: contains, value: …"
             )
@@ -238,6 +241,9 @@ class AssertionReader:
         inside = Expected()
         if kind.name == "assert-set":
             inside = self.expected(raw.get("assert"), options, at, check=check)
+            if check and not raw.get("assert"):
+                hint = "Write its assertions below it: assert: [{type: contains, value: …}]."
+                findings.hint(at(), "an assert-set without assertions passes", hint)
         assertion = self._assertion(kind, raw, options, at, inside)
         problem = inside.hopeless(assertion.threshold)
         if check:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, cast
 from evenhand.authoring.evalset import EvalSet
 from evenhand.authoring.plan import plan_of
 from evenhand.core.errors import UsageError
-from evenhand.core.plan import Plan, Selection
+from evenhand.core.plan import Plan, Selection, refuse_hints
 from evenhand.core.ranges import BUDGET_USD, CONCURRENCY, REPEATS, ROWS
 from evenhand.documents.project import CALIBRATED, Calibrated, calibrated_for
 from evenhand.engine.door import Settings, settle, waiting
@@ -52,7 +52,7 @@ async def run_async(
         concurrency: Trials and calls in flight.
         cache: Whether replies may come from the cache.
         max_cost_usd: No call is sent that could take the run past this.
-        strict: A trial that expects nothing is an error.
+        strict: A hint about the sets is an error, and so is a trial that expects nothing.
         progress: Whether a line says how far it is, on stderr or below a notebook's cell; by default where that is a
             terminal or a notebook.
         home: The folder that keeps runs; `.evenhand` beside the first set's file by default.
@@ -114,9 +114,12 @@ def _planned(
     env: Mapping[str, str] = os.environ
     if settings.cassette is not None and settings.cassette.is_file() and not settings.record_anew:
         env = {**env, **keys_not_needed(env)}
-    return plan_of(
+    plan = plan_of(
         sets, selection, env=env, source=str(file), strict=strict, record=settings.record_anew
     )
+    if strict:
+        refuse_hints(plan)
+    return plan
 
 
 def _folder(evals: EvalSet) -> Path:

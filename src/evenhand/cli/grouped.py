@@ -19,7 +19,7 @@ GROUPS: Mapping[str, str] = {
     "strict exit_zero promptfoo_exit_codes fail_on_empty",
     "Earlier runs": "resumed retry_errors trust",
     "Promptfoo configs": "prompts providers tests model_outputs assertions var prompt_prefix prompt_suffix "
-    "strict_prompts",
+    "extensions strict_prompts no_share",
 }
 """Headings, in their order, with the options below each, by the names of their parameters."""
 

@@ -35,6 +35,7 @@ _INSTEAD = {
         "--assertions": _IN_EVAL_YML,
         "--delay": _NOT_SLOWER,
         "--env-file": _ENVIRONMENT,
+        "--extension": "",
         "--strict-prompts": "",
         "--model": _IN_EVAL_YML,
         "--record": _RECORD,
@@ -55,6 +56,7 @@ _INSTEAD = {
         "--assertions": "Use evenhand.score_batch for outputs that are there already.",
         "--delay": _NOT_SLOWER,
         "--env-file": _ENVIRONMENT,
+        "--extension": "Use a fixture.",
         "--strict-prompts": "",
     },
 }

@@ -57,6 +57,9 @@ from evenhand.core.ranges import CANARIES, SHARE
     help="Run part I of N, for N machines or jobs; `evenhand merge` makes one run of them.",
 )
 @click.option(
+    "--no-share", is_flag=True, expose_value=False, hidden=True
+)  # promptfoo's: nothing is
+@click.option(
     "--fail-on-empty",
     is_flag=True,
     help="Exit with 5 if no case is selected, even with --promptfoo-exit-codes.",

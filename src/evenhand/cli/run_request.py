@@ -20,7 +20,7 @@ import msgspec
 
 from evenhand import __version__
 from evenhand.cli.option_checks import CONFIGS, EVALS, PROMPTS, refuse
-from evenhand.core.errors import ConfigError, UsageError
+from evenhand.core.errors import UsageError
 from evenhand.core.malformed import shape_fault
 from evenhand.core.plan import Selection
 from evenhand.core.record import Record
@@ -163,13 +163,15 @@ class Asked(Record, frozen=True):
             NothingSelected: Nothing is left to run.
         """
         from evenhand.cli.slow_notice import patience
-        from evenhand.core.plan import look_at_size
+        from evenhand.core.plan import look_at_size, refuse_hints
 
         for path in self.paths:
             if any(len(os.fsencode(part)) > LONGEST_NAME for part in Path(path).parts):
                 raise UsageError(f"{path[:60]}…: no file has a name as long as this one")
         with patience(" ".join(Path(path).name for path in self.paths[:3])):
             plan = self._plan(prepare=prepare)
+        if self.strict:
+            refuse_hints(plan)
         look_at_size(plan)
         return plan
 
@@ -203,6 +205,7 @@ class Asked(Record, frozen=True):
             "--model-outputs": over.model_outputs,
             "--assertions": over.assertions,
             "--delay": over.delay_ms,
+            "--extension": over.extensions,
             "--env-file": over.env_files,
             "--strict-prompts": self.strict_prompts,
             "--model": self.model,
@@ -235,10 +238,7 @@ class Asked(Record, frozen=True):
 
         refuse(self._specific_options(), CONFIGS)
         chosen = Chosen(selection, self.over, self.strict_prompts, prepare=prepare)
-        plan = load([Path(path) for path in self.paths], chosen)
-        if self.strict and plan.hints:
-            raise ConfigError(plan.hints)
-        return plan
+        return load([Path(path) for path in self.paths], chosen)
 
     def _prompts(self) -> tuple[Library, list[str]] | None:
         """The prompt directories that are meant; None where something else is."""
@@ -250,7 +250,7 @@ class Asked(Record, frozen=True):
         from evenhand.registry.plan import load
 
         refuse(self._specific_options(), PROMPTS)
-        plan = load(
+        return load(
             library,
             ids,
             selection,
@@ -258,9 +258,6 @@ class Asked(Record, frozen=True):
             variables=self.over.variables,
             offline=self.offline,
         )
-        if self.strict and plan.hints:
-            raise ConfigError(plan.hints)
-        return plan
 
     @staticmethod
     def _is_evals(path: str) -> bool:

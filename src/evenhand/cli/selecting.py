@@ -204,6 +204,14 @@ _OVER = (
         help="Load environment variables from FILE.",
     ),
     click.option(
+        "-x",
+        "--extension",
+        "extensions",
+        multiple=True,
+        metavar="FILE:NAME",
+        help="Call this hook, too: file://hooks.py:afterAll.",
+    ),
+    click.option(
         "--strict-prompts",
         is_flag=True,
         help="Call every prompt function with promptfoo's single context argument.",
@@ -215,7 +223,7 @@ _ANSWERING = (
     click.option(
         "--strict",
         is_flag=True,
-        help="Treat warnings as errors: hints about a config, evals that expect nothing.",
+        help="Treat warnings as errors: hints about what is run, evals that expect nothing.",
     ),
     click.option(
         "--offline",
@@ -312,6 +320,7 @@ def asked_for(paths: tuple[str, ...], options: Mapping[str, Any]) -> Asked:
             grader=options["grader"],
             model_outputs=_file(options["model_outputs"]),
             assertions=_file(options["assertions"]),
+            extensions=options["extensions"],
             delay_ms=options["delay"],
             env_files=tuple(map(absolute, split_paths(options["env_files"]))),
         ),

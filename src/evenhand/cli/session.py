@@ -65,7 +65,7 @@ _LOOKS = (
         is_flag=True,
         help="Print every trial with all its expectations as it finishes.",
     ),
-    click.option("--no-table", is_flag=True, help="Print the summary only."),
+    click.option("--no-table/--table", "no_table", default=False, help="Print the summary only."),
     click.option(
         "--no-progress",
         "--no-progress-bar",

@@ -110,16 +110,6 @@ Examples:
   evenhand view"""
 
 
-_OF_PROMPTFOO = {
-    "eval": "run",
-    "evaluate": "run",
-    "validate": "check",
-    "list": "show --list",
-    "debug": "doctor",
-}
-"""Commands of promptfoo's that are called otherwise here."""
-
-
 class _Verbs(click.Group):
     """Knows all verbs, and imports those that are used."""
 
@@ -133,6 +123,16 @@ class _Verbs(click.Group):
         ):  # click's own answer would be exit code 1, which says that trials failed
             drop()
             return 0
+        except click.NoSuchOption as error:
+            from evenhand.cli.of_promptfoo import option_hint
+
+            command = error.ctx.info_name if error.ctx else None
+            hint = option_hint(command or "", error.option_name)
+            if not hint:
+                raise
+            raise click.UsageError(
+                f"No such option: '{error.option_name}'. {hint}", error.ctx
+            ) from None
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         del ctx
@@ -167,12 +167,19 @@ class _Verbs(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         name = args[0]
+        if len(args) > 2 and args[1] == "eval":
+            from evenhand.cli.of_promptfoo import words_hint
+
+            if hint := words_hint(args):
+                raise click.UsageError(hint, ctx)
         if name not in _COMMANDS and not name.startswith("-"):
+            from evenhand.cli.of_promptfoo import command_hint
             from evenhand.core.names import nearest
 
             near = nearest(name, _COMMANDS)
-            if name in _OF_PROMPTFOO:
-                hint = f"promptfoo's '{name}' is evenhand {_OF_PROMPTFOO[name]}."
+            hint = command_hint(name)
+            if hint:
+                pass
             elif near:
                 hint = f"Did you mean '{near}'?"
             elif os.path.exists(name):  # noqa: PTH110 (pathlib is not imported yet)

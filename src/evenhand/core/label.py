@@ -30,6 +30,7 @@ class NewLabel(Record, frozen=True):
     value: object
     author: str = ""
     blind: bool = False
+    metric: str = ""
 
 
 class Label(Record, frozen=True):
@@ -70,6 +71,8 @@ def checked(label: NewLabel) -> tuple[LabelField, LabelValue, str]:
     field, value, author = label.field, label.value, cast("object", label.author)
     if field not in FIELDS:
         raise UsageError(f"field: {field!r} is not one", hint=f"There are: {', '.join(FIELDS)}.")
+    if label.metric and field != "verdict":
+        raise UsageError(f"field: of a metric there is no {field}", hint="It is verdict.")
     good = {
         "verdict": value in ("pass", "fail"),
         "score": isinstance(value, (int, float)) and value is not True and 1 <= value <= 5,

@@ -53,6 +53,8 @@ def document_fault(data: bytes, error: Exception) -> str:
         json.loads(data)
     except (ValueError, RecursionError):
         return f"it is not JSON: {json_fault(data)}"
+    if str(error).startswith("JSON is malformed"):  # NaN and Infinity, which Python reads
+        return f"it is not JSON: {json_fault(data)}"
     return shape_fault(error)
 
 

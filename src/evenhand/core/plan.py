@@ -379,6 +379,16 @@ def refuse_if_nothing_is_left(plan: Plan) -> None:
         raise ConfigError(plan.broken, plan.hints)
 
 
+def refuse_hints(plan: Plan) -> None:
+    """Lets a plan pass that nothing is noted of: what `--strict` asks for.
+
+    Raises:
+        ConfigError: There are hints; with all that is wrong beside them.
+    """
+    if plan.hints:
+        raise ConfigError([*plan.broken, *plan.hints])
+
+
 class Selection(Record, frozen=True):
     """Which part of a plan to run. Applied by the front door in the order of the attributes.
 

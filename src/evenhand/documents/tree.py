@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from evenhand.core.encoding import DEEPEST, TooDeep, refuse_depth
+from evenhand.documents.aliases import keys_that_lend
 from evenhand.documents.depth import refuse_yaml_depth
 from evenhand.documents.file_kinds import other_kind
 from evenhand.documents.files import unreadable
@@ -44,10 +45,15 @@ _WORDS: Mapping[str, object] = {
 
 @dataclass(slots=True)
 class Document:
-    """A file's value, and where its parts are."""
+    """A file's value, and where its parts are.
+
+    Attributes:
+        lending: Keys at its top that aliases elsewhere in it stand for.
+    """
 
     file: Path
     value: object
+    lending: frozenset[str] = field(default=frozenset(), kw_only=True)
     _places: dict[Path_, tuple[int, int]] | None = field(default=None, repr=False)
     _text: str = field(default="", repr=False)
 
@@ -126,18 +132,26 @@ def read_yaml(path: Path, text: str, findings: Findings) -> Document | None:
     import yaml  # noqa: PLC0415 (a folder of JSON files has no use for it)
 
     places: dict[Path_, tuple[int, int]] = {}
+    lending = frozenset[str]()
     reader = _NodeReader(path, findings, places)
     try:
         refuse_yaml_depth(text)
         node = yaml.compose(_whole_characters(text), Loader=_loader())
         if node is not None and "*" in text:
             _size(node, {})
+            lending = keys_that_lend(node)
         value = reader.value_of(node, ()) if node is not None else None
     except yaml.MarkedYAMLError as error:
         if (conflict := conflict_in(text)) is not None:
             findings.problem(Place(path, conflict, 1), UNRESOLVED, RESOLVE)
             return None
         mark = error.problem_mark or error.context_mark
+        if error.context_mark is not None and "quoted scalar" in str(error.context):
+            opened = Place(path, error.context_mark.line + 1, error.context_mark.column + 1)
+            findings.problem(
+                opened, "is not YAML: a quote is opened here and not closed", "Close it."
+            )
+            return None
         where = Place(path, mark.line + 1, mark.column + 1) if mark else Place(path)
         findings.problem(
             where, f"is not YAML: {error.problem or error.context}", _yaml_hint(text, mark)
@@ -149,7 +163,7 @@ def read_yaml(path: Path, text: str, findings: Findings) -> Document | None:
     except (_TooMuch, TooDeep) as error:
         findings.problem(Place(path), str(error))
         return None
-    return Document(path, value, places)
+    return Document(path, value, places, lending=lending)
 
 
 _HALVES = re.compile(
@@ -208,11 +222,14 @@ def _yaml_hint(text: str, mark: object) -> str:
     here = lines[line]
     if "\t" in here[: len(here) - len(here.lstrip())]:
         return "YAML is indented with spaces, not with tabs."
-    if "{{" in here and re.search(r":\s*\{\{", here):
+    if any(
+        re.match(r"\s*(- +)*([\w.$-]+:)?\s*\{\{", text_)
+        for text_ in lines[max(0, line - 1) : line + 1]
+    ):
         return "Text that begins with {{ has to stand in quotes."
     if here.count(": ") > 1:
         return "Text with ': ' in it has to stand in quotes."
-    return ""
+    return "What belongs together begins in one column." if here.strip() else ""
 
 
 def _size(node: yaml.Node, known: dict[int, int]) -> int:

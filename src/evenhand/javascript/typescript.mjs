@@ -2,11 +2,11 @@
 // an import may leave out an ending, or say `.js` of a file in TypeScript. Evaluating this file makes it so.
 import { existsSync, readFileSync, statSync } from "node:fs";
 import module from "node:module";
-import { dirname, extname, join, resolve as absolute } from "node:path";
+import { basename, dirname, extname, join, resolve as absolute } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 
-const TYPESCRIPT = /\.[cm]?tsx?$/;
-const ENDINGS = [".ts", ".tsx", ".mts", ".cts", ".js", ".mjs", ".cjs", ".json"];
+const TYPESCRIPT = /\.(?:[cm]?tsx?|jsx)$/;
+const ENDINGS = [".ts", ".tsx", ".mts", ".cts", ".js", ".jsx", ".mjs", ".cjs", ".json"];
 const WRITTEN_AS = { ".js": [".ts", ".tsx"], ".jsx": [".tsx"], ".mjs": [".mts"], ".cjs": [".cts"] };
 
 export const able = typeof module.registerHooks === "function" && typeof module.stripTypeScriptTypes === "function";
@@ -21,7 +21,10 @@ function fileOf(path) {
   return [...tries, ...ENDINGS.map((other) => join(path, `index${other}`))].find(isFile);
 }
 
-// `paths` and `baseUrl` of the tsconfig.json nearest to where we stand, which may extend another one.
+const OF_COMPILER =
+  "experimentalDecorators emitDecoratorMetadata jsx jsxFactory jsxFragmentFactory jsxImportSource useDefineForClassFields".split(" ");
+
+// `paths`, `baseUrl` and what compilers go by of the tsconfig.json nearest to where we stand, which may extend another.
 function readConfig(path) {
   if (!isFile(path)) return {};
   const text = readFileSync(path, "utf8").replace(/"(?:\\.|[^"\\])*"|\/\/[^\n]*|\/\*[^]*?\*\//g, (part) => part[0] === '"' ? part : "");
@@ -31,11 +34,13 @@ function readConfig(path) {
   } catch {
     return {};
   }
-  const { baseUrl, paths } = config.compilerOptions ?? {};
+  const { baseUrl, paths, ...others } = config.compilerOptions ?? {};
   const above = [].concat(config.extends ?? []).filter((name) => name.startsWith("."));
   const inherited = Object.assign({}, ...above.map((name) => readConfig(fileOf(join(dirname(path), name)) ?? "")));
   const base = baseUrl === undefined ? {} : { base: join(dirname(path), baseUrl) };
-  return { ...inherited, ...base, ...(paths && { paths, from: base.base ?? inherited.base ?? dirname(path) }) };
+  const own = Object.entries(others).filter(([name]) => OF_COMPILER.includes(name));
+  const options = { ...inherited.options, ...Object.fromEntries(own) };
+  return { ...inherited, ...base, options, ...(paths && { paths, from: base.base ?? inherited.base ?? dirname(path) }) };
 }
 function nearestConfig(folder) {
   const path = join(folder, "tsconfig.json");
@@ -115,10 +120,57 @@ function ofCommonJs(code) {
   return `${helpers} ${Object.values(OF_COMMONJS).join(" ")} const module = { exports: {} }; (function (exports) {${code}\n}).call(module.exports, module.exports); export default module.exports; ${named.join(" ")}`;
 }
 
-function stripped(source, url) {
+// What Node's own transform of TypeScript leaves as it is are decorators and JSX. A compiler does them that the user has
+// installed beside the files: esbuild, which promptfoo's loader is made of, or typescript.
+const ALL_TEXT = /\/\/[^\n]*|\/\*[^]*?\*\/|'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"|`(?:\\[^]|[^`\\])*`/g;
+const DECORATOR = /(?:^|[;{}]|\b(?:export|default|abstract))[ \t]*@[A-Za-z_$]/m;
+const blank = (part) => part.replace(/[^\n]/g, " ");
+
+// The line of the first decorator; 0 for none.
+function decorated(source) {
+  const match = DECORATOR.exec(source.replace(ALL_TEXT, blank));
+  return match ? source.slice(0, match.index).split("\n").length : 0;
+}
+
+const compilers = {};
+function installed(name, path) {
+  for (const place of [path, join(process.cwd(), "_.js")]) {
+    try {
+      compilers[name] ??= module.createRequire(place)(name);
+    } catch {
+      // not there
+    }
+  }
+  return compilers[name];
+}
+
+// The source as JavaScript, by the settings of tsconfig.json; an error that says what to install where there is none.
+function compiled(source, path, options, what) {
+  const esbuild = installed("esbuild", path);
+  if (esbuild) {
+    const loader = { ".tsx": "tsx", ".jsx": "jsx" }[extname(path)] ?? "ts";
+    const target = `node${process.versions.node}`;
+    const settings = { loader, target, sourcefile: path, sourcemap: "inline", tsconfigRaw: { compilerOptions: options } };
+    return esbuild.transformSync(source, { ...settings, logLevel: "silent" }).code;
+  }
+  const typescript = installed("typescript", path);
+  if (typescript) {
+    const json = { jsx: "react", ...options, module: "esnext", target: "es2022", inlineSourceMap: true, allowJs: true };
+    const { options: compilerOptions } = typescript.convertCompilerOptionsFromJson(json, process.cwd());
+    return typescript.transpileModule(source, { compilerOptions, fileName: path }).outputText;
+  }
+  const message = `${basename(path)} has ${what}, which Node doesn't run by itself: npm install --save-dev esbuild`;
+  throw Object.assign(new Error(message), { name: "Export" });
+}
+
+function stripped(source, url, path) {
+  const line = decorated(source);
+  if (line) return compiled(source, path, config.options ?? {}, `decorators (line ${line})`);
+  if (path.endsWith(".jsx")) return compiled(source, path, config.options ?? {}, "JSX");
   try {
     return module.stripTypeScriptTypes(source);
   } catch (error) {
+    if (path.endsWith(".tsx")) return compiled(source, path, config.options ?? {}, "JSX");
     if (error.code !== "ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX") throw error;
     return module.stripTypeScriptTypes(source, { mode: "transform", sourceMap: true, sourceUrl: url });
   }
@@ -135,7 +187,7 @@ function load(url, context, nextLoad) {
     return { format: "module", source: `const _ = ${JSON.stringify(value)}; export default _; ${named.join(" ")}`, shortCircuit: true };
   }
   if (!TYPESCRIPT.test(path) || path.includes("/node_modules/")) return nextLoad(url, context);
-  const code = withoutTypes(stripped(readFileSync(path, "utf8"), url));
+  const code = withoutTypes(stripped(readFileSync(path, "utf8"), url, path));
   if (!path.endsWith(".cts") && MODULE.test(code.replace(TEXT, (part) => part[0] === "/" ? " " : part)))
     return { format: "module", source: withCommonJs(code), shortCircuit: true };
   return { format: required ? "commonjs" : "module", source: required ? code : ofCommonJs(code), shortCircuit: true };

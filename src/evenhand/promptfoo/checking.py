@@ -76,7 +76,15 @@ class TestChecks(Record, frozen=True):
         for key in raw:
             if key not in KEYS:
                 what = f"unknown key '{key}' of a test is not used"
-                self.findings.hint(at(key), what, did_you_mean(key, KEYS))
+                self.findings.hint(at(key), what, _home_of(key) or did_you_mean(key, KEYS))
+        variables = raw.get("vars")
+        if (
+            isinstance(variables, Mapping)
+            and "assert" not in raw
+            and _is_assert(variables.get("assert"))
+        ):
+            what = "'assert' stands below 'vars', where it is a variable"
+            self.findings.hint(at("vars", "assert"), what, "Indent it like 'vars', beside it.")
         scoring = raw.get("assertScoringFunction")
         if scoring:
             for what, hint in scoring_problems(scoring, self.config.base):
@@ -145,6 +153,28 @@ class TestChecks(Record, frozen=True):
 
     def _path(self, reference: str) -> Path:
         return self.config.base / reference.removeprefix("file://")
+
+
+_CALLED: Mapping[str, str] = {
+    "assertion": "assert",
+    "assertions": "assert",
+    "expect": "assert",
+    "expected": "assert",
+    "inputs": "vars",
+    "variables": "vars",
+}
+
+
+def _home_of(key: str) -> str:
+    """Where a key belongs that no test has; empty for one that belongs nowhere."""
+    if key in OPTIONS:
+        return "It belongs below options of the test."
+    return f"Did you mean '{_CALLED[key]}'?" if key in _CALLED else ""
+
+
+def _is_assert(value: object) -> bool:
+    items = cast("list[object]", value) if isinstance(value, list) else []
+    return any(isinstance(item, Mapping) and "type" in item for item in items)
 
 
 def names_of(value: object) -> tuple[str, ...] | None:

@@ -37,7 +37,7 @@ KEYS = frozenset(
     """
     $schema description tags prompts providers targets tests scenarios defaultTest outputPath sharing env
     nunjucksFilters derivedMetrics extensions metadata evaluateOptions commandLineOptions tracing redteam
-    writeLatestResults promptCompat evenhand
+    writeLatestResults promptCompat evenhand assertionTemplates
     """.split()
 )
 _HOLDS_TESTS = frozenset({"tests", "scenarios", "defaultTest"})
@@ -53,6 +53,26 @@ OPTIONS = frozenset(
     """.split()
 )
 """The keys of `evaluateOptions`."""
+_HOMES: Mapping[str, str] = {
+    **dict.fromkeys(OPTIONS, "It belongs below evaluateOptions."),
+    **dict.fromkeys(
+        ("vars", "assert", "options", "threshold"), "It belongs below a test, or below defaultTest."
+    ),
+    **dict.fromkeys(
+        ("extends", "include", "includes", "imports"),
+        "{$ref: 'base.yaml#/key'} inserts a part of another file; -c base.yaml -c this.yaml puts configs together.",
+    ),
+    "output": "It is called outputPath.",
+    "transform": "It belongs below options of defaultTest, or below a provider.",
+}
+"""Where keys belong that are written at the top and have no effect there."""
+_KINDS: tuple[tuple[str, type | tuple[type, ...], str], ...] = (
+    ("description", (str, int, float), "text"),
+    ("tags", Mapping, "an object of names and values"),
+    ("metadata", Mapping, "an object"),
+    ("nunjucksFilters", Mapping, "an object of names and files"),
+    ("derivedMetrics", list, "a list of {name, value}"),
+)
 _STRICT, _BY_NAME = "promptfoo-strict", "by-name"
 
 
@@ -124,7 +144,7 @@ def read_config(paths: Sequence[Path], chosen: Chosen, findings: Findings) -> Co
         findings.problem(Place(written.document.file), "is nested too deep")
         return None
     at = written.document.at
-    _look_at_keys(written.document, value, findings)
+    _look_at_keys(written, value, findings)
     options, repeats = _run_options(value, at, env, findings)
     gates, cluster = _own_settings(value.get("evenhand"), at, findings)
     options = replace(options, gates=gates)
@@ -169,15 +189,19 @@ def _filled(value: Mapping[str, Any], env: Mapping[str, str]) -> dict[str, Any]:
     }
 
 
-def _look_at_keys(document: Document, value: Mapping[str, Any], findings: Findings) -> None:
+def _look_at_keys(written: Written, value: Mapping[str, Any], findings: Findings) -> None:
+    document = written.document
     unused, unknown = KEYS - value.keys(), 0
     for key in value:
         if key in _NO_EFFECT and value[key]:
             findings.hint(document.at(key), f"'{key}' {_NO_EFFECT[key]}")
-        elif key not in KEYS:
+        elif key not in KEYS and key not in written.lending:
             unknown += 1
-            hint = did_you_mean(key, unused) if unknown <= SHOWN else ""
+            hint = _HOMES.get(key) or (did_you_mean(key, unused) if unknown <= SHOWN else "")
             findings.hint(document.at(key), f"unknown key '{key}' is not used", hint)
+    for key, kind, words in _KINDS:
+        if value.get(key) is not None and not isinstance(value[key], kind):
+            findings.hint(document.at(key), f"{key} is {_short(value[key])}, not {words}")
     derived = value.get("derivedMetrics")
     for i, item in enumerate(cast("list[object]", derived) if isinstance(derived, list) else ()):
         fields = item if isinstance(item, Mapping) else {}

@@ -37,11 +37,13 @@ class Written(Record, frozen=True):
         document: The file, or several as one.
         value: What it says.
         files: Files that it is made of, beside its own.
+        lending: Keys at its top that references and aliases in it stand for.
     """
 
     document: Document
     value: dict[str, Any]
     files: frozenset[Path] = frozenset()
+    lending: frozenset[str] = frozenset()
 
     @property
     def base(self) -> Path:
@@ -73,15 +75,17 @@ def read_written(
     # The first is the config's own; of one in code, what it comes to is not all that it says.
     beside = {d.file for d in read if d is not read[0] or d.file.suffix in JAVASCRIPT}
     values: list[dict[str, Any]] = []
+    lending = set[str]()
     for document in read:
         references = References(document, findings)
         value = document.value
         if not env.get("PROMPTFOO_DISABLE_REF_PARSER"):
             value = references.replaced(value)
         beside |= references.files
+        lending |= references.lending | document.lending
         values.append(cast("dict[str, Any]", value))
     document, value = (read[0], values[0]) if len(read) == 1 else combined(read, values)
-    return Written(document, value, frozenset(beside))
+    return Written(document, value, frozenset(beside), frozenset(lending))
 
 
 def _holds(path: Path) -> bool:

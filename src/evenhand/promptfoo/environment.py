@@ -105,6 +105,11 @@ def env_filled(
     return value
 
 
+def unset(text: str) -> list[str]:
+    """The variables that tags of a text name and that are not set: those tags are there once it is filled in."""
+    return [match[1] or match[2] for match in _TAG.finditer(text)] if "env" in text else []
+
+
 def not_secret(env: Mapping[str, str]) -> Mapping[str, str]:
     """The environment as far as tests may name it: what they hold is sent to models, and stored."""
     return {k: v for k, v in env.items() if redacted({k: v}) == {k: v}}

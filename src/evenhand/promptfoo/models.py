@@ -26,6 +26,7 @@ from evenhand.documents.findings import Findings, Place, problem_at
 from evenhand.documents.numbers import number
 from evenhand.documents.tree import Document, read_document
 from evenhand.promptfoo.config import Config
+from evenhand.promptfoo.environment import unset
 from evenhand.promptfoo.setting_names import setting_hints
 from evenhand.providers.absent import AbsentProvider
 from evenhand.providers.catalog import key_missing
@@ -288,7 +289,9 @@ class FolderModels:
                 place, "a provider has no id", "Write id: openai:chat:gpt-5-mini, say."
             )
             return []
-        self._findings.problem(place, f"a provider is {item!r}, not text or an object")
+        written = "empty" if item is None else repr(item)
+        what = f"a provider is {written}, not text or an object"
+        self._findings.problem(place, what, "Write an id: openai:chat:gpt-5-mini, say.")
         return []
 
     def _from_file(self, reference: str, place: Place, base: Path) -> list[Subject]:
@@ -337,7 +340,7 @@ class FolderModels:
                 found.hint(
                     place,
                     f"unknown key '{key}' of provider {id_} is not used",
-                    did_you_mean(key, KEYS),
+                    did_you_mean(key, KEYS, "Settings of the model stand under config."),
                 )
         whose = f"provider {id_}"
         settings = read_settings(fields.get("config"), whose, base, place, found, self.files)
@@ -449,6 +452,12 @@ def with_files_read(
                     place,
                     f"{value!r} is sent as it is",
                     "Write {{env.NAME}} for a variable of the environment.",
+                )
+            for name in unset(value):
+                findings.hint(
+                    place,
+                    f"{{{{env.{name}}}}} in a setting is not set",
+                    f"Set {name}, in the environment or in a .env file.",
                 )
             return value
         if isinstance(value, Mapping):

@@ -97,6 +97,14 @@ def _entries(config: Config, findings: Findings, files: set[Path]) -> list[_Entr
     if isinstance(prompts, str):
         return [_Entry(prompts, "", {}, config.at("prompts"))]
     if isinstance(prompts, Mapping):
+        for raw, label in cast("Mapping[str, object]", prompts).items():
+            if isinstance(label, str) and has_tags(label) and not has_tags(raw):
+                what = (
+                    f"the prompt is '{_clipped(raw)}', and '{_clipped(label)}' is what it is called"
+                )
+                findings.hint(
+                    config.at("prompts", raw), what, f"Write a list: - {{label: {raw}, raw: …}}."
+                )
         return [
             _Entry(raw, str(label), {}, config.at("prompts", raw))
             for raw, label in cast("Mapping[str, object]", prompts).items()
@@ -259,7 +267,12 @@ class _PromptReader:
         named = _named_pieces(path.suffix, text, shown, label)
         if not named:
             findings.problem(entry.place, f"prompt file {path.name} is empty")
-        return [self._text(name, piece, entry, here) for name, piece in named]
+        lines = [n for n, line in enumerate(text.split("\n"), 1) if line.strip()]
+        places = [Place(path, n) for n in lines] if path.suffix == ".jsonl" else [here] * len(named)
+        return [
+            self._text(name, piece, entry, place)
+            for (name, piece), place in zip(named, places, strict=True)
+        ]
 
     def _from_table(self, path: Path, text: str, entry: _Entry) -> list[AnyPrompt]:
         try:

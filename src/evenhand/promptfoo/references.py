@@ -8,7 +8,7 @@ from typing import cast
 
 from evenhand.core.names import did_you_mean
 from evenhand.documents.findings import Findings, Place
-from evenhand.documents.tree import Document, read_document
+from evenhand.documents.tree import Document, Path_, read_document
 
 MOST = 200_000
 """Values that the references of a config may stand for, all together."""
@@ -23,6 +23,8 @@ class References:
         self._others: dict[Path, Document | None] = {}
         self._under_way: list[tuple[Path, str]] = []
         self._size = 0
+        self.lending: set[str] = set()
+        """Keys at the top of the file that references stand for, or parts of them."""
 
     @property
     def files(self) -> set[Path]:
@@ -35,9 +37,9 @@ class References:
         A reference may lead into another file (`other.yaml#/a/b`). What stands under `parameters` is the schema of a
         function, whose references are its own.
         """
-        return self._replaced(value, self._document)
+        return self._replaced(value, self._document, ())
 
-    def _replaced(self, value: object, home: Document) -> object:
+    def _replaced(self, value: object, home: Document, path: Path_) -> object:
         if self._under_way:
             self._size += 1
         if self._under_way and self._size > MOST:
@@ -50,26 +52,32 @@ class References:
             items = cast("dict[str, object]", value)
             target = items.get("$ref")
             if isinstance(target, str):
-                return self._target(target, items, home)
+                return self._target(target, items, home, path)
             return {
-                k: v if k == "parameters" else self._replaced(v, home) for k, v in items.items()
+                k: v if k == "parameters" else self._replaced(v, home, (*path, k))
+                for k, v in items.items()
             }
         if isinstance(value, list):
-            return [self._replaced(v, home) for v in cast("list[object]", value)]
+            rows = enumerate(cast("list[object]", value))
+            return [self._replaced(v, home, (*path, i)) for i, v in rows]
         return value
 
-    def _target(self, target: str, items: Mapping[str, object], home: Document) -> object:
+    def _target(
+        self, target: str, items: Mapping[str, object], home: Document, at: Path_
+    ) -> object:
+        here = home.at(*at, "$ref")
         name, _, path = target.partition("#")
         document: Document | None = home
         if name:
             file = home.file.parent / name.removeprefix("file://")
             if file not in self._others:
-                place = Place(self._document.file)
-                self._others[file] = read_document(file, self._findings, place)
+                self._others[file] = read_document(file, self._findings, here)
             document = self._others[file]
         if document is None:
             return None
         target_value = document.value
+        if document is self._document:
+            self.lending.add(path.strip("/").partition("/")[0])
         for part in filter(None, path.split("/")):
             inside = _inside(target_value, part.replace("~1", "/").replace("~0", "~"))
             if inside is None:
@@ -80,26 +88,27 @@ class References:
                 )
                 # A schema's own references look the same, and lead to parts of the schema.
                 self._findings.hint(
-                    Place(self._document.file),
+                    here,
                     f"$ref: '{target}' is left as it is: there is no '{part}'",
                     did_you_mean(part, there),
                 )
                 return dict(items)
             target_value = inside
-        here = (document.file, path)
-        if here in self._under_way:
-            round_ = [*self._under_way[self._under_way.index(here) :], here]
+        step = (document.file, path)
+        if step in self._under_way:
+            round_ = [*self._under_way[self._under_way.index(step) :], step]
             self._findings.problem(
-                Place(self._document.file),
+                here,
                 f"$ref: '{target}' leads back to itself: "
                 + " → ".join(_reference(file, part, self._document.file) for file, part in round_),
                 "Write out what is meant in one of them.",
             )
             return None
-        self._under_way.append(here)
-        target_value = self._replaced(target_value, document)
+        self._under_way.append(step)
+        inside_path = tuple(filter(None, path.split("/")))
+        target_value = self._replaced(target_value, document, inside_path)
         self._under_way.pop()
-        beside = {k: self._replaced(v, home) for k, v in items.items() if k != "$ref"}
+        beside = {k: self._replaced(v, home, (*at, k)) for k, v in items.items() if k != "$ref"}
         if beside and isinstance(target_value, Mapping):
             return {**cast("Mapping[str, object]", target_value), **beside}
         return target_value

@@ -233,7 +233,8 @@ class _Sources:
             fields = cast("Mapping[str, object]", tests)
             return self._named(str(fields["path"]), place, fields)
         if not isinstance(tests, list):
-            self._findings.problem(place, f"{path[-1]} is {tests!r}, not a list or a file")
+            hint = "Begin each of them with '- '." if isinstance(tests, Mapping) else ""
+            self._findings.problem(place, f"{path[-1]} is {tests!r}, not a list or a file", hint)
             return []
         items = cast("list[object]", tests)
         sources: list[TestSource] = []

@@ -21,6 +21,7 @@ from evenhand.promptfoo.case_variables import resolved
 from evenhand.promptfoo.config import Config
 from evenhand.promptfoo.kept_tests import KeptTests
 from evenhand.promptfoo.models import Subject
+from evenhand.promptfoo.prompts import TextPrompt
 from evenhand.promptfoo.reader import TestReader, Tests, numbered
 from evenhand.promptfoo.tests import Test, TestSource, takes
 from evenhand.promptfoo.variants import Combination
@@ -178,6 +179,10 @@ def _look_at_names(
     if test.transform_vars:
         return
     for pair in pairs:
+        for name in sorted(test.variables) if isinstance(pair.prompt, TextPrompt) else ():
+            if pair.names.isdisjoint({name}) and _in_single_braces(name, pair.prompt.raw):
+                what = f"'{{{name}}}' in a prompt is text, and not the variable '{name}'"
+                findings.hint(pair.prompt.place, what, f"Write {{{{{name}}}}}.")
         if pair.names <= there:
             continue
         for name in sorted(pair.names - there):
@@ -186,6 +191,10 @@ def _look_at_names(
                 f"variable '{name}' is not set by every test, and prints as nothing there",
                 did_you_mean(name, there),
             )
+
+
+def _in_single_braces(name: str, text: str) -> bool:
+    return f"{{{name}}}" in text and f"{{{{{name}}}}}" not in text
 
 
 def _count(test: Test, pairs: Sequence[Combination], repeats: int, survey: Survey) -> None:

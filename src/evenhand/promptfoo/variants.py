@@ -151,7 +151,7 @@ def paired(
                 and prompt.is_bare_object
             ):
                 findings.hint(
-                    prompt.place,
+                    prompt.place if prompt.at is None else prompt.at(),
                     f"prompt '{' '.join(prompt.label.split()):.60}' is a JSON object without messages: "
                     "its text is sent as what the user says",
                     "Write a list of messages with role and content, or name the prompts one by one.",

@@ -244,5 +244,8 @@ def unknown(id: str) -> UsageError:  # noqa: A002 (the word that users write)
         return UsageError(f"provider '{id}' is not supported", hint=_REFUSED[kind])
     if kind == "file":
         return UsageError(message, hint="Write file://<file.py>:<function>.")
+    vendor, slash, model = id.partition("/")
+    if slash and model and vendor in (*_MODULES, *plugins(PROVIDERS)):
+        return UsageError(message, hint=f"Did you mean '{vendor}:{model}'?")
     near = did_you_mean(kind, [*_MODULES, *_BRIDGED, *plugins(PROVIDERS)])
     return UsageError(message, hint=f"{near} `evenhand providers` lists all of them.".lstrip())

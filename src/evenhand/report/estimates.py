@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,7 +10,7 @@ from evenhand.core.plan import CallEstimate, Plan
 from evenhand.report.batch_estimate import batch_cost, batch_line, batch_shares, foreseen_waves
 from evenhand.report.heading import heading
 from evenhand.report.precedent import Precedent
-from evenhand.report.words import count, money, safe, short_id
+from evenhand.report.words import count, money, safe, seconds, short_id
 
 
 def estimate_lines(
@@ -58,6 +59,7 @@ def estimate_lines(
     state = f"no problems, {count(len(plan.hints), 'hint')}" if plan.hints else "nothing is wrong"
     lanes = batch_line(plan, estimates, bound, precedent if bound == "about" else None)
     lines += [lanes] if lanes else []
+    lines += _waits(plan, estimates)
     if not ready:
         return [*lines, ""]
     lines += [
@@ -65,6 +67,30 @@ def estimate_lines(
         f"{state}, and nothing was sent · next: evenhand run {path}".rstrip(),
     ]
     return lines
+
+
+def _waits(plan: Plan, estimates: Sequence[CallEstimate]) -> list[str]:
+    """How long the waits before calls take by themselves: a config's one after the other, a provider's side by side."""
+    delay, at_once = plan.options.delay_s, plan.options.concurrency
+    if delay:
+        free = {one.id for one in plan.providers if not one.paid}  # they are asked without a wait
+        calls = sum(each.calls for each in estimates if each.provider not in free)
+        return [_wait("", delay, calls, 1)] if calls else []
+    if not at_once:
+        return []  # as many as there is room for: how long that takes nobody knows
+    delays = {one.id: getattr(one, "delay_s", 0.0) for one in plan.providers}
+    return [
+        _wait(f" of {safe(each.provider)}", delays[each.provider], each.calls, at_once)
+        for each in estimates
+        if each.calls and delays.get(each.provider)
+    ]
+
+
+def _wait(whose: str, delay_s: float, calls: int, at_once: int) -> str:
+    least = seconds(delay_s * math.ceil(calls / at_once))
+    together = f", {at_once} at a time" if at_once > 1 else ""
+    each = f"{count(calls, 'call')}{whose}{together}"
+    return f"  {'waits':<9} {seconds(delay_s)} before each of {each}: {least} at least, without answers from the cache"
 
 
 def estimate_row(

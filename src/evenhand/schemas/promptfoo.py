@@ -66,6 +66,10 @@ def _config() -> Part:
                 "What every test has, unless it says otherwise.",
             ),
             "outputPath": (one_or_more(TEXT), "Also write the results to these files."),
+            "assertionTemplates": (
+                TABLE,
+                "Assertions by name, for {$ref: '#/assertionTemplates/name'}.",
+            ),
             "sharing": (ANY, "No effect: nothing is uploaded."),
             "env": (TABLE, "Environment variables for this evaluation."),
             "nunjucksFilters": (TABLE, "Filters for templates: name and JavaScript file."),

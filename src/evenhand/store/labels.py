@@ -34,6 +34,13 @@ def _append(
             f"index: the run has no trial {new.index}", hint="Only settled trials have labels."
         )
     at = time.time()
+    if new.metric:
+        of_metric = (at, write_text(author), new.index, encode(new.metric), value)
+        seq = db.execute(
+            "insert into metric_label (at, author, idx, metric, verdict) values (?, ?, ?, ?, ?)",
+            of_metric,
+        ).lastrowid
+        return Label(seq or 0, at, author, new.index, field, value, metric=new.metric)
     row = (at, write_text(author), new.index, field, encode(value), new.blind)
     seq = db.execute(
         "insert into label (at, author, idx, field, value, blind) values (?, ?, ?, ?, ?, ?)", row

@@ -409,6 +409,17 @@ def test_an_unknown_type_gets_the_nearest_and_a_known_one_a_way_round():
     assert "llm-rubric" in unknown_type("search-rubric")[1]
     assert "Python" in unknown_type("agent-rubric")[1]
     assert "is not known" in unknown_type("zzzzzz")[0]
+
+
+@pytest.mark.parametrize(
+    "plugin", ["contracts", "harmful:hate", "pii:direct", "bola", "policy", "zzz", ""]
+)
+@pytest.mark.parametrize("negated", ["", "not-"])
+def test_a_red_teams_type_is_said_to_be_one(plugin: str, negated: str):
+    """Whatever the plugin: nobody has to look for it in a list of assertion types."""
+    what, hint = unknown_type(f"{negated}promptfoo:redteam:{plugin}")
+    assert "is of a red team, which is not run here" in what
+    assert "llm-rubric" in hint
     assert split("not-equals") == ("equals", True)
     assert split("equals") == ("equals", False)
 

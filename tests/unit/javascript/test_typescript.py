@@ -173,6 +173,12 @@ FILES: Mapping[str, tuple[Mapping[str, str], str]] = {
         },
         "helped x",
     ),
+    "what only looks like a decorator": (
+        {
+            "m.ts": "const t: string = `a\n@b`; /* @c */ // @d\nexport default () => t.slice(2) + /@e/.source;"
+        },
+        "@b@e",
+    ),
     "a circle": (
         {
             "m.ts": "import { b } from './b';\nexport const a = 'a';\nexport default () => b();",
@@ -263,3 +269,70 @@ async def test_an_error_in_typescript_names_the_line_that_was_written(
     with CodeHost().open() as host, pytest.raises(Exception, match="here0") as error:
         await call(host, script, "x")
     assert "8" in f"{error.value} {getattr(error.value, 'hint', '')}"
+
+
+DECORATED = """
+const seal = (value: any, _context: any) => value;
+@seal
+class A {}
+export default (x: string) => x;
+"""
+ESBUILD = """
+exports.transformSync = (source, settings) => ({
+  code: `export default () => 'esbuild ${settings.loader} ${JSON.stringify(settings.tsconfigRaw.compilerOptions)}';`,
+});
+"""
+TYPESCRIPT = """
+exports.convertCompilerOptionsFromJson = (options) => ({ options });
+exports.transpileModule = (source, { compilerOptions }) => ({
+  outputText: `export default () => "typescript ${compilerOptions.experimentalDecorators} ${compilerOptions.jsx}";`,
+});
+"""
+TSCONFIG = '{"compilerOptions": {"experimentalDecorators": true, "strict": true}}'
+OF_COMPILERS: Mapping[str, tuple[Mapping[str, str], str]] = {
+    "decorators": (
+        {"m.ts": DECORATED, "tsconfig.json": TSCONFIG},
+        'ts {"experimentalDecorators":true}',
+    ),
+    "JSX in an import": (
+        {
+            "m.ts": "import f from './view';\nexport default f;",
+            "view.tsx": "export default () => <b/>;",
+        },
+        "tsx {}",
+    ),
+    "JSX in JavaScript": (
+        {
+            "m.ts": "import f from './view';\nexport default f;",
+            "view.jsx": "export default () => <b/>;",
+        },
+        "jsx {}",
+    ),
+}
+
+
+@needs_typescript
+@pytest.mark.parametrize("name", OF_COMPILERS)
+async def test_what_node_does_not_transform_a_compiler_of_the_users_does(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Either of the two, by what tsconfig.json says of it; without one the refusal says what to install."""
+    monkeypatch.chdir(tmp_path)
+    files, settings = OF_COMPILERS[name]
+    path = written(tmp_path, files)
+    ((what, _),) = problems(function(path))
+    assert ("decorators (line 3)" if name == "decorators" else "JSX") in what
+    assert "npm install --save-dev esbuild" in what
+    for package, code, answer in (
+        (
+            "typescript",
+            TYPESCRIPT,
+            "typescript true react" if name == "decorators" else "typescript undefined react",
+        ),
+        ("esbuild", ESBUILD, f"esbuild {settings}"),
+    ):
+        (tmp_path / "node_modules" / package).mkdir(parents=True)
+        (tmp_path / "node_modules" / package / "index.js").write_text(code)
+        with CodeHost().open() as host:
+            said = str((await call(host, function(path), "x")).value)
+        assert said == answer

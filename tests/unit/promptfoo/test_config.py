@@ -338,3 +338,27 @@ def test_files_of_the_environment_are_read_as_shells_would(tmp_path: Path) -> No
         "F": "$A",
         "G": "colon",
     }
+
+
+def test_no_key_that_promptfoo_documents_or_that_another_part_refers_to_is_called_unknown(
+    tmp_path: Path,
+) -> None:
+    """The schema of promptfoo 0.123; `$ref` and YAML's own aliases; what nothing refers to is named."""
+    documented = (
+        "tags: {}\ndescription: d\nproviders: [echo]\nprompts: [p]\ntests: []\nscenarios: []\ndefaultTest: {}\n"
+        "outputPath: []\nsharing: false\nnunjucksFilters: {}\nenv: {}\nderivedMetrics: []\nextensions: []\n"
+        "metadata: {}\nredteam: {}\nwriteLatestResults: true\ntracing: {}\nevaluateOptions: {}\n"
+        "commandLineOptions: {}\n"
+    )
+    _, findings = read(tmp_path, documented)
+    assert [str(hint) for hint in findings.hints if "unknown" in str(hint)] == []
+    shared = (
+        "assertionTemplates: {one: {type: equals}}\nsharedAsserts: {two: {type: equals}}\n"
+        "x-base: &base {threshold: 1}\nx-list: [&item {vars: {}}]\nx-idle: &idle {a: 1}\nspare: {b: 1}\n"
+        "tests: [{assert: [{$ref: '#/sharedAsserts/two'}]}, {<<: *base}, *item]\n"
+    )
+    _, findings = read(tmp_path, shared)
+    assert [hint.what for hint in findings.hints] == [
+        "unknown key 'x-idle' is not used",
+        "unknown key 'spare' is not used",
+    ]

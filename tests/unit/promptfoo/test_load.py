@@ -707,3 +707,26 @@ def test_a_config_says_what_its_tests_belong_to(tmp_path: Path) -> None:
     assert [variant.cluster for variant in plan_of(tmp_path, {"tests": tests}).variants] == [""]
     with pytest.raises(ConfigError, match="cluster is 3, not the name of a variable"):
         plan_of(tmp_path, {"tests": tests, "evenhand": {"cluster": 3}})
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "line"),
+    [
+        ("p.yaml", "# ours\ndescription: d\nprompts:\n  - hello\n", 2),
+        ("p.yml", "system: be brief\nuser: '{{x}}'\n", 1),
+        ("p.json", '\n{"text": "{{x}}"}', 2),
+        ("p.jsonl", '[{"role": "user", "content": "a"}]\n\n{"text": "b"}\n', 3),
+    ],
+)
+def test_an_object_that_is_no_conversation_is_named_with_its_line(
+    tmp_path: Path, name: str, text: str, line: int
+) -> None:
+    """A vendor would be sent its JSON as what the user says."""
+    (tmp_path / name).write_text(text)
+    config = tmp_path / "promptfooconfig.yaml"
+    config.write_text(
+        f"prompts: [{name}]\nproviders: ['openai:chat:gpt-5-mini']\ntests: [{{vars: {{x: a}}}}]\n"
+    )
+    plan = load(config, Chosen(env={"OPENAI_API_KEY": "k"}))
+    (hint,) = (one for one in plan.hints if "is a JSON object without messages" in one.what)
+    assert (Path(hint.file).name, hint.line) == (name, line)

@@ -207,6 +207,7 @@ def test_slips_in_the_settings_of_a_vendors_model_are_hints(tmp_path: Path) -> N
     )
     assert not findings.problems
     assert [(hint.what, hint.hint) for hint in findings.hints] == [
+        ("{{env.P}} in a setting is not set", "Set P, in the environment or in a .env file."),
         (
             "setting 'temprature' of provider openai:gpt-4o is not known",
             "Did you mean 'temperature'?",

@@ -4,6 +4,7 @@ import io
 import re
 import subprocess
 import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,10 +12,13 @@ import pytest
 from tests.unit.report.conftest import ID, SUMMARIES, Make, result, summaries
 
 from evenhand.core.errors import Problem
-from evenhand.core.plan import CallEstimate
+from evenhand.core.plan import CallEstimate, RunOptions
 from evenhand.core.run import CallEnd, CallRecord, CallStart, TrialError
 from evenhand.core.score import Outcome
 from evenhand.core.variant import Variant
+from evenhand.engine.door import Settings, settle
+from evenhand.promptfoo.load import load
+from evenhand.promptfoo.overrides import Chosen
 from evenhand.report.console import list_lines, show
 from evenhand.report.estimates import estimate_lines, estimate_row
 from evenhand.report.heading import doubt_lines, heading_of, problem_lines
@@ -452,6 +456,7 @@ async def test_a_plan_and_its_price_are_told_before_anything_is_sent() -> None:
         size, case_count, repeats = 4, 2, 1
         variants = TWO
         hints = (Problem("a.yaml", 1, 2, "what", "do"),)
+        options = RunOptions()
         providers = ()
 
     estimates = [
@@ -606,3 +611,37 @@ def test_a_session_of_pytest_is_counted_in_tests():
     assert (
         heading_of("pytest", asked, 2, 1, 2) == "pytest · 1 prompt × 1 model × 2 cases = 2 trials"
     )
+
+
+@pytest.mark.parametrize(
+    ("config", "least"),
+    [
+        (
+            "evaluateOptions: {delay: 30}\nproviders: [echo, file://p.py]",
+            "30 ms before each of 4 calls: 120 ms",
+        ),
+        (
+            "commandLineOptions: {delay: 30}\nproviders: [file://p.py]",
+            "30 ms before each of 4 calls: 120 ms",
+        ),
+        (
+            "evaluateOptions: {maxConcurrency: 2}\nproviders: [{id: echo, delay: 60}]",
+            "60 ms before each of 4 calls of echo, 2 at a time: 120 ms",
+        ),
+    ],
+)
+async def test_the_shortest_time_of_a_run_with_a_delay_is_what_check_says(
+    tmp_path: Path, config: str, least: str
+) -> None:
+    """Of the config, the command line's options in it, and a provider; a run takes no less."""
+    path = tmp_path / "promptfooconfig.yaml"
+    (tmp_path / "p.py").write_text(
+        "def call_api(prompt, options, context):\n    return {'output': 'a'}\n"
+    )
+    path.write_text(f"{config}\nprompts: ['{{{{x}}}}']\ntests: [{{vars: {{x: [a, b, c, d]}}}}]\n")
+    plan = load(path, Chosen(env={}))
+    lines = estimate_lines(plan, plan.estimate())
+    assert f"  waits     {least} at least, without answers from the cache" in lines
+    begun = time.monotonic()
+    await settle(plan, Settings(home=tmp_path / "home", cache=False))
+    assert time.monotonic() - begun >= 0.12

@@ -20,14 +20,16 @@ from evenhand import __version__
 from evenhand.core.case import case_id
 from evenhand.core.encoding import decode, digest
 from evenhand.core.errors import UsageError
-from evenhand.core.label import LONGEST_NOTE, NewLabel
+from evenhand.core.label import NewLabel
+from evenhand.core.malformed import document_fault, shape_fault
 from evenhand.core.record import MutableRecord
 from evenhand.core.run import AnswerDetails, Judged, RunMeta, TrialError, TrialResult
 from evenhand.core.score import Outcome, State
 from evenhand.core.secrets import redacted
 from evenhand.core.variant import Variant
 from evenhand.report.interchange.imported import UNNAMED
-from evenhand.report.interchange.promptfoo_results.row import HIGHLIGHT, HUMAN
+from evenhand.report.interchange.promptfoo_results.labels import is_human, labels_in
+from evenhand.report.interchange.promptfoo_results.row_shape import check_row
 from evenhand.report.interchange.recorded import Recordings
 from evenhand.store.catalogue import id_at
 
@@ -40,8 +42,8 @@ class _Head(msgspec.Struct, rename="camel"):
 
     version: int | None = None
     timestamp: str = ""
-    prompts: list[dict[str, Any]] = []
-    results: list[msgspec.Raw] = []
+    prompts: list[dict[str, Any]] | None = None
+    results: list[msgspec.Raw] | None = None
     stats: dict[str, Any] = {}
 
 
@@ -57,8 +59,8 @@ class _Place(msgspec.Struct, rename="camel"):
 
     test_idx: int
     prompt_idx: int
-    vars: dict[str, Any] = {}
-    provider: dict[str, Any] = {}
+    vars: dict[str, Any] | None = None
+    provider: dict[str, Any] | None = None
 
 
 class Recorded(MutableRecord):
@@ -66,12 +68,14 @@ class Recorded(MutableRecord):
 
     Attributes:
         meta: What is said of the run as a whole; its own id is in `settings`, under `imported`.
-        rows: The rows, undecoded, in the order of tests and columns.
+        path: The file that it was read from.
+        rows: The rows, undecoded, in the order of tests and columns, each with its number in the file.
         cases: The case and the repeat of each test.
     """
 
     meta: RunMeta
-    rows: Sequence[msgspec.Raw]
+    path: Path
+    rows: Sequence[tuple[int, msgspec.Raw]]
     cases: Mapping[int, tuple[str, int]] = field(default_factory=dict[int, tuple[str, int]])
 
     def trials(self) -> Iterator[TrialResult]:
@@ -80,53 +84,30 @@ class Recorded(MutableRecord):
         Raises:
             UsageError: A row is not one of promptfoo's.
         """
-        for index, raw in enumerate(self.rows):
-            try:
-                row = cast("dict[str, Any]", decode(bytes(raw)))
-                case, repeat = self.cases[row["testIdx"]]
-                yield _trial(row, index, case, repeat)
-            except (ValueError, KeyError, TypeError, AttributeError) as error:
-                raise UsageError(
-                    f"row {index + 1} of the results cannot be read: {error!r}"
-                ) from error
+        for index, (number, raw) in enumerate(self.rows):
+            row = self._row(number, raw)
+            case, repeat = self.cases[row["testIdx"]]
+            yield _trial(row, index, case, repeat)
 
     def labels(self) -> Iterator[NewLabel]:
         """What people said of the trials, by their place among the rows; read after `trials`."""
-        for index, raw in enumerate(self.rows):
+        for index, (number, raw) in enumerate(self.rows):
             data = bytes(raw)
             if b'"human"' in data or b'"comment"' in data:
-                row = cast("dict[str, Any]", decode(data))
-                yield from _labels(index, row.get("gradingResult") or {})
+                yield from labels_in(self._row(number, raw).get("gradingResult") or {}, index)
 
+    def _row(self, number: int, raw: msgspec.Raw) -> dict[str, Any]:
+        """A row, whose parts are of the kinds that promptfoo writes.
 
-def _labels(index: int, grading: Mapping[str, Any]) -> Iterator[NewLabel]:
-    parts = cast("Sequence[Mapping[str, Any]]", grading.get("componentResults") or ())
-    of_metrics: dict[str, bool] = {}
-    for part in filter(_is_human, parts):
-        about = cast("Mapping[str, Any]", part.get("metadata") or {})
-        if (
-            "metric" in part["assertion"]
-        ):  # runs that are imported have no draws: what is said is of the trial
-            author = str(about.get("author") or "")
-            of_metrics[author] = of_metrics.get(author, True) and bool(part.get("pass"))
-            continue
-        yield NewLabel(index, "verdict", "pass" if part.get("pass") else "fail")
-        rating = about.get("rating")
-        if rating is not None:
-            yield NewLabel(index, "score", rating)
-    for author, passes in of_metrics.items():
-        yield NewLabel(index, "verdict", "pass" if passes else "fail", author)
-    comment = grading.get("comment")
-    note = comment if isinstance(comment, str) else ""
-    if note.startswith(HIGHLIGHT):
-        note = note.removeprefix(HIGHLIGHT).strip()
-        yield NewLabel(index, "star", True)
-    if note:
-        yield NewLabel(index, "note", note[:LONGEST_NOTE])
-
-
-def _is_human(part: Mapping[str, Any]) -> bool:
-    return cast("Mapping[str, Any]", part.get("assertion") or {}).get("type") == HUMAN
+        Raises:
+            UsageError: They aren't.
+        """
+        try:
+            row = decode(bytes(raw))
+            check_row(row)
+        except ValueError as error:
+            raise _bad_row(self.path, number, shape_fault(error)) from error
+        return cast("dict[str, Any]", row)
 
 
 WRITE_SOME = "Write some with: promptfoo export eval latest -o results.json"
@@ -136,19 +117,8 @@ class NotPromptfooError(UsageError):
     """A file is something else than promptfoo's results."""
 
 
-_FIELD = re.compile(r"field `([^`]+)`|at `\$\.?([^`]*)`")
-
-
-def _why(error: msgspec.DecodeError | UnicodeError, inside: str) -> str:
-    """What is wrong with a file, or with a part of it, in our words."""
-    if not isinstance(error, msgspec.ValidationError):
-        return "it is not JSON"
-    parts = [f"'{a or b}'" for a, b in _FIELD.findall(str(error)) if a or b]
-    if inside != "it":
-        parts.append(inside)
-    return (
-        f"{' of '.join(parts)} is missing or of another kind" if parts else "it is of another kind"
-    )
+def _bad_row(path: Path, number: int, why: str) -> UsageError:
+    return UsageError(f"{path}: row {number} of the results cannot be read: {why}", hint=WRITE_SOME)
 
 
 def read(paths: Sequence[Path]) -> Recordings:
@@ -172,25 +142,31 @@ def read_results(path: Path) -> Recorded:
         raise UsageError(f"{path} cannot be read: {error.strerror or error}") from error
     if not data.strip():
         raise UsageError(f"{path} is empty", hint=WRITE_SOME)
-    inside = "it"
+    inside = ""
     try:
         file = msgspec.json.decode(data, type=_File)
-        inside = "'results'"
+        inside = "in 'results', "
         head = msgspec.json.decode(file.results, type=_Head)
     except (msgspec.DecodeError, UnicodeError) as error:
-        raise NotPromptfooError(
-            f"{path} holds no results of promptfoo's: {_why(error, inside)}",
-            hint=WRITE_SOME,
-        ) from error
+        raise _not_results(path, inside + document_fault(data, error)) from error
     _look_at_version(path, head.version)
-    places = [_place(path, raw) for raw in head.results]
+    if head.prompts is None or head.results is None:
+        name = "prompts" if head.prompts is None else "results"
+        raise _not_results(path, f"in 'results', `{name}` is missing")
+    places = [
+        _place(path, number, raw, len(head.prompts)) for number, raw in enumerate(head.results, 1)
+    ]
     order = sorted(range(len(places)), key=lambda i: (places[i].test_idx, places[i].prompt_idx))
-    rows = [head.results[i] for i in order]
+    rows = [(i + 1, head.results[i]) for i in order]
     repeats = _repeats(file)
     cases = _cases([places[i] for i in order], repeats)
-    asked = {place.prompt_idx: str(place.provider.get("id") or "") for place in places}
+    asked = {place.prompt_idx: str((place.provider or {}).get("id") or "") for place in places}
     meta = _meta(path, file, head, data, cases, repeats, asked)
-    return Recorded(meta, rows, cases)
+    return Recorded(meta, path, rows, cases)
+
+
+def _not_results(path: Path, why: str) -> NotPromptfooError:
+    return NotPromptfooError(f"{path} holds no results of promptfoo's: {why}", hint=WRITE_SOME)
 
 
 def _look_at_version(path: Path, version: int | None) -> None:
@@ -210,25 +186,24 @@ def _look_at_version(path: Path, version: int | None) -> None:
     )
 
 
-def _place(path: Path, raw: msgspec.Raw) -> _Place:
+def _place(path: Path, number: int, raw: msgspec.Raw, columns: int) -> _Place:
     try:
-        return msgspec.json.decode(raw, type=_Place)
+        place = msgspec.json.decode(raw, type=_Place)
     except (msgspec.DecodeError, UnicodeError):
-        pass
-    try:  # a lone surrogate, as a rule
-        row = cast("dict[str, Any]", decode(bytes(raw)))
-        return _Place(int(row["testIdx"]), int(row["promptIdx"]), row.get("vars") or {})
-    except (ValueError, KeyError, TypeError) as error:
-        raise UsageError(
-            f"{path}: a row says neither its test nor its column: {error!r}"
-        ) from error
+        try:  # a lone surrogate, as a rule
+            place = msgspec.convert(decode(bytes(raw)), _Place)
+        except ValueError as error:
+            raise _bad_row(path, number, shape_fault(error)) from error
+    if place.prompt_idx not in range(columns):
+        what = f"`promptIdx` is {place.prompt_idx}, and in 'results', `prompts` has {columns:,}"
+        raise _bad_row(path, number, f"{what}, counted from 0")
+    return place
 
 
 def _repeats(file: _File) -> int:
     repeats = file.runtime_options.get("repeat")
     if repeats is None:
-        options = file.config.get("evaluateOptions")
-        repeats = cast("Mapping[str, Any]", options).get("repeat") if options else None
+        repeats = _object(file.config.get("evaluateOptions")).get("repeat")
     return repeats if isinstance(repeats, int) and repeats > 0 else 1
 
 
@@ -266,11 +241,11 @@ def _meta(
         title=title,
         source="",
         fingerprint=digest(name, title),
-        planned=len(head.results),
+        planned=len(head.results or ()),
         case_count=len({case for case, _ in cases.values()}),
         repeats=repeats,
         variants=tuple(
-            _variant(i, prompt, asked.get(i, "")) for i, prompt in enumerate(head.prompts)
+            _variant(i, prompt, asked.get(i, "")) for i, prompt in enumerate(head.prompts or ())
         ),
         created_at=created,
         config={key: value for key, value in config.items() if key != "tests"},
@@ -360,7 +335,7 @@ def _outcomes(grading: Mapping[str, Any]) -> Iterator[Outcome]:
     """One for each assertion. What follows a set repeats its parts, and is left out."""
     skip = 0
     for part in cast("Sequence[Mapping[str, Any]]", grading.get("componentResults") or ()):
-        if skip or _is_human(part):  # what people said is no outcome, but a label
+        if skip or is_human(part):  # what people said is no outcome, but a label
             skip -= bool(skip)
             continue
         metadata = dict(cast("Mapping[str, Any]", part.get("metadata") or {}))

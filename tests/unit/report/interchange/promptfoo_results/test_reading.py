@@ -182,7 +182,10 @@ async def test_a_run_is_imported_once_into_all_stores(tmp_path: Path) -> None:
         ('{"results": {"version": 2, "table": {}}}', "version 2; what is read is version 3"),
         ('{"results": {"version": 4}}', "version 4"),
         ('{"results": {"results": []}}', "does not say of which version"),
-        ('{"results": {"version": 3, "results": [{}]}}', "neither its test nor its column"),
+        (
+            '{"results": {"version": 3, "prompts": [], "results": [{}]}}',
+            "row 1 .*`testIdx` is missing",
+        ),
         ('{"results": {"version": 3, "results": 5}}', "holds no results"),
     ],
 )
