@@ -35,6 +35,8 @@ interface Props {
   readonly baseline: Baseline | undefined;
   /** Whether the baseline has not been read yet: nothing is known of changes. */
   readonly awaited: boolean;
+  /** Nothing in the run could fail. */
+  readonly ranked: boolean;
   readonly labels: RunLabels;
   /** Who labels, and what begins a note in the drawer. */
   readonly author: string;
@@ -93,7 +95,7 @@ export function MatrixView(p: Props) {
         ) : (
           <Matrix
             source={p.source} head={head} table={table} progress={p.progress} state={state} go={go} columns={columns} selection={selection}
-            summaries={p.summaries} baseline={p.baseline} busy={!p.progress.done || p.awaited || selection.waiting} labels={p.labels} author={p.author} note={p.note} unfolded={unfolded} toggle={toggle} trouble={setTrouble} step={narrow ? step : undefined} extras={narrow ? NO_EXTRAS : shownExtras}
+            summaries={p.summaries} baseline={p.baseline} busy={!p.progress.done || p.awaited || selection.waiting} labels={p.labels} author={p.author} note={p.note} unfolded={unfolded} ranked={p.ranked} toggle={toggle} trouble={setTrouble} step={narrow ? step : undefined} extras={narrow ? NO_EXTRAS : shownExtras}
             shown={<ShownOf table={table} selection={selection} blind={state.blind} />}
           />
         )}

@@ -2,6 +2,7 @@
 import type { DataSource, Head } from "../data/source";
 import { Confusions } from "../parts/confusion";
 import { JudgedList } from "../parts/judged";
+import { RankedList } from "../parts/ranked";
 import { Requirements } from "../parts/requirements";
 import { TagTable } from "../parts/tagtable";
 import { percentWritten } from "../parts/marks";
@@ -23,6 +24,12 @@ export function SummaryView({ source, head, state }: Props) {
     <div class="summary">
       <TroubleLine problem={problem} />
       {filtered && <p class="note">These numbers are of the whole run. The filter applies to the <a href={write({ ...state, view: "matrix", cell: undefined })}>matrix</a> and the charts.</p>}
+      {head.standings.length > 0 && (
+        <section aria-labelledby="ranking">
+          <h2 id="ranking" class="chart-title">Ranking</h2>
+          <RankedList head={head} />
+        </section>
+      )}
       <section aria-labelledby="requirements">
         <h2 id="requirements" class="chart-title">Requirements</h2>
         {summary.requirements.length > 0 ? <Requirements of={summary} columns={head.columns.length} /> : summary.pass_rate !== null && (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -119,6 +120,39 @@ def test_a_draw_of_pairs_is_made_ruled_and_compared_key_by_key(
     said = {label["me"].pair: label["me"].answer for label in labels.values()}
     assert [said[pair] for pair in draw.pairs] == ["first", "first", "tie", "second", "second"]
     assert len(ranking.labels.pairs) == 5
+
+
+def test_a_ranking_is_a_result_and_nothing_that_could_not_fail_says_pass(
+    provider: FakeProvider, tmp_path: Path, serve: Any, watch: Any, command: Any
+):
+    """Each place stands in head, summary and column with the interval that `show` prints, in page and report."""
+    home = tmp_path / "home"
+    path = judged(home, command, provider, SET)
+    printed = command("show", path.stem, EVENHAND_HOME=str(home))
+    places = re.findall(r"^ +(\d)  (\w+) +(\d+ % \[[\d–]+\])$", printed, re.MULTILINE)
+    assert [name for _, name, _ in places] == ["warm", "plain"]
+    report = tmp_path / "report.html"
+    command("export", path.stem, "--to", report, EVENHAND_HOME=str(home))
+    with serve(home) as viewer:
+        for link in (viewer.link, report.as_uri()):
+            seen = watch(link)
+            seen.turn(path.stem)
+            page = seen.page
+            heads = page.get_by_role("columnheader").all_inner_texts()
+            for place, name, chance in places:
+                head = next(text for text in heads if name in text)
+                assert f"place {place} of 2: preferred {chance}" in head
+            assert f"1. warm {places[0][2]}" in page.locator(".totals").inner_text()
+            text = page.locator(".run-page").inner_text()
+            assert not re.search(r"\bpass\b|Passed|100 % \[", text)
+            seen.turn(path.stem, view="summary")
+            ranking = page.get_by_role("region", name="Ranking").locator("ol").inner_text()
+            assert all(name in ranking and chance in ranking for _, name, chance in places)
+            seen.turn(path.stem, cell=0)
+            drawer = page.get_by_role("dialog")
+            drawer.get_by_role("region", name="Expectations").wait_for()
+            assert drawer.locator(".drawer-came .mark, summary .mark").count() == 0
+            seen.close()
 
 
 def test_where_a_run_has_outputs_and_pairs_to_label_one_chooses(
