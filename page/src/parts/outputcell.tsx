@@ -44,7 +44,7 @@ export function OutputCell(p: Props) {
       {!blind && size !== "s" && table.outcome[trial] !== PASS && preview !== undefined && preview.reason !== "" && (
         <p class={table.outcome[trial] === ERROR ? "cell-reason cell-reason-error" : "cell-reason"}>{shown(preview.reason)}</p>
       )}
-      <div class="cell-output">{preview === undefined ? <span class="cell-none">…</span> : <Output {...p} preview={preview} />}</div>
+      <div class="cell-output">{preview === undefined ? <span class="cell-none cell-awaited">…</span> : <Output {...p} preview={preview} />}</div>
     </>
   );
 }

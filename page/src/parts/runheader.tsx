@@ -1,11 +1,12 @@
 /** What a run is and what it came to: title, verdict, totals, and what its data can say. */
+import { useState } from "preact/hooks";
 import type { Head } from "../data/source";
 import { rateFrom } from "../model/rate";
 import { JudgedNotice } from "./judged";
 import { RankedNotice } from "./ranked";
 import { Menu } from "./menu";
 import { count, grouped, money, passed, seconds, sentences, tokens, when } from "./marks";
-import { Brief, shown } from "./text";
+import { shown } from "./text";
 import { Verdict } from "./verdict";
 
 /** `ranked`: nothing in it could fail. */
@@ -41,9 +42,20 @@ export function RunTotals({ head, blind, live, ranked }: { head: Head; blind: bo
       {!blind && <JudgedNotice head={head} />}
       {!blind && <Notices title="finding" of={head.findings} />}
       <Notices title="warning" of={head.warnings} />
-      {head.message !== "" && <span class={head.status === "decided" ? undefined : "totals-message"}><Brief text={sentences(head.message)} /></span>}
-      {!all && !head.alive && live && isResumable(head) && <span class="totals-message"><code>evenhand resume {head.id}</code> goes on with it.</span>}
+      <Ending head={head} resumable={!all && !head.alive && live && isResumable(head)} />
     </div>
+  );
+}
+
+/** How the run ended, in one line that unfolds. */
+function Ending({ head, resumable }: { head: Head; resumable: boolean }) {
+  const [open, set] = useState(false);
+  if (head.message === "" && !resumable) return null;
+  return (
+    <span class={`totals-message${open ? " totals-open" : ""}${head.status === "decided" ? "" : " totals-stopped"}`}>
+      <span class="totals-line">{shown(sentences(head.message))}{resumable && <> <code>evenhand resume {head.id}</code> goes on with it.</>}</span>
+      <button type="button" class="button quiet small" aria-expanded={open} onClick={() => set(!open)}>{open ? "Less" : "More"}</button>
+    </span>
   );
 }
 

@@ -89,7 +89,7 @@ function useCell(source: DataSource, run: string, index: number, stamp: string):
   return loaded;
 }
 
-function Bar({ table, index, go, close }: DrawerProps & { close: () => void }) {
+function Bar({ source, say, table, index, go, close }: DrawerProps & { close: () => void }) {
   const trial = table.at(index);
   /** Where a matrix is on the page its order counts, and it has the keys; a button is one of them pressed. */
   const matrix = (): boolean => document.querySelector("[role=grid]") !== null;
@@ -111,7 +111,7 @@ function Bar({ table, index, go, close }: DrawerProps & { close: () => void }) {
       <button type="button" class="button quiet small" title="Variant to the left: key h" onClick={press("h")}>←<span class="unseen">Variant to the left</span></button>
       <button type="button" class="button quiet small" title="Variant to the right: key l" onClick={press("l")}>→<span class="unseen">Variant to the right</span></button>
       <span class="drawer-space" />
-      <Copy what="Copy link" title="The address of this cell" text={() => link(read(location.hash))} />
+      <Copy what="Copy link" title={source.live ? HERE : "The address of this cell in this file"} text={() => link(read(location.hash))} copied={() => source.live && say(`Copied. ${HERE}`)} />
       <button type="button" class="button quiet small" title="Close: Esc" onClick={close}>Close</button>
     </div>
   );
@@ -186,6 +186,7 @@ function Loaded(p: DrawerProps & { cell: Cell }) {
   );
 }
 
+const HERE = "The link opens this cell in this browser only, while “evenhand view” runs.";
 const NONE: readonly Neighbour[] = [];
 
 /** Why an output cannot be held against something. */

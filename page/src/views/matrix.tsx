@@ -207,7 +207,7 @@ function columnKey(name: string): string {
 async function copy(button: HTMLElement, text: string): Promise<void> {
   try {
     await navigator.clipboard.writeText(text);
-    button.dataset["said"] = "copied";
+    button.dataset["said"] = "copied, for this browser";
   } catch {
     button.dataset["said"] = "not allowed";
   }
