@@ -545,6 +545,8 @@ export interface CanaryPoint {
 export interface DrawnItem {
   readonly index: number;
   readonly metric: string;
+  /** What the judge was asked; empty where the metric's name says it. */
+  readonly criterion: string;
   /** What it is an answer to. */
   readonly material: string;
   readonly output: string;

@@ -1,5 +1,5 @@
 /** An output against what was expected and against what the baseline had, in the form that the reader chooses. */
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useMemo, useState } from "preact/hooks";
 import { problemOf } from "../data/problem";
 import type { Cell, DataSource } from "../data/source";
 import type { Baseline } from "../model/baseline";
@@ -29,8 +29,11 @@ const WORDS: Readonly<Record<Named, string>> = {
   plain: "Plain", markdown: "Markdown", turns: "Conversation", json: "JSON", diff: "Against expected", baseline: "Against baseline",
 };
 
+/** As much of a cell as is drawn. */
+type Shown = Pick<Cell, "output" | "expected">;
+
 /** The forms that this output can be seen in. */
-export function formsOf(cell: Cell, baseline: boolean, neighbours: readonly Neighbour[]): readonly Form[] {
+export function formsOf(cell: Shown, baseline: boolean, neighbours: readonly Neighbour[]): readonly Form[] {
   const found: Form[] = ["plain"];
   if (typeof cell.output === "string") found.push("markdown");
   if (turnsOf(cell.output) !== undefined) found.push("turns");
@@ -42,7 +45,7 @@ export function formsOf(cell: Cell, baseline: boolean, neighbours: readonly Neig
 }
 
 /** The form to begin with: its turns for a conversation, a tree for what is no text. */
-export function usualForm(cell: Cell): Form {
+export function usualForm(cell: Pick<Cell, "output">): Form {
   if (turnsOf(cell.output) !== undefined) return "turns";
   return typeof cell.output === "object" && cell.output !== null ? "json" : "plain";
 }
@@ -93,11 +96,7 @@ export function Output(p: {
   const neighbour = p.neighbours.find(({ variant }) => form === `variant-${variant}`);
   const tools = p.forms.length > 1 && (
     <span class="forms" role="group" aria-label="Shown as">
-      {p.forms.filter((each): each is Named => !each.startsWith("variant-")).map((each) => (
-        <button key={each} type="button" class="button quiet small" aria-pressed={each === form} onClick={() => p.choose(each)}>
-          {WORDS[each]}
-        </button>
-      ))}
+      <Forms forms={p.forms} form={form} choose={p.choose} />
       {p.neighbours.length > 0 && (
         <select
           class="control small" aria-label="Beside another column" title="Beside another column's output: key c" value={neighbour?.variant ?? ""}
@@ -124,7 +123,7 @@ export function Output(p: {
   );
 }
 
-function Drawn(p: { cell: Cell; form: Form; text: string; before: Other }) {
+function Drawn(p: { cell: Shown; form: Form; text: string; before: Other }) {
   switch (p.form) {
     case "markdown":
       return <Markdown text={p.text} />;
@@ -141,6 +140,40 @@ function Drawn(p: { cell: Cell; form: Form; text: string; before: Other }) {
     default:
       return <Text text={p.text} />;
   }
+}
+
+/** The text of an output by itself, in the forms that a cell has. `md` is remembered: the reader prefers Markdown. */
+export function Answer({ title, text, md, setMd }: { title: string; text: string; md: boolean; setMd: (md: boolean) => void }) {
+  const cell = useMemo(() => ({ output: text, expected: null }), [text]);
+  const forms = useMemo(() => formsOf(cell, false, NONE), [cell]);
+  const usual = usualForm(cell);
+  const [other, set] = useState<Form>();
+  const chosen = other ?? (md && usual === "plain" ? "markdown" : usual);
+  const now = forms.includes(chosen) ? chosen : usual;
+  const choose = (next: Form): void => {
+    set(usual === "plain" && (next === "plain" || next === "markdown") ? undefined : next);
+    setMd(next === "markdown");
+  };
+  return (
+    <TextBox title={title} text={text} tools={<Forms forms={forms} form={now} choose={choose} />}>
+      {now === "plain" ? undefined : <Drawn cell={cell} form={now} text={text} before={{}} />}
+    </TextBox>
+  );
+}
+
+const NONE: readonly Neighbour[] = [];
+
+/** Buttons for the forms that an output has by itself. */
+function Forms({ forms, form, choose }: { forms: readonly Form[]; form: Form; choose: (form: Form) => void }) {
+  return (
+    <>
+      {forms.filter((each): each is Named => !each.startsWith("variant-")).map((each) => (
+        <button key={each} type="button" class="button quiet small" aria-pressed={each === form} onClick={() => choose(each)}>
+          {WORDS[each]}
+        </button>
+      ))}
+    </>
+  );
 }
 
 function Expected({ value, form }: { value: unknown; form: Form }) {

@@ -155,6 +155,56 @@ def test_a_ranking_is_a_result_and_nothing_that_could_not_fail_says_pass(
             seen.close()
 
 
+LONG = "# {name} {n}\n\n- in **time**\n\n" + "It goes on.\n\n" * 80
+STANDS = """() => [...document.querySelectorAll(".labelling-head, .labelling .labelbar")]
+  .map((at) => at.getBoundingClientRect()).every(({ top, bottom }) => top >= 0 && bottom <= innerHeight)"""
+
+
+@pytest.mark.parametrize("width", [390, 1440])
+def test_what_is_asked_and_the_answers_stay_in_view_and_outputs_are_read_as_in_a_cell(
+    tmp_path: Path, serve: Any, watch: Any, command: Any, width: int
+):
+    """However long an output is; Markdown is remembered; nobody is asked for a rule twice."""
+    verdict = json.dumps({"reasoning": "so", "passes": True, "confidence": 0.9})
+    rules = [
+        Rule((r"<first ",), _prefers("first"), model="gpt-5"),
+        Rule(reply=verdict, model="gpt-5"),
+        Rule(reply=LONG, model="gpt-5-mini"),
+    ]
+    home = tmp_path / "home"
+    with FakeProvider(Script(rules)) as fake:
+        text = SET.replace("# EXPECT", 'expect(reply, Passes("is kind"), metric="tone")')
+        path = judged(home, command, fake, text)
+    with serve(home) as viewer:
+        seen = watch(viewer.link, viewport={"width": width, "height": 844})
+        page = seen.page
+        for way, asked in (("outputs", 'passes "is kind"'), (RANKING, RANKING)):
+            seen.show(path.stem, view="label")
+            page.get_by_label("What to label").select_option(label=way)
+            page.get_by_role("button", name="Draw").click()
+            page.get_by_role("button", name="Label without one").click()
+            assert asked in page.locator(".labelling-head").inner_text()
+            for place in (0, 300, 100_000):
+                page.locator(".page-scroll").evaluate("(at, to) => { at.scrollTop = to; }", place)
+                assert page.evaluate(STANDS), place
+            page.get_by_role("button", name="Markdown").first.click()
+            boxes = page.locator(".labelling .md")
+            assert boxes.count() == (1 if way == "outputs" else 2)
+            assert boxes.first.locator("strong").inner_text() == "time"
+            seen.show(path.stem, view="label", md=1)
+            page.get_by_label("What to label").select_option(label=way)
+            page.locator(".labelling .md").first.wait_for()
+            assert page.get_by_role("button", name="Label without one").count() == 0
+            page.keyboard.press("p" if way == "outputs" else "1")
+            page.get_by_text(re.compile("^1 of ")).wait_for()
+            page.evaluate("() => localStorage.clear()")
+            seen.show(path.stem, view="label")
+            page.get_by_label("What to label").select_option(label=way)
+            page.get_by_text(re.compile("^1 of ")).wait_for()
+            assert page.get_by_role("button", name="Label without one").count() == 0
+        seen.close()
+
+
 def test_where_a_run_has_outputs_and_pairs_to_label_one_chooses(
     provider: FakeProvider,
     tmp_path: Path,
