@@ -439,6 +439,8 @@ export interface Comparison {
   readonly baseline: RunSummary;
   /** Which column of the baseline stands against which of the run; by index, [baseline, run]. */
   readonly pairs: readonly (readonly [number, number])[];
+  /** By id of the run's cases what the baseline calls them, where their input tells that they are the same. */
+  readonly renamed: Readonly<Record<string, string>>;
   /** Each metric, `passed` first, and in the end all of them together. */
   readonly questions: readonly Question[];
 }

@@ -16,6 +16,8 @@ interface Props {
   readonly sort: Sort | undefined;
   readonly onSort: (sort: Sort | undefined) => void;
   readonly blind: boolean;
+  /** The run is not read yet. */
+  readonly reading: boolean;
   /** Its places in rankings, in words. */
   readonly places: readonly string[];
   /** None of its trials that are shown could fail. */
@@ -40,6 +42,7 @@ export function ColumnHead(p: Props) {
       <div class="head-name" title={p.blind ? undefined : [variant.prompt, variant.model, variant.prompt_raw].filter(Boolean).join("\n\n")}>{shown(p.label)}</div>
       {!p.blind && !name.includes(variant.model) && <div class="head-model">{shown(variant.model)}</div>}
       {!p.blind && p.summary !== undefined && <Numbers {...p} summary={p.summary} />}
+      {!p.blind && p.reading && <div class="cell-none cell-awaited">reading…</div>}
       {!p.blind && p.unfolded && <pre class="head-prompt">{shown(variant.prompt_raw || "no prompt of its own")}</pre>}
     </>
   );

@@ -40,6 +40,21 @@ export function Expectations({ cell, step }: { cell: Cell; step?: (place: number
   );
 }
 
+/** Each expectation in a line, and why it did not pass. */
+export function Checks({ cell }: { cell: Cell }) {
+  if (cell.outcomes.length === 0) return null;
+  return (
+    <ul class="checks" aria-label="Expectations">
+      {byUrgency(cell.outcomes).map((outcome, i) => (
+        <li key={i}>
+          {isRanked(outcome) ? <span class="muted">ranked</span> : <Mark outcome={outcome.outcome} short />} {shown(outcome.name)} <span class="muted">{against(outcome)}</span>
+          {outcome.outcome !== "pass" && <Clipped text={outcome.reason || outcome.error} most={200} lines={2} />}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
 /** The steps that an outcome hangs on: their places among the trial's. */
 function namedSteps(outcome: Outcome, cell: Cell): readonly number[] {
   const named: unknown = outcome.metadata["steps"];

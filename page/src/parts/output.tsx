@@ -4,7 +4,8 @@ import { problemOf } from "../data/problem";
 import type { Cell, DataSource } from "../data/source";
 import type { Baseline } from "../model/baseline";
 import { asJson, asText, visible } from "../model/visible";
-import { Beside } from "./beside";
+import { Beside, Comparing } from "./beside";
+import { Checks } from "./expectations";
 import { conversationIn, type Message } from "../model/conversation";
 import { Messages } from "./conversation";
 import { LinksOf } from "./links";
@@ -90,6 +91,9 @@ export function Output(p: {
   neighbours: readonly Neighbour[];
   other: Other;
   name: string;
+  /** Whether comparisons are of Markdown. */
+  md: boolean;
+  setMd: (md: boolean) => void;
 }) {
   const { cell, form } = p;
   const text = asText(cell.output);
@@ -100,7 +104,7 @@ export function Output(p: {
       {p.neighbours.length > 0 && (
         <select
           class="control small" aria-label="Beside another column" title="Beside another column's output: key c" value={neighbour?.variant ?? ""}
-          onChange={(event) => p.choose(event.currentTarget.value === "" ? usualForm(cell) : `variant-${Number(event.currentTarget.value)}`)}
+          onChange={(event) => p.choose(event.currentTarget.value === "" ? (p.md ? "markdown" : usualForm(cell)) : `variant-${Number(event.currentTarget.value)}`)}
         >
           <option value="">Beside…</option>
           {p.neighbours.map(({ variant, name }) => <option key={variant} value={variant}>{visible(name)}</option>)}
@@ -113,9 +117,9 @@ export function Output(p: {
   return (
     <div class={expected ? "output output-two" : "output"}>
       <TextBox title="Output" text={text} tools={tools}>
-        {neighbour !== undefined ? (
-          p.other.cell === undefined ? <p class="note" role="status">{p.other.problem ?? "Reading the other column…"}</p> : <Beside other={{ name: neighbour.name, cell: p.other.cell }} own={{ name: p.name, cell }} />
-        ) : form === "plain" ? undefined : <Drawn cell={cell} form={form} text={text} before={p.before} />}
+        {neighbour !== undefined || form === "baseline" || form === "diff" ? (
+          <Held {...p} neighbour={neighbour} />
+        ) : form === "plain" ? undefined : <Drawn cell={cell} form={form} text={text} />}
       </TextBox>
       <LinksOf text={text} />
       {expected && <Expected value={cell.expected} form={form} />}
@@ -123,7 +127,36 @@ export function Output(p: {
   );
 }
 
-function Drawn(p: { cell: Shown; form: Form; text: string; before: Other }) {
+/** The output held against another one: of another column, of the baseline, or what was expected. */
+function Held(p: Parameters<typeof Output>[0] & { neighbour: Neighbour | undefined }) {
+  const { cell, form, neighbour, md } = p;
+  const against = neighbour !== undefined ? p.other : form === "baseline" ? p.before : undefined;
+  if (against !== undefined && against.cell === undefined) {
+    return <p class="note" role="status">{against.problem ?? (neighbour !== undefined ? "Reading the other column…" : "Reading the baseline…")}</p>;
+  }
+  const before = against === undefined ? cell.expected : against.cell!.output;
+  const [old, now]: readonly [string, string] = neighbour !== undefined ? [neighbour.name, p.name] : form === "baseline" ? ["the baseline", "this run"] : ["the expected value", "the output"];
+  const there = against?.cell === undefined ? {} : { cell: against.cell };
+  return (
+    <Comparing md={md} setMd={p.setMd}>
+      {neighbour !== undefined || md ? (
+        <Beside other={{ name: old, value: before, ...there }} own={{ name: now, value: cell.output, ...(against === undefined ? {} : { cell }) }} md={md} />
+      ) : (
+        <>
+          <Diff before={before} after={cell.output} names={[old, now]} />
+          {form === "baseline" && against?.cell !== undefined && (
+            <section aria-label="Expectations in the baseline">
+              <h3 class="sub">In the baseline</h3>
+              <Checks cell={against.cell} />
+            </section>
+          )}
+        </>
+      )}
+    </Comparing>
+  );
+}
+
+function Drawn(p: { cell: Shown; form: Form; text: string }) {
   switch (p.form) {
     case "markdown":
       return <Markdown text={p.text} />;
@@ -131,12 +164,6 @@ function Drawn(p: { cell: Shown; form: Form; text: string; before: Other }) {
       return <Json value={jsonOf(p.cell.output)} />;
     case "turns":
       return <Messages messages={turnsOf(p.cell.output) ?? []} />;
-    case "diff":
-      return <Diff before={p.cell.expected} after={p.cell.output} names={["the expected value", "the output"]} />;
-    case "baseline":
-      if (p.before.problem !== undefined) return <p class="note">{p.before.problem}</p>;
-      if (p.before.cell === undefined) return <p class="note">Reading the baseline…</p>;
-      return <Diff before={p.before.cell.output} after={p.cell.output} names={["the baseline", "this run"]} />;
     default:
       return <Text text={p.text} />;
   }
@@ -156,7 +183,7 @@ export function Answer({ title, text, md, setMd }: { title: string; text: string
   };
   return (
     <TextBox title={title} text={text} tools={<Forms forms={forms} form={now} choose={choose} />}>
-      {now === "plain" ? undefined : <Drawn cell={cell} form={now} text={text} before={{}} />}
+      {now === "plain" ? undefined : <Drawn cell={cell} form={now} text={text} />}
     </TextBox>
   );
 }

@@ -2,6 +2,7 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { about, different, Problem } from "../data/problem";
 import type { DataSource, Head, RunSummary } from "../data/source";
+import { snapshot } from "../model/snapshot";
 import { onlyRanked, summaries as summariesOf } from "../model/summary";
 import type { Table } from "../model/table";
 import { visible } from "../model/visible";
@@ -27,7 +28,7 @@ import { ComparisonView } from "./comparison";
 import { Drawer } from "./drawer";
 import { History } from "./history";
 import { LabelView } from "./label";
-import { MatrixView } from "./matrixview";
+import { MatrixView, Reading } from "./matrixview";
 import { SummaryView } from "./summary";
 
 interface Props {
@@ -37,7 +38,8 @@ interface Props {
 }
 
 export function RunPage({ source, state, go }: Props) {
-  const { head, table, progress, problem, missed } = useRun(source, state.run);
+  const { head: read, table, progress, problem, missed } = useRun(source, state.run);
+  const head = useMemo(() => (read?.alive && table !== undefined && progress.done ? snapshot(read, table) : read), [read, table, progress]);
   const ranked = useMemo(() => head !== undefined && table !== undefined && progress.done && onlyRanked(head, table, table.index.keys()), [head, table, progress]);
   const [help, setHelp] = useState(false);
   const tools = useTools();
@@ -101,7 +103,7 @@ function Views({ source, state, go, head, table, progress, missed, ranked }: Vie
   const awaited = state.base !== "" && against.baseline === undefined && against.problem === undefined;
   const selection = useSelection({ source, head, table, progress, state, baseline: against.baseline, awaited });
   const { rows, waiting, failure } = selection;
-  const summaries = useLate(() => (table.size === 0 || waiting || failure !== undefined ? [] : summariesOf(table, head.columns, rows, head.status === "decided")), [table, head, rows, waiting, failure], []);
+  const summaries = useLate(() => (table.size === 0 || !progress.done || waiting || failure !== undefined ? [] : summariesOf(table, head.columns, rows, head.status === "decided")), [table, head, rows, progress, waiting, failure], []);
   const shownTrials = useMemo(() => trialsOf(table, rows, state.hide), [table, rows, state.hide.join()]);
   const hidden = state.blind && state.view !== "matrix" && state.view !== "label";
   const troubles = [
@@ -124,6 +126,7 @@ function Views({ source, state, go, head, table, progress, missed, ranked }: Vie
       )}
       <div class={state.view === "matrix" ? "unused" : "page-scroll"} tabIndex={state.view === "matrix" ? undefined : -1} aria-busy={!progress.done}>
         {hidden && <Hidden state={state} />}
+        {!hidden && !progress.done && (state.view === "charts" || state.view === "comparison") && <Reading head={head} progress={progress} />}
         {!hidden && state.view === "charts" && !progress.done && table.size === 0 && <Waiting>Reading the run…</Waiting>}
         {!hidden && state.view === "charts" && (progress.done || table.size > 0) && <Charts head={head} table={table} chosen={shownTrials} selection={selection} go={go} state={state} />}
         {state.view === "label" && <LabelView source={source} run={head.id} author={author} name={name} outputs={head.judged.length > 0} rankings={head.rankings} md={state.md} setMd={(md) => go({ md }, true)} />}

@@ -23,6 +23,7 @@ export function SummaryView({ source, head, state }: Props) {
   return (
     <div class="summary">
       <TroubleLine problem={problem} />
+      {head.alive && <p class="note">So far: the run goes on. These numbers are of what had finished when they were read, and are read again.</p>}
       {filtered && <p class="note">These numbers are of the whole run. The filter applies to the <a href={write({ ...state, view: "matrix", cell: undefined })}>matrix</a> and the charts.</p>}
       {head.standings.length > 0 && (
         <section aria-labelledby="ranking">

@@ -296,10 +296,11 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class ComparisonShape:
-    """Two runs compared: `Comparison` there."""
+    """Two runs compared: `Comparison` there. `renamed` says by id what the baseline calls a case of the run."""
 
     baseline: RunSummary
     pairs: Sequence[tuple[int, int]]
+    renamed: Mapping[str, str]
     questions: Sequence[Question]
 
 
