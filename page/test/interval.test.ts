@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import vectors from "../../tests/vectors/intervals.json";
-import { binned, binsOf, binWords, reach } from "../src/model/histogram";
+import { binned, binsOf, reach } from "../src/model/histogram";
 import onScale from "../../tests/vectors/bounded.json";
 import { meanOnScale } from "../src/model/bounded";
 import { intervalOfRates, meanOfSums, shareSequence, tQuantile, wilson, type Cluster } from "../src/model/interval";
@@ -105,13 +105,4 @@ test("shares are binned from 0 to 1, and no values have no bins", () => {
   const bins = binsOf([0.1, 0.95, 0.5]);
   assert.deepEqual([bins.low, bins.high], [0, 1]);
   assert.equal(binsOf([]).n, 0);
-});
-
-test("a few possible shares have a bin each, named by the share", () => {
-  for (const [values, words] of [[[0, 1, 1], ["0", "1"]], [[0, 0.5, NaN, 1], ["0", "0.5", "1"]], [[0.25], ["0", "0.25", "0.5", "0.75", "1"]]] as const) {
-    const bins = binsOf(values);
-    assert.deepEqual(Array.from({ length: bins.n }, (_, bin) => binWords(bins, bin, String)), words);
-    assert.deepEqual([...binned(values, bins)], words.map((word) => values.filter((value) => value === Number(word)).length));
-  }
-  assert.equal(binsOf([0.1234, 0.5]).n, 20);
 });

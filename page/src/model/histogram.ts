@@ -6,17 +6,14 @@ export interface Bins {
   /** How many; 0 for no values. */
   readonly n: number;
   readonly width: number;
-  /** Each bin has one value, which is its middle. */
-  readonly grades: boolean;
 }
 
 const MOST = 20;
 const STEPS = [1, 2, 2.5, 5, 10];
-const GRADES = 10; // into which shares are divided, at most
 
 /**
- * Bins for the first `size` of these values: a bin for each grade where they are a few whole numbers or a few shares such as halves, from 0
- * to 1 for other shares, and else of a round width.
+ * Bins for the first `size` of these values: a bin for each grade where they are a few whole numbers, from 0 to 1 for shares, and else of a
+ * round width.
  */
 export function binsOf(values: ArrayLike<number>, size = values.length): Bins {
   let [low, high, whole] = [Infinity, -Infinity, true];
@@ -27,36 +24,15 @@ export function binsOf(values: ArrayLike<number>, size = values.length): Bins {
     high = Math.max(high, value);
     whole &&= Number.isInteger(value);
   }
-  if (low > high) return { low: 0, high: 1, n: 0, width: 1, grades: false };
+  if (low > high) return { low: 0, high: 1, n: 0, width: 1 };
   if (whole && (low < 0 || high > 1) && high - low < MOST) {
-    return { low: low - 0.5, high: high + 0.5, n: high - low + 1, width: 1, grades: true };
+    return { low: low - 0.5, high: high + 0.5, n: high - low + 1, width: 1 };
   }
-  if (low >= 0 && high <= 1) {
-    const parts = partsOf(values, size);
-    if (parts > 0) return { low: -0.5 / parts, high: 1 + 0.5 / parts, n: parts + 1, width: 1 / parts, grades: true };
-    return { low: 0, high: 1, n: MOST, width: 1 / MOST, grades: false };
-  }
+  if (low >= 0 && high <= 1) return { low: 0, high: 1, n: MOST, width: 1 / MOST };
   const width = roundStep((high - low || Math.abs(high) || 1) / MOST);
   const start = Math.floor(low / width);
   const end = Math.max(start + 1, Math.ceil(high / width));
-  return { low: start * width, high: end * width, n: end - start, width, grades: false };
-}
-
-/** Into how few equal parts the shares divide 0 to 1; 0 where these would be too many. */
-function partsOf(values: ArrayLike<number>, size: number): number {
-  const whole = (share: number): boolean => !Number.isFinite(share) || Math.abs(share - Math.round(share)) < 1e-9;
-  for (let parts = 1; parts <= GRADES; parts++) {
-    let all = true;
-    for (let i = 0; i < size && all; i++) all = whole(values[i]! * parts);
-    if (all) return parts;
-  }
-  return 0;
-}
-
-/** What a bin holds, in words. */
-export function binWords({ low, width, grades }: Bins, bin: number, form: (value: number) => string): string {
-  const start = low + bin * width;
-  return grades ? form(start + width / 2) : `${form(start)} to ${form(start + width)}`;
+  return { low: start * width, high: end * width, n: end - start, width };
 }
 
 /** How many values fall into each bin; its lower end belongs to it, and to the last one its upper end, too. */

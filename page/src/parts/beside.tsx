@@ -44,7 +44,7 @@ export function Beside({ other, own, md }: Props) {
         </section>
       ))}
       {!md && by === "apart" && <p class="note beside-same">They have too little in common for differences to be marked.</p>}
-      {same && <p class="note beside-same">Both answered the same.</p>}
+      {same && <p class="note beside-same">Both are the same.</p>}
     </div>
   );
 }

@@ -64,12 +64,7 @@ export function ColumnPair({ head, table, state, go, others }: Props) {
       <p class="chart-said">
         {pairSaid(pair, form)}
       </p>
-      {head.findings.length > 0 && !state.blind && (
-        <>
-          <p class="chart-said">What the whole run can say:</p>
-          <ul class="notices">{head.findings.slice(0, SAID).map((line) => <li key={line}>{shown(line)}</li>)}</ul>
-        </>
-      )}
+      {!state.blind && <ul class="notices">{head.findings.slice(0, SAID).map((line) => <li key={line}>{shown(line)}</li>)}</ul>}
       <ul class="kinds">
         {kinds.map(({ n, words, query }) => (
           <li key={query}>

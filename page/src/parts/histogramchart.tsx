@@ -1,7 +1,7 @@
 /** How often each score occurs: a drawing for each column, with the same bins and the same scale. */
 import { useMemo } from "preact/hooks";
 import type { Column } from "../model/columns";
-import { binned, binWords, reach, type Bins } from "../model/histogram";
+import { binned, reach, type Bins } from "../model/histogram";
 import type { Mean } from "../model/mean";
 import { missingSaid, type Missing } from "../model/missing";
 import { formOf, type Measured, type Series } from "../model/series";
@@ -35,7 +35,7 @@ export function HistogramChart({ columns, series, bins, measure, cases, missing 
   const without = shown.reduce((n, each) => n + each.series.without, 0);
   const x = (value: number): number => LEFT + ((value - bins.low) / (bins.high - bins.low)) * (width - LEFT - APART - 8);
   const said =
-    `${count(trials, "trial")} in ${bins.grades ? "a bin for each value" : `bins of ${form(bins.width)}`}; the same scale for all variants. The triangle is the mean, its line the 95 % interval, an arrow where it goes on. ` +
+    `${count(trials, "trial")} in bins of ${form(bins.width)}; the same scale for all variants. The triangle is the mean, its line the 95 % interval, an arrow where it goes on. ` +
     `Errors stand apart, hatched${without > 0 ? `; ${count(without, "trial")} without this number ${without === 1 ? "is" : "are"} left out` : ""}. ` +
     missingSaid(cases, "this number", columns.map(({ variant }) => missing[variant.index]!));
   const cut = cutTo(width - LEFT - 210, shown.map(({ name }) => name));
@@ -58,7 +58,7 @@ export function HistogramChart({ columns, series, bins, measure, cases, missing 
                     const [from, to] = [x(bins.low + bin * bins.width), x(bins.low + (bin + 1) * bins.width)];
                     return n > 0 && (
                       <rect key={bin} class={`bar bar-${(variant.index % 8) + 1}`} x={from + 0.5} y={bottom - height(n)} width={Math.max(1, to - from - 1)} height={height(n)}>
-                        <title>{`${binWords(bins, bin, form)}: ${count(n, "trial")}`}</title>
+                        <title>{`${form(bins.low + bin * bins.width)} to ${form(bins.low + (bin + 1) * bins.width)}: ${count(n, "trial")}`}</title>
                       </rect>
                     );
                   })}
@@ -104,7 +104,7 @@ function markOf({ mean: of, rate: share }: Series): Mean | null {
 
 function numbers(bins: Bins, counts: readonly Int32Array[], shown: readonly { name: string; series: Series }[], form: (value: number) => string) {
   const rows = Array.from({ length: bins.n }, (_, bin) => [
-    binWords(bins, bin, form),
+    `${form(bins.low + bin * bins.width)} to ${form(bins.low + (bin + 1) * bins.width)}`,
     ...counts.map((each) => grouped(each[bin]!)),
   ]);
   rows.push(["error", ...shown.map(({ series }) => grouped(series.errors))], ["without the number", ...shown.map(({ series }) => grouped(series.without))]);

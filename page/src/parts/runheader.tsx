@@ -3,7 +3,7 @@ import { useState } from "preact/hooks";
 import type { Head } from "../data/source";
 import { rateFrom } from "../model/rate";
 import { JudgedNotice } from "./judged";
-import { RankedNotice } from "./ranked";
+import { firstWords } from "./ranked";
 import { Menu } from "./menu";
 import { count, grouped, money, passed, seconds, sentences, tokens, when } from "./marks";
 import { shown } from "./text";
@@ -27,6 +27,7 @@ export function RunTotals({ head, blind, live, ranked }: { head: Head; blind: bo
   const facts = blind
     ? [far]
     : [
+        ...head.standings.map((of) => firstWords(of, head)),
         head.rate === null || ranked ? "" : passed(rateFrom(head.rate)),
         [far, ranked ? "ranked, none could fail" : outcomes(head)].filter((part) => part !== "").join(": "),
         totals.calls > 0 ? `${count(totals.calls, "call")}${totals.cached > 0 ? `, ${grouped(totals.cached)} replayed` : ""}` : "",
@@ -36,8 +37,7 @@ export function RunTotals({ head, blind, live, ranked }: { head: Head; blind: bo
       ];
   return (
     <div class="totals">
-      {!blind && <RankedNotice head={head} />}
-      {facts.filter((fact) => fact !== "").map((fact) => <span key={fact}>{fact}</span>)}
+      {facts.filter((fact) => fact !== "").map((fact) => <span key={fact}>{shown(fact)}</span>)}
       <span>{when(head.created_at)}</span>
       {!blind && <JudgedNotice head={head} />}
       {!blind && <Notices title="finding" of={head.findings} />}

@@ -15,7 +15,6 @@ interface Props {
 export function TopBar({ source, children, help, tools }: Props) {
   return (
     <header class="topbar">
-      {tools !== undefined && <button type="button" class="button skip" onClick={() => document.querySelector<HTMLElement>("[role=grid], .page-scroll")?.focus()}>Skip to the results</button>}
       <a class="brand" href="#/" title={source.live ? "List of runs (g r)" : "This run, as the report opens (g r)"}>Evenhand</a>
       {children}
       <span class="topbar-end">

@@ -124,7 +124,7 @@ function Views({ source, state, go, head, table, progress, missed, ranked }: Vie
           baseline={against.baseline} awaited={awaited} ranked={ranked} runs={runs} labels={labels} author={author} note={() => note(true)}
         />
       )}
-      <div class={state.view === "matrix" ? "unused" : "page-scroll"} tabIndex={state.view === "matrix" ? undefined : -1} aria-busy={!progress.done}>
+      <div class={state.view === "matrix" ? "unused" : "page-scroll"} aria-busy={!progress.done}>
         {hidden && <Hidden state={state} />}
         {!hidden && !progress.done && (state.view === "charts" || state.view === "comparison") && <Reading head={head} progress={progress} />}
         {!hidden && state.view === "charts" && !progress.done && table.size === 0 && <Waiting>Reading the run…</Waiting>}
