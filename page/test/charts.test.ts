@@ -15,6 +15,7 @@ import { asking, plotOf, questionOf } from "../src/model/plot";
 import { parse } from "../src/model/query";
 import { axisOf, marksOf, shadeOf, tiled } from "../src/model/scatter";
 import { measuresOf, rowsOf, seriesOf, sidesOf, written } from "../src/model/series";
+import { snapshot } from "../src/model/snapshot";
 import { Table } from "../src/model/table";
 
 type Trial = readonly [row: number, variant: number, repeat: number, outcome: string, score: number | null];
@@ -248,4 +249,20 @@ test("terms that need the baseline are known", () => {
   const known = { metrics: ["change rate"], columns, baseline: true };
   for (const query of ["changed:new", "-changed:regressed", "change<0", "score>change@1", "tag:x change>=0"]) assert.ok(usesBaseline(parse(query, known).terms), query);
   for (const query of ["", "text", '"changed:new"', "score<0.5", '"change rate">0']) assert.ok(!usesBaseline(parse(query, known).terms), query);
+});
+
+test("a case that the baseline calls otherwise stands against it where the comparison says so", () => {
+  const before = tableOf([[0, 0, 0, "f", 0.1], [1, 0, 0, "p", 1]], ["was a", "b"]);
+  const baseline = new Baseline({ columns: COLUMNS } as unknown as Head, before, table, COLUMNS, [[0, 0], [1, 1]], { a: "was a", __proto__: "b" });
+  assert.deepEqual([0, 1, 4].map((trial) => baseline.changed(trial)), ["improved", "new", "regressed"]);
+  assert.equal(countsOf(table, baseline).gone, 0);
+});
+
+test("the head of a run that goes on tells of the cells that are here", () => {
+  const read = { totals: { trials: 2, passed: 2 }, rate: null, title: "as read" } as unknown as Head;
+  const now = snapshot(read, table);
+  assert.equal(now.title, "as read");
+  assert.deepEqual(now.totals, { trials: 12, passed: 6, failed: 2, errors: 3, not_applicable: 1, calls: 12, cached: 0, tokens_in: 12, tokens_out: 12, cost_usd: null });
+  assert.deepEqual([now.rate!.n, now.rate!.value, now.rate!.least, now.rate!.most], [3, null, (0.75 + 0.5 + 1 / 3) / 3, (0.75 + 0.75 + 1) / 3]);
+  assert.equal(snapshot(read, new Table(2)).rate, null);
 });

@@ -1,7 +1,9 @@
 // What people say is read from events; going back is an event, too; agreement counts cases, not repeats.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Label } from "../src/data/source";
+import type { Head, Label } from "../src/data/source";
+import { facets, toggled } from "../src/model/facets";
+import { namesOf, parse, select } from "../src/model/filter";
 import { agreement, eventsOf, reviewed, standing, takenBack, type Field, type Value } from "../src/model/labels";
 import { Table } from "../src/model/table";
 
@@ -61,4 +63,36 @@ test("how far a review is counts the last decision on each drawn trace, whoever 
   ];
   assert.deepEqual(reviewed([1, 2, 3, 4], labels), { kept: 1, leftOut: 1 });
   assert.deepEqual(reviewed([], labels), { kept: 0, leftOut: 0 });
+});
+
+test("each judged metric that people labelled has a facet, which counts what its filter chooses", () => {
+  const table = new Table(1);
+  const none = [null, null, null];
+  table.add({
+    rows: ["a", "b", "c"].map((id) => ({ id, description: "", tags: [], metadata: {}, number: 1 })),
+    index: [0, 1, 2], row: [0, 1, 2], variant: [0, 0, 0], repeat: [0, 0, 0], outcome: "ppf",
+    score: none, latency: none, cost: none, tokens_in: none, tokens_out: none, calls: [1, 1, 1], cached: [0, 0, 0],
+    met: [0, 0, 0], asked: [0, 0, 0], error: ["", "", ""], failing: [[], [], []], output: [1, 2, 3], metrics: {},
+  });
+  const said = (value: string, index: number, metric: string): Label => ({ ...event("ada", "verdict", value, index), metric });
+  const odd = 'Says "x", or y: z';
+  table.labels = new Map([[0, [said("fail", 0, "policy"), said("pass", 0, odd)]], [1, [said("pass", 1, "policy")]], [2, [event("ada", "verdict", "fail", 2)]]]);
+  const head = { columns: [{ name: "v", prompt: "", model: "" }] } as unknown as Head;
+  const names = namesOf(head, table, false);
+  const context = { head, texts: new Map() };
+  const found = facets(table, [], new Uint8Array(3).fill(1), context);
+  const counted = (title: string) => found.find((each) => each.title === title)?.values.map(({ value, n }) => [value, n]);
+  assert.deepEqual(counted("Label"), [["fail", 2], ["pass", 2]]);
+  assert.deepEqual(counted("Label: policy"), [["fail", 1], ["pass", 1]]);
+  for (const facet of found.filter(({ title }) => title.startsWith("Label: "))) {
+    for (const { value, n } of facet.values) {
+      const query = toggled("", names, facet.field, value);
+      const { terms, problems } = parse(query, names);
+      assert.deepEqual(problems, [], query);
+      const chosen = select(table, terms, context);
+      assert.equal(chosen.reduce((a, b) => a + b, 0), n, query);
+      assert.ok(facets(table, terms, chosen, context).some(({ field, values }) => field === facet.field && values.some((each) => each.value === value && each.on)), query);
+      assert.equal(toggled(query, names, facet.field, value), "");
+    }
+  }
 });

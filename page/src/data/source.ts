@@ -131,6 +131,24 @@ export interface JudgedRate {
   readonly words: string;
 }
 
+/** One variant's place in a ranking: its chance to beat the average variant, ties aside. */
+export interface Place {
+  readonly column: number;
+  /** By the judge. */
+  readonly chance: RateInterval;
+  /** As people would have found it; null where that is not known. */
+  readonly corrected: RateInterval | null;
+}
+
+/** A ranking, best first; nothing is ranked where `why` says why it cannot be. */
+export interface Standings {
+  readonly name: string;
+  readonly ranked: readonly Place[];
+  readonly why: string;
+  /** How sure it is, and what it rests on. */
+  readonly notes: readonly string[];
+}
+
 /** A run as a whole: enough for the first paint. */
 export interface Head extends RunSummary {
   /** Grows whenever the run file does. */
@@ -147,6 +165,7 @@ export interface Head extends RunSummary {
   readonly judged: readonly JudgedRate[];
   /** Rankings whose pairs can be labelled. */
   readonly rankings: readonly string[];
+  readonly standings: readonly Standings[];
   /** The configuration as read, and how the run was started; secrets removed. */
   readonly config: unknown;
   readonly settings: unknown;
@@ -159,7 +178,7 @@ export interface Head extends RunSummary {
 }
 
 /** What takes a look at every trial of a run: to be put into a partial head, key by key, once it is painted. */
-export type Notes = Pick<Head, "rate" | "columns" | "usage" | "findings" | "warnings" | "judged" | "rankings">;
+export type Notes = Pick<Head, "rate" | "columns" | "usage" | "findings" | "warnings" | "judged" | "rankings" | "standings">;
 
 /**
  * A block of cells: parallel arrays, one entry for each settled trial, in the plan's order. Rows are cases; a block brings
@@ -182,7 +201,7 @@ export interface Block {
   readonly tokens_out: readonly (number | null)[];
   readonly calls: readonly number[];
   readonly cached: readonly number[];
-  /** Expectations that passed, and those with a verdict. */
+  /** Expectations that passed, and those with a verdict; a place in a ranking is none. */
   readonly met: readonly number[];
   readonly asked: readonly number[];
   /** The error's slug; empty for none. */
@@ -420,6 +439,8 @@ export interface Comparison {
   readonly baseline: RunSummary;
   /** Which column of the baseline stands against which of the run; by index, [baseline, run]. */
   readonly pairs: readonly (readonly [number, number])[];
+  /** By id of the run's cases what the baseline calls them, where their input tells that they are the same. */
+  readonly renamed: Readonly<Record<string, string>>;
   /** Each metric, `passed` first, and in the end all of them together. */
   readonly questions: readonly Question[];
 }
@@ -526,6 +547,8 @@ export interface CanaryPoint {
 export interface DrawnItem {
   readonly index: number;
   readonly metric: string;
+  /** What the judge was asked; empty where the metric's name says it. */
+  readonly criterion: string;
   /** What it is an answer to. */
   readonly material: string;
   readonly output: string;

@@ -7,11 +7,12 @@ export type Changed = "regressed" | "improved" | "unchanged" | "undecided" | "ne
 export class Baseline {
   private readonly rows = new Map<string, number>();
   private readonly paired = new Map<number, number>();
+  private readonly renamed: ReadonlyMap<string, string>;
   private readonly places: Int32Array;
 
   /**
    * `head` and `table` are the baseline's, `run` is the table of the run that is looked at and `columns` its columns; `pairs`
-   * says by index which column of the baseline stands against which of the run.
+   * says by index which column of the baseline stands against which of the run, and `renamed` what it calls cases that have another id.
    */
   constructor(
     readonly head: Head,
@@ -19,7 +20,9 @@ export class Baseline {
     readonly run: Table,
     readonly columns: readonly Variant[],
     pairs: readonly (readonly [number, number])[],
+    renamed: Readonly<Record<string, string>> = {},
   ) {
+    this.renamed = new Map(Object.entries(renamed));
     table.rows.forEach((row, i) => this.rows.set(row.id, i));
     for (const [before, after] of pairs) this.paired.set(after, before);
     this.places = Int32Array.from({ length: run.size }, (_, trial) => this.find(trial));
@@ -46,7 +49,8 @@ export class Baseline {
 
   /** The baseline's row of the same case, and its column that stands against one of the run's; -1 for none. */
   row(row: number): number {
-    return this.rows.get(this.run.rows[row]!.id) ?? -1;
+    const { id } = this.run.rows[row]!;
+    return this.rows.get(this.renamed.get(id) ?? id) ?? -1;
   }
 
   column(variant: number): number {

@@ -32,7 +32,7 @@ const KEYS = 8; // keys of metadata that have a facet
 export function facets(table: Table, terms: readonly Term[], chosen: Uint8Array, context: Context): Facet[] {
   const found: Facet[] = [];
   const simple = new Set(terms.map(({ group }) => group)).size < 2;
-  for (const [field, title, countOf] of [...FACETS, ...metadataFacets(table)]) {
+  for (const [field, title, countOf] of [...FACETS, ...labelFacets(table), ...metadataFacets(table)]) {
     const others = simple ? terms.filter((term) => !isOf(term, field)) : terms; // with alternatives the counts are of what is chosen
     const counts = countOf(table, others.length === terms.length ? chosen : select(table, others, context));
     const on = new Set(terms.filter((term) => isOf(term, field)).flatMap((term) => (term.kind === "word" ? term.values : [])));
@@ -43,6 +43,13 @@ export function facets(table: Table, terms: readonly Term[], chosen: Uint8Array,
     if (values.length > 0) found.push({ field, title, values: values.slice(0, MOST) });
   }
   return found;
+}
+
+/** Of each judged metric that people labelled. */
+function labelFacets({ labels }: Table): (readonly [field: string, title: string, count: Count])[] {
+  const metrics = new Set<string>();
+  for (const given of labels.values()) for (const { field, metric } of given) if (field === "verdict" && metric) metrics.add(metric);
+  return [...metrics].sort().slice(0, KEYS).map((metric) => [`label@${quoted(metric)}`, `Label: ${metric}`, (table, chosen) => countLabels(table, chosen, metric)]);
 }
 
 /** Of the keys whose values divide the cases into few parts. */
@@ -67,7 +74,7 @@ const FACETS: readonly (readonly [field: string, title: string, count: Count])[]
   ["tag", "Tag", (table, chosen) => countByRow(table, chosen, ({ tags }) => tags)],
   ["failing", "Did not pass", (table, chosen) => countEach(table.failing, chosen)],
   ["error", "Error", (table, chosen) => countEach(table.error, chosen)],
-  ["label", "Label", countLabels],
+  ["label", "Label", (table, chosen) => countLabels(table, chosen)],
 ];
 
 function countOutcomes({ outcome }: Table, chosen: Uint8Array): Map<string, number> {
@@ -98,17 +105,18 @@ function countEach(values: readonly (string | readonly string[])[], chosen: Uint
   return counts;
 }
 
-function countLabels(table: Table, chosen: Uint8Array): Map<string, number> {
+/** Of all verdicts, or of those on a judged metric. */
+function countLabels(table: Table, chosen: Uint8Array, of?: string): Map<string, number> {
   const counts = new Map<string, number>();
   for (const trial of table.labels.keys()) {
-    if (chosen[trial] === 1) for (const value of verdicts(table, trial)) counts.set(value, (counts.get(value) ?? 0) + 1);
+    if (chosen[trial] === 1) for (const value of verdicts(table, trial, of)) counts.set(value, (counts.get(value) ?? 0) + 1);
   }
   return counts;
 }
 
-function verdicts(table: Table, trial: number): string[] {
+function verdicts(table: Table, trial: number, of?: string): string[] {
   const given = table.labels.get(trial) ?? [];
-  return [...new Set(given.flatMap(({ field, value }) => (field === "verdict" && value !== null ? [String(value)] : [])))];
+  return [...new Set(given.flatMap(({ field, value, metric }) => (field === "verdict" && value !== null && (of === undefined || metric === of) ? [String(value)] : [])))];
 }
 
 function wordsOf(field: string, value: string): string {
@@ -117,12 +125,13 @@ function wordsOf(field: string, value: string): string {
 
 function isOf(term: Term, field: string): boolean {
   if (term.kind !== "word" || term.negated) return false;
-  return (term.key === "" ? term.field : `${term.field}${term.field === "metadata" ? "." : "@"}${term.key}`) === field;
+  if (term.key === "") return term.field === field;
+  return term.field === "metadata" ? `metadata.${term.key}` === field : `label@${quoted(term.key)}` === field.toLowerCase();
 }
 
 /** The filter with this value of a field chosen, or no longer chosen if it was. */
 export function toggled(query: string, names: Names, field: string, value: string): string {
-  return changed(query, (each) => toggledIn(each, names, field, value)) || toggledIn("", names, field, value);
+  return query.trim() === "" ? toggledIn("", names, field, value) : changed(query, (each) => toggledIn(each, names, field, value));
 }
 
 function toggledIn(query: string, names: Names, field: string, value: string): string {

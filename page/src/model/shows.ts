@@ -2,14 +2,14 @@
 import { changed } from "./query";
 
 /** `drawn`: the trials that a dataset was drawn from, while it is reviewed. */
-export type Show = "all" | "failures" | "errors" | "different" | "flaky" | "unlabelled" | "drawn";
-export const SHOWS: readonly Show[] = ["all", "failures", "errors", "different", "flaky", "unlabelled", "drawn"];
+export type Show = "all" | "failures" | "errors" | "different" | "verdicts" | "flaky" | "unlabelled" | "drawn";
+export const SHOWS: readonly Show[] = ["all", "failures", "errors", "different", "verdicts", "flaky", "unlabelled", "drawn"];
 
 export const SHOW_WORDS: Readonly<Record<Show, string>> = {
-  all: "All cases", failures: "Failures", errors: "Errors", different: "Different outputs", flaky: "Flaky", unlabelled: "Unlabelled", drawn: "Drawn for the dataset",
+  all: "All cases", failures: "Failures", errors: "Errors", different: "Different outputs", verdicts: "Different verdicts", flaky: "Flaky", unlabelled: "Unlabelled", drawn: "Drawn for the dataset",
 };
 
-export const ADDED: Readonly<Record<Show, string>> = {
+const ADDED: Readonly<Record<Exclude<Show, "verdicts">, string>> = {
   all: "",
   failures: "status:fail",
   errors: "status:error",
@@ -19,7 +19,14 @@ export const ADDED: Readonly<Record<Show, string>> = {
   drawn: "", // the run's head says which
 };
 
+/** What a display mode adds to the filter. Verdicts differ between the two columns that are shown, by their places; of more it adds nothing. */
+export function added(show: Show, columns: readonly number[]): string {
+  if (show !== "verdicts") return ADDED[show];
+  return columns.length === 2 ? `passed@${columns[0]! + 1}!=passed@${columns[1]! + 1}` : "";
+}
+
 /** The filter together with a display mode: it holds in each of the alternatives. */
-export function narrowed(query: string, show: Show): string {
-  return ADDED[show] === "" ? query : changed(query, (each) => `${each} ${ADDED[show]}`);
+export function narrowed(query: string, show: Show, columns: readonly number[] = []): string {
+  const more = added(show, columns);
+  return more === "" ? query : changed(query, (each) => `${each} ${more}`);
 }

@@ -1,5 +1,5 @@
 /** What each column comes to over the rows that are shown: the same numbers as on the command line, for any choice. */
-import type { Variant } from "../data/source";
+import type { Head, Variant } from "../data/source";
 import type { Scale } from "./bounded";
 import { looked, meanOf, middleOf, type Mean, type Sums } from "./mean";
 import { rateOf, type Rate } from "./rate";
@@ -113,6 +113,13 @@ function summary(tally: Tally, scale: Scale | undefined, stopped: boolean): Omit
     latency: looked(meanOf(tally.latencies, undefined, 0), stopped),
     cost: Number.isNaN(cost) ? null : cost,
   };
+}
+
+/** Whether outputs were only ranked: no trial of these had anything that it could fail. */
+export function onlyRanked({ standings }: Pick<Head, "standings">, { outcome, asked }: Pick<Table, "outcome" | "asked">, trials: Iterable<number>): boolean {
+  if (standings.length === 0) return false;
+  for (const trial of trials) if (outcome[trial] !== PASS || asked[trial] !== 0) return false;
+  return true;
 }
 
 /** How many trials the rate is of: those that passed, failed or are in error. */

@@ -3,6 +3,7 @@ import type { Cell, Head } from "../data/source";
 import type { Baseline } from "../model/baseline";
 import { changeSaid, sideOf } from "../model/changed";
 import type { Table } from "../model/table";
+import { isRanked } from "./expectations";
 import { count, grouped, Mark, money, number, seconds, sign, word } from "./marks";
 import { Brief, shown } from "./text";
 
@@ -40,7 +41,7 @@ export function CellHead(p: Props) {
             {variant !== undefined && !variant.name.includes(variant.model) && <span class="muted"> {shown(variant.model)}</span>}
           </p>
           <p class="drawer-came">
-            <Mark outcome={cell.outcome} />
+            {cell.outcomes.length > 0 && cell.outcomes.every(isRanked) ? <span class="muted">ranked</span> : <Mark outcome={cell.outcome} />}
             {cell.score !== null && (
               <span>
                 score <b>{number(cell.score)}</b>

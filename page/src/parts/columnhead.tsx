@@ -16,6 +16,12 @@ interface Props {
   readonly sort: Sort | undefined;
   readonly onSort: (sort: Sort | undefined) => void;
   readonly blind: boolean;
+  /** The run is not read yet. */
+  readonly reading: boolean;
+  /** Its places in rankings, in words. */
+  readonly places: readonly string[];
+  /** None of its trials that are shown could fail. */
+  readonly ranked: boolean;
   /** Of the mean score against the baseline; nothing where there is none. */
   readonly change: Span | undefined;
   /** With its prompt. */
@@ -36,6 +42,7 @@ export function ColumnHead(p: Props) {
       <div class="head-name" title={p.blind ? undefined : [variant.prompt, variant.model, variant.prompt_raw].filter(Boolean).join("\n\n")}>{shown(p.label)}</div>
       {!p.blind && !name.includes(variant.model) && <div class="head-model">{shown(variant.model)}</div>}
       {!p.blind && p.summary !== undefined && <Numbers {...p} summary={p.summary} />}
+      {!p.blind && p.reading && <div class="cell-none cell-awaited">reading…</div>}
       {!p.blind && p.unfolded && <pre class="head-prompt">{shown(variant.prompt_raw || "no prompt of its own")}</pre>}
     </>
   );
@@ -52,17 +59,18 @@ function Numbers(p: Props & { summary: ColumnSummary }) {
   );
   return (
     <>
-      <div class="head-rate">
+      {p.places.map((place) => <div key={place} class="head-place">{shown(place)}</div>)}
+      {!p.ranked && <div class="head-rate">
         <b>{rate === null ? "–" : percents(rate)}</b>
         <RateBar of={rate} />
         <span class="head-n" title={`${grouped(of.outcomes[0])} of ${count(trials, "trial")} passed${of.outcomes[2] > 0 ? `; ${grouped(of.outcomes[2])} in error may have` : ""}. In the rate every case counts once.`}>{rate === null ? "no verdicts" : `${interval(rate.low, rate.high)} % · ${many(of.outcomes[0])}/${many(trials)}`}</span>
-      </div>
+      </div>}
       <div class="head-numbers">
         {of.metrics.slice(0, p.allMetrics ? undefined : METRICS).map(({ name, value, n }, i) => by("metric", short(value), `Mean of ${name}: ${number(value)}, ${count(n, "case")}`, name, labels[i]))}
         {of.metrics.length > METRICS && <button type="button" class="head-sort" onClick={p.onAllMetrics} aria-expanded={p.allMetrics} title="Means of the other metrics">{p.allMetrics ? "fewer" : `${of.metrics.length - METRICS} more`}</button>}
         {by("score", <Ends of={of.score} />, `Mean score: ${mean(of.score)}`)}
         {change !== undefined && by("change", changeWords(change), "Mean change of the score against the baseline, over cases; errors may have scored anything")}
-        <span class="head-number" title="Expectations that passed, of those with a verdict">{grouped(of.met)}/{grouped(of.asked)} <i>met</i></span>
+        {!p.ranked && <span class="head-number" title="Expectations that passed, of those with a verdict">{grouped(of.met)}/{grouped(of.asked)} <i>met</i></span>}
         {by("latency", seconds(of.latency?.value), `Mean latency: ${mean(of.latency, seconds)}`)}
         <span class="head-number" title={`${grouped(of.tokensIn)} tokens in, ${grouped(of.tokensOut)} out`}><i>tokens</i> {inAndOut(of.tokensIn, of.tokensOut)}</span>
         {by("cost", money(of.cost), "Cost of all trials shown")}

@@ -1,7 +1,7 @@
 /** Two columns of one run, case by case: which is higher where, and by how much. */
 import { useMemo, useState } from "preact/hooks";
 import { isEmbedded } from "../data/embedded";
-import type { Head } from "../data/source";
+import type { Head, Variant } from "../data/source";
 import { columnsOf } from "../model/columns";
 import { differenceOf, paired, pairSaid, type Pair } from "../model/pair";
 import type { Span } from "../model/rate";
@@ -12,8 +12,10 @@ import { grouped, signed } from "../model/words";
 import { plotOf } from "../model/plot";
 import type { Go, RunState } from "../state/url";
 import { ColumnScatter, MeasureChoice } from "./columnscatter";
+import { shown } from "./text";
 
 const FIRST = 20;
+const SAID = 3; // findings, of which those on variants come first; all are among the totals
 
 interface Props {
   head: Head;
@@ -27,7 +29,7 @@ interface Props {
 export function ColumnPair({ head, table, state, go, others }: Props) {
   const columns = useMemo(() => columnsOf(head, state.blind), [head, state.blind]);
   const measures = measuresOf(table);
-  const { measure, x, y } = plotOf(state.plot, measures, columns.map(({ variant }) => variant.index));
+  const { measure, x, y } = plotOf(state.plot, measures, farthestFirst(columns.map(({ variant }) => variant)));
   const rows = useMemo(() => new Uint8Array(table.rows.length).fill(1), [table, table.rows.length]);
   const series = useMemo(() => seriesOf(table, head.columns, measure, rows), [table, head, rows, measure.name, measure.metric, table.size]);
   const named = (index: number): string => visible(columns.find(({ variant }) => variant.index === index)?.name ?? "");
@@ -47,6 +49,7 @@ export function ColumnPair({ head, table, state, go, others }: Props) {
   const form = formOf(measure);
   const [a, b] = [`${written(measure)}@${x + 1}`, `${written(measure)}@${y + 1}`];
   const kinds = [
+    { n: found.lower + found.higher, words: "differ", query: `${a}!=${b}` },
     { n: found.lower, words: `higher in ${named(x)}`, query: `${a}>${b}` },
     { n: found.higher, words: `higher in ${named(y)}`, query: `${a}<${b}` },
     { n: found.alike, words: "alike", query: `${a}=${b}` },
@@ -61,6 +64,7 @@ export function ColumnPair({ head, table, state, go, others }: Props) {
       <p class="chart-said">
         {pairSaid(pair, form)}
       </p>
+      {!state.blind && <ul class="notices">{head.findings.slice(0, SAID).map((line) => <li key={line}>{shown(line)}</li>)}</ul>}
       <ul class="kinds">
         {kinds.map(({ n, words, query }) => (
           <li key={query}>
@@ -77,6 +81,16 @@ export function ColumnPair({ head, table, state, go, others }: Props) {
       </div>
     </section>
   );
+}
+
+/** The places of the columns, those with the lowest and the highest pass rate first, where these differ. */
+function farthestFirst(columns: readonly Variant[]): number[] {
+  const middle = ({ rate }: Variant): number => ((rate?.least ?? rate?.value ?? NaN) + (rate?.most ?? rate?.value ?? NaN)) / 2;
+  const known = columns.filter((each) => !Number.isNaN(middle(each))).sort((a, b) => middle(a) - middle(b) || a.index - b.index);
+  const [low, high] = [known[0], known.at(-1)];
+  const all = columns.map(({ index }) => index);
+  if (low === undefined || high === undefined || middle(low) === middle(high)) return all;
+  return [low.index, high.index, ...all.filter((index) => index !== low.index && index !== high.index)];
 }
 
 interface DifferingProps {

@@ -1,13 +1,15 @@
 /** A button that puts text on the clipboard, and says whether it could. */
 import { useEffect, useRef, useState } from "preact/hooks";
 
-export function Copy({ text, what, title }: { text: string | (() => string); what: string; title?: string }) {
+/** `copied` is told when it went well. */
+export function Copy({ text, what, title, copied }: { text: string | (() => string); what: string; title?: string; copied?: () => void }) {
   const [said, say] = useState("");
   const timer = useRef<number>(undefined);
   useEffect(() => () => clearTimeout(timer.current), []);
   const copy = async (): Promise<void> => {
     const done = await put(typeof text === "function" ? text() : text);
     say(done ? "Copied" : "Not allowed");
+    if (done) copied?.();
     clearTimeout(timer.current);
     timer.current = setTimeout(() => say(""), 1500);
   };

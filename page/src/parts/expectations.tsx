@@ -13,6 +13,9 @@ function byUrgency(outcomes: readonly Outcome[]): readonly Outcome[] {
   return [...outcomes].sort((a, b) => ORDER[a.outcome] - ORDER[b.outcome]);
 }
 
+/** Whether it only has a place in a ranking: it passes whatever that is. */
+export const isRanked = ({ outcome, metadata }: Pick<Outcome, "outcome" | "metadata">): boolean => outcome === "pass" && Array.isArray(metadata["ranked"]);
+
 /** `0.42, at least 0.5`. */
 export function against(outcome: Outcome): string {
   const bounds = [
@@ -37,6 +40,21 @@ export function Expectations({ cell, step }: { cell: Cell; step?: (place: number
   );
 }
 
+/** Each expectation in a line, and why it did not pass. */
+export function Checks({ cell }: { cell: Cell }) {
+  if (cell.outcomes.length === 0) return null;
+  return (
+    <ul class="checks" aria-label="Expectations">
+      {byUrgency(cell.outcomes).map((outcome, i) => (
+        <li key={i}>
+          {isRanked(outcome) ? <span class="muted">ranked</span> : <Mark outcome={outcome.outcome} short />} {shown(outcome.name)} <span class="muted">{against(outcome)}</span>
+          {outcome.outcome !== "pass" && <Clipped text={outcome.reason || outcome.error} most={200} lines={2} />}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
 /** The steps that an outcome hangs on: their places among the trial's. */
 function namedSteps(outcome: Outcome, cell: Cell): readonly number[] {
   const named: unknown = outcome.metadata["steps"];
@@ -58,7 +76,7 @@ function Expectation({ outcome, calls, named, step }: { outcome: Outcome; calls:
   return (
     <details class={`card card-${outcome.outcome}`} open={open} onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary>
-        <Mark outcome={outcome.outcome} short={outcome.outcome === "pass"} />
+        {isRanked(outcome) ? <span class="muted">ranked</span> : <Mark outcome={outcome.outcome} short={outcome.outcome === "pass"} />}
         <span class="card-name">{shown(outcome.name)}</span>
         {outcome.metric !== "" && outcome.metric !== outcome.name && <span class="chip" title="The metric that it counts for">{shown(outcome.metric)}</span>}
         <span class="card-facts">

@@ -34,7 +34,7 @@ export function ExportMenu({ source, head, table, selection, columns, state }: P
     ...(columns.length === head.columns.length ? [] : ["the columns shown"]),
   ];
   const hide = head.columns.map(({ index }) => index).filter((index) => !columns.some(({ variant }) => variant.index === index));
-  const address = (format: string): string => source.exported!(head.id, { format, where: narrowed(state.q, state.show), hide, baseline: state.base });
+  const address = (format: string): string => source.exported!(head.id, { format, where: narrowed(state.q, state.show, columns.map(({ variant }) => variant.index)), hide, baseline: state.base });
   return (
     <Menu name="Export" title="As a file, or copied">
       {source.exported !== undefined && (

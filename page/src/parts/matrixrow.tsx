@@ -1,8 +1,10 @@
 /** A row of the matrix: a case and what each variant made of it. Drawn again only when something in it is another. */
 import type { Previews } from "../data/previews";
+import type { Standings } from "../data/source";
 import type { Baseline } from "../model/baseline";
 import type { Column } from "../model/columns";
 import { valueOf, type Extra } from "../model/extras";
+import { onlyRanked } from "../model/summary";
 import { PASS, type Table } from "../model/table";
 import type { RunState } from "../state/url";
 import { CaseCell } from "./casecell";
@@ -23,6 +25,7 @@ export interface RowGiven {
   readonly previews: Previews;
   readonly baseline: Baseline | undefined;
   readonly state: RunState;
+  readonly standings: readonly Standings[];
   /** What a cell without a trial says. */
   readonly missing: string;
 }
@@ -51,7 +54,7 @@ export function shownTrial(table: Table, row: number, variant: number, chosen: U
 }
 
 export const MatrixRow = memo<Props>(({ given, at, row, active, open }) => {
-  const { table, columns, extras, chosen, previews, baseline, state, missing } = given;
+  const { table, columns, extras, chosen, previews, baseline, state, missing, standings } = given;
   const drawn = columns.slice(given.first, given.last);
   const cells = drawn.map(({ variant }) => shownTrial(table, row, variant.index, chosen));
   const any = cells.find((trial) => trial >= 0);
@@ -68,7 +71,9 @@ export const MatrixRow = memo<Props>(({ given, at, row, active, open }) => {
         const i = given.first + n;
         const trial = cells[n]!;
         const index = trial < 0 ? -1 : table.index[trial]!;
-        const outcome = trial < 0 || state.blind ? "" : `, ${word(table.outcome[trial]!)}`;
+        const trials = table.cell(row, variant.index);
+        const ranked = onlyRanked({ standings }, table, trials);
+        const outcome = trial < 0 || state.blind ? "" : `, ${ranked ? "ranked" : word(table.outcome[trial]!)}`;
         return (
           <div
             key={variant.index} class={`matrix-cell${active === i ? " active" : ""}${active === i && open ? " opened" : ""}`}
@@ -77,10 +82,10 @@ export const MatrixRow = memo<Props>(({ given, at, row, active, open }) => {
           >
             <span class="unseen">{shown(`${name}, case ${table.rows[row]!.number}${outcome}: `)}</span>
             <OutputCell
-              table={table} trials={table.cell(row, variant.index)} trial={trial} preview={index < 0 ? undefined : previews.get(index)}
-              baseline={baseline} blind={state.blind} md={state.md} size={state.size} missing={missing}
+              table={table} trials={trials} trial={trial} preview={index < 0 ? undefined : previews.get(index)}
+              baseline={baseline} blind={state.blind} md={state.md} size={state.size} missing={missing} ranked={ranked}
             />
-            {index >= 0 && <button type="button" class="cell-link" tabIndex={-1} data-link={index} title="Copy a link to this cell">link</button>}
+            {index >= 0 && <button type="button" class="cell-link" tabIndex={-1} data-link={index} title="Copy a link to this cell, for this browser">link</button>}
           </div>
         );
       })}

@@ -1,10 +1,11 @@
 /** An output against what was expected and against what the baseline had, in the form that the reader chooses. */
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useMemo, useState } from "preact/hooks";
 import { problemOf } from "../data/problem";
 import type { Cell, DataSource } from "../data/source";
 import type { Baseline } from "../model/baseline";
 import { asJson, asText, visible } from "../model/visible";
-import { Beside } from "./beside";
+import { Beside, Comparing } from "./beside";
+import { Checks } from "./expectations";
 import { conversationIn, type Message } from "../model/conversation";
 import { Messages } from "./conversation";
 import { LinksOf } from "./links";
@@ -29,8 +30,11 @@ const WORDS: Readonly<Record<Named, string>> = {
   plain: "Plain", markdown: "Markdown", turns: "Conversation", json: "JSON", diff: "Against expected", baseline: "Against baseline",
 };
 
+/** As much of a cell as is drawn. */
+type Shown = Pick<Cell, "output" | "expected">;
+
 /** The forms that this output can be seen in. */
-export function formsOf(cell: Cell, baseline: boolean, neighbours: readonly Neighbour[]): readonly Form[] {
+export function formsOf(cell: Shown, baseline: boolean, neighbours: readonly Neighbour[]): readonly Form[] {
   const found: Form[] = ["plain"];
   if (typeof cell.output === "string") found.push("markdown");
   if (turnsOf(cell.output) !== undefined) found.push("turns");
@@ -42,7 +46,7 @@ export function formsOf(cell: Cell, baseline: boolean, neighbours: readonly Neig
 }
 
 /** The form to begin with: its turns for a conversation, a tree for what is no text. */
-export function usualForm(cell: Cell): Form {
+export function usualForm(cell: Pick<Cell, "output">): Form {
   if (turnsOf(cell.output) !== undefined) return "turns";
   return typeof cell.output === "object" && cell.output !== null ? "json" : "plain";
 }
@@ -87,21 +91,20 @@ export function Output(p: {
   neighbours: readonly Neighbour[];
   other: Other;
   name: string;
+  /** Whether comparisons are of Markdown. */
+  md: boolean;
+  setMd: (md: boolean) => void;
 }) {
   const { cell, form } = p;
   const text = asText(cell.output);
   const neighbour = p.neighbours.find(({ variant }) => form === `variant-${variant}`);
   const tools = p.forms.length > 1 && (
     <span class="forms" role="group" aria-label="Shown as">
-      {p.forms.filter((each): each is Named => !each.startsWith("variant-")).map((each) => (
-        <button key={each} type="button" class="button quiet small" aria-pressed={each === form} onClick={() => p.choose(each)}>
-          {WORDS[each]}
-        </button>
-      ))}
+      <Forms forms={p.forms} form={form} choose={p.choose} />
       {p.neighbours.length > 0 && (
         <select
           class="control small" aria-label="Beside another column" title="Beside another column's output: key c" value={neighbour?.variant ?? ""}
-          onChange={(event) => p.choose(event.currentTarget.value === "" ? usualForm(cell) : `variant-${Number(event.currentTarget.value)}`)}
+          onChange={(event) => p.choose(event.currentTarget.value === "" ? (p.md ? "markdown" : usualForm(cell)) : `variant-${Number(event.currentTarget.value)}`)}
         >
           <option value="">Beside…</option>
           {p.neighbours.map(({ variant, name }) => <option key={variant} value={variant}>{visible(name)}</option>)}
@@ -114,9 +117,9 @@ export function Output(p: {
   return (
     <div class={expected ? "output output-two" : "output"}>
       <TextBox title="Output" text={text} tools={tools}>
-        {neighbour !== undefined ? (
-          p.other.cell === undefined ? <p class="note" role="status">{p.other.problem ?? "Reading the other column…"}</p> : <Beside other={{ name: neighbour.name, cell: p.other.cell }} own={{ name: p.name, cell }} />
-        ) : form === "plain" ? undefined : <Drawn cell={cell} form={form} text={text} before={p.before} />}
+        {neighbour !== undefined || form === "baseline" || form === "diff" ? (
+          <Held {...p} neighbour={neighbour} />
+        ) : form === "plain" ? undefined : <Drawn cell={cell} form={form} text={text} />}
       </TextBox>
       <LinksOf text={text} />
       {expected && <Expected value={cell.expected} form={form} />}
@@ -124,7 +127,36 @@ export function Output(p: {
   );
 }
 
-function Drawn(p: { cell: Cell; form: Form; text: string; before: Other }) {
+/** The output held against another one: of another column, of the baseline, or what was expected. */
+function Held(p: Parameters<typeof Output>[0] & { neighbour: Neighbour | undefined }) {
+  const { cell, form, neighbour, md } = p;
+  const against = neighbour !== undefined ? p.other : form === "baseline" ? p.before : undefined;
+  if (against !== undefined && against.cell === undefined) {
+    return <p class="note" role="status">{against.problem ?? (neighbour !== undefined ? "Reading the other column…" : "Reading the baseline…")}</p>;
+  }
+  const before = against === undefined ? cell.expected : against.cell!.output;
+  const [old, now]: readonly [string, string] = neighbour !== undefined ? [neighbour.name, p.name] : form === "baseline" ? ["the baseline", "this run"] : ["the expected value", "the output"];
+  const there = against?.cell === undefined ? {} : { cell: against.cell };
+  return (
+    <Comparing md={md} setMd={p.setMd}>
+      {neighbour !== undefined || md ? (
+        <Beside other={{ name: old, value: before, ...there }} own={{ name: now, value: cell.output, ...(against === undefined ? {} : { cell }) }} md={md} />
+      ) : (
+        <>
+          <Diff before={before} after={cell.output} names={[old, now]} />
+          {form === "baseline" && against?.cell !== undefined && (
+            <section aria-label="Expectations in the baseline">
+              <h3 class="sub">In the baseline</h3>
+              <Checks cell={against.cell} />
+            </section>
+          )}
+        </>
+      )}
+    </Comparing>
+  );
+}
+
+function Drawn(p: { cell: Shown; form: Form; text: string }) {
   switch (p.form) {
     case "markdown":
       return <Markdown text={p.text} />;
@@ -132,15 +164,43 @@ function Drawn(p: { cell: Cell; form: Form; text: string; before: Other }) {
       return <Json value={jsonOf(p.cell.output)} />;
     case "turns":
       return <Messages messages={turnsOf(p.cell.output) ?? []} />;
-    case "diff":
-      return <Diff before={p.cell.expected} after={p.cell.output} names={["the expected value", "the output"]} />;
-    case "baseline":
-      if (p.before.problem !== undefined) return <p class="note">{p.before.problem}</p>;
-      if (p.before.cell === undefined) return <p class="note">Reading the baseline…</p>;
-      return <Diff before={p.before.cell.output} after={p.cell.output} names={["the baseline", "this run"]} />;
     default:
       return <Text text={p.text} />;
   }
+}
+
+/** The text of an output by itself, in the forms that a cell has. `md` is remembered: the reader prefers Markdown. */
+export function Answer({ title, text, md, setMd }: { title: string; text: string; md: boolean; setMd: (md: boolean) => void }) {
+  const cell = useMemo(() => ({ output: text, expected: null }), [text]);
+  const forms = useMemo(() => formsOf(cell, false, NONE), [cell]);
+  const usual = usualForm(cell);
+  const [other, set] = useState<Form>();
+  const chosen = other ?? (md && usual === "plain" ? "markdown" : usual);
+  const now = forms.includes(chosen) ? chosen : usual;
+  const choose = (next: Form): void => {
+    set(usual === "plain" && (next === "plain" || next === "markdown") ? undefined : next);
+    setMd(next === "markdown");
+  };
+  return (
+    <TextBox title={title} text={text} tools={<Forms forms={forms} form={now} choose={choose} />}>
+      {now === "plain" ? undefined : <Drawn cell={cell} form={now} text={text} />}
+    </TextBox>
+  );
+}
+
+const NONE: readonly Neighbour[] = [];
+
+/** Buttons for the forms that an output has by itself. */
+function Forms({ forms, form, choose }: { forms: readonly Form[]; form: Form; choose: (form: Form) => void }) {
+  return (
+    <>
+      {forms.filter((each): each is Named => !each.startsWith("variant-")).map((each) => (
+        <button key={each} type="button" class="button quiet small" aria-pressed={each === form} onClick={() => choose(each)}>
+          {WORDS[each]}
+        </button>
+      ))}
+    </>
+  );
 }
 
 function Expected({ value, form }: { value: unknown; form: Form }) {

@@ -20,6 +20,8 @@ interface Props {
   readonly blind: boolean;
   readonly md: boolean;
   readonly size: Size;
+  /** None of them could fail. */
+  readonly ranked: boolean;
   /** What is said where there is no trial. */
   readonly missing: string;
 }
@@ -42,7 +44,7 @@ export function OutputCell(p: Props) {
       {!blind && size !== "s" && table.outcome[trial] !== PASS && preview !== undefined && preview.reason !== "" && (
         <p class={table.outcome[trial] === ERROR ? "cell-reason cell-reason-error" : "cell-reason"}>{shown(preview.reason)}</p>
       )}
-      <div class="cell-output">{preview === undefined ? <span class="cell-none">…</span> : <Output {...p} preview={preview} />}</div>
+      <div class="cell-output">{preview === undefined ? <span class="cell-none cell-awaited">…</span> : <Output {...p} preview={preview} />}</div>
     </>
   );
 }
@@ -55,12 +57,13 @@ function Output({ preview, md, size }: Props & { preview: Preview }) {
 }
 
 /** Outcome, score, change and time. */
-function Came({ table, trials, trial, baseline, size }: Props) {
+function Came({ table, trials, trial, baseline, size, ranked }: Props) {
   const [score, latency] = [table.score, table.latency].map((column) => mean(trials.map((each) => column[each]!))) as [number, number];
   return (
     <>
-      {trials.length > 1 && <Strip outcomes={trials.map((each) => table.outcome[each]!)} />}
-      {trials.length === 1 && <Mark outcome={table.outcome[trial]!} short={size === "s"} />}
+      {ranked && <span class="muted">ranked</span>}
+      {!ranked && trials.length > 1 && <Strip outcomes={trials.map((each) => table.outcome[each]!)} />}
+      {!ranked && trials.length === 1 && <Mark outcome={table.outcome[trial]!} short={size === "s"} />}
       {!Number.isNaN(score) && <span class="cell-score" title={`${trials.length > 1 ? "mean score of the repeats" : "score"}: ${number(score)}`}>{short(score)}</span>}
       {baseline !== undefined && <Change table={table} baseline={baseline} trials={trials} />}
       {size !== "s" && !Number.isNaN(latency) && <span class="cell-time">{seconds(latency)}</span>}

@@ -1,31 +1,35 @@
 /** What a run is and what it came to: title, verdict, totals, and what its data can say. */
+import { useState } from "preact/hooks";
 import type { Head } from "../data/source";
 import { rateFrom } from "../model/rate";
 import { JudgedNotice } from "./judged";
+import { firstWords } from "./ranked";
 import { Menu } from "./menu";
 import { count, grouped, money, passed, seconds, sentences, tokens, when } from "./marks";
-import { Brief, shown } from "./text";
+import { shown } from "./text";
 import { Verdict } from "./verdict";
 
-export function RunTitle({ head, blind }: { head: Head; blind: boolean }) {
+/** `ranked`: nothing in it could fail. */
+export function RunTitle({ head, blind, ranked }: { head: Head; blind: boolean; ranked: boolean }) {
   return (
     <>
       <h1 class="run-title" title={head.id}>{shown(head.title || head.id)}</h1>
-      {!blind && <Verdict run={head} />}
+      {!blind && (ranked && head.verdict === "passed" ? <span class="badge badge-not_applicable">Ranked</span> : <Verdict run={head} />)}
     </>
   );
 }
 
-/** `live`: who reads this can go on with the run. */
-export function RunTotals({ head, blind, live }: { head: Head; blind: boolean; live: boolean }) {
+/** `live`: who reads this can go on with the run. `ranked`: nothing in it could fail. */
+export function RunTotals({ head, blind, live, ranked }: { head: Head; blind: boolean; live: boolean; ranked: boolean }) {
   const { totals } = head;
   const all = totals.trials >= head.planned;
   const far = all ? count(totals.trials, "trial") : `${grouped(totals.trials)} of ${count(head.planned, "trial")}`;
   const facts = blind
     ? [far]
     : [
-        head.rate === null ? "" : passed(rateFrom(head.rate)),
-        [far, outcomes(head)].filter((part) => part !== "").join(": "),
+        ...head.standings.map((of) => firstWords(of, head)),
+        head.rate === null || ranked ? "" : passed(rateFrom(head.rate)),
+        [far, ranked ? "ranked, none could fail" : outcomes(head)].filter((part) => part !== "").join(": "),
         totals.calls > 0 ? `${count(totals.calls, "call")}${totals.cached > 0 ? `, ${grouped(totals.cached)} replayed` : ""}` : "",
         totals.tokens_in + totals.tokens_out > 0 ? tokens(totals.tokens_in, totals.tokens_out) : "",
         money(totals.cost_usd) === "unknown" ? "cost unknown" : money(totals.cost_usd),
@@ -33,14 +37,25 @@ export function RunTotals({ head, blind, live }: { head: Head; blind: boolean; l
       ];
   return (
     <div class="totals">
-      {facts.filter((fact) => fact !== "").map((fact) => <span key={fact}>{fact}</span>)}
+      {facts.filter((fact) => fact !== "").map((fact) => <span key={fact}>{shown(fact)}</span>)}
       <span>{when(head.created_at)}</span>
       {!blind && <JudgedNotice head={head} />}
       {!blind && <Notices title="finding" of={head.findings} />}
       <Notices title="warning" of={head.warnings} />
-      {head.message !== "" && <span class={head.status === "decided" ? undefined : "totals-message"}><Brief text={sentences(head.message)} /></span>}
-      {!all && !head.alive && live && isResumable(head) && <span class="totals-message"><code>evenhand resume {head.id}</code> goes on with it.</span>}
+      <Ending head={head} resumable={!all && !head.alive && live && isResumable(head)} />
     </div>
+  );
+}
+
+/** How the run ended, in one line that unfolds. */
+function Ending({ head, resumable }: { head: Head; resumable: boolean }) {
+  const [open, set] = useState(false);
+  if (head.message === "" && !resumable) return null;
+  return (
+    <span class={`totals-message${open ? " totals-open" : ""}${head.status === "decided" ? "" : " totals-stopped"}`}>
+      <span class="totals-line">{shown(sentences(head.message))}{resumable && <> <code>evenhand resume {head.id}</code> goes on with it.</>}</span>
+      <button type="button" class="button quiet small" aria-expanded={open} onClick={() => set(!open)}>{open ? "Less" : "More"}</button>
+    </span>
   );
 }
 

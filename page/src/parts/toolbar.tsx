@@ -42,7 +42,8 @@ interface Props {
 
 export function Toolbar(p: Props) {
   const { head, table, state, go, columns, selection, compared } = p;
-  const shows = SHOWS.filter((show) => (show !== "drawn" || head.review !== null) && (!state.blind || OPEN_SHOWS.includes(show)));
+  const two = columns.filter(({ variant }) => !state.hide.includes(variant.index)).length === 2;
+  const shows = SHOWS.filter((show) => (show !== "verdicts" || two) && (show !== "drawn" || head.review !== null) && (!state.blind || OPEN_SHOWS.includes(show)));
   const against = !state.blind && (
     <>
       <SortSelect {...p} />
@@ -53,7 +54,7 @@ export function Toolbar(p: Props) {
     <div class="toolbar" role="toolbar" aria-label="Matrix">
       <FilterBox q={state.q} onChange={(q) => go({ q }, true)} problems={selection.problems} notes={selection.notes} head={head} table={table} compared={compared} searching={selection.searching} blind={state.blind} />
       {p.facets}
-      <select class="control" aria-label="Which cases" value={state.show} onChange={(event) => go({ show: event.currentTarget.value as Show })}>
+      <select class="control" aria-label="Which cases" value={shows.includes(state.show) ? state.show : "all"} onChange={(event) => go({ show: event.currentTarget.value as Show })}>
         {shows.map((show) => <option key={show} value={show}>{SHOW_WORDS[show]}</option>)}
       </select>
       {!p.narrow && against}

@@ -89,7 +89,7 @@ function useCell(source: DataSource, run: string, index: number, stamp: string):
   return loaded;
 }
 
-function Bar({ table, index, go, close }: DrawerProps & { close: () => void }) {
+function Bar({ source, say, table, index, go, close }: DrawerProps & { close: () => void }) {
   const trial = table.at(index);
   /** Where a matrix is on the page its order counts, and it has the keys; a button is one of them pressed. */
   const matrix = (): boolean => document.querySelector("[role=grid]") !== null;
@@ -111,7 +111,7 @@ function Bar({ table, index, go, close }: DrawerProps & { close: () => void }) {
       <button type="button" class="button quiet small" title="Variant to the left: key h" onClick={press("h")}>←<span class="unseen">Variant to the left</span></button>
       <button type="button" class="button quiet small" title="Variant to the right: key l" onClick={press("l")}>→<span class="unseen">Variant to the right</span></button>
       <span class="drawer-space" />
-      <Copy what="Copy link" title="The address of this cell" text={() => link(read(location.hash))} />
+      <Copy what="Copy link" title={source.live ? HERE : "The address of this cell in this file"} text={() => link(read(location.hash))} copied={() => source.live && say(`Copied. ${HERE}`)} />
       <button type="button" class="button quiet small" title="Close: Esc" onClick={close}>Close</button>
     </div>
   );
@@ -124,17 +124,22 @@ function Loaded(p: DrawerProps & { cell: Cell }) {
   const veiled = p.blind && revealed !== cell.index;
   const labels = useLabels(p.labels, cell.index, author, veiled);
   const hidden = veiled && labels.mine?.verdict === undefined && labels.mine?.score === undefined;
-  const [tab = "", chosen = ""] = p.tab.split(".");
+  const [tab = "", chosen = "", as = ""] = p.tab.split(".");
   const before = useBefore(source, hidden ? undefined : p.baseline, cell.index, chosen === "baseline");
   const neighbours = p.blind ? NONE : neighboursOf(head, table, trial);
   const other = useOther(source, head.id, neighbours.find(({ variant }) => chosen === `variant-${variant}`)?.index ?? -1);
   const forms = formsOf(cell, before.there, neighbours);
   const form = forms.find((each) => each === chosen) ?? usualForm(cell);
-  const choose = (next: Form): void => go({ tab: next === usualForm(cell) ? "" : `output.${next}` });
+  const md = as === "markdown" || chosen === "markdown";
+  const choose = (next: Form, rendered = md): void => {
+    const held = next === "diff" || next === "baseline" || next.startsWith("variant-");
+    go({ tab: next === usualForm(cell) ? "" : `output.${next}${held && rendered ? ".markdown" : ""}` });
+  };
+  const alone: Form = md ? "markdown" : usualForm(cell);
   const turn = (to: "diff" | "baseline") => () => {
     if (!forms.includes(to)) return p.say(missing(to, p));
     p.say("");
-    choose(form === to && (tab === "" || tab === "output") ? usualForm(cell) : to);
+    choose(form === to && (tab === "" || tab === "output") ? alone : to);
   };
   const trials = trial < 0 ? [] : table.cell(table.row[trial]!, table.variant[trial]!);
   const toStep = (place: number): void => go({ tab: `steps.${place}` });
@@ -145,13 +150,14 @@ function Loaded(p: DrawerProps & { cell: Cell }) {
   const beside = (): void => {
     const at = neighbours.findIndex(({ variant }) => chosen === `variant-${variant}`);
     const next = neighbours[at + 1];
-    choose(next === undefined ? usualForm(cell) : `variant-${next.variant}`);
+    choose(next === undefined ? alone : `variant-${next.variant}`);
     p.say(neighbours.length > 0 ? "" : p.blind ? "While you label blind, no other column is shown." : "No other column answered this case.");
   };
   useKeys({ c: beside, d: turn("diff"), b: turn("baseline"), "[": repeat(-1), "]": repeat(1) });
   const drawn = head.review?.places.includes(cell.index) ?? false;
   useLabelKeys(labels, () => p.note(true), source.writable, drawn);
   const tabs = tabsOf(cell, hidden, labels.events.length);
+  const two = form.startsWith("variant-") || (form === "baseline" && md); // each side has its expectations
   const now = tabs.some(({ id }) => id === tab) ? tab : "output";
   return (
     <>
@@ -162,12 +168,12 @@ function Loaded(p: DrawerProps & { cell: Cell }) {
       </div>
       <Tabs tabs={tabs} chosen={now} choose={(id) => go({ tab: id === "output" ? "" : id })}>
         {now === "output" && (
-          <div key={cell.index} class={form.startsWith("variant-") ? "answered answered-two" : "answered"}>
+          <div key={cell.index} class={two ? "answered answered-two" : "answered"}>
             <div class="answered-output">
-              {!hidden && cell.outcome !== "pass" && <InShort cell={cell} more={() => go({ tab: "expectations" })} />}
-              <Output cell={cell} form={form} forms={forms} choose={choose} before={before} neighbours={neighbours} other={other} name={head.columns[cell.variant]?.name ?? ""} />
+              {!hidden && !two && cell.outcome !== "pass" && <InShort cell={cell} more={() => go({ tab: "expectations" })} />}
+              <Output cell={cell} form={form} forms={forms} choose={choose} before={before} neighbours={neighbours} other={other} name={head.columns[cell.variant]?.name ?? ""} md={md} setMd={(on) => choose(form, on)} />
             </div>
-            {!hidden && cell.outcomes.length > 0 && (
+            {!hidden && !two && cell.outcomes.length > 0 && (
               <section class="answered-expected" aria-label="Expectations">
                 <h3 class="box-title">Expectations</h3>
                 <Expectations cell={cell} step={toStep} />
@@ -186,6 +192,7 @@ function Loaded(p: DrawerProps & { cell: Cell }) {
   );
 }
 
+const HERE = "The link opens this cell in this browser only, while “evenhand view” runs.";
 const NONE: readonly Neighbour[] = [];
 
 /** Why an output cannot be held against something. */

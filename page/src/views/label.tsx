@@ -5,7 +5,9 @@ import type { DataSource, Draw, DrawnItem, DrawWish } from "../data/source";
 import { useKeys } from "../parts/keyboard";
 import { Author } from "../parts/labels";
 import { count, Mark } from "../parts/marks";
-import { shown, TextBox } from "../parts/text";
+import { Answer } from "../parts/output";
+import { Brief, shown, TextBox } from "../parts/text";
+import { useUnruled } from "../state/unruled";
 import { Told, Trouble, TroubleLine, Waiting } from "../parts/told";
 import { PairsView } from "./pairs";
 
@@ -18,6 +20,9 @@ interface Props {
   readonly run: string;
   readonly author: string;
   readonly name: (author: string) => void;
+  /** Outputs are read as Markdown. */
+  readonly md: boolean;
+  readonly setMd: (md: boolean) => void;
 }
 
 type Verdict = "pass" | "fail" | null;
@@ -46,10 +51,10 @@ export function LabelView({ outputs, rankings, ...props }: Props & { readonly ou
   );
 }
 
-function OutputsView({ source, run, author }: Props) {
+function OutputsView({ source, run, author, md, setMd }: Props) {
   const [draw, set] = useState<Draw>();
   const [problem, setProblem] = useState<Problem>();
-  const [unwanted, setUnwanted] = useState<readonly string[]>([]);
+  const [without, leave] = useUnruled(run);
   const read = async (): Promise<void> => {
     try {
       set(await source.drawn!(run, author));
@@ -69,7 +74,10 @@ function OutputsView({ source, run, author }: Props) {
   };
   const more = (wish: DrawWish): void => void change(source.drawMore!(run, wish));
   if (draw === undefined) return problem === undefined ? <Waiting>Reading the draw…</Waiting> : <Trouble problem={problem} />;
-  const unruled = draw.items.length === 0 ? undefined : draw.metrics.find((metric) => draw.rules[metric] === undefined && !unwanted.includes(metric) && draw.items.some((item) => item.metric === metric));
+  const unruled = draw.items.length === 0 ? undefined : draw.metrics.find((metric) => {
+    const items = draw.items.filter((item) => item.metric === metric);
+    return items.length > 0 && draw.rules[metric] === undefined && !without(metric) && items.every(({ verdict }) => verdict === null);
+  });
   return (
     <>
       <TroubleLine problem={problem} />
@@ -79,8 +87,8 @@ function OutputsView({ source, run, author }: Props) {
           <DrawForm key="first" draw={draw} make={more} />
         </Told>
       )}
-      {unruled !== undefined && <RuleForm key={unruled} metric={unruled} what="makes an output pass" without={() => setUnwanted([...unwanted, unruled])} keep={(rule) => void change(source.keepRule!(run, unruled, rule))} />}
-      {draw.items.length > 0 && <Items key={`${author} ${draw.items.length}`} draw={draw} more={more} source={source} run={run} author={author} asked={unruled !== undefined} again={() => void read()} trouble={setProblem} />}
+      {unruled !== undefined && <RuleForm key={unruled} metric={unruled} what="makes an output pass" without={() => leave(unruled)} keep={(rule) => void change(source.keepRule!(run, unruled, rule))} />}
+      {draw.items.length > 0 && <Items key={`${author} ${draw.items.length}`} draw={draw} more={more} source={source} run={run} author={author} asked={unruled !== undefined} again={() => void read()} trouble={setProblem} md={md} setMd={setMd} />}
     </>
   );
 }
@@ -131,7 +139,7 @@ export function RuleForm({ metric, what, keep, without }: { metric: string; what
   );
 }
 
-interface ItemsProps {
+interface ItemsProps extends Pick<Props, "md" | "setMd"> {
   readonly draw: Draw;
   readonly more: (wish: DrawWish) => void;
   readonly source: DataSource;
@@ -143,7 +151,7 @@ interface ItemsProps {
   readonly trouble: (problem: Problem | undefined) => void;
 }
 
-function Items({ draw, more, source, run, author, asked, again, trouble }: ItemsProps) {
+function Items({ draw, more, source, run, author, asked, again, trouble, md, setMd }: ItemsProps) {
   const { items } = draw;
   const [verdicts, set] = useState<readonly Verdict[]>(() => items.map(({ verdict }) => verdict));
   const [at, go] = useState(() => nextWithout(items.map(({ verdict }) => verdict), -1));
@@ -204,10 +212,13 @@ function Items({ draw, more, source, run, author, asked, again, trouble }: Items
   const rule = draw.rules[item.metric];
   return (
     <>
-      <h2 class="chart-title">{shown(item.metric)} <span class="muted">{`${done} of ${items.length} labelled`}</span></h2>
-      {rule !== undefined && <p class="labelling-pass">Passes if: {shown(rule)}</p>}
+      <header class="labelling-head" key={item.metric}>
+        <h2 class="chart-title">{shown(item.metric)} <span class="muted">{`${done} of ${items.length} labelled`}</span></h2>
+        {item.criterion !== "" && <p class="labelling-pass">The judge was asked: <Brief text={item.criterion} most={160} lines={2} /></p>}
+        {rule !== undefined && <p class="labelling-pass">Passes if: <Brief text={rule} most={160} lines={2} /></p>}
+      </header>
       <TextBox title="Answer to" text={item.material} />
-      <TextBox title="Output" text={item.output} />
+      <Answer title="Output" text={item.output} md={md} setMd={setMd} />
       <div class="labelbar" role="group" aria-label="Your label">
         {(["pass", "fail"] as const).map((verdict) => (
           <button key={verdict} type="button" class={`button label-${verdict}`} title={`${verdict}: key ${verdict[0]}`} onClick={() => say(verdict)}><Mark outcome={verdict} /></button>

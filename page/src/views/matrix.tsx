@@ -16,6 +16,7 @@ import { useAcross } from "../parts/across";
 import { count, grouped } from "../parts/marks";
 import { printedRows, usePrinting } from "../parts/printing";
 import { Edge } from "../parts/edge";
+import { chanceWords } from "../parts/ranked";
 import { shown } from "../parts/text";
 import { useVirtual } from "../parts/virtual";
 import type { Extra } from "../model/extras";
@@ -56,6 +57,8 @@ interface Props {
   /** Begins a note in the drawer. */
   readonly note: () => void;
   readonly unfolded: boolean;
+  /** Nothing in the run could fail. */
+  readonly ranked: boolean;
   /** How many cases these are. */
   readonly shown: ComponentChildren;
   readonly toggle: (field: string, value: string) => void;
@@ -126,8 +129,8 @@ export function Matrix(p: Props) {
   useEffect(() => previews.want(seen(first, last, columns.slice(across.first, across.last))));
   const missing = head.narrowed ? "left out" : head.status === "finished" ? "not planned" : head.alive ? "not run yet" : "not run";
   const given = useMemo<RowGiven>(
-    () => ({ table, columns, extras, first: across.first, last: across.last, chosen, previews, baseline: p.baseline, state, missing }),
-    [missing, table, columns, extras, across.first, across.last, chosen, previews, p.baseline, state.blind, state.md, state.size, came, progress, p.labels.version],
+    () => ({ table, columns, extras, first: across.first, last: across.last, chosen, previews, baseline: p.baseline, state, missing, standings: head.standings }),
+    [missing, head.standings, table, columns, extras, across.first, across.last, chosen, previews, p.baseline, state.blind, state.md, state.size, came, progress, p.labels.version],
   );
   const click = (event: MouseEvent): void => {
     if (!(event.target instanceof Element)) return;
@@ -172,7 +175,7 @@ export function Matrix(p: Props) {
           <div class="matrix-column" role="columnheader" key={column.variant.index} aria-colindex={i + extras.length + 2} style={{ gridColumn: i + extras.length + 2 }} aria-sort={sortedAs(sort, column.variant.index)}>
             <ColumnHead
               column={column} label={labels[i]!} summary={p.summaries[column.variant.index]} sort={sort} onSort={(to) => go({ sort: writeSort(to) })}
-              blind={state.blind} change={changes?.[column.variant.index]} unfolded={p.unfolded}
+              blind={state.blind} reading={!progress.done} places={placesOf(head, column.variant.index)} ranked={p.ranked} change={changes?.[column.variant.index]} unfolded={p.unfolded}
               allMetrics={allMetrics} onAllMetrics={() => showMetrics(!allMetrics)}
             />
             {!state.blind && edge(columnKey(column.variant.name), column.name)}
@@ -187,6 +190,14 @@ export function Matrix(p: Props) {
   );
 }
 
+/** A variant's places in the run's rankings: `place 1 of 3: preferred 99 % [93–100]`. */
+function placesOf({ standings }: Head, column: number): readonly string[] {
+  return standings.flatMap(({ name, ranked }) => {
+    const at = ranked.findIndex((place) => place.column === column);
+    return at < 0 ? [] : [`${standings.length > 1 ? `${name}: ` : ""}place ${at + 1} of ${ranked.length}: preferred ${chanceWords(ranked[at]!)}`];
+  });
+}
+
 /** What a variant's width is kept under. */
 function columnKey(name: string): string {
   return `column.${name}`;
@@ -196,7 +207,7 @@ function columnKey(name: string): string {
 async function copy(button: HTMLElement, text: string): Promise<void> {
   try {
     await navigator.clipboard.writeText(text);
-    button.dataset["said"] = "copied";
+    button.dataset["said"] = "copied, for this browser";
   } catch {
     button.dataset["said"] = "not allowed";
   }

@@ -35,6 +35,8 @@ interface Props {
   readonly baseline: Baseline | undefined;
   /** Whether the baseline has not been read yet: nothing is known of changes. */
   readonly awaited: boolean;
+  /** Nothing in the run could fail. */
+  readonly ranked: boolean;
   readonly labels: RunLabels;
   /** Who labels, and what begins a note in the drawer. */
   readonly author: string;
@@ -64,7 +66,7 @@ export function MatrixView(p: Props) {
   const unknown = selection.waiting || selection.failure !== undefined;
   const facets = useLate(() => (state.blind || unknown ? [] : facetsOf(table, terms, chosen, context)), [table, terms, chosen, context, state.blind, unknown], []);
   const toggle = (field: string, value: string): void => go({ q: toggled(state.q, selection.names, field, value) });
-  const panel = facets.length > 0 ? <Facets of={facets} toggle={toggle} /> : <p class="note">{unknown ? "" : "There is nothing to filter by."}</p>;
+  const panel = facets.length > 0 ? <Facets of={facets} toggle={toggle} /> : <p class="note">{unknown || !p.progress.done ? "" : "There is nothing to filter by."}</p>;
   return (
     <section class="matrix-view" aria-label="Matrix">
       <Toolbar
@@ -93,8 +95,8 @@ export function MatrixView(p: Props) {
         ) : (
           <Matrix
             source={p.source} head={head} table={table} progress={p.progress} state={state} go={go} columns={columns} selection={selection}
-            summaries={p.summaries} baseline={p.baseline} busy={!p.progress.done || p.awaited || selection.waiting} labels={p.labels} author={p.author} note={p.note} unfolded={unfolded} toggle={toggle} trouble={setTrouble} step={narrow ? step : undefined} extras={narrow ? NO_EXTRAS : shownExtras}
-            shown={<ShownOf table={table} selection={selection} blind={state.blind} />}
+            summaries={p.summaries} baseline={p.baseline} busy={!p.progress.done || p.awaited || selection.waiting} labels={p.labels} author={p.author} note={p.note} unfolded={unfolded} ranked={p.ranked} toggle={toggle} trouble={setTrouble} step={narrow ? step : undefined} extras={narrow ? NO_EXTRAS : shownExtras}
+            shown={<ShownOf table={table} selection={selection} blind={state.blind} progress={p.progress} />}
           />
         )}
       </div>
@@ -125,8 +127,9 @@ function useExtras({ source, head, table, progress }: Props): readonly Extra[] {
 }
 
 /** How many of the cases are shown. */
-function ShownOf({ table, selection, blind }: Pick<Props, "table" | "selection"> & { blind: boolean }) {
+function ShownOf({ table, selection, blind, progress }: Pick<Props, "table" | "selection" | "progress"> & { blind: boolean }) {
   const [n, of] = [selection.order.length, table.rows.length];
+  if (!progress.done) return <div class="shown-of" role="status">{`${count(n, "case")} so far`}</div>;
   if (selection.waiting) return <div class="shown-of" role="status">…</div>;
   return (
     <div class="shown-of" role="status">
@@ -136,12 +139,12 @@ function ShownOf({ table, selection, blind }: Pick<Props, "table" | "selection">
 }
 
 /** How far the reading is. */
-function Reading({ head, progress }: Props) {
+export function Reading({ head, progress }: Pick<Props, "head" | "progress">) {
   const trials = Math.max(head.totals.trials, progress.cells);
   return (
     <div class="reading">
       <progress max={trials} value={progress.cells} aria-label="Reading the run" />
-      <span>{`${grouped(progress.cells)} of ${count(trials, "trial")} read`}</span>
+      <span>{`${grouped(progress.cells)} of ${count(trials, "trial")} read so far`}</span>
     </div>
   );
 }

@@ -4,8 +4,10 @@ import { problemOf, type Problem } from "../data/problem";
 import type { DataSource, DrawnPair, PairAnswer, PairDraw } from "../data/source";
 import { useKeys } from "../parts/keyboard";
 import { count } from "../parts/marks";
-import { shown, TextBox } from "../parts/text";
+import { Answer } from "../parts/output";
+import { Brief, shown, TextBox } from "../parts/text";
 import { Told, Trouble, TroubleLine, Waiting } from "../parts/told";
+import { useUnruled } from "../state/unruled";
 import { nextWithout, RuleForm } from "./label";
 
 const FIRST_DRAW = 60;
@@ -21,12 +23,14 @@ interface Props {
   readonly run: string;
   readonly ranking: string;
   readonly author: string;
+  readonly md: boolean;
+  readonly setMd: (md: boolean) => void;
 }
 
-export function PairsView({ source, run, ranking, author }: Props) {
+export function PairsView({ source, run, ranking, author, md, setMd }: Props) {
   const [draws, set] = useState<readonly PairDraw[]>();
   const [problem, setProblem] = useState<Problem>();
-  const [unruled, leave] = useState(false);
+  const [without, leave] = useUnruled(run);
   const read = async (): Promise<void> => {
     try {
       set(await source.pairs!(run, author));
@@ -48,7 +52,7 @@ export function PairsView({ source, run, ranking, author }: Props) {
   if (draws === undefined) return problem === undefined ? <Waiting>Reading the draw…</Waiting> : <Trouble problem={problem} />;
   const draw = draws.find((each) => each.ranking === ranking);
   if (draw === undefined) return <Told title="Nothing to compare"><p>No judge compared outputs in pairs here.</p></Told>;
-  const asked = draw.items.length > 0 && draw.rule === null && !unruled;
+  const asked = draw.items.length > 0 && draw.rule === null && !without(ranking) && draw.items.every(({ answer }) => answer === null);
   return (
     <>
       <TroubleLine problem={problem} />
@@ -58,8 +62,8 @@ export function PairsView({ source, run, ranking, author }: Props) {
           <DrawForm draw={draw} make={more} />
         </Told>
       )}
-      {asked && <RuleForm metric={ranking} what="makes an output better by" without={() => leave(true)} keep={(rule) => void change(source.keepPairRule!(run, ranking, rule))} />}
-      {draw.items.length > 0 && <Pairs key={`${author} ${draw.items.length}`} draw={draw} more={more} source={source} run={run} author={author} asked={asked} again={() => void read()} trouble={setProblem} />}
+      {asked && <RuleForm metric={ranking} what="makes an output better by" without={() => leave(ranking)} keep={(rule) => void change(source.keepPairRule!(run, ranking, rule))} />}
+      {draw.items.length > 0 && <Pairs key={`${author} ${draw.items.length}`} draw={draw} more={more} source={source} run={run} author={author} asked={asked} again={() => void read()} trouble={setProblem} md={md} setMd={setMd} />}
     </>
   );
 }
@@ -74,7 +78,7 @@ function DrawForm({ draw, make }: { draw: PairDraw; make: (size: number) => void
   );
 }
 
-interface PairsProps {
+interface PairsProps extends Pick<Props, "md" | "setMd"> {
   readonly draw: PairDraw;
   readonly more: (size: number) => void;
   readonly source: DataSource;
@@ -86,7 +90,7 @@ interface PairsProps {
   readonly trouble: (problem: Problem | undefined) => void;
 }
 
-function Pairs({ draw, more, source, run, author, asked, again, trouble }: PairsProps) {
+function Pairs({ draw, more, source, run, author, asked, again, trouble, md, setMd }: PairsProps) {
   const { items, ranking } = draw;
   const [answers, set] = useState<readonly (PairAnswer | null)[]>(() => items.map(({ answer }) => answer));
   const [at, go] = useState(() => nextWithout(items.map(({ answer }) => answer), -1));
@@ -134,12 +138,14 @@ function Pairs({ draw, more, source, run, author, asked, again, trouble }: Pairs
   }
   return (
     <>
-      <h2 class="chart-title">{shown(ranking)} <span class="muted">{`${done} of ${items.length} compared`}</span></h2>
-      {draw.rule !== null && <p class="labelling-pass">Better: {shown(draw.rule)}</p>}
+      <header class="labelling-head">
+        <h2 class="chart-title"><Brief text={ranking} most={160} lines={2} /> <span class="muted">{`${done} of ${items.length} compared`}</span></h2>
+        {draw.rule !== null && <p class="labelling-pass">Better: <Brief text={draw.rule} most={160} lines={2} /></p>}
+      </header>
       <TextBox title="Answer to" text={item.material} />
       <div class="labelling-pair">
-        <TextBox title="First" text={item.outputs[0]} />
-        <TextBox title="Second" text={item.outputs[1]} />
+        <Answer title="First" text={item.outputs[0]} md={md} setMd={setMd} />
+        <Answer title="Second" text={item.outputs[1]} md={md} setMd={setMd} />
       </div>
       <div class="labelbar" role="group" aria-label="Which is better">
         {ANSWERS.map(([answer, name, keys]) => (

@@ -2,7 +2,8 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { about, different, Problem } from "../data/problem";
 import type { DataSource, Head, RunSummary } from "../data/source";
-import { summaries as summariesOf } from "../model/summary";
+import { snapshot } from "../model/snapshot";
+import { onlyRanked, summaries as summariesOf } from "../model/summary";
 import type { Table } from "../model/table";
 import { visible } from "../model/visible";
 import { useAuthor } from "../parts/author";
@@ -27,7 +28,7 @@ import { ComparisonView } from "./comparison";
 import { Drawer } from "./drawer";
 import { History } from "./history";
 import { LabelView } from "./label";
-import { MatrixView } from "./matrixview";
+import { MatrixView, Reading } from "./matrixview";
 import { SummaryView } from "./summary";
 
 interface Props {
@@ -37,7 +38,9 @@ interface Props {
 }
 
 export function RunPage({ source, state, go }: Props) {
-  const { head, table, progress, problem, missed } = useRun(source, state.run);
+  const { head: read, table, progress, problem, missed } = useRun(source, state.run);
+  const head = useMemo(() => (read?.alive && table !== undefined && progress.done ? snapshot(read, table) : read), [read, table, progress]);
+  const ranked = useMemo(() => head !== undefined && table !== undefined && progress.done && onlyRanked(head, table, table.index.keys()), [head, table, progress]);
   const [help, setHelp] = useState(false);
   const tools = useTools();
   useKeys({
@@ -66,10 +69,10 @@ export function RunPage({ source, state, go }: Props) {
   const trouble = problem !== undefined && <Trouble problem={problem}><a href="#/">{source.live ? "Back to the list of runs" : "The run of this report"}</a></Trouble>;
   return (
     <div class={`run-page${tools.low ? " low" : ""}${tools.folded ? " folded" : ""}`}>
-      <TopBar source={source} help={() => setHelp(true)} tools={tools}>{head !== undefined && <RunTitle head={head} blind={state.blind || state.view === "label"} />}</TopBar>
+      <TopBar source={source} help={() => setHelp(true)} tools={tools}>{head !== undefined && <RunTitle head={head} blind={state.blind || state.view === "label"} ranked={ranked} />}</TopBar>
       {trouble !== false && (head === undefined ? <main class="run-main"><h1 class="unseen">The run cannot be shown</h1>{trouble}</main> : trouble)}
       {head === undefined && problem === undefined && <Waiting>Reading the run…</Waiting>}
-      {head !== undefined && table !== undefined && <Views source={source} state={state} go={go} head={head} table={table} progress={progress} missed={missed} />}
+      {head !== undefined && table !== undefined && <Views source={source} state={state} go={go} head={head} table={table} progress={progress} missed={missed} ranked={ranked} />}
       {help && <Help source={source} close={() => setHelp(false)} />}
     </div>
   );
@@ -80,9 +83,10 @@ interface ViewsProps extends Props {
   readonly table: Table;
   readonly progress: Progress;
   readonly missed: Problem | undefined;
+  readonly ranked: boolean;
 }
 
-function Views({ source, state, go, head, table, progress, missed }: ViewsProps) {
+function Views({ source, state, go, head, table, progress, missed, ranked }: ViewsProps) {
   const labels = useRunLabels(source, head.id, table, progress, state.view);
   const [author, name] = useAuthor("me");
   const [noting, note] = useState(false);
@@ -99,7 +103,7 @@ function Views({ source, state, go, head, table, progress, missed }: ViewsProps)
   const awaited = state.base !== "" && against.baseline === undefined && against.problem === undefined;
   const selection = useSelection({ source, head, table, progress, state, baseline: against.baseline, awaited });
   const { rows, waiting, failure } = selection;
-  const summaries = useLate(() => (table.size === 0 || waiting || failure !== undefined ? [] : summariesOf(table, head.columns, rows, head.status === "decided")), [table, head, rows, waiting, failure], []);
+  const summaries = useLate(() => (table.size === 0 || !progress.done || waiting || failure !== undefined ? [] : summariesOf(table, head.columns, rows, head.status === "decided")), [table, head, rows, progress, waiting, failure], []);
   const shownTrials = useMemo(() => trialsOf(table, rows, state.hide), [table, rows, state.hide.join()]);
   const hidden = state.blind && state.view !== "matrix" && state.view !== "label";
   const troubles = [
@@ -110,21 +114,22 @@ function Views({ source, state, go, head, table, progress, missed }: ViewsProps)
   ];
   return (
     <main class="run-main">
-      <RunTotals head={head} blind={state.blind || state.view === "label"} live={source.live} />
+      <RunTotals head={head} blind={state.blind || state.view === "label"} live={source.live} ranked={ranked} />
       <Tabs state={state} live={source.live} judged={head.judged.length > 0 || head.rankings.length > 0} />
       {different(troubles).map((each) => <TroubleLine key={each.message} problem={each} />)}
       {head.review !== null && state.view === "matrix" && <ReviewLine review={head.review} labels={labels.all} />}
       {state.view === "matrix" && (
         <MatrixView
           source={source} head={head} table={table} progress={progress} state={state} go={go} selection={selection} summaries={summaries}
-          baseline={against.baseline} awaited={awaited} runs={runs} labels={labels} author={author} note={() => note(true)}
+          baseline={against.baseline} awaited={awaited} ranked={ranked} runs={runs} labels={labels} author={author} note={() => note(true)}
         />
       )}
       <div class={state.view === "matrix" ? "unused" : "page-scroll"} aria-busy={!progress.done}>
         {hidden && <Hidden state={state} />}
+        {!hidden && !progress.done && (state.view === "charts" || state.view === "comparison") && <Reading head={head} progress={progress} />}
         {!hidden && state.view === "charts" && !progress.done && table.size === 0 && <Waiting>Reading the run…</Waiting>}
         {!hidden && state.view === "charts" && (progress.done || table.size > 0) && <Charts head={head} table={table} chosen={shownTrials} selection={selection} go={go} state={state} />}
-        {state.view === "label" && <LabelView source={source} run={head.id} author={author} name={name} outputs={head.judged.length > 0} rankings={head.rankings} />}
+        {state.view === "label" && <LabelView source={source} run={head.id} author={author} name={name} outputs={head.judged.length > 0} rankings={head.rankings} md={state.md} setMd={(md) => go({ md }, true)} />}
         {!hidden && state.view === "summary" && <SummaryView source={source} head={head} state={state} />}
         {!hidden && state.view === "comparison" && <ComparisonView head={head} table={table} against={against} state={state} go={go} runs={runs} listed={unlisted === undefined} />}
         {!hidden && state.view === "history" && <History source={source} head={head} runs={runs} state={state} go={go} />}

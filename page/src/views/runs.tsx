@@ -11,8 +11,8 @@ import { Told, Trouble, Waiting } from "../parts/told";
 import { TopBar } from "../parts/topbar";
 import { START, write, type Go, type RunState } from "../state/url";
 
-const AGAIN = 3000; // ms between two looks while a run is being written
-const SELDOM = 10_000; // while none is: another may be started
+const AGAIN = 1000; // ms between two looks: another run may be started
+const REST = 4; // times as long as the last look took
 
 export function RunList({ source, state, go }: { source: DataSource; state: RunState; go: Go }) {
   const { runs, problem, look } = useRunList(source);
@@ -40,7 +40,7 @@ export function RunList({ source, state, go }: { source: DataSource; state: RunS
           <span class="list-compare">
             {run !== undefined && base !== undefined ? (
               <a class="button primary" href={write({ ...START, run: run.id, view: "comparison", base: base.id })}>Compare the two</a>
-            ) : (
+            ) : (runs?.length ?? 0) > 1 && (
               <span class="muted">{picked.length === 1 ? "Tick one more run to compare" : "Tick two runs to compare them"}</span>
             )}
           </span>
@@ -80,12 +80,13 @@ function useRunList(source: DataSource): { runs: readonly RunSummary[] | undefin
     let stopped = false;
     const look = async (): Promise<void> => {
       try {
+        const started = performance.now();
         const found = await source.runs();
         if (stopped) return;
         set(found);
         setProblem(undefined);
         clearTimeout(timer);
-        if (source.live) timer = setTimeout(() => void look(), found.some((run) => run.alive) ? AGAIN : SELDOM);
+        if (source.live && document.visibilityState === "visible") timer = setTimeout(() => void look(), Math.max(AGAIN, REST * (performance.now() - started)));
       } catch (thrown) {
         if (!stopped) setProblem(problemOf(thrown));
       }

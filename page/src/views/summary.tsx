@@ -2,6 +2,7 @@
 import type { DataSource, Head } from "../data/source";
 import { Confusions } from "../parts/confusion";
 import { JudgedList } from "../parts/judged";
+import { RankedList } from "../parts/ranked";
 import { Requirements } from "../parts/requirements";
 import { TagTable } from "../parts/tagtable";
 import { percentWritten } from "../parts/marks";
@@ -22,7 +23,14 @@ export function SummaryView({ source, head, state }: Props) {
   return (
     <div class="summary">
       <TroubleLine problem={problem} />
+      {head.alive && <p class="note">So far: the run goes on. These numbers are of what had finished when they were read, and are read again.</p>}
       {filtered && <p class="note">These numbers are of the whole run. The filter applies to the <a href={write({ ...state, view: "matrix", cell: undefined })}>matrix</a> and the charts.</p>}
+      {head.standings.length > 0 && (
+        <section aria-labelledby="ranking">
+          <h2 id="ranking" class="chart-title">Ranking</h2>
+          <RankedList head={head} />
+        </section>
+      )}
       <section aria-labelledby="requirements">
         <h2 id="requirements" class="chart-title">Requirements</h2>
         {summary.requirements.length > 0 ? <Requirements of={summary} columns={head.columns.length} /> : summary.pass_rate !== null && (

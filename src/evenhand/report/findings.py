@@ -24,7 +24,11 @@ NAME = 40
 
 
 def findings(
-    run: RunFile, grid: Grid, where: Marked | None = None, *, one_each: bool = False
+    run: RunFile,
+    grid: Grid,
+    where: Marked | None = None,
+    *,
+    ranked: Sequence[str] | None = None,
 ) -> list[str]:
     """The sentences below the table. Columns are not compared by trials that were chosen: the choice decides.
 
@@ -34,7 +38,7 @@ def findings(
         run: The run.
         grid: Its cells.
         where: Where to look, for those who know; without it every trial is looked at.
-        one_each: Rankings in one line each, for lists, and not line by line.
+        ranked: The rankings in words, for those who have them; without it they are worked out, line by line.
     """
     where = where or marked(run)
     if run.by_outcome:
@@ -43,7 +47,8 @@ def findings(
     lines = [f"{grid.names[one.variant]}: {one}" for one in triggers]
     preferred = preferences(run, where.judged)
     lines += [f"{grid.names[one.variant]}: {one}" for one in preferred]
-    ranked = _rankings(run, grid, where, one_each=one_each)
+    if ranked is None:
+        ranked = _rankings(run, grid, where)
     lines += ranked
     compared = _compared(run, grid)
     if ranked:  # of which these say nothing
@@ -67,12 +72,12 @@ def _mixed(run: RunFile) -> list[str]:
     return list(VariantTests(run).mixed_scales())
 
 
-def _rankings(run: RunFile, grid: Grid, where: Marked, *, one_each: bool) -> list[str]:
+def _rankings(run: RunFile, grid: Grid, where: Marked) -> list[str]:
     if not where.judged:
         return []
     from evenhand.report.trust.standing_lines import standing_lines  # noqa: PLC0415 (imported on use)
 
-    return standing_lines(run, grid.names, where.judged, one_each=one_each)
+    return standing_lines(run, grid.names, where.judged)
 
 
 def _compared(run: RunFile, grid: Grid) -> list[str]:

@@ -31,6 +31,11 @@ HEADERS: Mapping[str, str] = {
     "Server": "evenhand",
 }
 ASK = "Open the link that `evenhand view` printed."
+NOT_ENTERED = "this browser has not opened the link that `evenhand view` printed"
+ENTER = (
+    "Addresses of this page work only in a browser that has, and while `evenhand view` runs. Open its link, then this "
+    "address again. To show a run to somebody else: `evenhand export RUN --to report.html`."
+)
 
 
 class Refused(Exception):
@@ -97,7 +102,7 @@ class RequestGate:
         entering = request.method == "GET" and request.path == "/" and "token" in request.query
         self._check_page(request, host[0].lower(), entering=entering)
         if not (self._is_token(request.query["token"]) if entering else self._has_token(request)):
-            raise Refused(401, "this page is for those who have its link")
+            raise Refused(401, NOT_ENTERED, ENTER)
 
     def _check_page(self, request: web.Request, host: str, *, entering: bool) -> None:
         """That no other page asks. Following the link from elsewhere is entering, and takes the token."""

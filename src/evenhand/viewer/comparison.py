@@ -23,6 +23,7 @@ from evenhand.report.comparison.comparison_text import (
     lines,
     p_value,
 )
+from evenhand.report.comparison.same_input import same_input
 from evenhand.report.words import short_id
 from evenhand.store.runfile import RunFile
 from evenhand.viewer.listing import summary_of
@@ -46,6 +47,7 @@ def comparison(run: RunFile, baseline: RunFile) -> ComparisonShape:
     return ComparisonShape(
         baseline=summary_of(baseline, baseline.totals()),
         pairs=pairs,
+        renamed=same_input(baseline, run),
         questions=[
             *(
                 _question(compared.of(metric), metric, f"{command} --metric {shlex.quote(metric)}")

@@ -41,6 +41,7 @@ class DrawnShape(Record, frozen=True):
 
     index: int
     metric: str
+    criterion: str
     material: str
     output: str
     verdict: LabelledVerdict | None
@@ -82,6 +83,7 @@ def drawn(run: RunFile, author: str) -> DrawShape:
             DrawnShape(
                 index,
                 item.metric,
+                item.criterion,
                 item.material,
                 item.output,
                 label and label.verdict,

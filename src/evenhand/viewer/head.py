@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, fields, replace
+from functools import partial
 from typing import Any
 
 from evenhand.core.errors import UsageError
@@ -12,10 +13,13 @@ from evenhand.core.score import Scale
 from evenhand.report.findings import findings
 from evenhand.report.grid import Grid, column_names
 from evenhand.report.marks import Marked
+from evenhand.report.marks import marked as marked_in
 from evenhand.report.means import Mean, known_scale
 from evenhand.report.rates import latencies, rates, scores
 from evenhand.report.run_warnings import warnings
 from evenhand.report.trust.calibrated import judged_rates
+from evenhand.report.trust.standing_lines import standing_notes, standing_sentence
+from evenhand.report.trust.standings import Standings, standings
 from evenhand.report.trust.trust_lines import standing
 from evenhand.store.runfile import RunFile
 from evenhand.viewer.drawn_pairs import rankings_of
@@ -26,7 +30,10 @@ from evenhand.viewer.shapes import (
     Interval,
     JudgedShape,
     Notes,
+    PlaceShape,
+    RateShape,
     RunSummary,
+    StandingsShape,
     UsageRow,
 )
 
@@ -45,7 +52,7 @@ def head(run: RunFile, known: ReadRun | None = None) -> Head:
     summary = known.summary if known else summary_of(run, summed(by_variant))
     meta = run.meta
     large = summary.totals.trials > FEW or len(meta.variants) > COLUMNS
-    partial = known is not None and large
+    unfinished = known is not None and large
     shown = Head(
         **{field.name: getattr(summary, field.name) for field in fields(RunSummary)},
         seq=run.growth(),
@@ -55,10 +62,10 @@ def head(run: RunFile, known: ReadRun | None = None) -> Head:
         columns=_columns(run, by_variant),
         config=meta.config,
         settings=meta.settings,
-        partial=partial,
+        partial=unfinished,
         narrowed=run.narrowed,
     )
-    return shown if partial else replace(shown, **_shallow(notes(run)))
+    return shown if unfinished else replace(shown, **_shallow(notes(run)))
 
 
 def notes(run: RunFile, marked: Callable[[], Marked] | None = None) -> Notes:
@@ -83,16 +90,37 @@ def notes(run: RunFile, marked: Callable[[], Marked] | None = None) -> Notes:
     ]
     usage = [UsageRow(**asdict(used)) for used in run.usage()]
     grid = Grid(run)
-    highlights: list[str] = []
-    if run.totals().trials:
-        highlights = findings(run, grid, marked() if marked else None, one_each=True)
+    where = (marked or partial(marked_in, run))() if run.totals().trials else Marked()
     try:
+        ranked = standings(run, where.judged) if where.judged and not run.by_outcome else []
         judges, problems = judged(run), []
     except UsageError as error:  # a damaged calibration is no reason not to show the run
-        judges, problems = [], [str(error)]
-    ranked = [] if run.meta.status == "running" else [pairs.name for pairs in rankings_of(run)]
-    told = [*warnings(run), *problems]
-    return Notes(over_all(run), columns, usage, highlights, told, judges, ranked)
+        ranked, judges, problems = [], [], [str(error)]
+    sentences = [standing_sentence(one, grid.names) for one in ranked]
+    highlights = findings(run, grid, where, ranked=sentences) if run.totals().trials else []
+    to_label = [] if run.meta.status == "running" else [pairs.name for pairs in rankings_of(run)]
+    return Notes(
+        rate=over_all(run),
+        columns=columns,
+        usage=usage,
+        findings=highlights,
+        warnings=[*warnings(run), *problems],
+        judged=judges,
+        rankings=to_label,
+        standings=[_ranked(one, grid.names) for one in ranked],
+    )
+
+
+def _ranked(one: Standings, names: Sequence[str]) -> StandingsShape:
+    places = [
+        PlaceShape(
+            place.variant,
+            RateShape(place.chance.value, *place.chance, one.cases),
+            place.corrected and RateShape(place.corrected.value, *place.corrected, one.cases),
+        )
+        for place in one.ranked
+    ]
+    return StandingsShape(one.name, places, one.why, list(standing_notes(one, names)))
 
 
 def judged(run: RunFile) -> list[JudgedShape]:

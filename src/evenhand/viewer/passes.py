@@ -15,6 +15,8 @@ import time
 import weakref
 from array import array
 from bisect import bisect_right
+from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 from evenhand.core.errors import EvenhandError, StoreError, UsageError
@@ -95,19 +97,11 @@ class Pass:
         if not needle or not {FIELD, EXPLANATION, TRIAL}.isdisjoint(text):
             return []
         places: list[int] = []
-        first, room = 0, bytearray(CHUNK)
         many = False
-        while first < len(self._starts):
-            after = self._chunk(first)
-            base = self._starts[first]
-            end = self._starts[after] if after < len(self._starts) else self._end
-            if end - base > len(room):
-                room = bytearray(end - base)  # one trial alone may be longer
-            os.preadv(self._files[1].fileno(), [memoryview(room)[: end - base]], base)
+        for first, after, end, room in self._texts():
             hits = (self._many if many else self._few)(needle, room, first, after, end, blind)
             places += hits
             many = len(hits) > (after - first) // 8
-            first = after
         return places
 
     def search_pattern(self, source: str, *, blind: bool = False) -> list[int]:
@@ -126,20 +120,35 @@ class Pass:
         except PatternError as error:
             raise UsageError(error.what, hint=error.hint) from error
         self._wait()
+        needles = [text.encode("utf-8", "surrogatepass") for text in pattern.needed or ()]
         places: list[int] = []
-        for place, start, end in zip(
-            self._places, self._starts, (*self._starts[1:], self._end), strict=True
-        ):
-            data = os.pread(self._files[1].fileno(), end - start, start)
-            about, _, explanation = (
-                data.decode("utf-8", "surrogatepass").rstrip(TRIAL).partition(EXPLANATION)
-            )
-            fields = (
-                about.split(FIELD) if blind else (*about.split(FIELD), *explanation.split(FIELD))
-            )
-            if any(map(pattern.search, fields)):
-                places.append(place)
+        for first, after, end, room in self._texts():
+            base = self._starts[first]
+            edges = [*(start - base for start in self._starts[first:after]), end - base]
+            for place, (begins, ends) in zip(
+                self._places[first:after], pairwise(edges), strict=True
+            ):
+                if needles and all(room.find(needle, begins, ends) < 0 for needle in needles):
+                    continue
+                text = room[begins:ends].decode("utf-8", "surrogatepass").rstrip(TRIAL)
+                about, _, explanation = text.partition(EXPLANATION)
+                searched = about if blind else f"{about}{FIELD}{explanation}"
+                if any(map(pattern.search, searched.split(FIELD))):
+                    places.append(place)
         return places
+
+    def _texts(self) -> Iterator[tuple[int, int, int, bytearray]]:
+        """The texts chunk by chunk: its first trial, the one after its last, where it ends, and its bytes."""
+        first, room = 0, bytearray(CHUNK)
+        while first < len(self._starts):
+            after = self._chunk(first)
+            base = self._starts[first]
+            end = self._starts[after] if after < len(self._starts) else self._end
+            if end - base > len(room):
+                room = bytearray(end - base)  # one trial alone may be longer
+            os.preadv(self._files[1].fileno(), [memoryview(room)[: end - base]], base)
+            yield first, after, end, room
+            first = after
 
     def _chunk(self, first: int) -> int:
         """The trial that begins the chunk after that which this one begins."""

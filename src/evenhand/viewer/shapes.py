@@ -109,6 +109,25 @@ class JudgedShape:
 
 
 @dataclass(frozen=True, slots=True)
+class PlaceShape:
+    """One variant's place in a ranking: its chance to beat the average variant, as the judge and as people have it."""
+
+    column: int
+    chance: RateShape
+    corrected: RateShape | None
+
+
+@dataclass(frozen=True, slots=True)
+class StandingsShape:
+    """A ranking, best first; nothing is ranked where `why` says why it cannot be."""
+
+    name: str
+    ranked: Sequence[PlaceShape]
+    why: str
+    notes: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
 class Notes:
     """What takes a look at every trial of a run. Of `rankings`, pairs can be labelled."""
 
@@ -119,6 +138,7 @@ class Notes:
     warnings: Sequence[str]
     judged: Sequence[JudgedShape]
     rankings: Sequence[str]
+    standings: Sequence[StandingsShape]
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +163,7 @@ class Head(RunSummary):
     warnings: Sequence[str] = ()
     judged: Sequence[JudgedShape] = ()
     rankings: Sequence[str] = ()
+    standings: Sequence[StandingsShape] = ()
     config: Any = None
     settings: Any = None
     partial: bool = False
@@ -275,10 +296,11 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class ComparisonShape:
-    """Two runs compared: `Comparison` there."""
+    """Two runs compared: `Comparison` there. `renamed` says by id what the baseline calls a case of the run."""
 
     baseline: RunSummary
     pairs: Sequence[tuple[int, int]]
+    renamed: Mapping[str, str]
     questions: Sequence[Question]
 
 

@@ -152,3 +152,24 @@ def test_no_address_breaks_the_page(served: Any, runs: list[str], watch: Any, wi
     assert seen.page.locator("#app").inner_text().strip() != ""
     seen.turn(runs[0])
     seen.page.get_by_role("gridcell").first.wait_for()
+
+
+def test_a_copied_link_says_whom_it_is_for(served: Any, runs: list[str], watch: Any, browser: Any):
+    """On the page that copies it; and a browser that never entered is told how to see it, wherever it leads."""
+    seen = watch(served.link)
+    seen.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    seen.turn(runs[1], cell=7)
+    seen.page.get_by_role("dialog").get_by_role("button", name="Copy link").click()
+    seen.page.get_by_text("in this browser only, while “evenhand view” runs").wait_for()
+    copied = seen.page.evaluate("() => navigator.clipboard.readText()")
+    assert copied.endswith(seen.hash)
+    stranger = browser.new_context()
+    page = stranger.new_page()
+    for address in (copied, copied.partition("#")[0] + "elsewhere"):
+        assert page.goto(address).status == 401
+        text = page.inner_text("body")
+        assert "this browser has not opened the link" in text
+        assert "Open its link, then this address again." in text
+        assert served.token not in text
+        page.goto("about:blank")
+    stranger.close()

@@ -47,10 +47,29 @@ def test_two_columns_stand_beside_each_other_with_their_differences(
     own = drawer.get_by_role("region", name="short")
     other.wait_for()
     assert other.bounding_box()["x"] < own.bounding_box()["x"]
-    assert other.locator(".mark").count() == own.locator(".mark").count() == 1
+    assert other.locator(".beside-came .mark").count() == 1
+    for side in (other, own):
+        checks = side.get_by_role("list", name="Expectations").get_by_role("listitem")
+        assert checks.count() == 5
+        assert checks.filter(has_text='passes "is polite"').count() == 1
     assert other.locator("ins").count() == 0
     assert own.locator("del").count() == 0
     assert other.locator("del").count() + own.locator("ins").count() > 0
+    drawer.get_by_role("button", name="Next difference").click()
+    assert page.evaluate("() => ['INS', 'DEL'].includes(document.activeElement.tagName)")
+    background = own.locator("ins").first.evaluate("(at) => getComputedStyle(at).backgroundColor")
+    assert background != "rgba(0, 0, 0, 0)"
+    drawer.get_by_role("button", name="Markdown on both sides").click()
+    page.wait_for_function("() => location.hash.includes('tab=output.variant-1.markdown')")
+    assert other.locator(".md").count() == own.locator(".md").count() == 1
+    page.keyboard.press("c")
+    drawer.get_by_role("region", name="strict").locator(".md").wait_for()
+    page.keyboard.press("d")
+    drawer.get_by_role("region", name="the expected value").locator(".md").wait_for()
+    drawer.get_by_role("button", name="Differences").click()
+    drawer.locator(".diff-text").wait_for()
+    page.keyboard.press("c")
+    drawer.get_by_role("region", name="friendly").wait_for()
     page.keyboard.press("c")
     drawer.get_by_role("region", name="strict").wait_for()
     page.keyboard.press("c")

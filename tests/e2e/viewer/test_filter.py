@@ -33,6 +33,28 @@ def test_page_file_and_command_choose_the_same(
     seen.page.wait_for_function(f"(wanted) => ({CASES})() === wanted", arg=len(cases))
 
 
+def test_one_click_leads_to_the_cases_whose_verdicts_differ(
+    either: str, home: Path, runs: list[str], watch: Any, command: Any
+):
+    """Between the two columns that are shown, and between any two of the comparison; as many as it says."""
+    query = "passed@1!=passed@3"
+    told = json.loads(command("show", runs[0], "--json", "--where", query, EVENHAND_HOME=str(home)))
+    cases = {trial["case"] for trial in told["trials"]}
+    assert cases
+    seen = watch(either)
+    seen.turn(runs[0], hide="1")
+    which = seen.page.get_by_label("Which cases")
+    which.select_option(label="Different verdicts")
+    seen.page.wait_for_function(f"(wanted) => ({CASES})() === wanted", arg=len(cases))
+    seen.turn(runs[0], show="verdicts")
+    assert which.input_value() == "all"
+    seen.turn(runs[0], view="comparison", plot="passed.0.2")
+    differ = seen.page.get_by_role("button", name="differ", exact=False).first
+    assert differ.locator("b").inner_text() == str(len(cases))
+    differ.click()
+    seen.page.wait_for_function(f"(wanted) => ({CASES})() === wanted", arg=len(cases))
+
+
 def test_a_tag_that_does_not_exist_is_said_with_the_one_that_was_meant(
     either: str, runs: list[str], watch: Any
 ):

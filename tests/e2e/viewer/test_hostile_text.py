@@ -6,10 +6,12 @@ all views and tabs. Whatever the page asks for, runs, opens or refuses fails the
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 from typing import Any
 
 import pytest
+from PIL import Image, ImageChops
 
 from evenhand.core.case import Case
 from evenhand.core.errors import ProviderError
@@ -303,3 +305,53 @@ def test_a_long_title_or_message_leaves_room_for_the_rest(poisoned: Any, link: s
             max(box.bounding_box()["height"] for box in seen.page.locator(".run-name a").all())
             < 200
         )
+
+
+MARKED = "answer e" + "\u0301" * 400
+HIDE = """() => {
+  const walker = document.createTreeWalker(document.getElementById("app"), NodeFilter.SHOW_TEXT);
+  const boxes = [];
+  for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+    if (!node.data.includes("\u0301") || node.parentElement.closest("option")) continue;
+    const own = node.parentElement;
+    let box = own.closest(".cell-output, .md, .json") ?? own;
+    while (getComputedStyle(box).display.startsWith("inline")) box = box.parentElement;
+    const { left, top, right, bottom } = box.getBoundingClientRect();
+    boxes.push([left, top, right, bottom]);
+    own.style.visibility = "hidden";
+  }
+  return boxes;
+}"""
+
+
+def test_no_text_paints_outside_of_its_box(tmp_path: Path, serve: Any, watch: Any):
+    """However many marks a letter has: hidden, the text leaves every pixel around it as it was."""
+
+    async def answers(trial: Trial) -> object:
+        trial.expect(Expectation(trial.case.id, Says(MARKED)))
+        return f"{MARKED}\n\n{MARKED}"
+
+    home = tmp_path / "home"
+    cases = [
+        Case(f"{MARKED} {n}", {"asked": MARKED}, description=MARKED, tags=(MARKED,))
+        for n in range(3)
+    ]
+    run = door.run(example_of(answers, cases, title=MARKED), Settings(home=home)).path.stem
+    with serve(home) as viewer:
+        seen = watch(viewer.link, viewport={"width": 1440, "height": 900}, reduced_motion="reduce")
+        for state in ({}, {"run": run}, {"run": run, "cell": 1}, {"run": run, "cell": 1, "md": 1}):
+            seen.show(**state)
+            before = _picture(seen)
+            boxes = seen.page.evaluate(HIDE)
+            assert boxes, state
+            changed = ImageChops.difference(before, _picture(seen)).point(
+                lambda light: light // 32
+            )  # corners are drawn a shade lighter now and then
+            for left, top, right, bottom in boxes:
+                changed.paste(0, (int(left) - 3, int(top) - 3, int(right) + 4, int(bottom) + 4))
+            assert changed.getbbox() is None, (state, changed.getbbox())
+        seen.close()
+
+
+def _picture(seen: Any) -> Image.Image:
+    return Image.open(io.BytesIO(seen.page.screenshot())).convert("L")

@@ -41,6 +41,9 @@ def test_a_draw_is_made_ruled_and_labelled_key_by_key(judged: tuple[str, Path], 
     page.get_by_label("What makes an output pass").fill("Promises only what the policy allows.")
     page.get_by_role("button", name="Keep the rule").click()
     page.get_by_text("Passes if: Promises only what the policy allows.").wait_for()
+    page.get_by_text(
+        "Promises only what the shop allows, returns within 30 days of delivery"
+    ).wait_for()
     assert "0 of 4 labelled" in page.locator(".labelling").inner_text()
     page.keyboard.press("2")
     page.locator(".label-scores [aria-pressed=true]").wait_for()

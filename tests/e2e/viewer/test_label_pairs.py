@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -119,6 +120,89 @@ def test_a_draw_of_pairs_is_made_ruled_and_compared_key_by_key(
     said = {label["me"].pair: label["me"].answer for label in labels.values()}
     assert [said[pair] for pair in draw.pairs] == ["first", "first", "tie", "second", "second"]
     assert len(ranking.labels.pairs) == 5
+
+
+def test_a_ranking_is_a_result_and_nothing_that_could_not_fail_says_pass(
+    provider: FakeProvider, tmp_path: Path, serve: Any, watch: Any, command: Any
+):
+    """Each place stands in head, summary and column with the interval that `show` prints, in page and report."""
+    home = tmp_path / "home"
+    path = judged(home, command, provider, SET)
+    printed = command("show", path.stem, EVENHAND_HOME=str(home))
+    places = re.findall(r"^ +(\d)  (\w+) +(\d+ % \[[\d–]+\])$", printed, re.MULTILINE)
+    assert [name for _, name, _ in places] == ["warm", "plain"]
+    report = tmp_path / "report.html"
+    command("export", path.stem, "--to", report, EVENHAND_HOME=str(home))
+    with serve(home) as viewer:
+        for link in (viewer.link, report.as_uri()):
+            seen = watch(link)
+            seen.turn(path.stem)
+            page = seen.page
+            heads = page.get_by_role("columnheader").all_inner_texts()
+            for place, name, chance in places:
+                head = next(text for text in heads if name in text)
+                assert f"place {place} of 2: preferred {chance}" in head
+            assert f"1. warm {places[0][2]}" in page.locator(".totals").inner_text()
+            text = page.locator(".run-page").inner_text()
+            assert not re.search(r"\bpass\b|Passed|100 % \[", text)
+            seen.turn(path.stem, view="summary")
+            ranking = page.get_by_role("region", name="Ranking").locator("ol").inner_text()
+            assert all(name in ranking and chance in ranking for _, name, chance in places)
+            seen.turn(path.stem, cell=0)
+            drawer = page.get_by_role("dialog")
+            drawer.get_by_role("region", name="Expectations").wait_for()
+            assert drawer.locator(".drawer-came .mark, summary .mark").count() == 0
+            seen.close()
+
+
+LONG = "# {name} {n}\n\n- in **time**\n\n" + "It goes on.\n\n" * 80
+STANDS = """() => [...document.querySelectorAll(".labelling-head, .labelling .labelbar")]
+  .map((at) => at.getBoundingClientRect()).every(({ top, bottom }) => top >= 0 && bottom <= innerHeight)"""
+
+
+@pytest.mark.parametrize("width", [390, 1440])
+def test_what_is_asked_and_the_answers_stay_in_view_and_outputs_are_read_as_in_a_cell(
+    tmp_path: Path, serve: Any, watch: Any, command: Any, width: int
+):
+    """However long an output is; Markdown is remembered; nobody is asked for a rule twice."""
+    verdict = json.dumps({"reasoning": "so", "passes": True, "confidence": 0.9})
+    rules = [
+        Rule((r"<first ",), _prefers("first"), model="gpt-5"),
+        Rule(reply=verdict, model="gpt-5"),
+        Rule(reply=LONG, model="gpt-5-mini"),
+    ]
+    home = tmp_path / "home"
+    with FakeProvider(Script(rules)) as fake:
+        text = SET.replace("# EXPECT", 'expect(reply, Passes("is kind"), metric="tone")')
+        path = judged(home, command, fake, text)
+    with serve(home) as viewer:
+        seen = watch(viewer.link, viewport={"width": width, "height": 844})
+        page = seen.page
+        for way, asked in (("outputs", 'passes "is kind"'), (RANKING, RANKING)):
+            seen.show(path.stem, view="label")
+            page.get_by_label("What to label").select_option(label=way)
+            page.get_by_role("button", name="Draw").click()
+            page.get_by_role("button", name="Label without one").click()
+            assert asked in page.locator(".labelling-head").inner_text()
+            for place in (0, 300, 100_000):
+                page.locator(".page-scroll").evaluate("(at, to) => { at.scrollTop = to; }", place)
+                assert page.evaluate(STANDS), place
+            page.get_by_role("button", name="Markdown").first.click()
+            boxes = page.locator(".labelling .md")
+            assert boxes.count() == (1 if way == "outputs" else 2)
+            assert boxes.first.locator("strong").inner_text() == "time"
+            seen.show(path.stem, view="label", md=1)
+            page.get_by_label("What to label").select_option(label=way)
+            page.locator(".labelling .md").first.wait_for()
+            assert page.get_by_role("button", name="Label without one").count() == 0
+            page.keyboard.press("p" if way == "outputs" else "1")
+            page.get_by_text(re.compile("^1 of ")).wait_for()
+            page.evaluate("() => localStorage.clear()")
+            seen.show(path.stem, view="label")
+            page.get_by_label("What to label").select_option(label=way)
+            page.get_by_text(re.compile("^1 of ")).wait_for()
+            assert page.get_by_role("button", name="Label without one").count() == 0
+        seen.close()
 
 
 def test_where_a_run_has_outputs_and_pairs_to_label_one_chooses(

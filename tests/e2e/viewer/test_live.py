@@ -67,6 +67,40 @@ def test_a_run_that_is_deleted_while_it_is_looked_at_is_told_in_words(
         seen.close()
 
 
+def test_while_a_run_is_read_nothing_is_called_empty_and_no_part_is_told_as_the_whole(
+    served: Any, runs: list[str], watch: Any
+):
+    """Until its cells are here there is no rate of a column, and counts say that they are of what was read so far."""
+    seen = watch(served.link)
+    page = seen.page
+    page.evaluate("""() => {
+      const fetched = window.fetch;
+      window.fetch = async (path, how) => {
+        const answer = await fetched(path, how);
+        if (!String(path).endsWith("/blocks")) return answer;
+        const lines = (await answer.text()).split("\\n");
+        const line = JSON.parse(lines[0]);
+        const rest = new Promise((resolve) => { window.finish = resolve; });
+        const body = new ReadableStream({ async start(out) {
+          out.enqueue(new TextEncoder().encode(lines[0] + "\\n"));
+          await rest;
+          out.enqueue(new TextEncoder().encode(lines.slice(1).join("\\n")));
+          out.close();
+        } });
+        return new Response(body);
+      };
+    }""")
+    page.evaluate("(there) => { location.hash = there; }", f"#/run/{runs[1]}")
+    page.get_by_text("so far").first.wait_for()
+    text = page.locator(".matrix-view").inner_text()
+    assert "nothing to filter" not in text
+    assert " %" not in text.partition("1\n")[0]
+    page.evaluate("() => window.finish()")
+    seen.settled()
+    assert "40 cases" in page.locator(".shown-of").inner_text()
+    assert "so far" not in page.locator(".matrix-view").inner_text()
+
+
 def test_rows_come_in_and_labels_stay(slow: Path, serve: Any, watch: Any, tmp_path: Path):
     """Three rows, then twelve, on the same page; a label given in between is in the file at the end."""
     home = tmp_path / "home"
@@ -85,6 +119,10 @@ def test_rows_come_in_and_labels_stay(slow: Path, serve: Any, watch: Any, tmp_pa
             page.get_by_role("link", name="a slow run").click(timeout=20_000)
             page.get_by_text("word-2 it is").first.wait_for()
             assert page.get_by_text("word-7 it is").count() == 0
+            totals = page.locator(".totals").inner_text()
+            assert "3 of 12 trials: 3 passed" in totals
+            assert "· 3 cases" in totals
+            assert page.locator(".shown-of").inner_text() == "3 cases"
             page.evaluate("() => { window.same = true; }")
             page.get_by_text("word-1 it is").first.click()
             page.get_by_role("dialog").get_by_role("tab").first.wait_for()

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import sqlite3
+from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
@@ -74,3 +77,29 @@ def test_every_view_and_every_tab_of_a_cell_is_in_sight_on_a_phone(
     seen.page.get_by_role("tab").first.wait_for()
     last = seen.page.get_by_role("tab").last.bounding_box()
     assert last["x"] + last["width"] <= 390
+
+
+def test_three_rows_are_in_view_on_a_phone_whatever_the_run_says(
+    own_home: Path, runs: list[str], serve: Any, watch: Any
+):
+    """Its message takes one line, on each tab, until somebody unfolds it."""
+    with sqlite3.connect(own_home / "runs" / f"{runs[1]}.db") as db:
+        (meta,) = db.execute("select meta from run").fetchone()
+        stopped = msgspec.json.decode(meta) | {"status": "stopped", "planned": 900}
+        stopped["message"] = "the address did not answer 70 attempts in a row: " + "HTTP 500 " * 80
+        db.execute("update run set meta = ?", (msgspec.json.encode(stopped),))
+    with serve(own_home) as viewer:
+        seen = watch(viewer.link, **PHONE)
+        seen.turn(runs[1])
+        page = seen.page
+        third = page.locator(".matrix-body [role=row]").nth(2).bounding_box()
+        assert third["y"] + third["height"] <= 844
+        message = page.locator(".totals-message")
+        assert "HTTP 500" in message.inner_text()
+        assert message.bounding_box()["height"] < 30
+        message.get_by_role("button", name="More").tap()
+        assert message.bounding_box()["height"] > 60
+        page.get_by_role("link", name="Charts").tap()
+        message.get_by_role("button", name="Less").tap()
+        assert message.bounding_box()["height"] < 30
+        seen.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import urllib.error
 import urllib.request
 from pathlib import Path
@@ -116,3 +117,18 @@ def test_the_list_of_runs_has_room_for_names_on_every_screen(
         assert box is not None
         assert box["x"] + box["width"] <= width
     assert page.locator(".list-main").evaluate("(at) => at.scrollWidth - at.clientWidth") <= 0
+
+
+def test_a_new_run_is_listed_as_soon_as_it_begins(
+    tmp_path: Path, home: Path, runs: list[str], serve: Any, watch: Any
+):
+    """Within two seconds, without a reload; a list of no run does not ask for two of them."""
+    own = tmp_path / "home"
+    (own / "runs").mkdir(parents=True)
+    with serve(own) as viewer:
+        seen = watch(viewer.link)
+        seen.page.get_by_text("There are no runs here yet").wait_for()
+        assert "Tick" not in seen.page.locator("#app").inner_text()
+        shutil.copy(home / "runs" / f"{runs[0]}.db", own / "runs")
+        seen.page.get_by_role("link", name="shop assistant").wait_for(timeout=4_000)
+        seen.close()

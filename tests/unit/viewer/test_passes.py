@@ -38,6 +38,37 @@ async def test_the_last_take_of_a_trial_counts(make_run: Make) -> None:
     assert made.search("SECOND") == [0]
 
 
+@pytest.mark.parametrize(
+    ("source", "places", "blind"),
+    [
+        ("refund(ed)? +money|policy of", [0, 1], [0, 1]),
+        ("^policy", [1], [1]),
+        (r"\brefund\b.*$", [0], [0]),
+        ("asked (too)+ often", [3], []),
+        ("refund[a-z]* the policy", [], []),
+        ("grüß|Ω", [2], [2]),
+        ("[0-9]{3}", [2], [2]),
+    ],
+)
+async def test_an_expression_is_looked_for_in_each_field_of_each_trial(
+    make_run: Make, source: str, places: list[int], blind: list[int]
+) -> None:
+    """Whether or not a fixed word of it can be looked for first; blind, not in reasons and errors."""
+    run = await make_run(
+        [
+            result(0, output="They refund  money.", case="one"),
+            result(
+                1, output="Policy of the house: no refunded", vars={"topic": "money"}, case="two"
+            ),
+            result(2, output="GRÜẞE 123", case="three"),
+            result(3, ok=None, case="four"),
+        ]
+    )
+    made = Pass(run.path)
+    assert made.search_pattern(source) == places
+    assert made.search_pattern(source, blind=True) == blind
+
+
 async def test_a_search_is_of_a_substring_in_one_field(make_run: Make) -> None:
     """Not across fields or trials, whatever the case and the script; half characters are text, too."""
     run = await make_run(

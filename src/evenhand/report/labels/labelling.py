@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import cast
 
 from evenhand.core.draw import Draw, MetricLabel
 from evenhand.core.errors import UsageError
@@ -46,9 +47,36 @@ class DrawnItem(Record, frozen=True):
         return trial.prompt or trial.description
 
     @property
+    def criterion(self) -> str:
+        """What the judge was asked, where the metric's name does not say it."""
+        names = dict.fromkeys(
+            outcome.name
+            for outcome in self.trial.outcomes
+            if judge_of(outcome) and metric_of(outcome) == self.metric
+        )
+        texts = [_whole(name, self.trial.test.get("assert")) for name in names]
+        return "\n".join(text for text in texts if text != self.metric)
+
+    @property
     def output(self) -> str:
         """The output, as text."""
         return as_text(self.trial.output)
+
+
+def _whole(name: str, assertions: object) -> str:
+    """The text that an expectation's name quotes the beginning of, as a config has it; else the name."""
+    start = name.partition(' "')[2].rstrip('"').removesuffix(" …")
+    for one in cast("list[object]", assertions) if isinstance(assertions, list) else ():
+        if not isinstance(one, Mapping):
+            continue
+        fields = cast("Mapping[str, object]", one)
+        value = fields.get("value")
+        if isinstance(value, str) and start and " ".join(value.split()).startswith(start):
+            return value
+        inner = _whole(name, fields.get("assert"))
+        if inner != name:
+            return inner
+    return name
 
 
 def judged_places(

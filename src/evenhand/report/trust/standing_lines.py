@@ -16,24 +16,16 @@ MOST_NAMED = 4
 
 
 def standing_lines(
-    run: RunFile,
-    names: Sequence[str],
-    places: Sequence[int] | None = None,
-    *,
-    one_each: bool = False,
+    run: RunFile, names: Sequence[str], places: Sequence[int] | None = None
 ) -> list[str]:
-    """The rankings in words; none where nothing was compared.
+    """The rankings in words, a line for each variant; none where nothing was compared.
 
     Args:
         run: The run.
         names: What its columns are called.
         places: See `standings`.
-        one_each: Each ranking in one line, for lists; otherwise a line for each variant, for terminals.
     """
-    known = standings(run, places)
-    if one_each:
-        return [_sentence(one, names) for one in known]
-    return [line for one in known for line in _lines(one, names)]
+    return [line for one in standings(run, places) for line in _lines(one, names)]
 
 
 def _lines(one: Standings, names: Sequence[str]) -> Iterator[str]:
@@ -42,17 +34,18 @@ def _lines(one: Standings, names: Sequence[str]) -> Iterator[str]:
     for place, standing in enumerate(one.ranked, 1):
         name = padded(names[standing.variant], width)
         yield f"  {place:>{len(str(len(one.ranked)))}}  {name}  {_both(standing)}"
-    for text in _notes(one, names):
+    for text in standing_notes(one, names):
         yield f"  {text}"
 
 
-def _sentence(one: Standings, names: Sequence[str]) -> str:
+def standing_sentence(one: Standings, names: Sequence[str]) -> str:
+    """A ranking in one line, for lists."""
     ranked = [
         f"{place}. {names[standing.variant]} {_both(standing)}"
         for place, standing in enumerate(one.ranked, 1)
     ]
     parts = [": ".join([_head(one), ", ".join(ranked)] if ranked else [_head(one)])]
-    return "; ".join([*parts, *_notes(one, names)])
+    return "; ".join([*parts, *standing_notes(one, names)])
 
 
 def _head(one: Standings) -> str:
@@ -61,7 +54,8 @@ def _head(one: Standings) -> str:
     return f"{safe(one.name)}, the chance to beat the average variant, ties aside"
 
 
-def _notes(one: Standings, names: Sequence[str]) -> Iterator[str]:
+def standing_notes(one: Standings, names: Sequence[str]) -> Iterator[str]:
+    """What is to be said of a ranking besides its places: how sure they are, and what they rest on."""
     if one.ranked:
         yield _first(one, names)
     if one.first_wins is not None:
