@@ -10,6 +10,7 @@ from typing import Any
 
 from evenhand.core.run import TrialResult
 from evenhand.core.score import Outcome, State
+from evenhand.report.means import hundredths
 from evenhand.report.words import clip, count, money, safe, tokens
 from evenhand.scorers.metric import overall, overall_of
 
@@ -191,7 +192,7 @@ def _number(one: Measured) -> str:
 
 
 def _interval(one: Measured) -> str:
-    return f"[{one.interval[0]:.2f}, {one.interval[1]:.2f}]" if one.interval else ""
+    return f"[{hundredths(one.interval[0])}, {hundredths(one.interval[1])}]" if one.interval else ""
 
 
 def _last_line(scored: Scored) -> str:

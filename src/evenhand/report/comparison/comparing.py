@@ -14,7 +14,7 @@ from typing import Any
 from evenhand.core.errors import UsageError
 from evenhand.core.names import did_you_mean
 from evenhand.report.cluster_lines import copies_note
-from evenhand.report.column_names import column_names
+from evenhand.report.column_names import column_names, full_names
 from evenhand.report.comparison.case_ids import CaseIds
 from evenhand.report.comparison.case_values import BUILT_IN, Seen, read
 from evenhand.report.comparison.comparison_results import Compared, ComparedRuns
@@ -138,6 +138,7 @@ def compare(
         ]
         notes = [*_unfinished(first, second), *_unfinished(second, first)]
         notes += filter(None, (replay_note(side.run.meta) for side in (first, second)))
+    full = full_names(variants[0]), full_names(variants[1])
     _check_cases(first, second, [(mine[i], theirs[j]) for i, j in pairs])
     _check_names([*mine.values(), *theirs.values()], wanted, less, cluster)
     notes += [f"has no counterpart: {name}" for name in alone]
@@ -197,6 +198,7 @@ def compare(
         cluster or _cluster_of(first, second, pairs),
         tuple(notes),
         tuple(each for each in judged if each.place not in apart and not everywhere),
+        {names: (full[0][i], full[1][j]) for names, (i, j) in zip(columns_of, pairs, strict=True)},
     )
 
 
