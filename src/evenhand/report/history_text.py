@@ -91,10 +91,16 @@ def _layout(line: RunLine, width: int) -> _Layout:
     called = dict(zip(names, labels, strict=True))
     least = _Layout(called, 0, beside=True)
     room = width - NUMBERS - (least.named + 2 if least.named else 0) - 2
-    for start, beside in ((HEAD, True), (2, False)):
+    marks = max((columns(_marks(run)) for run in line.runs), default=0)
+    for start, beside in ((HEAD + marks, True), (HEAD, True), (2, False)):
         if room - start >= SHORTEST:
             return _Layout(called, min(BAR, room - start), beside)
     return _Layout(called, 0, beside=False)
+
+
+def _marks(run: HistoryRun) -> str:
+    marks = ("scripted" * run.offline, *(f"#{safe(tag)}" for tag in run.tags))
+    return "".join(f"  {mark}" for mark in marks if mark)
 
 
 def _of_line(line: RunLine, ink: Ink, width: int) -> Iterator[str]:
@@ -133,8 +139,7 @@ def _of_canaries(report: CanaryReport, ink: Ink, width: int) -> Iterator[str]:
 
 def _of_run(run: HistoryRun, layout: _Layout, width: int) -> Iterator[str]:
     started = time.strftime("%Y-%m-%d %H:%M", time.localtime(run.at))
-    marks = ("scripted" * run.offline, *(f"#{safe(tag)}" for tag in run.tags))
-    said = "".join(f"  {mark}" for mark in marks if mark)
+    said = _marks(run)
     head = (started, short_id(run.id))
     if not run.finished:
         status = "unfinished" if run.status == "finished" else run.status.replace("_", " ")

@@ -39,13 +39,15 @@ def lines(comparison: ComparedRuns, width: int = UNBOUND) -> list[str]:
         comparison: It.
         width: Columns that there are.
     """
-    text = _lines(comparison)
-    indents = [" " * (len(line) - len(line.lstrip()) + 4) for line in text]
-    return [
-        part
-        for line, rest in zip(text, indents, strict=True)
-        for part in folded(line, width, "", rest)
-    ]
+    return [part for line in _lines(comparison) for part in _fitted(line, width)]
+
+
+def _fitted(line: str, width: int) -> list[str]:
+    """A line in as many as it takes; where it has a break, that is the first place to go on in a new one."""
+    rest = " " * (len(line) - len(line.lstrip()) + 4)
+    whole = line.replace("\n", " ")
+    first, _, second = (whole if columns(whole) <= width else line).partition("\n")
+    return [*folded(first, width, "", rest), *(folded(second, width, rest) if second else ())]
 
 
 def _lines(comparison: ComparedRuns) -> list[str]:
@@ -61,7 +63,7 @@ def _lines(comparison: ComparedRuns) -> list[str]:
     for result in comparison.results:
         is_few = _too_few(result) is not None or result.withheld in shared
         why = "" if is_few and len(comparison.results) > 1 else because(result, comparison)
-        text.append(f"{headline(result, pairs)}: {result.verdict}{why}")
+        text.append(f"{headline(result, pairs)}:\n{result.verdict}{why}")
         text += [f"  {line}" for line in below(result)]
     tested = max(result.tests for result in comparison.results)
     if tested > 1:
