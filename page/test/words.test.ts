@@ -3,14 +3,23 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { apart } from "../src/model/summary";
 import { rateFrom } from "../src/model/rate";
-import { mean, minus, money, number, passed, percents, rate, seconds, sentences, short, signed, when } from "../src/model/words";
+import { mean, minus, money, number, passed, percent, percents, rate, rounded, seconds, sentences, short, signed, when } from "../src/model/words";
 
 test("a rate is told of its trials, and how many cases they are of", () => {
-  assert.equal(passed({ least: 0.625, most: 0.625, low: 0.43, high: 0.79, n: 8 }), "62 % [43–79] passed · 8 cases");
+  assert.equal(passed({ least: 0.625, most: 0.625, low: 0.43, high: 0.79, n: 8 }), "63 % [43–79] passed · 8 cases");
   assert.equal(passed(null), "no verdicts");
   assert.equal(rate({ least: 0.5, most: 0.9, low: 0.32, high: 0.97, n: 10 }), "50–90 % [32–97], 10 cases");
   assert.equal(percents({ least: 0.901, most: 0.902 }), "90 %"); // where both ends print alike, one number
   assert.equal(percents({ least: 0.001, most: 0.999 }), "1–99 %");
+});
+
+test("one number is rounded alike as a rate and as a score, halves up", () => {
+  assert.deepEqual([percent(177 / 200), short(177 / 200), rounded(1.005, 2), rounded(-2.5)], ["89 %", "0.89", "1.01", "-3"]);
+  for (let n = 1; n <= 400; n += 1) {
+    for (let k = Math.ceil(n / 100); k <= n - n / 100; k += 1) {
+      assert.equal(percent(k / n), `${Number(rounded((Number(rounded(k / n, 2))) * 100))} %`, `${k} of ${n}`);
+    }
+  }
 });
 
 test("a rate that was sent with its ends, or with one value, is the same; an open one has no value", () => {

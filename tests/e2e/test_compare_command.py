@@ -113,4 +113,4 @@ def test_what_raises_where_it_would_fail_is_not_better(evenhand: Run, tmp_path: 
     assert " beats " not in ended.out
     ended = evenhand("compare", ":1", ":2", "--metric", "passed")
     assert ended.code == 3
-    assert "p = 1: undecided (6 trials in error could turn it)" in ended.out
+    assert "p = 1: undecided (6 trials in error could turn it)" in " ".join(ended.out.split())

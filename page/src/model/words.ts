@@ -13,7 +13,7 @@ export function money(usd: number | null | undefined): string {
 
 /** A share as a whole percentage, never rounded to all or nothing when it is not. */
 export function percent(share: number): string {
-  let whole = even(share * 100);
+  let whole = Number(rounded(share * 100));
   if (whole === 100 && share < 1) whole = 99;
   if (whole === 0 && share > 0) whole = 1;
   return `${whole} %`;
@@ -33,8 +33,8 @@ export function percents({ least, most }: Span): string {
 /** The ends of an interval of shares as percentages, a digit more where it is narrow; never rounded to certainty. */
 export function interval(low: number, high: number): string {
   const digits = high - low >= 0.02 ? 0 : 1;
-  let start = (low * 100).toFixed(digits);
-  let end = (high * 100).toFixed(digits);
+  let start = rounded(low * 100, digits);
+  let end = rounded(high * 100, digits);
   if (Number(start) >= 100 && low < 1) start = "99.9";
   if (Number(end) <= 0 && high > 0) end = "0.1";
   if (high >= 1) end = "100";
@@ -67,9 +67,17 @@ export function number(value: number | null | undefined): string {
 /** The same for a narrow place, in two digits after the point; one that would be nothing in them keeps its first digit. */
 export function short(value: number | null | undefined): string {
   if (value === null || value === undefined || Number.isNaN(value) || Math.abs(value) >= 100) return number(value);
-  const text = value.toFixed(2);
+  const text = rounded(value, 2);
   if (Math.abs(Number(text) - value) < 1e-9) return number(Number(text));
   return Number(text) === 0 ? number(Number(value.toPrecision(1))) : minus(text);
+}
+
+/** A number in so many digits after the point, halves rounded up; what floats leave of a half counts as a half, as on the command line. */
+export function rounded(value: number, digits = 0): string {
+  if (!Number.isFinite(value)) return String(value);
+  const [significant, exponent] = Math.abs(value).toExponential(11).split("e") as [string, string];
+  const whole = Math.floor(Number(`${significant}e${Number(exponent) + digits}`) + 0.5);
+  return `${value < 0 ? "-" : ""}${(whole / 10 ** digits).toFixed(digits)}`;
 }
 
 /** A number as it is computed with, with a minus sign for its hyphen. A filter understands both. */

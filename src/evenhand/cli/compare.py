@@ -74,5 +74,11 @@ def compare(
                 write(part)
             write("\n")
         else:
-            put(sys.stdout, f"{comparison.first} → {comparison.second}\n\n{comparison}\n")
+            from evenhand.report.comparison.comparison_text import lines
+            from evenhand.report.screen import width_of
+            from evenhand.report.words import folded
+
+            width = width_of(sys.stdout)
+            head = folded(f"{comparison.first} → {comparison.second}", width, "", "  ")
+            put(sys.stdout, "\n".join([*head, "", *lines(comparison, width)]) + "\n")
     return code_for_comparison(comparison.verdict)

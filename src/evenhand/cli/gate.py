@@ -506,6 +506,7 @@ def _printed(gate: Gate, session: Session, undecided: str | None, signal: int = 
     """Prints a gate; with what it exits."""
     from evenhand.report.gates.gate_text import document, lines
     from evenhand.report.ink import Ink
+    from evenhand.report.screen import takes_colors
     from evenhand.report.words import put
 
     code = code_for_gate(gate, signal, undecided or "")
@@ -515,8 +516,8 @@ def _printed(gate: Gate, session: Session, undecided: str | None, signal: int = 
 
             writer(sys.stdout)(json_text(document(gate)) + "\n")
         else:
-            coloured = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
-            put(sys.stdout, "".join(f"{line}\n" for line in lines(gate, Ink(coloured))))
+            ink = Ink(takes_colors(sys.stdout))
+            put(sys.stdout, "".join(f"{line}\n" for line in lines(gate, ink)))
     if gate.verdict == "undecided" and undecided and code in (PASSED, FAILED):
         tell(f"undecided counts as {undecided}, by --undecided or the project's gate.undecided")
     elif gate.verdict == "undecided" and undecided == "pass":

@@ -40,6 +40,7 @@ def history(path: str | None, last: int, as_json: bool) -> int:
     from evenhand.report.history_text import document, lines
     from evenhand.report.ink import Ink
     from evenhand.report.json_text import json_text, writer
+    from evenhand.report.screen import takes_colors, width_of
     from evenhand.report.words import put, safe
     from evenhand.store.catalogue import files
 
@@ -56,8 +57,7 @@ def history(path: str | None, last: int, as_json: bool) -> int:
         if as_json:
             writer(sys.stdout)(json_text(document(found)) + "\n")
         else:
-            coloured = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
-            text = lines(found, Ink(coloured)) or [
+            text = lines(found, Ink(takes_colors(sys.stdout)), width_of(sys.stdout)) or [
                 f"there are no runs of {safe(path)}"
                 if path
                 else "there are no runs yet: `evenhand run` makes one"

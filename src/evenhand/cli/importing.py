@@ -212,11 +212,12 @@ def _print(
         note_lines,
         run_lines,
     )
+    from evenhand.report.screen import takes_colors
     from evenhand.report.words import put
     from evenhand.store.catalogue import called, files, newest_first
     from evenhand.store.runfile import RunFile
 
-    ink = Ink(sys.stdout.isatty() and not os.environ.get("NO_COLOR"))
+    ink = Ink(takes_colors(sys.stdout))
     lines = list(note_lines(recordings.notes, ink))
     if datasets:
         lines += ["", *dataset_lines(datasets)]

@@ -22,6 +22,8 @@ class RunName(click.ParamType):  # pyright: ignore[reportMissingTypeArgument] (i
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """Fetches the run that is meant, if it is a remote's."""
         del param, ctx
+        if value.startswith("#"):  # a cell: the second variant's is `#2:3`
+            return value
         if "#" not in value and "/" not in value and not Path(value).is_dir():
             return value
         from evenhand.remotes.address import remote_run

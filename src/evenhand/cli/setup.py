@@ -112,6 +112,7 @@ def _move_in(tool: str, words: Sequence[Path]) -> int:
     from evenhand.core.errors import UsageError
     from evenhand.report.ink import Ink
     from evenhand.report.interchange.import_report import note_lines
+    from evenhand.report.screen import takes_colors
     from evenhand.report.words import put
 
     named = words and not words[-1].is_file() and (len(words) > 1 or words[-1].is_dir())
@@ -143,7 +144,7 @@ def _move_in(tool: str, words: Sequence[Path]) -> int:
         made = move_in(files, folder, tool)
     ignored = ignore_runs(folder)
     paths = [*made.files, *([folder / ignored.name] if ignored is not None else [])]
-    ink = Ink(sys.stdout.isatty() and not os.environ.get("NO_COLOR"))
+    ink = Ink(takes_colors(sys.stdout))
     lines = [*(f"  {path}" for path in paths), "", *note_lines(made.notes, ink, _MOVED)]
     target = shlex.quote(str(made.sets[0] if len(made.sets) == 1 else folder))
     if made.todo:

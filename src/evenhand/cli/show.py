@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO, TypeVar
@@ -104,6 +103,7 @@ def show(
     one of the latest run. With --where, only matching trials are listed and counted.
     """
     from evenhand.report.console import cells_json, list_lines, listed_json, show_trial
+    from evenhand.report.screen import takes_colors, width_of
     from evenhand.store.catalogue import find, homes, runs
     from evenhand.store.runfile import RunFile
 
@@ -113,7 +113,9 @@ def show(
     if listing:
         every_run = [listed for home in homes(Path.cwd()) for listed in runs(home)]
         with printing():
-            for line in listed_json(every_run) if as_json else list_lines(every_run):
+            for line in (
+                listed_json(every_run) if as_json else list_lines(every_run, width_of(sys.stdout))
+            ):
                 sys.stdout.write(line + "\n")
         return 0
     with RunFile.open(find(Path.cwd(), run)) as whole:
@@ -128,8 +130,7 @@ def show(
                     run_file,
                     cell,
                     sys.stdout,
-                    width=_width(sys.stdout),
-                    color=_color(sys.stdout),
+                    color=takes_colors(sys.stdout),
                     calls=calls,
                 )
         else:
@@ -249,13 +250,13 @@ def written(
 
 def _list_trials(run_file: RunFile, out: TextIO) -> None:
     """Prints a line for each trial."""
-    from evenhand.report.console import PLAIN_WIDTH
     from evenhand.report.filters.where import cell_rows
     from evenhand.report.grid import Grid
     from evenhand.report.ink import Ink
+    from evenhand.report.screen import takes_colors, width_of
     from evenhand.report.words import put
 
-    rows = cell_rows(run_file, Grid(run_file), _width(out) or PLAIN_WIDTH, Ink(_color(out)))
+    rows = cell_rows(run_file, Grid(run_file), width_of(out), Ink(takes_colors(out)))
     with printing():
         put(out, "".join(f"{row}\n" for row in rows) + "\n")
 
@@ -264,9 +265,9 @@ def _print_trials(run_file: RunFile, out: TextIO, *, calls: bool = False) -> Non
     """Prints each trial whole, one after the other; `calls`: with what was asked and answered."""
     from evenhand.core.label import standing
     from evenhand.report.cell import call_lines
-    from evenhand.report.console import PLAIN_WIDTH
     from evenhand.report.every_label import every_label
     from evenhand.report.ink import Ink
+    from evenhand.report.screen import takes_colors, width_of
     from evenhand.report.words import put
 
     meta, labels = run_file.meta, standing(every_label(run_file))
@@ -275,7 +276,7 @@ def _print_trials(run_file: RunFile, out: TextIO, *, calls: bool = False) -> Non
         for trial in run_file.trials():
             put(out, verbose.text(trial))
             if calls:
-                width, ink = _width(out) or PLAIN_WIDTH, Ink(_color(out))
+                width, ink = width_of(out), Ink(takes_colors(out))
                 lines = call_lines(run_file, trial, width, ink, whole=True)
                 put(out, "".join(f"{line}\n" for line in lines[1:]) + "\n")
 
@@ -287,11 +288,11 @@ def verbose_for(
     labels: Mapping[int, Sequence[Label]] | None = None,
 ) -> Verbose:
     """What puts a run's trials, and what people say of them, into words for this stream."""
-    from evenhand.report.console import PLAIN_WIDTH
     from evenhand.report.ink import Ink
+    from evenhand.report.screen import takes_colors, width_of
     from evenhand.report.verbose import Verbose
 
-    return Verbose(variants, repeats, _width(out) or PLAIN_WIDTH, Ink(_color(out)), labels)
+    return Verbose(variants, repeats, width_of(out), Ink(takes_colors(out)), labels)
 
 
 def print_run(
@@ -310,21 +311,12 @@ def print_run(
             write_document(run_file, sys.stdout, calls=calls)
             return
         from evenhand.report.console import show as print_it
+        from evenhand.report.screen import takes_colors
 
         print_it(
             run_file,
             sys.stdout,
             table=table,
-            width=_width(sys.stdout),
-            color=_color(sys.stdout),
+            color=takes_colors(sys.stdout),
             with_heading=with_heading,
         )
-
-
-def _color(out: TextIO) -> bool:
-    return out.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-
-
-def _width(out: TextIO) -> int | None:
-    """The terminal's width; None lets the report choose one for a file or a pipe."""
-    return os.get_terminal_size(out.fileno()).columns if out.isatty() else None

@@ -115,29 +115,19 @@ def drop(stream: TextIO | None = None) -> None:
 
 
 def say_wrapped(text: str, indent: str = "") -> None:
-    """Prints lines to stdout; on a terminal those that are too long for it are wrapped, elsewhere none is.
+    """Prints lines to stdout; those that are too long for it are wrapped.
 
     Args:
         text: One line, or several.
         indent: Before each line that a wrapped one goes on in; a short one where that would leave no room.
     """
-    import textwrap
+    from evenhand.report.screen import width_of
+    from evenhand.report.words import folded, without_commands
 
-    from evenhand.report.words import without_commands
-
-    width = os.get_terminal_size(sys.stdout.fileno()).columns if sys.stdout.isatty() else 0
+    width = width_of(sys.stdout)
     if len(indent) > width // 2:
         indent = "    "
     with printing():
         for line in text.split("\n"):
-            pieces = [line]
-            if 0 < width < len(line):
-                pieces = textwrap.wrap(
-                    line,
-                    width,
-                    subsequent_indent=indent,
-                    break_long_words=False,
-                    break_on_hyphens=False,
-                    replace_whitespace=False,
-                )
+            pieces = folded(line, width, "", indent, whole=True)
             sys.stdout.write(without_commands("\n".join(pieces)) + "\n")

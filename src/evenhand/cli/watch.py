@@ -284,10 +284,11 @@ class _Watcher(MutableRecord):
         seconds: float,
     ) -> list[str]:
         """What a run came to: a line, and one more for what changed since the one before."""
+        from evenhand.report.screen import is_plain
         from evenhand.report.words import safe
         from evenhand.report.words import seconds as duration
 
-        ink = Ink(self.live and not os.environ.get("NO_COLOR"))
+        ink = Ink(self.live and not is_plain())
         name = (
             " ".join(_name(path) for path in paths) if len(paths) <= NAMED else _name(target.path)
         )

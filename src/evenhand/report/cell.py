@@ -65,7 +65,10 @@ def find_cells(run: RunFile, grid: Grid, ref: str) -> list[TrialResult]:
 
 
 def _variants(run: RunFile, grid: Grid, column: str) -> list[int]:
-    """The columns that a name means: by its name in the table, else by prompt or model, else by a part of it."""
+    """The columns that a name means: by its name in the table, else by prompt or model, else by a part of it.
+
+    Reports number columns with long names: `#2` is the second.
+    """
     every = list(enumerate(zip(grid.names, run.meta.variants, strict=True)))
     if not column and len(every) == 1:
         return [0]
@@ -76,7 +79,8 @@ def _variants(run: RunFile, grid: Grid, column: str) -> list[int]:
         ):
             if column and wanted:
                 return wanted
-    return []
+    number = column.removeprefix("#")
+    return [int(number) - 1] if number.isdecimal() and 0 < int(number) <= len(every) else []
 
 
 def _read(run: RunFile, places: list[int]) -> list[TrialResult]:

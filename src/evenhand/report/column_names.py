@@ -1,14 +1,15 @@
 """What the columns of a run are called: by what differs between them, in as much room as there is.
 
 A column is one eval or prompt, with one value of each axis and one model. What all columns share says nothing and is
-left out. The names are the same on every terminal, as people type them (`evenhand show RUN plain:3`); a table that has
-less room cuts them, numbers what would look alike, and says below what each stands for.
+left out. The names are the same on every terminal, as people type them (`evenhand show RUN plain:3`). A report calls
+columns by them where all are short; otherwise it numbers them, and names each once, in full, in its table.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby
 
 from evenhand.core.variant import Variant
 from evenhand.report.words import clip, columns, safe
@@ -17,9 +18,12 @@ LONGEST = 72
 """Columns of a terminal that a name takes at most."""
 PART = 28
 """So much of it each part has at least, where the whole is too long."""
-FULL = 300
+SHORT = 22
+"""So long are names that a report repeats: `openai:chat:gpt-5-mini`."""
+RATES = 30
+"""Columns of a terminal that a pass rate takes beside the name, with its interval."""
+_NUMBER = re.compile(r"#\d+")
 _FILE_AND_TEXT = re.compile(r"(\S+\.(?:txt|md|j2|json|yaml|yml)): ")
-LEGEND = 300
 
 
 def column_names(variants: Sequence[Variant]) -> list[str]:
@@ -27,9 +31,50 @@ def column_names(variants: Sequence[Variant]) -> list[str]:
     return _distinct(_joined(_cut(_whole(variants)), len(variants)), LONGEST)
 
 
+def short_names(variants: Sequence[Variant], width: int) -> list[str]:
+    """What a report of this width calls the columns: by their names where all are short, otherwise `#1`, `#2` and on.
+
+    A column that is alone needs no number: it is called nothing.
+    """
+    names = column_names(variants)
+    if all(columns(name) <= min(SHORT, width - RATES) for name in names):
+        return names
+    if len(names) == 1:
+        return [""]
+    return [f"#{number}" for number in range(1, len(names) + 1)]
+
+
+def in_ranges(names: Sequence[str]) -> list[str]:
+    """Names for a list, in order; numbers that follow each other as one.
+
+    >>> in_ranges(["#1", "#2", "#3", "#5"]), in_ranges(["plain", "better"])
+    (['#1–#3', '#5'], ['plain', 'better'])
+    """
+    if not all(_NUMBER.fullmatch(name) for name in names):
+        return list(names)
+    numbers = sorted(int(name[1:]) for name in names)
+    runs = [
+        [number for _, number in run]
+        for _, run in groupby(enumerate(numbers), lambda e: e[1] - e[0])
+    ]
+    return [
+        text
+        for run in runs
+        for text in (
+            [f"#{run[0]}–#{run[-1]}"] if len(run) > 2 else [f"#{number}" for number in run]
+        )
+    ]
+
+
 def full_names(variants: Sequence[Variant]) -> list[str]:
-    """The same in full, however long: for a table that has the room."""
-    return _distinct(_joined(_whole(variants), len(variants)), FULL)
+    """What differs between columns in one text each, however long."""
+    return [" · ".join(filter(None, row.values())) for row in differing_parts(variants)]
+
+
+def differing_parts(variants: Sequence[Variant]) -> list[dict[str, str]]:
+    """What differs between columns, in full, part by part; empty texts for parts that a column lacks."""
+    whole = _whole(variants)
+    return [{part: texts[i] for part, texts in whole.items()} for i in range(len(variants))]
 
 
 def _whole(variants: Sequence[Variant]) -> dict[str, list[str]]:
@@ -41,41 +86,18 @@ def _whole(variants: Sequence[Variant]) -> dict[str, list[str]]:
 
 def _cut(parts: dict[str, list[str]]) -> dict[str, list[str]]:
     """The parts as names have them: in full where that is short enough, or else each cut."""
-    for shortened in (parts, {part: _ends(part, texts) for part, texts in parts.items()}):
-        names = _joined(shortened, len(next(iter(shortened.values()), [])))
+    for cut in (parts, {part: _ends(part, texts) for part, texts in parts.items()}):
+        names = _joined(cut, len(next(iter(cut.values()), [])))
         if all(columns(name) <= LONGEST for name in names) and len(set(names)) == len(names):
-            return shortened
+            return cut
     room = max(PART, (LONGEST - 3 * len(parts)) // max(1, len(parts)))
-    return {part: _shortened(_ends(part, texts), room) for part, texts in parts.items()}
+    return {part: shortened(_ends(part, texts), room) for part, texts in parts.items()}
 
 
 def column_head(variants: Sequence[Variant]) -> str:
     """What the names name: `prompt · model`."""
     rows = _differing(variants)
     return " · ".join(rows[0]) if rows else "prompt"
-
-
-def fitted(names: Sequence[str], width: int) -> list[str]:
-    """The names cut to a width: each still told from the others, if need be by its number."""
-    return _distinct(names, width)
-
-
-def legend(shown: Sequence[str], variants: Sequence[Variant]) -> list[str]:
-    """What parts of names stand for that are not there in full; empty where all are."""
-    if not any("…" in name for name in shown):
-        return []
-    rows, whole = _differing(variants), _whole(variants)
-    cut = _cut(whole)
-    lines: dict[str, None] = {}
-    for i, (name, row) in enumerate(zip(shown, rows, strict=True)):
-        # The table had less room, and cut the whole.
-        if not name.startswith(_joined(cut, len(rows))[i]):
-            lines[f"{name} = {clip(' · '.join(filter(None, row.values())), LEGEND)}"] = None
-            continue
-        for part, texts in cut.items():
-            if texts[i] != whole[part][i]:
-                lines[f"{texts[i]} = {clip(row[part], LEGEND)}"] = None
-    return list(lines)
 
 
 def _differing(variants: Sequence[Variant]) -> list[dict[str, str]]:
@@ -112,7 +134,7 @@ def _joined(parts: Mapping[str, Sequence[str]], number: int) -> list[str]:
     return [" · ".join(texts[i] for texts in parts.values() if texts[i]) for i in range(number)]
 
 
-def _shortened(texts: Sequence[str], room: int) -> list[str]:
+def shortened(texts: Sequence[str], room: int) -> list[str]:
     """Texts cut to a width, by what they have in common first: `…_v1` and `…_v2`, then at their ends."""
     different = list(dict.fromkeys(filter(None, texts)))
     if all(columns(text) <= room for text in different):

@@ -11,16 +11,18 @@ from typing import Any, TextIO
 from evenhand.core.errors import StoreError
 from evenhand.core.label import standing
 from evenhand.core.run import SHORT_ID, Totals
-from evenhand.report.column_names import column_names
+from evenhand.report.column_names import column_names, short_names
 from evenhand.report.grid import Grid
 from evenhand.report.heading import heading_of
 from evenhand.report.ink import Ink
 from evenhand.report.rates import share_in
+from evenhand.report.screen import NARROWEST, UNBOUND, width_of
 from evenhand.report.trust.run_verdict import verdict_of
 from evenhand.report.words import (
     clip,
     count,
     counting,
+    folded,
     interval,
     money,
     near,
@@ -36,8 +38,8 @@ from evenhand.stats.tallies import Share, Tally, rate_of_trials
 from evenhand.store.catalogue import SUFFIX, ListedRun, called, names
 from evenhand.store.runfile import RunFile
 
-PLAIN_WIDTH = 100
-NARROWEST = 40
+TITLE = 40
+VIEW = "evenhand view"
 
 
 def show(
@@ -56,19 +58,19 @@ def show(
         out: Where to.
         table: With the table of columns, the failures and the comparison; otherwise the summary alone, which takes
             milliseconds whatever the size of the run.
-        width: Columns that there are; None for a file or a pipe.
+        width: Columns that there are; by default those of the terminal, the file or the pipe.
         color: Whether escapes for colours may be used.
         with_heading: With the line that says what the plan is; without it where the progress line has just said so.
     """
     ink, meta = Ink(color), run.meta
-    width = max(NARROWEST, width or PLAIN_WIDTH)
+    width = max(NARROWEST, width or width_of(out))
     totals = run.totals()
     lines: list[str] = []
     if with_heading:
         text = heading_of(
             meta.title, meta.variants, meta.case_count, meta.repeats, meta.planned, width
         )
-        lines += [ink(text, "bold"), ""]
+        lines += [*(ink(line, "bold") for line in folded(text, width, "", "  ")), ""]
     grid: Grid | None = None
     if table and totals.trials:
         from evenhand.report.classification import classification_lines  # noqa: PLC0415 (only for the table)
@@ -77,8 +79,8 @@ def show(
         from evenhand.report.slices import slice_lines  # noqa: PLC0415 (imported on use)
         from evenhand.report.table import table_lines  # noqa: PLC0415 (imported on use)
 
-        grid = Grid(run)
-        sentences = [line for text in findings(run, grid) for line in _wrapped(text, width)]
+        grid = Grid(run, short_names(meta.variants, width))
+        sentences = [line for text in findings(run, grid) for line in folded(text, width, "  ")]
         for block in (
             table_lines(run, grid, width, ink),
             _judged_lines(run, grid.names, width),
@@ -117,7 +119,7 @@ def show_trial(
         run: The run.
         ref: `column:case`, e.g. `better:3`, the case by its number or its id; the place in the plan; a case's id.
         out: Where to.
-        width: Columns that there are; None for a file or a pipe.
+        width: Columns that there are; by default those of the terminal, the file or the pipe.
         color: Whether escapes for colours may be used.
         calls: With what each call asked and was answered.
 
@@ -127,7 +129,7 @@ def show_trial(
     from evenhand.report.cell import cell_lines, find_cells  # noqa: PLC0415 (only when one is asked for)
 
     grid, ink = Grid(run), Ink(color)
-    width = max(NARROWEST, width or PLAIN_WIDTH)
+    width = max(NARROWEST, width or width_of(out))
     for i, trial in enumerate(find_cells(run, grid, ref)):
         put(
             out,
@@ -137,31 +139,32 @@ def show_trial(
         )
 
 
-def list_lines(runs: Iterable[ListedRun]) -> list[str]:
-    """A line for each run, the newest first."""
+def list_lines(runs: Iterable[ListedRun], width: int = UNBOUND) -> list[str]:
+    """A line for each run, or as many as it takes; the newest first."""
     lines: list[str] = []
     order = sorted(runs, key=lambda item: item.path.stem, reverse=True)
     known = names(listed.path for listed in order)
     for listed in order:
         meta, name = listed.meta, safe(known[listed.path] or near(listed.path))
         if meta is None:
-            lines.append(f"{name}  {safe(listed.problem)}")
+            lines += folded(f"{name}  {safe(listed.problem)}", width, "", "  ")
             continue
         try:
             with RunFile.open(listed.path) as run:
                 totals, tags = run.totals(), run.remarks.tags
         except StoreError as error:
-            lines.append(f"{name}  {safe(error.message)}")
+            lines += folded(f"{name}  {safe(error.message)}", width, "", "  ")
             continue
         status = (
             "running" if listed.alive else "killed" if meta.status == "running" else meta.status
         )
         when = time.strftime("%Y-%m-%d %H:%M", time.localtime(meta.created_at))
-        lines.append(
+        text = (
             f"{name}  {when}  {totals.passed}/{counting(totals)} passed"
-            f"  {status:<12}  {clip(safe(meta.title), 40)}"
+            f"  {status:<12}  {clip(safe(meta.title), TITLE)}"
             f"{''.join(f'  #{safe(tag)}' for tag in tags)}"
         )
+        lines += folded(text, width, "", "  ")
     return lines or ["there are no runs yet: `evenhand run` makes one"]
 
 
@@ -222,30 +225,42 @@ def _summary(run: RunFile, totals: Totals, grid: Grid | None, width: int, ink: I
         parts.append(seconds(meta.finished_at - meta.created_at))
     elif meta.status == "running":
         parts.append("still running" if run.alive else "cut off")
-    lines = _wrapped(" · ".join(parts), width, first=f"  {word} · ")
+    lines = folded(" · ".join(parts), width, f"  {word} · ", "  ")
     lines[0] = lines[0].replace(word, ink(word, color), 1)
     if meta.requirements and not run.by_outcome:
         from evenhand.report.trust.requirement_lines import requirement_lines  # noqa: PLC0415 (imported on use)
 
         columns = grid.names if grid else column_names(meta.variants)
         for text in requirement_lines(run, columns):
-            lines += _wrapped(text, width, first="  ")
+            lines += folded(text, width, "  ")
     told = (_replay_line(run), usage_line(run) if grid else "")
-    lines += [line for text in filter(None, told) for line in _wrapped(text, width)]
+    lines += [line for text in filter(None, told) for line in folded(text, width, "  ")]
     for text in warnings(run):
-        lines += [ink(line, "yellow") for line in _wrapped(text, width, first="  ! ")]
+        lines += [ink(line, "yellow") for line in folded(text, width, "  ! ", "  ")]
     if meta.status not in ("finished", "running") and meta.message:
         for text in safe(meta.message, multiline=True).splitlines():
             colour = "dim" if meta.status == "decided" else "yellow"
-            lines += [ink(line, colour) for line in _wrapped(text, width)]
+            lines += [ink(line, colour) for line in folded(text, width, "  ")]
     # The next one that is imported may be of the same moment: what is printed now has to find this one then, too.
     least = SHORT_ID + 4 if "imported" in meta.settings else SHORT_ID
     name = called(Path.cwd(), run.path, least)
     saved = f"saved as {short_id(meta.id) if name.endswith(SUFFIX) else name} in {near(run.path.parent)}"
-    following = f"next: {_next(run, totals, grid, missing, quote(name))}"
+    return [
+        *lines,
+        *_ending(saved, f"next: {_next(run, totals, grid, missing, quote(name))}", width),
+    ]
+
+
+def _ending(saved: str, following: str, width: int) -> list[str]:
+    """Where the run is and what to type next: to be copied, so that no word of it is cut."""
     if len(saved) + len(following) + 5 <= width:
-        return [*lines, f"  {saved} · {following}"]
-    return [*lines, f"  {saved}", f"  {following}"]
+        return [f"  {saved} · {following}"]
+    if len(following) + 2 > width:  # the command that is about this run
+        following = following.replace(f"{VIEW}, or ", "")
+    return [
+        *folded(saved, width, "  ", whole=True),
+        *folded(following, width, "  ", "    ", whole=True),
+    ]
 
 
 def _replay_line(run: RunFile) -> str:
@@ -298,9 +313,9 @@ def _next(run: RunFile, totals: Totals, grid: Grid | None, missing: int, name: s
         instead = "" if unfinished or grid is None else remedy(run, grid, name)
         return instead or f"evenhand resume {name}"
     if not totals.failed:
-        return f"evenhand view, or evenhand export {name} --to report.html"
+        return f"{VIEW}, or evenhand export {name} --to report.html"
     if grid is None:
-        return f"evenhand view, or evenhand show {name}"
+        return f"{VIEW}, or evenhand show {name}"
     # A column that failed now and then has more to say than one that always did.
     failing = [v for v, places in enumerate(grid.failed) if places]
     variant = next(
@@ -310,15 +325,5 @@ def _next(run: RunFile, totals: Totals, grid: Grid | None, missing: int, name: s
     column = grid.names[variant]
     trial = run.trial(place)
     if trial is None or not column.replace("_", "").replace("-", "").isalnum():
-        return f"evenhand view, or evenhand show {name} {place}"
-    return f"evenhand view, or evenhand show {name} {column}:{grid.number(trial)}"
-
-
-def _wrapped(text: str, width: int, first: str = "  ") -> list[str]:
-    import textwrap  # noqa: PLC0415 (a summary that fits needs none)
-
-    if len(first) + len(text) <= width:
-        return [first + text]
-    return textwrap.wrap(
-        text, width, initial_indent=first, subsequent_indent="  ", break_on_hyphens=False
-    )
+        return f"{VIEW}, or evenhand show {name} {place}"
+    return f"{VIEW}, or evenhand show {name} {column}:{grid.number(trial)}"

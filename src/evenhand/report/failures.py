@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterator, Sequence
 
 from evenhand.core.run import TrialResult
+from evenhand.report.column_names import in_ranges
 from evenhand.report.grid import Grid
 from evenhand.report.ink import Ink
-from evenhand.report.words import clip, columns, count, number, safe
+from evenhand.report.words import clip, columns, count, folded, number, safe
 from evenhand.store.runfile import RunFile
 
 SHOWN = 10
 PER_COLUMN = 4
+MANY = 3
 A_FEW = 2
 GROUPS = 5
 NUMBERS = 6
@@ -30,18 +31,23 @@ def failure_lines(run: RunFile, grid: Grid, width: int, ink: Ink) -> list[str]:
     whole = [i for i, t in enumerate(totals) if t.failed > A_FEW and t.failed == t.trials]
     lines: list[str] = []
     left = shown = 0
+    alike = _alike(run, grid, whole)
+    told: set[str] = set()
     for variant, places in enumerate(grid.failed):
         if variant in whole:
             continue
         groups: dict[str, list[TrialResult]] = {}
         for trial in _trials(run, places):
             groups.setdefault(_why(trial), []).append(trial)
+        known = sum(len(groups.pop(why)) for why in told & groups.keys())
         most = SHOWN - shown if len(grid.failed) == 1 else min(PER_COLUMN, SHOWN - shown)
         listed = list(groups.items())[:most]
         for why, trials in listed:
-            lines += _entry_lines("fail", _where(grid, trials), why, width, ink)
+            where = _where(grid, alike.get(why, trials), width)
+            lines += _entry_lines("fail", where, why, width, ink)
+        told |= {why for why, _ in listed if why in alike}
         shown += len(listed)
-        left += totals[variant].failed - sum(len(trials) for _, trials in listed)
+        left += totals[variant].failed - sum(len(trials) for _, trials in listed) - known
     for variant in whole[:SHOWN]:
         for trial in _trials(run, grid.failed[variant][:1]):
             where = f"all {totals[variant].failed:,}"
@@ -55,20 +61,40 @@ def failure_lines(run: RunFile, grid: Grid, width: int, ink: Ink) -> list[str]:
     return [*lines, *_errors(run, grid, width, ink)]
 
 
-def _where(grid: Grid, trials: Sequence[TrialResult]) -> str:
+def _alike(run: RunFile, grid: Grid, apart: Sequence[int]) -> dict[str, list[TrialResult]]:
+    """What failed for the same reason in MANY columns or more, by the reason: it is told once."""
+    reasons: dict[str, list[TrialResult]] = {}
+    for variant, places in enumerate(grid.failed if len(grid.failed) >= MANY else ()):
+        for trial in _trials(run, places) if variant not in apart else ():
+            reasons.setdefault(_why(trial), []).append(trial)
+    return {
+        why: trials
+        for why, trials in reasons.items()
+        if len({trial.variant for trial in trials}) >= MANY
+    }
+
+
+def _where(grid: Grid, trials: Sequence[TrialResult], width: int) -> str:
     """One cell by its name; several that failed for the same reason by the numbers and names of their cases."""
     if len(trials) == 1:
         return grid.place(trials[0])
-    names = {grid.number(trial): clip(safe(trial.description), NAME) for trial in reversed(trials)}
+    places = sorted(trials, key=grid.number) if len({t.variant for t in trials}) > 1 else trials
+    names = {grid.number(trial): clip(safe(trial.description), NAME) for trial in reversed(places)}
+    labels = [grid.names[variant] for variant in dict.fromkeys(t.variant for t in trials)]
+    column = "" if len(grid.names) == 1 else f"{', '.join(in_ranges(labels))} · "
+    if columns(column) > width // 2:
+        column = f"{len(labels)} variants · "
+    start = f"{column}{'cases' if len(names) > 1 else 'case'} "
+    room = width - columns(start) - 10
     shown: list[str] = []
     for number_, name in reversed(names.items()):
         text = f"{number_} “{name}”" if name and name != f"Row #{number_}" else str(number_)
-        if len(shown) == NUMBERS or sum(map(columns, shown)) + columns(text) > NAMES:
+        many = len(shown) == NUMBERS or sum(map(columns, shown)) + columns(text) > NAMES
+        if many or columns(", ".join([*shown, text])) > room:
             break
         shown.append(text)
     more = ", …" if len(names) > len(shown) else ""
-    cases = f"{'cases' if len(names) > 1 else 'case'} {', '.join(shown)}{more}"
-    return cases if len(grid.names) == 1 else f"{grid.names[trials[0].variant]} · {cases}"
+    return f"{start}{', '.join(shown) or next(reversed(names))}{more}"
 
 
 def _errors(run: RunFile, grid: Grid, width: int, ink: Ink) -> list[str]:
@@ -160,7 +186,7 @@ def _place(where: str, width: int) -> str:
 
 def _indented(text: str, width: int, *, most: int) -> list[str]:
     """The text in a few lines, cut where it is longer."""
-    lines = textwrap.wrap(clip(text, most * width), width - 6, break_on_hyphens=False)
+    lines = folded(clip(text, most * width), width, "      ")
     if len(lines) > most:
-        lines = [*lines[: most - 1], clip(lines[most - 1] + " " + lines[most], width - 6)]
-    return ["      " + line for line in lines]
+        lines = [*lines[: most - 1], clip(f"{lines[most - 1]} {lines[most].strip()}", width)]
+    return lines

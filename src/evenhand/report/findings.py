@@ -6,13 +6,14 @@ from collections.abc import Sequence
 
 from evenhand.core.score import SHARES
 from evenhand.report.cluster_lines import cluster_lines
+from evenhand.report.column_names import in_ranges
 from evenhand.report.grid import Grid
 from evenhand.report.marks import Marked, marked
 from evenhand.report.outcome import UNSURE, unsure
 from evenhand.report.preferences import preferences
 from evenhand.report.rates import Repeats, repeats
 from evenhand.report.triggers import trigger_rates
-from evenhand.report.words import clip, count, interval, percents, safe
+from evenhand.report.words import clip, columns, count, interval, padded, percents, safe
 from evenhand.stats.paired import LEVEL
 from evenhand.stats.standouts import dispersion_p
 from evenhand.stats.tallies import Share
@@ -21,6 +22,9 @@ from evenhand.store.runfile import RunFile
 
 NAMED = 3
 NAME = 40
+TABLE = 3
+"""From so many columns on, what repeats say is a table."""
+ALIKE = "all cases may be equally likely to pass, so which ones waver may be chance: "
 
 
 def findings(
@@ -38,15 +42,16 @@ def findings(
         run: The run.
         grid: Its cells.
         where: Where to look, for those who know; without it every trial is looked at.
-        ranked: The rankings in words, for those who have them; without it they are worked out, line by line.
+        ranked: The rankings in words, for lists that have a line for each finding; without it they are worked out.
     """
     where = where or marked(run)
     if run.by_outcome:
         return _unsure(run, grid, where)
     triggers = trigger_rates(run, where.triggers)
-    lines = [f"{grid.names[one.variant]}: {one}" for one in triggers]
+    lines = [grid.told(one.variant, str(one)) for one in triggers]
     preferred = preferences(run, where.judged)
-    lines += [f"{grid.names[one.variant]}: {one}" for one in preferred]
+    lines += [grid.told(one.variant, str(one)) for one in preferred]
+    one_each = ranked is not None
     if ranked is None:
         ranked = _rankings(run, grid, where)
     lines += ranked
@@ -58,7 +63,7 @@ def findings(
         *lines,
         *compared,
         *_mixed(run),
-        *_repeats(run, grid),
+        *_repeats(run, grid, one_each=one_each),
         *clusters,
         *_unsure(run, grid, where),
     ]
@@ -95,38 +100,64 @@ def _compared(run: RunFile, grid: Grid) -> list[str]:
     return sentences(grid, VariantTests(run).differ)
 
 
-def _repeats(run: RunFile, grid: Grid) -> list[str]:
+def _repeats(run: RunFile, grid: Grid, *, one_each: bool) -> list[str]:
     if run.meta.repeats < 2:
         return []
+    results = repeats(run)
+    if len(results) >= TABLE and not one_each:
+        return _repeats_table(run, grid, results)
     lines: list[str] = []
-    for name, result in zip(grid.names, repeats(run), strict=True):
+    for result in results:
         if result.tries:
             tries = result.tries[-1]
-            lines.append(
-                f"{name}: pass@{tries.k} {_share(tries.once)}, pass^{tries.k} {_share(tries.always)} over "
+            text = (
+                f"pass@{tries.k} {_share(tries.once)}, pass^{tries.k} {_share(tries.always)} over "
                 f"{count(tries.cases, 'case')} (at least once, and every time, in {tries.k} tries)"
             )
+            lines.append(grid.told(result.variant, text))
         if result.flaky:
             named = ", ".join(_tally(run, case) for case in result.flaky[:NAMED])
             more = len(result.flaky) - NAMED
-            lines.append(
-                f"{name}: {_by_chance(run, result)}{len(result.flaky):,} of {count(result.cases, 'case')} "
+            text = (
+                f"{ALIKE if _by_chance(run, result) else ''}"
+                f"{len(result.flaky):,} of {count(result.cases, 'case')} "
                 "passed in some repeats and failed in "
                 f"others: {named}{f' and {more:,} more' if more > 0 else ''}"
             )
+            lines.append(grid.told(result.variant, text))
     return lines
 
 
-def _by_chance(run: RunFile, result: Repeats) -> str:
-    """That cases which waver need not be harder than others, where all may be equally likely to pass."""
+def _repeats_table(run: RunFile, grid: Grid, results: Sequence[Repeats]) -> list[str]:
+    """A line for each column of many: how often its cases passed at least once and every time, and how many waver."""
+    rows: list[tuple[str, ...]] = []
+    for result in results:
+        if result.tries:
+            tries = result.tries[-1]
+            name, k = f"of {tries.k} tries", tries.k
+            head = (name, f"pass@{k} (any)", f"pass^{k} (all)", "wavering")
+            if head not in rows:
+                rows.append(head)
+            wavering = f"{len(result.flaky):,} of {result.cases:,}"
+            shares = (_share(tries.once), _share(tries.always))
+            rows.append((grid.names[result.variant], *shares, wavering))
+    wide = [max(map(columns, cells)) for cells in zip(*rows, strict=True)]
+    lines = [
+        "   ".join(padded(cell, wide[i]) for i, cell in enumerate(row)).rstrip() for row in rows
+    ]
+    chance = [grid.names[r.variant] for r in results if r.flaky and _by_chance(run, r)]
+    wavering = sum(1 for r in results if r.flaky)
+    if chance:
+        which = f"{', '.join(in_ranges(chance))}: " if len(chance) < wavering else ""
+        lines.append(f"{which}{ALIKE.removesuffix(': ')}")
+    return lines
+
+
+def _by_chance(run: RunFile, result: Repeats) -> bool:
+    """Whether cases that waver need not be harder than others, as all may be equally likely to pass."""
     tallies = run.sums().of_column(result.variant).values()
     tries = [(t.passed, t.passed + t.failed) for t in tallies if t.passed + t.failed]
-    alike = len(result.flaky) > 1 and dispersion_p(tries) > LEVEL
-    return (
-        "all cases may be equally likely to pass, so which ones waver may be chance: "
-        if alike
-        else ""
-    )
+    return len(result.flaky) > 1 and dispersion_p(tries) > LEVEL
 
 
 def _share(share: Share) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from evenhand.core.run import TrialResult
 from evenhand.report.column_names import column_names
@@ -20,7 +20,9 @@ class Grid:
     """A run's cells.
 
     Attributes:
-        names: The shortest name of each column that tells it from the others.
+        names: What each column is called: the shortest name that tells it from the others, as people type it; or what
+            a report calls it instead, such as a number that its table explains.
+        renamed: Whether it is something else.
         evals: The eval that each column runs; empty texts for a config.
         totals: Each column's counts.
         numbers: Each case's number, from 1, in the plan's order.
@@ -31,9 +33,11 @@ class Grid:
         scores: For each column its failures' lowest and highest score.
     """
 
-    def __init__(self, run: RunFile) -> None:
+    def __init__(self, run: RunFile, names: Sequence[str] | None = None) -> None:
         variants = run.meta.variants
-        self.names = column_names(variants)
+        typed = column_names(variants)
+        self.names = names or typed
+        self.renamed = self.names != typed
         self.evals = [variant.eval for variant in variants]
         self.totals = run.by_variant()
         self.groups = run.groups(copies=True)
@@ -100,6 +104,10 @@ class Grid:
         if len(self.names) > 1:
             return f"{self.names[trial.variant]} · {name}"
         return f"case {name}" if name == str(self.number(trial)) else name
+
+    def told(self, variant: int, text: str) -> str:
+        """What is told of a column, after what it is called."""
+        return ": ".join(filter(None, (self.names[variant], text)))
 
     def number(self, trial: TrialResult) -> int:
         """The number of a trial's case."""

@@ -9,12 +9,18 @@ from functools import partial
 
 from evenhand.core.record import Record
 from evenhand.core.score import SHARES, Scale
+from evenhand.report.words import rounded
 from evenhand.stats.bounded import mean_on_scale
 from evenhand.stats.interval import mean_of_sums
 from evenhand.stats.paired import FEWEST
 
 OfCase = tuple[float, float, float]
 """The sum over a case's trials, how many have a value, and how many are in error; of a cluster, parts of trials."""
+
+
+def hundredths(value: float) -> str:
+    """A score for a table, rounded as rates are: `0.89` where they say `89 %`."""
+    return rounded(value, 2)
 
 
 class Mean(Record, frozen=True):
@@ -34,7 +40,7 @@ class Mean(Record, frozen=True):
     cases: int
     on_scale: bool = False
 
-    def cell(self, text: Callable[[float], str] = "{:.2f}".format) -> str:
+    def cell(self, text: Callable[[float], str] = hundredths) -> str:
         """The mean for a table: `4.67 [3.81–4.95]` on a known scale, otherwise `104 ±8`, or `±?` where nobody knows."""
         if self.low is None or self.high is None:
             return f"{text(self.value)} ±?"
@@ -43,7 +49,7 @@ class Mean(Record, frozen=True):
         return f"{text(self.value)} ±{text(self.high - self.value)}"
 
 
-def mean_cell(mean: Mean | None, text: Callable[[float], str] = "{:.2f}".format) -> str:
+def mean_cell(mean: Mean | None, text: Callable[[float], str] = hundredths) -> str:
     """A mean for a table; a dash for none."""
     return "–" if mean is None else mean.cell(text)
 

@@ -212,6 +212,19 @@ def latencies(run: RunFile) -> list[Mean | None]:
     ]
 
 
+def rate_texts(rates: Sequence[Rate], least: int = 1) -> list[str]:
+    """`15/20   75 %  [52–90]` for each, in columns; the first has so many characters at least."""
+    pairs = [f"{rate.passed}/{rate.trials}" for rate in rates]
+    most = max(least, *map(len, pairs))
+    wide = max(5, *(len(str(rate)) for rate in rates))
+    return [
+        "–".rjust(most)
+        if rate.share is None
+        else f"{pair:>{most}}  {rate!s:>{wide}}  [{rate.reach}]"
+        for rate, pair in zip(rates, pairs, strict=True)
+    ]
+
+
 def rate_cells(run: RunFile, names: Sequence[str]) -> Iterator[tuple[str, ...]]:
     """A row of texts for each column, under HEADS, for reports that have a table of their own; the name comes first."""
     columns = zip(names, rates(run), run.by_variant(), scores(run), latencies(run), strict=True)

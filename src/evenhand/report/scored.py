@@ -11,6 +11,7 @@ from typing import Any
 from evenhand.core.run import TrialResult
 from evenhand.core.score import Outcome, State
 from evenhand.report.frames import Framed, Kinds, Table
+from evenhand.report.means import hundredths
 from evenhand.report.words import clip, count, money, safe, tokens
 from evenhand.scorers.metric import overall, overall_of
 
@@ -208,7 +209,7 @@ def _number(one: Measured) -> str:
 
 
 def _interval(one: Measured) -> str:
-    return f"[{one.interval[0]:.2f}, {one.interval[1]:.2f}]" if one.interval else ""
+    return f"[{hundredths(one.interval[0])}, {hundredths(one.interval[1])}]" if one.interval else ""
 
 
 def _last_line(scored: Scored) -> str:

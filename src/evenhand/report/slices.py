@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from statistics import fmean
-from textwrap import wrap
 from typing import Any, cast
 
 from evenhand.core.record import Record
 from evenhand.core.run import RunMeta
 from evenhand.report.clusters import Groups, clusters_among, together
-from evenhand.report.rates import Rate, share_in, share_row
-from evenhand.report.words import clip, columns, count, padded, safe
+from evenhand.report.rates import Rate, rate_texts, share_in, share_row
+from evenhand.report.words import clip, columns, count, folded, padded, rounded, safe
 from evenhand.stats.multiple import benjamini_hochberg
 from evenhand.stats.standouts import group_p
 from evenhand.stats.tallies import Tally, counted
@@ -23,9 +22,13 @@ from evenhand.store.runfile import RunFile
 MOST_TRIALS = 200_000
 MOST_SHOWN = 24
 NAME = 24
+FEWEST = 8
+"""Columns of a terminal that a tag takes at most, and what is left of it where there is little room."""
 NAMED = 3
 LEVEL = 0.05
 """Of those that stand out, no larger a share is chance."""
+_HEAD = "by tag"
+_GAP = "  "
 _SIGN = b'"tags":'
 """What stands in the JSON of a trial whose case has tags."""
 
@@ -130,40 +133,67 @@ def slice_rows(run: RunFile) -> list[dict[str, Any]]:
     ]
 
 
-def slice_lines(run: RunFile, names: Sequence[str], width: int) -> list[str]:
-    """A line for each tag and column: how many of its trials passed, how sure that is; and which of them stand out."""
+def slice_lines(run: RunFile, labels: Sequence[str], width: int) -> list[str]:
+    """How many of each tag's trials passed, how sure that is, and which of them stand out.
+
+    A line for each tag, in it the columns side by side: in as many blocks as the width takes, numbers never cut.
+    """
     found = tested_slices(run)
-    rows = [
-        [
-            clip(safe(tag), NAME),
-            names[rate.variant] if len(names) > 1 else "",
-            f"{rate.passed:,}/{rate.trials:,}",
-            str(rate),
-            f"[{rate.reach}]",
-        ]
-        for tag, each in found.items()
-        for one in each
-        for rate in [one.rate]
-    ]
-    if not rows:
+    if not found:
         return []
-    shown = rows[:MOST_SHOWN]
-    wide = [max(columns(row[i]) for row in shown) for i in range(len(shown[0]))]
-    lines = ["  by tag"]
-    for row in shown:
-        cells = [padded(cell, wide[i]) for i, cell in enumerate(row) if wide[i]]
-        lines.append(clip("  " + "   ".join(cells).rstrip(), width))
-    if len(rows) > len(shown):
-        lines.append(f"  … and {len(rows) - len(shown):,} more, in --json")
-    return [*lines, *(f"  {line}" for line in wrap(_worth(found, names), max(20, width - 2)))]
+    by_tag = {tag: {one.rate.variant: one.rate for one in each} for tag, each in found.items()}
+    variants = sorted({variant for rates in by_tag.values() for variant in rates})
+    tags = list(by_tag)[:MOST_SHOWN]
+    several = len(labels) > 1
+    for words in (rate_texts, _without_counts):
+        cells = [
+            _cells(labels[v] if several else "", [by_tag[tag].get(v) for tag in tags], words)
+            for v in variants
+        ]
+        widest = max(columns(cell) for each in cells for cell in each)
+        named = min(max(len(_HEAD), *(columns(safe(t)) for t in tags)), NAME)
+        named = min(named, max(FEWEST, width - widest - 2 - len(_GAP)))
+        room = max(1, (width - named - 2) // (widest + len(_GAP)))
+        if room >= len(variants):
+            break
+    lines: list[str] = []
+    blocks = max(1, MOST_SHOWN // len(tags))
+    for at in range(0, len(cells), room)[:blocks]:
+        heads = (_HEAD if at == 0 else "", *(clip(safe(tag), named) for tag in tags))
+        for i, head in enumerate(heads):
+            row = _GAP.join(each[i] for each in cells[at : at + room])
+            lines.append(f"  {padded(head, named)}{_GAP}{row}".rstrip())
+    left = sum(map(len, by_tag.values())) - sum(
+        v in by_tag[tag] for tag in tags for v in variants[: blocks * room]
+    )
+    if left:
+        lines.append(f"  … and {left:,} more, in --json")
+    return [*lines, *(folded(_worth(found, labels), width, "  "))]
 
 
-def _worth(found: Mapping[str, Sequence[Slice]], names: Sequence[str]) -> str:
+def _without_counts(rates: Sequence[Rate]) -> list[str]:
+    wide = max((len(str(rate)) for rate in rates), default=0)
+    return [f"{rate!s:>{wide}} [{rate.reach}]" for rate in rates]
+
+
+def _cells(
+    label: str, rates: Sequence[Rate | None], words: Callable[[Sequence[Rate]], list[str]]
+) -> list[str]:
+    """A column of the table, below what it is called; a dash for a tag that it has no case of."""
+    texts = iter(words([rate for rate in rates if rate is not None]))
+    cells = [label, *("–" if rate is None else next(texts) for rate in rates)]
+    wide = max(map(columns, cells))
+    return [padded(cell, wide) for cell in cells]
+
+
+def _worth(found: Mapping[str, Sequence[Slice]], labels: Sequence[str]) -> str:
     """How many tags there are, and which of them say more than the extremes of so many do by chance."""
     slices = [(tag, one) for tag, each in found.items() for one in each if one.rate.share]
     if len(slices) < 2:
         return ""
-    number = f"{count(len(found), 'tag')}" + (f" × {len(names)} variants" if len(names) > 1 else "")
+    number = f"{count(len(found), 'tag')}" + (
+        f" × {len(labels)} variants" if len(labels) > 1 else ""
+    )
     out = sorted((one.q, tag, one.rate) for tag, one in slices if one.q <= LEVEL)
     if not out:
         least = min(
@@ -171,15 +201,15 @@ def _worth(found: Mapping[str, Sequence[Slice]], names: Sequence[str]) -> str:
         )
         return (
             f"{number}: none stands out from the other cases by more than chance makes the extremes of so many; "
-            f"the lowest is {clip(safe(least[0]), NAME)} at {least[1].rate} (q = {least[1].q:.2f})"
+            f"the lowest is {clip(safe(least[0]), NAME)} at {least[1].rate} (q = {rounded(least[1].q, 2)})"
         )
-    listed = ", ".join(_standout(tag, rate, q, names) for q, tag, rate in out[:NAMED])
+    listed = ", ".join(_standout(tag, rate, q, labels) for q, tag, rate in out[:NAMED])
     more = f" and {len(out) - NAMED:,} more" if len(out) > NAMED else ""
     return f"{number}, corrected for their number: {len(out):,} stand out from the other cases: {listed}{more}"
 
 
-def _standout(tag: str, rate: Rate, q: float, names: Sequence[str]) -> str:
-    where = f" in {names[rate.variant]}" if len(names) > 1 else ""
+def _standout(tag: str, rate: Rate, q: float, labels: Sequence[str]) -> str:
+    where = f" in {labels[rate.variant]}" if len(labels) > 1 else ""
     return (
         f"{clip(safe(tag), NAME)}{where} at {rate} (q {'< 0.001' if q < 0.001 else f'= {q:.3f}'})"
     )

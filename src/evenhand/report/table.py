@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Callable, Sequence
 
 from evenhand.core.record import Record
-from evenhand.report.column_names import column_head, fitted, full_names, legend
+from evenhand.report.column_list import ListedName, column_list
+from evenhand.report.column_names import column_head
 from evenhand.report.grid import Grid
 from evenhand.report.heading import is_of_pytest
 from evenhand.report.ink import Ink
 from evenhand.report.means import mean_cell, mean_of
-from evenhand.report.rates import Rate, latencies, mean_in, rates, scores
-from evenhand.report.words import clip, columns, money, padded, seconds
+from evenhand.report.rates import latencies, mean_in, rate_texts, rates, scores
+from evenhand.report.words import columns, money, padded, rounded, seconds
 from evenhand.store.runfile import RunFile
 
 WORDY = 20
 READ = 5_000
 MOST_MARKS = 60
-MOST_LEGEND = 20
-NUMBERS = 64
-"""Columns of a terminal that the rates and the first few numbers take."""
 _GAP = "   "
+_KEEP = ["errors", "cost", "score", "latency", "judge calls", "words"]
+"""The numbers beside the rates, the most important first."""
 
 
 class _TableColumn(Record, frozen=True):
@@ -33,16 +32,65 @@ class _TableColumn(Record, frozen=True):
 
 
 def table_lines(run: RunFile, grid: Grid, width: int, ink: Ink) -> list[str]:
-    """The table's lines; what does not fit the width is left out, least important first."""
-    meta = run.meta
-    totals = grid.totals
-    names = _names(run, grid, width)
-    head = "test" if is_of_pytest(meta.title, meta.variants) else column_head(meta.variants)
-    table = [
-        _TableColumn(head, names, left=True),
-        _TableColumn(" passed", _rates(rates(run)), left=True),
+    """The table's lines; numbers that do not fit the width are left out, least important first.
+
+    Where even the rates don't fit beside the names, the names stand above them.
+    """
+    rates_ = _TableColumn(" passed", rate_texts(rates(run), 7), left=True)
+    extra = _extra(run, grid)
+    every = [_names(run, grid, nested=nested) for nested in (False, True)]
+    head = _head(run)
+    forms = [
+        (names, fitting, each)
+        for each in (head, "")  # where the heading has no room, the names may have
+        for names in every
+        if (fitting := _fitting(names, each, rates_, extra, width)) is not None
     ]
-    extra = [
+    # The first of those that leave room for most.
+    names, fitting, head = max(forms, key=lambda form: len(form[1]), default=([], None, ""))
+    lines: list[str] = []
+    if fitting is None:
+        lines = min((_above(run, grid, width, nested=nested) for nested in (False, True)), key=len)
+        names = [ListedName(label, place) for place, label in enumerate(grid.names)]
+        fitting = _fitting(names, "", rates_, extra, width) or []
+    named = _TableColumn(head, [name.text for name in names if name.column is not None], left=True)
+    table = [named, rates_, *(column for column in extra if column in fitting)]
+    left = width - 2 - sum(_width(column) + len(_GAP) for column in table)
+    strip = _strip(grid, left, ink)
+    lines.append(ink(_line(table, lambda c: c.head, strip.head if strip else ""), "dim"))
+    for name in names:
+        place = name.column
+        if place is None:
+            lines += name.lines(width)
+        else:
+            texts = [name.text, *(column.texts[place] for column in table[1:])]
+            marks = strip.texts[place] if strip else ""
+            lines.append(_joined(table, texts, marks))
+    return lines
+
+
+def _names(run: RunFile, grid: Grid, *, nested: bool) -> list[ListedName]:
+    """The table's first column: names that are short as they are, others with the numbers that stand for them."""
+    if not grid.renamed:
+        return [ListedName(name, place) for place, name in enumerate(grid.names)]
+    return column_list(run.meta.variants, grid.names, nested=nested)
+
+
+def _above(run: RunFile, grid: Grid, width: int, *, nested: bool) -> list[str]:
+    """The names by themselves, each with its number, in as many lines as it takes."""
+    names = column_list(run.meta.variants, grid.names, nested=nested, room=width - 2)
+    return [line for name in names for line in name.lines(width)]
+
+
+def _head(run: RunFile) -> str:
+    meta = run.meta
+    return "test" if is_of_pytest(meta.title, meta.variants) else column_head(meta.variants)
+
+
+def _extra(run: RunFile, grid: Grid) -> list[_TableColumn]:
+    """The numbers beside the rates, in the order in which they stand."""
+    totals = grid.totals
+    return [
         _TableColumn("score", [mean_cell(mean) for mean in scores(run)]),
         *_words(run, sum(t.trials for t in totals)),
         _TableColumn("latency", [mean_cell(mean, seconds) for mean in latencies(run)]),
@@ -50,48 +98,31 @@ def table_lines(run: RunFile, grid: Grid, width: int, ink: Ink) -> list[str]:
         *_counted("judge calls", run.judge_calls()),
         *_counted("errors", [t.errors for t in totals]),
     ]
-    keep = ["errors", "cost", "score", "latency", "judge calls", "words"]
-    room = width - 2 - _width(table[0]) - len(_GAP) - _width(table[1])
+
+
+def _fitting(
+    names: Sequence[ListedName],
+    head: str,
+    rates_: _TableColumn,
+    extra: Sequence[_TableColumn],
+    width: int,
+) -> list[_TableColumn] | None:
+    """The numbers that there is room for beside names and rates; None where there is none for the rates."""
+    widest = max(columns(head), *(columns(name.text) for name in names if name.column is not None))
+    room = width - 2 - widest - len(_GAP) - _width(rates_)
     if room < 0:
-        most = max(12, _width(table[0]) + room)
-        table[0] = _TableColumn(clip(table[0].head, most), fitted(names, most), left=True)
-        room = 0
+        return None
     fitting: list[_TableColumn] = []
-    for column in sorted(extra, key=lambda c: keep.index(c.head)):
+    for column in sorted(extra, key=_rank):
         if room >= _width(column) + len(_GAP):
             room -= _width(column) + len(_GAP)
             fitting.append(column)
-    table += [column for column in extra if column in fitting]
-    strip = _strip(grid, room - len(_GAP), ink)
-    lines = [ink(_line(table, lambda c: c.head, strip.head if strip else ""), "dim")]
-    lines += [
-        _line(table, lambda c, i=i: c.texts[i], strip.texts[i] if strip else "")
-        for i in range(len(names))
-    ]
-    notes = legend(table[0].texts, meta.variants)[:MOST_LEGEND]
-    return [*lines, *(ink(f"  {line}", "dim") for text in notes for line in _folded(text, width))]
+    return fitting
 
 
-def _folded(text: str, width: int) -> list[str]:
-    return textwrap.wrap(text, width - 2, subsequent_indent="  ", break_on_hyphens=False)
-
-
-def _names(run: RunFile, grid: Grid, width: int) -> list[str]:
-    """The columns' names, in full where the table has room for them beside its numbers."""
-    whole = full_names(run.meta.variants)
-    return whole if max(map(columns, whole)) + NUMBERS <= width else grid.names
-
-
-def _rates(rates: Sequence[Rate]) -> list[str]:
-    pairs = [f"{rate.passed}/{rate.trials}" for rate in rates]
-    most = max(7, *map(len, pairs))
-    wide = max(5, *(len(str(rate)) for rate in rates))
-    return [
-        "–".rjust(most)
-        if rate.share is None
-        else f"{pair:>{most}}  {rate!s:>{wide}}  [{rate.reach}]"
-        for rate, pair in zip(rates, pairs, strict=True)
-    ]
+def _rank(column: _TableColumn) -> tuple[bool, int]:
+    """The most important first; what is nothing, or unknown, in all rows is less so than anything else."""
+    return {*column.texts} <= {"$0", "–", "unknown"}, _KEEP.index(column.head)
 
 
 def _words(run: RunFile, trials: int) -> list[_TableColumn]:
@@ -101,7 +132,7 @@ def _words(run: RunFile, trials: int) -> list[_TableColumn]:
     means = [mean_in(run.meta, mean_of(cases)) for cases in run.word_sums()]
     if not any(mean is not None and mean.value >= WORDY for mean in means):
         return []
-    return [_TableColumn("words", [mean_cell(mean, "{:.0f}".format) for mean in means])]
+    return [_TableColumn("words", [mean_cell(mean, rounded) for mean in means])]
 
 
 def _counted(head: str, numbers: Sequence[int]) -> list[_TableColumn]:
@@ -130,8 +161,12 @@ def _width(column: _TableColumn) -> int:
 
 
 def _line(table: Sequence[_TableColumn], text: Callable[[_TableColumn], str], last: str) -> str:
+    return _joined(table, [text(column) for column in table], last)
+
+
+def _joined(table: Sequence[_TableColumn], texts: Sequence[str], last: str) -> str:
     cells = [
-        padded(text(c), _width(c)) if c.left else " " * (_width(c) - columns(text(c))) + text(c)
-        for c in table
+        padded(text, _width(c)) if c.left else " " * (_width(c) - columns(text)) + text
+        for c, text in zip(table, texts, strict=True)
     ]
     return ("  " + _GAP.join([*cells, last] if last else cells)).rstrip()

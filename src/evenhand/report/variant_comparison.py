@@ -6,8 +6,9 @@ import math
 from collections.abc import Callable, Sequence
 
 from evenhand.report.clusters import rate_in, together
+from evenhand.report.column_names import in_ranges
 from evenhand.report.grid import Grid
-from evenhand.report.words import count
+from evenhand.report.words import count, rounded
 from evenhand.stats.extremes import Extremes, certain
 from evenhand.stats.interval import CONFIDENCE
 from evenhand.stats.paired import FEWEST, Differences, Word
@@ -96,7 +97,7 @@ def _why_not(
     groups = len(data.clusters)
     if groups < FEWEST:
         return f"{word} ({too_few(count(groups, 'case' if groups == data.n else 'cluster'))})"
-    return f"{word} ({could_show(data, data.smallest((1 - CONFIDENCE) / pairs))})"
+    return f"{word} ({could_show(data, data.smallest((1 - CONFIDENCE) / pairs), pairs)})"
 
 
 def over(data: Extremes) -> str:
@@ -116,13 +117,19 @@ def too_few(cases: str) -> str:
     return f"{cases}: too few to say anything, as {FEWEST} are needed"
 
 
-def could_show(data: Extremes, smallest: float | None) -> str:
-    """What so many cases could have shown of two pass rates, in words."""
+def could_show(data: Extremes, smallest: float | None, tests: int) -> str:
+    """What so many cases could have shown of two pass rates, in words, and for how many tests that is corrected."""
     if not data.n:
         return "no case has a verdict on both"
     if smallest is None:
-        return f"{over(data)} can show no difference, however large"
-    return f"{over(data)} could show {smallest * 100:.{0 if data.n < 500 else 1}f} points or more"
+        return f"{over(data)} can show no difference, however large{corrected_for(tests)}"
+    least = rounded(smallest * 100, 0 if data.n < 500 else 1)
+    return f"{over(data)} could show {least} points or more{corrected_for(tests)}"
+
+
+def corrected_for(tests: int) -> str:
+    """Why so many cases show less than they would in a single comparison, in words; empty for a single one."""
+    return f", corrected for {tests} comparisons" if tests > 1 else ""
 
 
 def compared(grid: Grid, first: int, second: int) -> Extremes:
@@ -153,9 +160,10 @@ def points(share: float) -> str:
     """
     if abs(share) < _RESIDUE:
         return "0"
-    text = f"{share * 100:+.0f}"
-    return f"{share * 100:+.1f}" if text in ("+0", "-0") else text
+    text = rounded(share * 100, sign=True)
+    return rounded(share * 100, 1, sign=True) if text in ("+0", "-0") else text
 
 
 def _listed(names: list[str]) -> str:
+    names = in_ranges(names)
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

@@ -22,6 +22,8 @@ _UNSAFE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff"
     "\U000e0000-\U000e007f\ud800-\udfff]"
 )
+_WORDS = re.compile(r"( *)((?:[^ ]| +%| +(?=[-+\d.∞]+\]))+)")
+"""Words with the spaces before them; `75 %` and `[-3, +14]` are one each."""
 _HEADINGS = r"^[-+~^](?=([-+~^])\1[ \t])"
 _COMMAND = re.compile(
     rf"(?<!\S):(?=:[\w-])|#(?=#(?:\[|vso\[|teamcity\[))|{_HEADINGS}", re.IGNORECASE | re.MULTILINE
@@ -98,16 +100,89 @@ def clip(text: str, width: int) -> str:
     """Text cut to so many columns, with an ellipsis where something is missing."""
     if columns(text) <= width:
         return text
-    room = max(0, width - 1)
+    return _beginning(text, width - 1).rstrip() + "…"
+
+
+def _beginning(text: str, width: int) -> str:
+    """As much of a text as so many columns hold."""
+    room = max(0, width)
     if not text.isascii():
-        while columns(text[:room]) > max(0, width - 1):
+        while columns(text[:room]) > max(0, width):
             room -= 1
-    return text[:room].rstrip() + "…"
+    return text[:room]
 
 
 def padded(text: str, width: int) -> str:
     """Text filled up with spaces to so many columns."""
     return text + " " * (width - columns(text))
+
+
+def folded(
+    text: str, width: int, first: str = "", rest: str | None = None, *, whole: bool = False
+) -> list[str]:
+    """Text in lines of at most so many columns. A number stays with its `%`, and an interval in one piece.
+
+    >>> folded("passed 75 % [61–86] of 40", 14, "- ", "  ")
+    ['- passed 75 %', '  [61–86] of', '  40']
+
+    Args:
+        text: One line; the spaces that it begins with stay.
+        width: How many columns there are.
+        first: What the first line begins with.
+        rest: What the others begin with; as the first by default.
+        whole: Leaves a word that is longer than a line in one piece, to be copied: a path.
+    """
+    rest = first if rest is None else rest
+    lines: list[str] = []
+    line = first
+    for gap, word in _WORDS.findall(text.rstrip()):
+        if columns(line) + len(gap) + columns(word) <= width:
+            line += gap + word
+            continue
+        left = width - columns(line) - len(gap)
+        endless = not whole and columns(word) > width - columns(rest)
+        if endless and left >= _PIECE and line.strip():  # as texts without spaces are
+            piece = _broken(word, left)
+            lines.append(line + gap + piece)
+            line, word = rest, word[len(piece) :]  # noqa: PLW2901 (what is left of it)
+        elif line.strip():
+            lines.append(line.rstrip())
+            line = rest
+        while not whole and columns(line) + columns(word) > width:
+            piece = _broken(word, width - columns(line))
+            lines.append(line + piece)
+            line, word = rest, word[len(piece) :]  # noqa: PLW2901 (what is left of it)
+        line += word
+    return [*lines, line] if line.strip() or not lines else lines
+
+
+_PIECE = 12
+"""So much of a word that no line can hold is put at the end of one, at least."""
+
+
+def _broken(word: str, width: int) -> str:
+    """The beginning of a word that has no room: up to a mark that names have between their parts, if there is one."""
+    piece = _beginning(word, width) or word[:1]
+    for marks in (":/", "_-"):
+        end = max(map(piece.rfind, marks)) + 1
+        if columns(piece[:end]) >= _PIECE:
+            return piece[:end]
+    return piece
+
+
+def rounded(value: float, digits: int = 0, *, sign: bool = False) -> str:
+    """A number in so many digits after the point, halves rounded up: one rounding for all that is shown.
+
+    What floats leave of a half counts as a half: 177 of 200 is 88.5 %, and not less. The page does the same.
+
+    >>> rounded(88.5), rounded(0.885, 2), rounded(1.005, 2), rounded(-2.5), rounded(0.1, 1, sign=True)
+    ('89', '0.89', '1.01', '-3', '+0.1')
+    """
+    if not math.isfinite(value):
+        return f"{value:{'+' if sign else ''}}"
+    significant, exponent = f"{abs(value):.11e}".split("e")
+    whole = math.floor(float(f"{significant}e{int(exponent) + digits}") + 0.5)
+    return f"{math.copysign(whole / 10**digits, value):{'+' if sign else ''}.{digits}f}"
 
 
 def money(usd: float | None) -> str:
@@ -132,7 +207,7 @@ def percent(share: float) -> str:
     >>> percent(7 / 8), percent(0.999), percent(0.0001), percent(1)
     ('88 %', '99 %', '1 %', '100 %')
     """
-    number = round(share * 100)
+    number = int(rounded(share * 100))
     if number == 100 and share < 1:
         number = 99
     if number == 0 and share > 0:
@@ -167,7 +242,7 @@ def interval(low: float, high: float) -> str:
     ('53–98', '79.0–80.6', '99.9–100')
     """
     digits = 0 if high - low >= 0.02 else 1
-    start, end = f"{low * 100:.{digits}f}", f"{high * 100:.{digits}f}"
+    start, end = rounded(low * 100, digits), rounded(high * 100, digits)
     if float(start) >= 100 and low < 1:
         start = "99.9"
     if float(end) <= 0 and high > 0:

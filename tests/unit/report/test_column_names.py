@@ -1,4 +1,4 @@
-"""What columns are called, and what a table says where it has no room for that."""
+"""What columns are called, and what a table calls them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 from tests.unit.report.conftest import Make, result
 
 from evenhand.core.variant import Variant
-from evenhand.report.column_names import LONGEST, column_head, column_names, legend
+from evenhand.report.column_names import LONGEST, column_head, column_names
 from evenhand.report.console import show
 from evenhand.report.words import columns
 
@@ -79,7 +79,7 @@ def test_what_all_columns_share_is_left_out() -> None:
 
 @pytest.mark.parametrize("width", [50, 60, 80, 100, 140, 240])
 async def test_a_table_tells_columns_apart_at_any_width(make_run: Make, width: int) -> None:
-    """By what differs, in as much room as there is; what is cut is in the legend, in full."""
+    """By numbers; each name stands in the table or above it, in full, and the texts below have the numbers alone."""
     variants = of_sets()
     trials = [
         result(6 * case + v, variant=v, case=f"c{case}", ok=case > 0)
@@ -90,27 +90,20 @@ async def test_a_table_tells_columns_apart_at_any_width(make_run: Make, width: i
     show(await make_run(trials, variants), out, width=width)
     text = out.getvalue()
     rows = [line for line in text.splitlines() if "2/3" in line]
-    shown = [row.partition("2/3")[0].strip() for row in rows]
-    assert len(set(shown)) == 6
-    assert max(columns(row) for row in rows) <= max(width, 60)
+    assert [row.split()[0] for row in rows] == [f"#{number}" for number in range(1, 7)]
+    assert max(columns(row) for row in rows) <= width
     whole = " ".join(text.split())
     assert "claude-haiku-4-5-20251001" in whole
     assert "summarise_the_document_plainly_v2" in whole
-    failures = [line for line in text.splitlines() if line.startswith("  ✗")]
-    assert all(line.rstrip().endswith(" 1") or "is not in it" in line for line in failures)
+    (failure,) = [line for line in text.splitlines() if line.startswith("  ✗")]
+    assert "#1–#6 · case 1" in failure
 
 
 async def test_a_wide_table_has_the_names_in_full(make_run: Make) -> None:
-    """And needs no legend."""
+    """Each once, behind its number."""
     variants = [Variant(i, "p" * 80 + str(i), "m") for i in range(2)]
     trials = [result(i, variant=i, case="a") for i in range(2)]
     out = io.StringIO()
     show(await make_run(trials, variants), out, width=200)
-    assert "p" * 80 + "1   " in out.getvalue()
-    assert "ppp = " not in out.getvalue()
-
-
-def test_names_that_are_there_in_full_have_no_legend() -> None:
-    """Nothing is said twice."""
-    variants = [Variant(0, "a", "m"), Variant(1, "b", "m")]
-    assert legend(column_names(variants), variants) == []
+    assert out.getvalue().count("p" * 80) == 2
+    assert "  #2  " + "p" * 80 + "1   " in out.getvalue()

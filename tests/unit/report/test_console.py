@@ -71,7 +71,8 @@ async def test_a_run_reads_like_a_page(
         "\n"
         "  best beats basic: +100 points [+17, +100] over 8 cases (paired, corrected for "
         "3 comparisons)\n"
-        "  best and better: no detectable difference (8 cases could show 90 points or more)\n"
+        "  best and better: no detectable difference (8 cases could show 90 points or more, corrected for "
+        "3 comparisons)\n"
         "\n"
     )
     assert last.startswith("15 of 24 passed · 48 calls · 7,200 → 2,400 tokens · $0.0288 · ")
@@ -516,13 +517,14 @@ async def test_a_column_to_which_nothing_applies_has_no_rate(make_run: Make) -> 
 
 
 async def test_the_narrowest_terminal_still_gets_names_and_rates(make_run: Make) -> None:
-    """At forty columns the names are cut, and the numbers beside the rate left out."""
+    """At forty columns the names stand above, in full, and the numbers beside the rate are left out."""
     variants = [Variant(i, f"a prompt with a rather long name, number {i}", "m") for i in range(2)]
     trials = [result(i, variant=i % 2, case=f"c{i // 2}") for i in range(8)]
     text = shown(await make_run(trials, variants), width=40)
     lines = [line for line in text.splitlines() if "4/4" in line]
-    assert len(lines) == 2
-    assert all("…" in line and "[51–100]" in line for line in lines)
+    assert [line.split()[0] for line in lines] == ["#1", "#2"]
+    assert all("[51–100]" in line for line in lines)
+    assert "#1 a prompt with a rather long name, number 0 #2 a" in " ".join(text.split())
     assert "latency" not in text
 
 

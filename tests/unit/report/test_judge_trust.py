@@ -371,7 +371,7 @@ async def test_a_judge_of_preferences_is_shown_to_go_by_the_place(make_run: Make
     assert judge.first_place.value == 0.9
     lines = " ".join(calibration_lines(calibrate(await a_run(make_run, change=preference))))
     assert "audits     biased by position" in lines
-    assert "the same preference in both orders for 74 % [68–80] of 200 pairs" in lines
+    assert "the same preference in both orders for 75 % [68–80] of 200 pairs" in lines
     assert "biased: where the place decides, 90 % [78–97] of 50 pairs go to the first text" in lines
 
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import io
+from itertools import product
 
 import pytest
 
@@ -8,12 +9,14 @@ from evenhand.report.words import (
     clip,
     columns,
     count,
+    folded,
     interval,
     money,
     number,
     percent,
     put,
     put_quietly,
+    rounded,
     safe,
     seconds,
 )
@@ -148,3 +151,35 @@ def test_a_closed_stream_is_nobodys_trouble() -> None:
     out = io.StringIO()
     out.close()
     put_quietly(out, "x")
+
+
+def test_one_number_is_rounded_alike_as_a_rate_and_as_a_score() -> None:
+    """For every k of n up to 400, halves up; what is not all or nothing is never said to be."""
+    for n in range(1, 401):
+        for k in range(n + 1):
+            rate, score = int(percent(k / n).removesuffix(" %")), rounded(k / n, 2)
+            assert rate == round(float(score) * 100) or rate in (1, 99)
+            assert 2 * (k * 100 % n) < n or rate in (k * 100 // n + 1, 99)
+    assert (percent(177 / 200), rounded(177 / 200, 2), interval(0.125, 0.885)) == (
+        "89 %",
+        "0.89",
+        "13–89",
+    )
+
+
+def test_folded_lines_hold_what_belongs_together() -> None:
+    """No line is too wide in any alphabet; `75 %` and an interval stay whole, and nothing is lost."""
+    texts = (
+        "a rate of 75 % [-3, +14] over 20 cases",
+        "礼貌地回答客户的问题并给出 75 % [61–86]",
+        "x" * 90 + " 5 %",
+        "🧪🚀 tone 👍 " * 9,
+    )
+    for text, width in product(texts, range(14, 60)):
+        lines = folded(text, width, "  ", "    ")
+        assert all(columns(line) <= width for line in lines)
+        assert "".join("".join(lines).split()) == "".join(text.split())
+        assert not any(line.strip().startswith("%") for line in lines)
+        assert all(line.count("[") == line.count("]") for line in lines)
+    path = "/a/long/path/that/nobody/cuts.db"
+    assert folded(f"saved in {path}", 20, "", "  ", whole=True) == ["saved in", f"  {path}"]

@@ -13,8 +13,9 @@ from typing import Any
 
 from evenhand.core.errors import UsageError
 from evenhand.core.names import did_you_mean
+from evenhand.core.variant import Variant
 from evenhand.report.cluster_lines import copies_note
-from evenhand.report.column_names import column_names
+from evenhand.report.column_names import column_names, full_names
 from evenhand.report.comparison.case_ids import CaseIds
 from evenhand.report.comparison.case_values import BUILT_IN, Seen, read
 from evenhand.report.comparison.comparison_results import Compared, ComparedRuns
@@ -203,7 +204,18 @@ def compare(
         cluster or _cluster_of(first, second, pairs),
         tuple(notes),
         tuple(each for each in judged if each.place not in apart and not everywhere),
+        _in_full(variants, pairs, columns_of),
     )
+
+
+def _in_full(
+    variants: tuple[Sequence[Variant], Sequence[Variant]],
+    pairs: Sequence[tuple[int, int]],
+    columns: Sequence[tuple[str, str]],
+) -> dict[tuple[str, str], tuple[str, str]]:
+    """The full names of each pair of columns, by their short ones."""
+    first, second = (full_names(each) for each in variants)
+    return {short: (first[i], second[j]) for short, (i, j) in zip(columns, pairs, strict=True)}
 
 
 def _cluster_of(first: Side, second: Side, pairs: Sequence[tuple[int, int]]) -> str:

@@ -97,6 +97,8 @@ class Compared:
         judges: The judges of the first and of the second, where they are not the same.
         unlike: Cases left out because they are another test in the second, by what differs, in words.
         withheld: Why nothing can be concluded from the difference, in words; empty where something can.
+        constant: Whether every case of both has the same value: nothing can differ, and nothing is tested.
+        tests: How many comparisons p and smallest are corrected for.
     """
 
     metric: str
@@ -124,6 +126,8 @@ class Compared:
     judges: tuple[tuple[str, ...], tuple[str, ...]] | None
     unlike: Mapping[str, Sequence[str]] = field(default_factory=dict[str, Sequence[str]])
     withheld: str = ""
+    constant: bool = False
+    tests: int = 1
 
     @property
     def n(self) -> int:
@@ -163,6 +167,7 @@ class ComparedRuns:
         cluster: The variable, or key of the metadata, that says which cases belong together; empty for none.
         notes: What else there is to know: columns without a counterpart, metrics of one side, runs that did not finish.
         judged: The judged metrics of each pair of columns, corrected where people labelled them.
+        in_full: The names of each pair of columns in full, where tables cut them.
     """
 
     first: str
@@ -172,6 +177,9 @@ class ComparedRuns:
     cluster: str = ""
     notes: tuple[str, ...] = ()
     judged: tuple[JudgedDifference, ...] = ()
+    in_full: Mapping[tuple[str, str], tuple[str, str]] = field(
+        default_factory=dict[tuple[str, str], tuple[str, str]]
+    )
 
     @property
     def verdict(self) -> Word:

@@ -97,8 +97,9 @@ def column_index(run: RunFile, name: str) -> int:
         matches = [i for i, each in enumerate(known) if each == name]
         if len(matches) == 1:
             return matches[0]
-    if name.isdigit() and 0 < int(name) <= len(names):
-        return int(name) - 1
+    number = name.removeprefix("#")
+    if number.isdecimal() and 0 < int(number) <= len(names):
+        return int(number) - 1
     hint = did_you_mean(name, names, f"There are: {', '.join(names[:LISTED])}.")
     raise UsageError(f"run {short_id(run.meta.id)} has no variant {name!r}", hint=hint)
 

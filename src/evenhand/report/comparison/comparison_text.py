@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html import escape
 from typing import Any, cast
 
+from evenhand.report.column_names import SHORT
 from evenhand.report.comparison.comparison_results import CaseChange, Compared, ComparedRuns, ends
 from evenhand.report.json_text import json_text
-from evenhand.report.variant_comparison import could_show, could_turn, over, points, too_few
-from evenhand.report.words import clip, count, percents, safe
+from evenhand.report.screen import UNBOUND
+from evenhand.report.variant_comparison import (
+    corrected_for,
+    could_show,
+    could_turn,
+    over,
+    points,
+    too_few,
+)
+from evenhand.report.words import clip, columns, count, folded, padded, percents, rounded, safe
 from evenhand.stats.paired import FEWEST
 from evenhand.stats.tallies import OpenNumber
 
@@ -21,21 +30,46 @@ NAME = 44
 COLORS = {"better": "#1a7f37", "worse": "#cf222e", "undecided": "#9a6700"}
 
 
-def lines(comparison: ComparedRuns) -> list[str]:
-    """The comparison as text: each metric's line, and what there is to know of it below, indented."""
-    text: list[str] = []
+def lines(comparison: ComparedRuns, width: int = UNBOUND) -> list[str]:
+    """The comparison as text: each metric's line, and what there is to know of it below, indented.
+
+    Pairs of variants with long names are numbered, and named once, above.
+
+    Args:
+        comparison: It.
+        width: Columns that there are.
+    """
+    return [part for line in _lines(comparison) for part in _fitted(line, width)]
+
+
+def _fitted(line: str, width: int) -> list[str]:
+    """A line in as many as it takes; where it has a break, that is the first place to go on in a new one."""
+    rest = " " * (len(line) - len(line.lstrip()) + 4)
+    whole = line.replace("\n", " ")
+    first, _, second = (whole if columns(whole) <= width else line).partition("\n")
+    return [*folded(first, width, "", rest), *(folded(second, width, rest) if second else ())]
+
+
+def _lines(comparison: ComparedRuns) -> list[str]:
+    pairs = _pair_labels(comparison)
+    text = [
+        f"{label} = {_pair(comparison.in_full.get(pair, pair))}"
+        for pair, label in pairs.items()
+        if label != _pair(pair)
+    ]
+    text += [""] if text else []
     few = dict.fromkeys(filter(None, (_too_few(one) for one in comparison.results)))
     shared = _withheld(comparison)
     for result in comparison.results:
         is_few = _too_few(result) is not None or result.withheld in shared
         why = "" if is_few and len(comparison.results) > 1 else because(result, comparison)
-        text.append(f"{headline(result)}: {result.verdict}{why}")
+        text.append(f"{headline(result, pairs)}:\n{result.verdict}{why}")
         text += [f"  {line}" for line in below(result)]
-    tested = sum(not result.withheld for result in comparison.results)
+    tested = max(result.tests for result in comparison.results)
     if tested > 1:
         text.append(f"p-values are corrected for {tested} comparisons (Holm)")
     text += [f"! undecided, as {why}" for why in shared]
-    text += [*_judged_lines(comparison), *comparison.notes]
+    text += [*_judged_lines(comparison, pairs), *comparison.notes]
     if few:
         told = "".join(f"{each}; " for each in few) if len(comparison.results) > 1 else ""
         text.append(f"{told}`evenhand power` says how many cases show a difference")
@@ -48,31 +82,45 @@ def _withheld(comparison: ComparedRuns) -> list[str]:
     return [why for why in dict.fromkeys(reasons) if reasons.count(why) > 1]
 
 
-def _judged_lines(comparison: ComparedRuns) -> Iterator[str]:
+def _judged_lines(comparison: ComparedRuns, pairs: Mapping[tuple[str, str], str]) -> Iterator[str]:
     if comparison.judged:
         yield "judged metrics"
     for each in comparison.judged:
-        yield f"  {each.line()}"
+        yield f"  {each.line(pairs.get(each.columns, ''))}"
         shown = {r.verdict for r in comparison.results if (r.metric, r.columns) == each.place}
         one = each.corrected
         if one is not None and one.low <= 0 <= one.high and shown & {"better", "worse"}:
             yield "  ! the judge's verdicts show a difference, and people's labels don't yet"
 
 
-def headline(result: Compared) -> str:
+def _pair_labels(comparison: ComparedRuns) -> dict[tuple[str, str], str]:
+    """What each pair of variants is called, where there are several: by its names if they are short, or by a number."""
+    pairs = list(dict.fromkeys(result.columns for result in comparison.results if result.several))
+    names = [_pair(pair) for pair in pairs]
+    if any(columns(name) > SHORT for name in names):
+        names = [f"#{number}" for number in range(1, len(pairs) + 1)]
+    return dict(zip(pairs, names, strict=True))
+
+
+def _pair(pair: tuple[str, str]) -> str:
+    first, second = pair
+    return first if first == second else f"{first} → {second}"
+
+
+def headline(result: Compared, pairs: Mapping[tuple[str, str], str]) -> str:
     """The metric, the difference with its interval, and over what."""
+    metric = _metric(result, pairs)
     unit = " points" if result.data.rates else ""
     if result.difference_range is None:
-        return f"{_metric(result)}: nothing to compare"
+        return f"{metric}: nothing to compare"
     moved = f"{difference(result, result.difference_range)}{unit}"
     if result.withheld:
-        return f"{_metric(result)}: {moved} over {over(result.data)} (paired)"
+        return f"{metric}: {moved} over {over(result.data)} (paired)"
     if result.data.unscaled:
-        return f"{_metric(result)}: {moved} over {over(result.data)} (paired); {one_way(result)}"
+        return f"{metric}: {moved} over {over(result.data)} (paired); {one_way(result)}"
     low, high = (amount(result, end) for end in (result.low, result.high))
     return (
-        f"{_metric(result)}: {moved} [{low}, {high}] "
-        f"over {over(result.data)} (paired), {p_value(result.p)}"
+        f"{metric}: {moved} [{low}, {high}] over {over(result.data)} (paired), {p_value(result.p)}"
     )
 
 
@@ -94,12 +142,12 @@ def amount(result: Compared, value: float) -> str:
         return "-∞" if value < 0 else "+∞"
     if result.data.rates:
         text = points(value)
-        return f"{value * 100:+.1f}" if _narrow(result) and text != "0" else text
+        return rounded(value * 100, 1, sign=True) if _narrow(result) and text != "0" else text
     reach = (result.high - result.low) / 2
     largest = max(map(abs, result.difference_range or (0.0,)))
     scale = reach if 0 < reach < math.inf else largest or 1
     digits = max(0 if scale >= 10 else 2, 1 - math.floor(math.log10(scale * 2)))
-    text = f"{value:+,.{digits}f}"
+    text = f"{float(rounded(value, digits)):+,.{digits}f}"
     return text if text.strip("+-0.") else text[1:]  # nothing has no sign
 
 
@@ -123,12 +171,9 @@ def p_value(p: float) -> str:
     return "p < 0.001" if p < 0.001 else "p = 1" if p == 1 else f"p = {p:.3f}"
 
 
-def _metric(result: Compared) -> str:
+def _metric(result: Compared, pairs: Mapping[tuple[str, str], str]) -> str:
     name = safe(result.metric)
-    if not result.several:
-        return name
-    first, second = result.columns
-    return f"{first if first == second else f'{first} → {second}'} · {name}"
+    return f"{pairs[result.columns]} · {name}" if result.several else name
 
 
 def sized(result: Compared, size: float) -> str:
@@ -167,10 +212,11 @@ def because(result: Compared, comparison: ComparedRuns) -> str:
     if result.verdict in ("better", "worse"):
         return ""
     if result.smallest is None or result.data.rates:
-        return f" ({could_show(result.data, result.smallest)})"
+        return f" ({could_show(result.data, result.smallest, result.tests)})"
     if not result.smallest:
         return " (all cases scored the same in both)"
-    return f" ({over(result.data)} could show {sized(result, result.smallest)} or more)"
+    least = sized(result, result.smallest)
+    return f" ({over(result.data)} could show {least} or more{corrected_for(result.tests)})"
 
 
 def _too_few(result: Compared) -> str | None:
@@ -195,10 +241,10 @@ def below(result: Compared) -> Iterator[str]:
             f"{gains:,} better, {len(result.changed) - gains:,} worse, "
             f"{result.alike:,} the same{open_}"
         )
-    width = max((len(_short(c.name)) for c in result.changed[:CHANGES]), default=0)
+    width = max((columns(_short(c.name)) for c in result.changed[:CHANGES]), default=0)
     for change in result.changed[:CHANGES]:
         yield (
-            f"{'✓' if is_better(result, change) else '✗'} {_short(change.name):<{width}}  "
+            f"{'✓' if is_better(result, change) else '✗'} {padded(_short(change.name), width)}  "
             f"{level(result, change.first_range)} → {level(result, change.second_range)}"
         )
     if len(result.changed) > CHANGES:
@@ -238,8 +284,10 @@ def level(result: Compared, ends: OpenNumber) -> str:
     """A mean of one side, or the two between which errors leave it."""
     if result.data.rates and not (_narrow(result) and ends.least > 0 and ends.most < 1):
         return percents(*ends)
-    tell = "{:.1f} %".format if result.data.rates else "{:,.4g}".format
-    least, most = (tell(end * 100 if result.data.rates else end) for end in ends)
+    if result.data.rates:
+        least, most = (f"{rounded(end * 100, 1)} %" for end in ends)
+    else:
+        least, most = (f"{end:,.4g}" for end in ends)
     return most if least == most else f"{least.removesuffix(' %')}–{most}"
 
 
@@ -358,6 +406,7 @@ def html(comparison: ComparedRuns) -> str:
     heads = ("", "first", "second", "difference", "95 %", "cases", "p", "verdict")
     parts += [f"<th>{head}</th>" for head in heads]
     parts.append("</tr></thead><tbody>")
+    pairs = {result.columns: _pair(result.columns) for result in comparison.results}
     for result in comparison.results:
         cells = ["–"] * 4
         if result.first_range and result.second_range and result.difference_range:
@@ -366,7 +415,7 @@ def html(comparison: ComparedRuns) -> str:
             cells.append(difference(result, result.difference_range) + unit)
             cells.append(f"{amount(result, result.low)} to {amount(result, result.high)}")
         cells += [f"{result.n:,}", p_value(result.p).removeprefix("p = ").removeprefix("p ")]
-        parts.append(f'<tr><th style="text-align:left">{_text(_metric(result))}</th>')
+        parts.append(f'<tr><th style="text-align:left">{_text(_metric(result, pairs))}</th>')
         parts += [f"<td>{_text(cell)}</td>" for cell in cells]
         parts.append(f"<td>{_colored(result.verdict)}</td></tr>")
     details = _text("\n".join(lines(comparison)))

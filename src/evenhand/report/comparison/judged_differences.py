@@ -63,9 +63,9 @@ class JudgedDifference(Record, frozen=True):
         """Whether each side has a calibration, and whether it still holds."""
         return self.first.status, self.second.status
 
-    def line(self) -> str:
-        """It in words, on one line."""
-        columns = f"{self.columns[0]} → {self.columns[1]} · " if self.several else ""
+    def line(self, pair: str = "") -> str:
+        """It in words, on one line; after what its two variants are called, where there are several."""
+        columns = f"{pair or ' → '.join(self.columns)} · " if self.several else ""
         raw = points(self.second.raw.value - self.first.raw.value)
         judge = f"{raw} points by the judge"
         name = f"{safe(columns)}{safe(self.metric)}"

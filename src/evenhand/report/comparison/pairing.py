@@ -134,6 +134,7 @@ def paired(
         else None,
         unlike={why: ListedCases(numbers, names) for why, numbers in apart.unlike.items()},
         withheld=withheld,
+        constant=_constant(chain(*first_means, *second_means)),
     )
 
 
@@ -212,33 +213,57 @@ def _unit_means(values: Iterable[float], own: Sequence[int]) -> list[float]:
     return [fmean(cluster) for cluster in _clusters(values, own)]
 
 
+def _constant(values: Iterator[float]) -> bool:
+    """Whether all values are one number; not where there are none."""
+    first = next(values, None)
+    return first is not None and all(value == first for value in values)
+
+
 def _mean(least: Sequence[float], most: Sequence[float]) -> OpenNumber | None:
     if not least:
         return None
     return OpenNumber(*(math.fsum(ends) / len(ends) for ends in (least, most)))
 
 
+def _same_test(one: Compared, other: Compared) -> bool:
+    """Whether two results are a pass rate and what decides it: they differ in the same cases, by the same."""
+    if PASSED not in (one.metric, other.metric) or one.columns != other.columns:
+        return False
+    return one.data == other.data
+
+
 def with_verdicts(made: Sequence[Compared], margin: float | None) -> Iterator[Compared]:
-    """The results with their verdicts, each in the light of how many they are."""
-    alone = [result.p_alone for result in made if not result.withheld]
-    corrected_ps = iter(holm(alone))
-    i = -1
+    """The results with their verdicts, each in the light of how many tests there are.
+
+    A metric that is one number in all cases of both can't differ, and takes no part. A pass rate, and the only
+    expectation that decides it, are one test.
+    """
+    tests: list[Compared] = []
+    places: list[int] = []
+    for result in made:
+        if not result.withheld and not result.constant:
+            same = (i for i, test in enumerate(tests) if _same_test(test, result))
+            places.append(next(same, len(tests)))
+            if places[-1] == len(tests):
+                tests.append(result)
+    alone = [test.p_alone for test in tests]
+    corrected_ps, number = holm(alone), max(1, len(tests))
+    remaining = iter(places)
     for result in made:
         if result.withheld:
             yield result
             continue
-        i, p = i + 1, next(corrected_ps)
+        i = None if result.constant else next(remaining)
 
-        def corrected(own: float, i: int = i) -> float:
-            return holm([*alone[:i], own, *alone[i + 1 :]])[i]
+        def corrected(own: float, i: int | None = i) -> float:
+            return own if i is None else holm([*alone[:i], own, *alone[i + 1 :]])[i]
 
-        word, open_ = result.data.verdict(
-            corrected, lower=result.lower, of=len(alone), margin=margin
-        )
+        word, open_ = result.data.verdict(corrected, lower=result.lower, of=number, margin=margin)
         yield replace(
             result,
             verdict=word,
-            p=p,
-            smallest=result.data.smallest((1 - CONFIDENCE) / len(alone)),
+            p=result.p_alone if i is None else corrected_ps[i],
+            smallest=result.data.smallest((1 - CONFIDENCE) / number),
             open=open_,
+            tests=number,
         )

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 
 from evenhand.core.errors import UsageError
+from evenhand.report.means import hundredths
 from evenhand.report.trust.audit_lines import audit_lines
 from evenhand.report.trust.calibrated import JudgedRate, judged_rates
 from evenhand.report.trust.calibration import Calibration, JudgeCalibration
@@ -168,7 +169,7 @@ def score_lines(judge: JudgeCalibration) -> Iterator[str]:
 
 def mean_words(mean: Estimate) -> str:
     """A mean with its interval: `4.10 [3.81–4.37]`."""
-    return f"{mean.value:.2f} [{mean.low:.2f}–{mean.high:.2f}]"
+    return f"{hundredths(mean.value)} [{hundredths(mean.low)}–{hundredths(mean.high)}]"
 
 
 def standing(one: JudgedRate) -> str:

@@ -270,10 +270,14 @@ async def test_what_did_not_apply_is_apart_from_errors(runs: Pair):
 
 async def test_without_a_metric_everything_that_both_have_is_compared(runs: Pair):
     """Passed first, then the metrics; p-values are corrected for their number."""
-    first = scored([0.5] * 8)
+
+    def failing(trials: list[TrialResult], case: int) -> list[TrialResult]:
+        return [replace(t, outcome="fail") if i == case else t for i, t in enumerate(trials)]
+
+    first = failing(scored([0.5] * 8), 0)
     second = [
         replace(trial, named_scores={**trial.named_scores, "brevity": 3.0})
-        for trial in scored([1.0] * 8)
+        for trial in failing(scored([1.0] * 8), 1)
     ]
     found = compare(*await runs(first, second))
     assert [result.metric for result in found.results] == ["passed", "faithfulness"]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
+from itertools import product
 from types import SimpleNamespace
 from typing import cast
 
@@ -14,8 +16,11 @@ from evenhand.core.run import TrialResult
 from evenhand.core.score import Outcome
 from evenhand.core.variant import Variant
 from evenhand.report.comparison.comparing import compare
+from evenhand.report.comparison.comparison_sides import Column
+from evenhand.report.comparison.comparison_text import lines as lines_of
 from evenhand.report.grid import Grid
 from evenhand.report.variant_comparison import sentences
+from evenhand.report.words import columns
 from evenhand.stats.paired import Differences
 from evenhand.stats.tallies import Tally
 
@@ -131,3 +136,70 @@ def test_so_few_cases_that_they_show_nothing_among_several_are_undecided():
     """Six cases of which all differ show it of one pair, and of none among six."""
     assert "beats" in lines([6, 0], 6)[0]
     assert all("undecided" in line for line in lines([6, 0, 0, 0], 6))
+
+
+async def test_run_and_compare_agree_on_what_the_cases_could_show(make_run):
+    """A pass rate, the expectation that decides it, and one that never fails are one test; a third one is another."""
+
+    def trials(other: int) -> list[TrialResult]:
+        found: list[TrialResult] = []
+        for i, variant in product(range(20), range(2)):
+            ok = not (variant and i % 4 == 0)
+            failing = other and i % other == variant
+            outcomes = (
+                Outcome("decides", "pass" if ok else "fail", float(ok), metric="decides"),
+                Outcome("never fails", "pass", 1.0, metric="never"),
+                *([Outcome("o", "pass", float(not failing), metric="other")] if other else ()),
+            )
+            scores = {one.metric: one.score for one in outcomes if one.score is not None}
+            found.append(
+                result(
+                    len(found),
+                    case=f"c{i}",
+                    variant=variant,
+                    ok=ok,
+                    named_scores=scores,
+                    outcomes=outcomes,
+                )
+            )
+        return found
+
+    variants = [Variant(i, name, "m") for i, name in enumerate("ab")]
+    for other in (0, 5):
+        run = await make_run(trials(other), variants)
+        (sentence,) = sentences(Grid(run))
+        told = re.search(r"\(.* points or more\)", sentence)
+        assert told is not None
+        found = compare(Column(run, 0), Column(run, 1))
+        line = next(line for line in str(found).splitlines() if line.startswith("passed:"))
+        if other:
+            assert "points or more, corrected for 2 comparisons)" in line
+        else:
+            assert told.group() in line
+        assert compare(Column(run, 0), Column(run, 1), metric="passed").results[
+            0
+        ].smallest == pytest.approx(found.of("passed").results[0].smallest)
+        constant = next(one for one in found.results if one.metric == "never")
+        assert (constant.p, constant.verdict) == (1, "no detectable difference")
+
+
+async def test_a_comparison_is_no_wider_than_asked_and_names_each_pair_once(runs: Pair):
+    """Pairs with long names are numbered; at any width, and with no number cut."""
+    names = [f"{i} {'a rather long name of a prompt ' * 2}"[:60].strip() for i in range(3)]
+    variants = [Variant(i, name, "m") for i, name in enumerate(names)]
+
+    def side(bad: int) -> list[TrialResult]:
+        return [
+            result(3 * i + v, case=f"c{i}", variant=v, ok=i >= bad)
+            for i in range(8)
+            for v in range(3)
+        ]
+
+    found = compare(*await runs(side(0), side(2), variants=variants))
+    for width in (60, 80, 100, 200):
+        text = "\n".join(lines_of(found, width))
+        assert max(map(columns, text.splitlines())) <= width
+        squeezed = "".join(text.split())
+        assert all(squeezed.count("".join(name.split())) == 1 for name in names)
+        assert all(f"\n#{number} · passed: -25 points [" in text for number in (1, 2, 3))
+        assert all(line.count("[") == line.count("]") for line in text.splitlines())

@@ -1,0 +1,34 @@
+"""What there is to print on: how wide it is, and whether it takes colours."""
+
+from __future__ import annotations
+
+import os
+from typing import TextIO
+
+PLAIN_WIDTH = 100
+"""Columns of a file or a pipe, unless COLUMNS says otherwise."""
+NARROWEST = 40
+UNBOUND = 1_000
+"""For a text that nobody has to read in lines."""
+
+
+def width_of(out: TextIO) -> int:
+    """How many columns a stream has: what COLUMNS says, or else its terminal."""
+    columns = os.environ.get("COLUMNS", "")
+    width = int(columns) if columns.isdecimal() else 0
+    if not width and out.isatty():
+        try:
+            width = os.get_terminal_size(out.fileno()).columns
+        except (OSError, ValueError):  # what says that it is a terminal, and has no size
+            width = 0
+    return max(NARROWEST, width or PLAIN_WIDTH)
+
+
+def takes_colors(out: TextIO) -> bool:
+    """Whether escapes for colours may be used."""
+    return out.isatty() and not is_plain()
+
+
+def is_plain() -> bool:
+    """Whether the environment asks for text without colours."""
+    return bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
