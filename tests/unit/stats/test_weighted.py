@@ -192,14 +192,14 @@ def spread_of(passed: float, failed: float) -> float:
 
 def test_of_later_outputs_the_strata_themselves_are_a_draw():
     """The variance between the strata, over the outputs that showed their shares; nothing where strata are alike."""
-    unlike = weighted([Verdicts(19, 10, 1, 10, 100, 200), Verdicts(1, 2, 19, 18, 100, 200)])
+    unlike = weighted([Verdicts(19, 10, 1, 10, 80, 200), Verdicts(1, 2, 19, 18, 80, 200)])
     passed = [(19 + 0.25) / 20.5, (1 + 0.25) / 20.5]  # half of the prior each
-    between = ((passed[0] - passed[1]) / 2) ** 2 / (200 + 1)
+    between = ((passed[0] - passed[1]) / 2) ** 2 / (160 + 1)
     assert spread_of(unlike.later.both_pass, unlike.later.excused) == pytest.approx(
         spread_of(unlike.uniform.both_pass, unlike.uniform.excused) + between
     )
     failed = [(10 + 0.25) / 20.5, (2 + 0.25) / 20.5]
-    between = ((failed[0] - failed[1]) / 2) ** 2 / (200 + 1)
+    between = ((failed[0] - failed[1]) / 2) ** 2 / (240 + 1)
     assert spread_of(unlike.later.missed, unlike.later.both_fail) == pytest.approx(
         spread_of(unlike.uniform.missed, unlike.uniform.both_fail) + between
     )
