@@ -12,7 +12,7 @@ from typing import NamedTuple
 from judge_tables import Table
 
 from evenhand.stats.compare import paired_rates
-from evenhand.stats.corrected_means import (
+from evenhand.stats.corrected_differences import (
     LabelledCase,
     corrected_difference,
     corrected_paired_difference,

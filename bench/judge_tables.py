@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
-from evenhand.stats.corrected_means import LabelledCase
+from evenhand.stats.corrected_differences import LabelledCase
 
 ARENA = "arena2025_human_vs_judge__MIT.csv"
 LLMBAR = "llmbar_verdicts__MIT.csv.gz"

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from statistics import correlation, fmean
 
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from evenhand.stats.corrected_means import (
+from evenhand.stats.corrected_differences import (
+    JudgedCases,
     LabelledCase,
     corrected_difference,
     corrected_paired_difference,
+    off_together,
 )
 from evenhand.stats.correction import (
     Verdicts,
@@ -106,6 +109,52 @@ def test_corrected_differences_cover_what_people_find(
             widths[k] += one.high - one.low
     assert min(covered) >= 0.9 * draws, covered
     assert common < 0.5 or widths[1] < widths[0]
+
+
+@pytest.mark.parametrize(
+    ("people_alike", "judge_alike"), [(0.0, 1.0), (1.0, 0.0), (0.5, 1.0), (0.9, 0.9), (0.0, 0.0)]
+)
+def test_two_corrected_rates_are_off_together_as_far_as_is_said(
+    people_alike: float, judge_alike: float
+):
+    """And no further, whichever of people and judge agree about both columns: 80 of 160 labelled, 700 draws, seed 9.
+
+    The errors are those of the plain estimate of outputs like these, whose correlation is counted.
+    """
+    rng, cases, labels = random.Random(9), 160, 80
+    errors: list[tuple[float, float]] = []
+    told: list[float] = []
+    for draw in range(700):
+        people = [_verdicts(rng, (0.7, 0.7), people_alike) for _ in range(cases)]
+        judge: list[tuple[bool, bool]] = []
+        for pair in people:
+            luck = rng.random()
+            first, second = (
+                (luck if rng.random() < judge_alike else rng.random()) < (0.85 if one else 0.2)
+                for one in pair
+            )
+            judge.append((first, second))
+        each = [
+            LabelledCase((one[0], by[0]), (one[1], by[1]))
+            for one, by in zip(people[:labels], judge[:labels], strict=True)
+        ]
+        if draw < 100:
+            judged = JudgedCases(judge, (cases, cases))
+            told.append(off_together(each, (labels, labels), judged))
+        first_rate, second_rate = (
+            _plain_rate([case[side] for case in each], [pair[side] for pair in judge])
+            for side in (0, 1)
+        )
+        errors.append((first_rate, second_rate))
+    true = correlation(*zip(*errors, strict=True))
+    assert true - 0.2 < fmean(told) < true + 0.08
+
+
+def _plain_rate(labelled: list[tuple[bool, bool]], judge: list[bool]) -> float:
+    """People's rate, put together from what they say of what the judge passes and of what it fails."""
+    passed = fmean(people for people, judged in labelled if judged)
+    failed = fmean(people for people, judged in labelled if not judged)
+    return passed * fmean(judge) + failed * (1 - fmean(judge))
 
 
 def _verdicts(rng: random.Random, rates: tuple[float, float], common: float) -> tuple[bool, bool]:

@@ -8,11 +8,11 @@ or its layout (`core.function_code`).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from msgspec import field
 
@@ -22,12 +22,16 @@ from evenhand.core.function_code import LETTERS, class_digest, code_digest, valu
 from evenhand.core.record import Record
 from evenhand.core.traits import Traits
 
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
 CODE = "code"
 VALUES = "values"
 """What a function was given when it was made: by the function around it, by `partial`, or as defaults."""
 _OWN = "evenhand."
 _NO_TERMS = frozenset({"label", "judge", "embedder", "unsure_below", "traits"})
 """Arguments that change nothing of what is asked: who is asked is known of the answer."""
+_NO_MODELS = frozenset({str, int, float, bool, tuple, list, dict, type(None)})
 _REMEMBERED = 4096
 _RULE = ("threshold", "assertScoringFunction")
 _CASE_PARTS = ("input", "expected", "context", "tags")
@@ -78,24 +82,24 @@ def content_of(
 
 def definition_of(scorer: object) -> Definition:
     """What a scorer asks. It costs little for one that is like an earlier one."""
-    kind = type(scorer)
-    key: object = None
     if hasattr(
         scorer, "function"
     ):  # made anew for each trial, as lambdas are: its code is remembered
         return _defined(scorer)
     try:
-        key = (kind, tuple(value for _, value in _arguments(scorer)))
+        names = _terms(scorer)
+        values = tuple([_argument(scorer, name) for name in names])
+        # The types as well: 1, 1.0 and True are equal, and are not written alike.
+        key = (type(scorer), names, values, tuple(map(type, values)))
         known = _known.get(key)
     except Exception:  # noqa: BLE001 (arguments that can't be hashed, or a property that raises)
-        key, known = None, None
+        return _defined(scorer)
     if known is not None:
         return known
     made = _defined(scorer)
-    if key is not None:
-        if len(_known) >= _REMEMBERED:
-            _known.clear()
-        _known[key] = made
+    if len(_known) >= _REMEMBERED:
+        _known.clear()
+    _known[key] = made
     return made
 
 
@@ -153,18 +157,42 @@ def _defined(scorer: object) -> Definition:
 
 def _arguments(scorer: object) -> Iterator[tuple[str, Any]]:
     """The arguments that say what a scorer asks."""
+    for name in _terms(scorer):
+        value = _argument(scorer, name)
+        if value is not None:
+            yield name, value
+
+
+def _terms(scorer: object) -> tuple[str, ...]:
+    """The names of these arguments."""
     traits = getattr(scorer, "traits", None)
     terms = traits.asks if isinstance(traits, Traits) else None
     if is_dataclass(scorer):
-        names: Sequence[str] = [one.name for one in fields(scorer)]
-    else:
-        names = list(getattr(scorer, "__dict__", {}))
-    for name in names:
-        if name.startswith("_") or name in _NO_TERMS or (terms is not None and name not in terms):
-            continue
-        value = getattr(scorer, name, None)
-        if value is not None and not (hasattr(value, "request") and hasattr(value, "id")):
-            yield name, value
+        return _terms_of_class(type(scorer), terms)
+    return _asking(getattr(scorer, "__dict__", ()), terms)
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _terms_of_class(
+    kind: type[DataclassInstance], terms: tuple[str, ...] | None
+) -> tuple[str, ...]:
+    return _asking((one.name for one in fields(kind)), terms)
+
+
+def _asking(names: Iterable[str], terms: tuple[str, ...] | None) -> tuple[str, ...]:
+    return tuple(
+        name
+        for name in names
+        if not name.startswith("_") and name not in _NO_TERMS and (terms is None or name in terms)
+    )
+
+
+def _argument(scorer: object, name: str) -> object:
+    """An argument; None for a model: who is asked is known of the answer."""
+    value = getattr(scorer, name, None)
+    if type(value) in _NO_MODELS or not (hasattr(value, "request") and hasattr(value, "id")):
+        return value
+    return None
 
 
 def _described(value: object) -> str:

@@ -5,11 +5,13 @@ or nothing that could pass the limit. Any other run lets it go, counts it and na
 under way meanwhile may have made it: what such a trial cost, and what its application did, is then not known.
 
 Other processes that code of a run starts are told by an environment variable what to do, and where to write down what
-they sent.
+they sent. The first byte of that file says whether any of them wrote: it is mapped into memory, as it is looked at
+several times for each trial, and asking for the size of the file takes longer.
 """
 
 from __future__ import annotations
 
+import mmap
 import os
 import tempfile
 import threading
@@ -22,6 +24,7 @@ from evenhand.core.errors import CodeError
 from evenhand.core.sight import REFUSED
 
 VARIABLE = "EVENHAND_RUN_CALLS"
+_QUIET, _WRITTEN_TO = b"\n", b"!"
 _HINT = (
     "Make the call in the trial's own thread, in one that it starts, or through asyncio.to_thread; or hand the context "
     "on with contextvars.copy_context().run."
@@ -59,7 +62,9 @@ class Strangers:
         self._present: WeakKeyDictionary[Witness, int] = WeakKeyDictionary()
         handle, path = tempfile.mkstemp(prefix="evenhand-calls-")
         self._file, self._path = handle, Path(path)
-        self._read = 0
+        os.write(handle, _QUIET)
+        self._read = len(_QUIET)
+        self._flag = mmap.mmap(handle, len(_QUIET), access=mmap.ACCESS_READ)
         self._before = os.environ.get(VARIABLE)
         self._setting = f"{'refuse' if barred else 'count'}:{path}"
         self.process = os.getpid()
@@ -69,7 +74,7 @@ class Strangers:
     def look(self, trial: Witness) -> None:
         """A trial begins, is about to be judged, or to be over: what other processes sent meanwhile may be its own."""
         with self._lock:
-            size = os.fstat(self._file).st_size if self._file >= 0 else 0
+            size = self._size()
             since = self._present.setdefault(trial, size)
             if size <= since:
                 return
@@ -100,9 +105,16 @@ class Strangers:
                 del os.environ[VARIABLE]
             else:
                 os.environ[VARIABLE] = self._before
+        self._flag.close()
         os.close(self._file)
         self._file = -1
         self._path.unlink(missing_ok=True)
+
+    def _size(self) -> int:
+        """How long the file is; without asking for it, where nobody has written."""
+        if self._file < 0 or self._flag[:] == _QUIET:
+            return len(_QUIET)
+        return os.fstat(self._file).st_size
 
     def _mark(self, trial: Witness, call: str, *, refused: bool) -> None:
         if refused:
@@ -154,12 +166,18 @@ def _meet_outside(call: str) -> CodeError | None:
     refused = what == "refuse"
     line = f"{REFUSED if refused else ''}{' '.join(call.split())}\n".encode()
     try:
-        handle = os.open(path, os.O_WRONLY | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0))
+        # The flag first: whoever could read the line knows that there is one.
+        _write(path, _WRITTEN_TO, 0)
+        _write(path, line, os.O_APPEND)
     except OSError:  # the run is over
         return None
-    try:
-        os.write(handle, line)
-    finally:
-        os.close(handle)
     why = "the run that this process belongs to replays, or has a budget"
     return refusal(call, why) if refused else None
+
+
+def _write(path: str, data: bytes, flags: int) -> None:
+    handle = os.open(path, os.O_WRONLY | flags | getattr(os, "O_NOFOLLOW", 0))
+    try:
+        os.write(handle, data)
+    finally:
+        os.close(handle)

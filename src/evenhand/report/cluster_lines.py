@@ -15,7 +15,7 @@ def copies_note(copies: int) -> str:
     """That so many cases are copies of others, and that all copies of a case count once."""
     return (
         f"{count(copies, 'case')} {'says' if copies == 1 else 'say'} the same as another one: "
-        "comparisons count copies of a case once"
+        "rates and their intervals count each of them, comparisons count copies of a case once"
     )
 
 

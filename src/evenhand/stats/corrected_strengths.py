@@ -253,6 +253,7 @@ class _Parts:
             return unknown, unknown, unknown
         slopes = self._judges_slopes(model, chances)
         both, alone = ([[0.0] * size for _ in range(size)] for _ in range(2))
+        groups = [0, 0]
         nothing: Vector = [0.0] * size
         for cluster in model.tables:
             people: Table = self._people.get(cluster, {})
@@ -263,9 +264,12 @@ class _Parts:
             b = solved(without, slopes.get(cluster, nothing))
             _add_square(both, [x + weight * y for x, y in zip(a, b, strict=True)])
             _add_square(alone, a)
+            groups = [groups[0] + bool(people or weight), groups[1] + bool(people)]
         prior = solved(lower, model.prior_slope(theta))
-        for matrix in (both, alone):
+        for matrix, number in zip((both, alone), groups, strict=True):
             _add_square(matrix, prior)
+            for row in matrix:
+                row[:] = [x * (number - 1) / number for x in row]
         units = [[float(i == j) for j in range(size)] for i in range(size)]
         return both, alone, [solved(lower, one) for one in units]
 

@@ -268,11 +268,10 @@ def _needed(m: int, level: float) -> int | None:
     """Of so many differing cases, the fewest on one side that the test takes for a difference; None for no number."""
     if 2 ** (1 - m) > level:
         return None
-    low, high = m // 2, m
-    while high - low > 1:
-        middle = (low + high) // 2
-        if mcnemar(m - middle, middle) <= level:
-            high = middle
-        else:
-            low = middle
-    return high
+    # The normal distribution is off by one or two: from there it is a step or two, and not a search.
+    needed = min(m, math.ceil((m + z_of(1 - level) * math.sqrt(m)) / 2))
+    while mcnemar(m - needed, needed) > level:
+        needed += 1
+    while 2 * (needed - 1) > m and mcnemar(m - needed + 1, needed - 1) <= level:
+        needed -= 1
+    return needed

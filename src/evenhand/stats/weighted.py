@@ -65,7 +65,8 @@ class Weighted(NamedTuple):
         shares: How all items divide.
         tpr: Of what people pass, the share that the judge passes; None where they pass nothing.
         tnr: Of what people fail, the share that the judge fails; None where they fail nothing.
-        uniform: The labels of a uniform draw that would say the same.
+        uniform: The labels of a uniform draw that would say the same of these items.
+        later: Those that would say the same of other items, of which the strata hold other shares.
         within: What more labels make smaller: the variance of the rate times the number of labels.
     """
 
@@ -73,6 +74,7 @@ class Weighted(NamedTuple):
     tpr: Estimate | None
     tnr: Estimate | None
     uniform: UniformLabels
+    later: UniformLabels
     within: float
 
     @property
@@ -113,6 +115,13 @@ class _Part(NamedTuple):
     rate: float
     labels: float
 
+    @property
+    def beta(self) -> tuple[float, float]:
+        """The sum of the two parameters of the beta distribution of that share, and its mean."""
+        prior = _PRIOR * self.weight
+        total = 2 * prior + self.labels
+        return total, (prior + self.labels * self.rate) / total
+
 
 def weighted(
     strata: Sequence[Verdicts],
@@ -132,7 +141,8 @@ def weighted(
 
     Source: the post-stratified estimator of Cochran, Sampling Techniques (1977), §5A.9, of people's verdicts among what
         the judge passes and among what it fails, with Jeffreys' prior divided among the strata by their size. A sum of
-        beta distributions is taken for the one that has its mean and variance. Intervals of TPR and TNR: Korn and
+        beta distributions is taken for the one that has its mean and variance. Of other items, the shares of the strata
+        are themselves a draw, which adds the variance between strata (ibid., §12.2). Intervals of TPR and TNR: Korn and
         Graubard, Survey Methodology 24 (1998), 193–201, from the labels of a uniform draw that say as much.
 
     >>> even, doubted = Verdicts(9, 1, 0, 10, 80, 160), Verdicts(5, 5, 4, 6, 20, 40)
@@ -155,7 +165,12 @@ def weighted(
         sizes[0] * (1 - rates[0]), sizes[1] * (1 - rates[1]),
     )  # fmt: skip
     moments = [_moments(side) for side in sides]
-    (passes, fails), (other_passes, other_fails) = [_beta_like(*each) for each in moments]
+    wider = [
+        (mean, variance + _between(side, size))
+        for (mean, variance), side, size in zip(
+            moments, sides, (passed, items - passed), strict=True
+        )
+    ]
     turned = [(1 - mean, variance) for mean, variance in moments]
     spread = math.fsum(size**2 * each[1] for size, each in zip(sizes, moments, strict=True))
     people = [shares.both_pass + shares.missed, shares.excused + shares.both_fail]
@@ -178,13 +193,8 @@ def weighted(
         )
         if seen[1]
         else None,
-        UniformLabels(
-            passes - _PRIOR,
-            other_passes - _PRIOR,
-            fails - _PRIOR,
-            other_fails - _PRIOR,
-            *_alone(strata),
-        ),
+        _uniform(moments, strata),
+        _uniform(wider, strata),
         spread * labels,
     )
 
@@ -298,12 +308,33 @@ def _moments(side: Sequence[_Part]) -> tuple[float, float]:
         return 0.5, 0.125
     mean = variance = 0.0
     for part in side:
-        prior = _PRIOR * part.weight
-        total = 2 * prior + part.labels
-        own = (prior + part.labels * part.rate) / total
+        total, own = part.beta
         mean += part.weight * own
         variance += part.weight**2 * own * (1 - own) / (total + 1)
     return mean, variance
+
+
+def _between(side: Sequence[_Part], items: int) -> float:
+    """The variance of the share that people pass because the strata's shares of so many items are a draw."""
+    if not side:
+        return 0.0
+    mean, _ = _moments(side)
+    apart = math.fsum(part.weight * (part.beta[1] - mean) ** 2 for part in side)
+    return apart / (items + 1)
+
+
+def _uniform(moments: Sequence[tuple[float, float]], strata: Sequence[Verdicts]) -> UniformLabels:
+    """The labels of a uniform draw that leave these means and variances, of what the judge passes and what it fails."""
+    (passes, fails), (other_passes, other_fails) = [_beta_like(*each) for each in moments]
+    rate, size = _alone(strata)
+    return UniformLabels(
+        both_pass=passes - _PRIOR,
+        missed=other_passes - _PRIOR,
+        excused=fails - _PRIOR,
+        both_fail=other_fails - _PRIOR,
+        rate=rate,
+        size=size,
+    )
 
 
 def _beta_like(mean: float, variance: float) -> tuple[float, float]:

@@ -73,6 +73,25 @@ def test_a_scorer_is_known_by_the_arguments_that_say_what_it_asks():
     assert "code" in definition_of(Own("a")).settings
 
 
+@dataclass
+class Within:
+    """A scorer whose arguments may be left out."""
+
+    least: float | None = None
+    most: float | None = None
+
+
+def test_what_a_scorer_asks_does_not_hang_on_those_before_it():
+    """The same value under another name, and values that are equal and written otherwise."""
+    asked = [Within(1), Within(None, 1), Within(1.0), Within(True), Within(1, None), Within(1, 1)]
+    settings = [definition_of(one).settings for one in asked]
+    assert [sorted(each) for each in settings[:2]] == [["code", "least"], ["code", "most"]]
+    assert settings[4] == settings[0]
+    assert len({tuple(sorted(each.items())) for each in settings}) == len(asked) - 1
+    for one, before in zip(reversed(asked), reversed(settings), strict=True):
+        assert definition_of(one).settings == before
+
+
 def adding(number: int) -> Callable[[str], bool]:
     """A grader that hangs on a number."""
     return lambda output: len(output) > number

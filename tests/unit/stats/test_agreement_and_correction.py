@@ -10,9 +10,8 @@ import pytest
 
 from evenhand.stats.agreement import ac1, alpha, kappa, tau_b
 from evenhand.stats.compare import paired_rates
-from evenhand.stats.corrected_means import (
+from evenhand.stats.corrected_differences import (
     LabelledCase,
-    corrected_mean,
     corrected_paired_difference,
     off_together,
 )
@@ -85,19 +84,6 @@ def test_corrected_rates_are_the_quantiles_of_the_mixture(counts, expected):
     assert corrected_rate(Verdicts(*counts)) == pytest.approx(expected, abs=2e-6)
 
 
-def test_a_corrected_mean_is_that_of_ppi_plus_plus():
-    """ppi-python's value and interval, on verdicts and on scores."""
-    verdicts = Verdicts(40, 10, 5, 45, 525, 1000)
-    others = [1.0] * 480 + [0.0] * 420
-    assert corrected_mean(verdicts.pairs, others) == pytest.approx(
-        (0.5525789474, 0.4795835455, 0.6255743493), abs=1e-9
-    )
-    alone = corrected_mean([(3, 1), (4, 5), (5, 2)], [])
-    assert alone is not None
-    assert alone.value == pytest.approx(4)
-    assert corrected_mean([(1, 1)], [1, 2]) is None
-
-
 def test_without_labels_there_is_no_corrected_rate_and_all_labelled_is_what_people_say():
     """And a judge that says the same of everything changes nothing."""
     assert corrected_rate(Verdicts(0, 0, 0, 0, 5, 10)) is None
@@ -131,10 +117,10 @@ def test_errors_that_go_together_are_a_correlation_and_those_of_no_cases_are_non
     labels = [True, True, False, False] * 15
     same = [LabelledCase((one, True), (one, True)) for one in labels]
     turned = [LabelledCase((one, True), (not one, True)) for one in labels]
-    assert off_together(same) == pytest.approx(1 - 0.5 / 15)
-    assert off_together(turned) == pytest.approx(-1)
-    assert off_together([LabelledCase((one, one), (one, True)) for one in labels]) == 0
-    assert off_together([]) == 0
+    assert off_together(same, (60, 60)) == pytest.approx(1 - 0.5 / 15)
+    assert off_together(turned, (60, 60)) == pytest.approx(-1)
+    assert off_together([LabelledCase((one, one), (one, True)) for one in labels], (60, 60)) == 0
+    assert off_together([], (1, 1)) == 0
 
 
 def test_chance_agreement_of_several_kinds_is_shared_among_them():

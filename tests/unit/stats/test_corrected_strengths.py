@@ -44,6 +44,17 @@ def test_without_weight_they_are_those_of_people_alone():
     )
 
 
+@pytest.mark.parametrize("cases", [4, 8, 40])
+def test_without_weight_they_are_as_sure_as_people_alone(cases: int):
+    """The factor of the jackknife for few cases is in both: three quarters for four."""
+    pairs = judged_run(random.Random(SEED), POOR._replace(cases=2 * cases, labels=cases))
+    labels = pairs[: len(pairs) // 2]  # those of the first cases
+    found = corrected_strengths(labels, [pair.judge for pair in pairs], weight=0.0)
+    alone = fit([pair.people for pair in labels])
+    for row, other in zip(found.strengths.covariance, alone.covariance, strict=True):
+        assert row == pytest.approx(other, rel=1e-6, abs=1e-9)
+
+
 def test_where_all_pairs_are_labelled_the_judge_changes_nothing():
     """What it adds is what it takes away."""
     pairs = judged_run(random.Random(SEED), POOR)

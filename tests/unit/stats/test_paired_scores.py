@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import random
-from statistics import fmean
+from statistics import covariance, fmean, variance
 
 import pytest
 from scipy.stats import kendalltau
 
 from evenhand.stats.agreement import kappa, tau_b
 from evenhand.stats.bounded_correction import mean_by_judge
-from evenhand.stats.corrected_means import corrected_mean
 from evenhand.stats.mean_effect import ScoreLabel
 from evenhand.stats.paired_scores import (
     ScoredStratum,
@@ -125,10 +124,24 @@ def test_the_value_is_that_of_ppi_plus_plus():
     judged = [(str(n), one[2]) for n, one in enumerate(items)]
     labels = labels_of([ScoredStratum(400, pairs)])
     mean = mean_by_judge(judged, labels, weight_of_judge(found), (1, 5))
-    plain = corrected_mean(pairs, [one[2] for i, one in enumerate(items) if i not in drawn])
+    others = [one[2] for i, one in enumerate(items) if i not in drawn]
     assert mean is not None
-    assert plain is not None
-    assert mean.value == pytest.approx(plain.value, abs=0.01)
+    assert mean.value == pytest.approx(ppi_plus_plus(pairs, others), abs=0.01)
+
+
+def ppi_plus_plus(labelled: list[tuple[float, float]], others: list[float]) -> float:
+    """The mean of Angelopoulos, Duchi and Zrnic (2023), arXiv:2311.01453, with its own λ."""
+    judged = [judge for _, judge in labelled]
+    together = covariance([people for people, _ in labelled], judged) * (1 - 1 / len(labelled))
+    weight = together / ((1 + len(labelled) / len(others)) * variance([*judged, *others]))
+    return weight * fmean(others) + fmean(people - weight * judge for people, judge in labelled)
+
+
+def test_the_reference_is_that_of_ppi_python():
+    """Its value, on verdicts."""
+    pairs = [(1.0, 1.0)] * 40 + [(1.0, 0.0)] * 10 + [(0.0, 1.0)] * 5 + [(0.0, 0.0)] * 45
+    others = [1.0] * 480 + [0.0] * 420
+    assert ppi_plus_plus(pairs, others) == pytest.approx(0.5525789474, abs=1e-9)
 
 
 def test_other_items_have_the_mean_that_the_labels_and_the_judge_say():

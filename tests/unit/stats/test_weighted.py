@@ -184,6 +184,30 @@ def test_repeats_widen_each_interval_by_their_own_effect():
     assert corrected_by_strata(plain.uniform, 400, 800, effects=few) is None
 
 
+def spread_of(passed: float, failed: float) -> float:
+    """The variance of the beta distribution of so many labels, with Jeffreys' prior."""
+    one, other = passed + 0.5, failed + 0.5
+    return one * other / ((one + other) ** 2 * (one + other + 1))
+
+
+def test_of_later_outputs_the_strata_themselves_are_a_draw():
+    """The variance between the strata, over the outputs that showed their shares; nothing where strata are alike."""
+    unlike = weighted([Verdicts(19, 10, 1, 10, 80, 200), Verdicts(1, 2, 19, 18, 80, 200)])
+    passed = [(19 + 0.25) / 20.5, (1 + 0.25) / 20.5]  # half of the prior each
+    between = ((passed[0] - passed[1]) / 2) ** 2 / (160 + 1)
+    assert spread_of(unlike.later.both_pass, unlike.later.excused) == pytest.approx(
+        spread_of(unlike.uniform.both_pass, unlike.uniform.excused) + between
+    )
+    failed = [(10 + 0.25) / 20.5, (2 + 0.25) / 20.5]
+    between = ((failed[0] - failed[1]) / 2) ** 2 / (240 + 1)
+    assert spread_of(unlike.later.missed, unlike.later.both_fail) == pytest.approx(
+        spread_of(unlike.uniform.missed, unlike.uniform.both_fail) + between
+    )
+    assert unlike.later[4:] == unlike.uniform[4:]
+    alike = weighted([Verdicts(9, 5, 1, 5, 100, 200)] * 2)
+    assert alike.later == pytest.approx(alike.uniform)
+
+
 def test_a_share_is_no_surer_than_the_labels_that_it_is_of():
     """Of three labels that people pass the judge passes all, whatever else is known of the outputs that it fails."""
     tpr = weighted([Verdicts(3, 0, 0, 50, 950, 1000)]).tpr

@@ -114,6 +114,7 @@ class CaseTests:
         self._asked = array("I")
         """By place one more than the number of what it was asked; 0 where that isn't known."""
         self._passed = bytearray()
+        self._last = _Last((), ())
         self.recorded = True
         """Whether all trials say what they were given and asked."""
         self.holding: set[Slot] = set()
@@ -139,9 +140,13 @@ class CaseTests:
             self._passed.append(0)
         if trial.outcome == "pass":
             self._passed[place] = 1
-        signature = _signature(trial, self.holding)
-        if signature and not self._asked[place]:
-            number = self._signatures.setdefault(signature, len(self._signatures))
+        terms = tuple(map(_terms, trial.outcomes))
+        last = self._last
+        if terms != last.terms or trial.definitions != last.definitions:
+            last = self._last = _Last(terms, trial.definitions)
+        self.holding.update(last.holding(trial.outcomes))
+        if last.signature and not self._asked[place]:
+            number = self._signatures.setdefault(last.signature, len(self._signatures))
             self._asked[place] = number + 1
 
     def part(self, name: str, place: int) -> int:
@@ -447,43 +452,70 @@ def _scale(scale: Scale) -> str:
     return f"{scale[0]:g}–{scale[1]:g}"
 
 
-def _signature(trial: TrialResult, holding: set[Slot]) -> Signature:
-    places: dict[str, int] = {}
-    asked: list[Asked] = []
-    definitions = trial.definitions
-    for place, outcome in enumerate(trial.outcomes):
-        definition = definitions[place] if place < len(definitions) else UNKNOWN
-        if definition.kind == _BROKEN_OFF or (definitions and definition is UNKNOWN):
-            continue
-        known_by = outcome.metric or outcome.name
-        slot = known_by, places.get(known_by, 0)
-        asked.append(_asked(slot, outcome, definition))
-        if outcome.outcome == "pass":
-            holding.add(slot)
-        places[known_by] = slot[1] + 1
-    return tuple(asked)
+_Terms = tuple[str, str, float | None, float | None, float, Scale | None, str, int | float | None]
+"""Of an outcome what says how it was asked for: its name, metric, bounds, weight, scale, judge's prompt, threshold."""
 
 
-def _asked(slot: Slot, outcome: Outcome, definition: Definition) -> Asked:
-    settings = tuple(sorted(definition.settings.items()))
-    threshold = None
+def _terms(outcome: Outcome) -> _Terms:
+    prompt, threshold = "", None
     if outcome.metadata:
-        prompt = _prompt_of(outcome.metadata)
-        if prompt:
-            settings = (*settings, (_JUDGE_PROMPT, prompt))
-        threshold = outcome.metadata.get("threshold")
+        prompt, threshold = _prompt_of(outcome.metadata), outcome.metadata.get("threshold")
+    return (
+        outcome.name,
+        outcome.metric,
+        outcome.at_least,
+        outcome.at_most,
+        outcome.weight,
+        outcome.scale,
+        prompt,
+        threshold if isinstance(threshold, int | float) else None,
+    )
+
+
+class _Last:
+    """What the last trial was asked. Most are asked the same as the one before, which is seen at a glance.
+
+    Args:
+        terms: How each of its outcomes was asked for.
+        definitions: What asked, where that is known.
+    """
+
+    def __init__(self, terms: Sequence[_Terms], definitions: Sequence[Definition]) -> None:
+        self.terms = terms
+        self.definitions = definitions
+        self._slots: list[Slot | None] = []
+        places: dict[str, int] = {}
+        asked: list[Asked] = []
+        for place, one in enumerate(terms):
+            definition = definitions[place] if place < len(definitions) else UNKNOWN
+            if definition.kind == _BROKEN_OFF or (definitions and definition is UNKNOWN):
+                self._slots.append(None)
+                continue
+            known_by = one[1] or one[0]
+            slot = known_by, places.get(known_by, 0)
+            asked.append(_asked(slot, one, definition))
+            self._slots.append(slot)
+            places[known_by] = slot[1] + 1
+        self.signature = tuple(asked)
+
+    def holding(self, outcomes: Sequence[Outcome]) -> Iterator[Slot]:
+        """The expectations that hold, of a trial that was asked so."""
+        for slot, outcome in zip(self._slots, outcomes, strict=True):
+            if slot is not None and outcome.outcome == "pass":
+                yield slot
+
+
+def _asked(slot: Slot, terms: _Terms, definition: Definition) -> Asked:
+    name, _, least, most, weight, scale, prompt, threshold = terms
+    settings = tuple(sorted(definition.settings.items()))
     return Asked(
         slot=slot,
-        name=outcome.name,
+        name=name,
         kind=definition.kind,
-        settings=settings,
-        bounds=(
-            outcome.at_least,
-            outcome.at_most,
-            threshold if isinstance(threshold, int | float) else None,
-        ),
-        weight=outcome.weight,
-        scale=outcome.scale,
+        settings=(*settings, (_JUDGE_PROMPT, prompt)) if prompt else settings,
+        bounds=(least, most, threshold),
+        weight=weight,
+        scale=scale,
         exact=definition.exact,
     )
 

@@ -386,8 +386,10 @@ def _asked(outcomes: Sequence[Outcome]) -> Mapping[str, Sequence[Outcome]]:
     """The expectations by their metric, and by their label."""
     by_name: dict[str, list[Outcome]] = {}
     for outcome in outcomes:
-        for name in {outcome.metric, outcome.name} - {""}:
-            by_name.setdefault(name, []).append(outcome)
+        if outcome.metric:
+            by_name.setdefault(outcome.metric, []).append(outcome)
+        if outcome.name and outcome.name != outcome.metric:
+            by_name.setdefault(outcome.name, []).append(outcome)
     return by_name
 
 

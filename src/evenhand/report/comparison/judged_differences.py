@@ -6,7 +6,7 @@ cases are labelled in both, these say how far the two rates are off together: ea
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -18,7 +18,8 @@ from evenhand.report.trust.scores_calibrated import JudgedMean
 from evenhand.report.trust.trust_rules import LOOKED, NOT_CHECKED
 from evenhand.report.variant_comparison import points
 from evenhand.report.words import count, safe
-from evenhand.stats.corrected_means import (
+from evenhand.stats.corrected_differences import (
+    JudgedCases,
     LabelledCase,
     corrected_difference,
     corrected_paired_difference,
@@ -174,11 +175,16 @@ def judged_differences(
                 continue
             corrected, paired = None, 0
             if rate.corrected is not None and other.corrected is not None:
-                cases = _in_both(first.labelled(metric, i), second.labelled(metric, j))
+                sides = first.labelled(metric, i), second.labelled(metric, j)
+                cases = _in_both(*sides)
                 paired = len(cases)
                 corrected = (
                     corrected_paired_difference(
-                        rate.corrected, other.corrected, cases, (rate.labels, other.labels)
+                        rate.corrected,
+                        other.corrected,
+                        cases,
+                        (rate.labels, other.labels),
+                        _judged_in_both(sides[0][0], sides[1][0]),
                     )
                     if cases
                     else corrected_difference(rate.corrected, other.corrected)
@@ -217,3 +223,9 @@ def _in_both(
         if case in people_second
     ]
     return cases if len(cases) >= FEWEST_PAIRED else []
+
+
+def _judged_in_both(first: Mapping[str, Item], second: Mapping[str, Item]) -> JudgedCases:
+    """What the judge says of the cases of two columns."""
+    both = [(item.passed, second[case].passed) for case, item in first.items() if case in second]
+    return JudgedCases(both, (len(first), len(second)))

@@ -10,6 +10,8 @@ from evenhand.core.score import Scale
 
 _APART = 8.0
 """How many times as large the mean has to be on one side: a change of the system is seldom so large."""
+_FROM_ONE = 4.0
+"""The same where no value is below 1 on the larger side, and none above on the other: 1 to 5 beside 0 to 1."""
 _LARGEST = 100.0
 """The end of the largest scale that people give scores on. What is larger is counted or measured."""
 _SMALL = 10.0
@@ -64,13 +66,16 @@ def _words(one: _Values, two: _Values) -> str:
 
 def _apart(small: _Values, large: _Values) -> bool:
     """Whether the one lies on a smaller scale than the other. Counts, which have none, are whole numbers from 0 up."""
-    if large.least < 0 or large.most > _LARGEST or large.mean < _ABOVE or small.mean <= 0:
+    if large.least < 0 or large.most > _LARGEST or large.mean < _ABOVE:
         return False
+    if small.mean <= 0:
+        return small.shares and small.least < 0
     times = large.mean / small.mean
     if small.shares:
         graded = not small.whole and large.whole and large.most <= _SMALL
         counts = small.whole and large.whole and large.most <= _SMALL
-        return graded or (times >= _APART and not counts)
+        above = not small.whole and large.least >= 1 and times >= _FROM_ONE
+        return graded or above or (times >= _APART and not counts)
     return times >= _APART and small.least >= 0 and small.most <= _SMALL < large.most
 
 

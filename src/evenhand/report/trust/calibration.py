@@ -334,8 +334,8 @@ def _with_votes(run: RunFile, judged: Judgements, judge: JudgeCalibration) -> Ju
 
 
 def weighted_row(weighted: Weighted | None) -> dict[str, float] | None:
-    """The labels of a uniform draw that would say as much, in the keys of documents."""
-    return None if weighted is None else weighted.uniform._asdict()
+    """The labels of a uniform draw that would say as much of later runs, in the keys of documents."""
+    return None if weighted is None else weighted.later._asdict()
 
 
 def _calibrated(

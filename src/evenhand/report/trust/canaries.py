@@ -21,7 +21,7 @@ from evenhand.core.record import MutableRecord, Record
 from evenhand.report.judgements.judge_checks import WITH_CANARIES, is_canary_check
 from evenhand.report.trust.calibration import estimate_row
 from evenhand.stats.compare import mcnemar
-from evenhand.stats.corrected_means import corrected_difference
+from evenhand.stats.corrected_differences import corrected_difference
 from evenhand.stats.correction import Estimate
 from evenhand.stats.interval import clopper_pearson, wilson, z_of
 from evenhand.stats.paired import FEWEST as CASES_NEEDED

@@ -17,6 +17,13 @@ from evenhand.core.names import did_you_mean
 OURS = "evenhand"
 SYSTEMS = (OURS, "ragas", "deepeval", "eval-ruby", "promptfoo")
 
+VERSIONS: Mapping[str, str] = {
+    "ragas": "Ragas 0.4",
+    "deepeval": "DeepEval 3",
+    "eval-ruby": "eval-ruby of 2026",
+    "promptfoo": "promptfoo of 2026",
+}
+"""Of which version the definitions are: other versions may compute something else under the same name."""
 VARIANTS: Mapping[str, Mapping[str, str]] = {
     "faithfulness": {
         "ragas": "supported claims / claims",
@@ -46,7 +53,8 @@ VARIANTS: Mapping[str, Mapping[str, str]] = {
         "promptfoo": "supported reference claims / reference claims",
     },
     "context_relevance": {
-        "ragas": "the judge's rating of all passages together: 1, 0.5 or 0; 0 where they are part of the question",
+        "ragas": "the judge's rating of all passages together: 1, 0.5 or 0, asked once where Ragas takes the mean"
+        " of two; 0 where they are part of the question",
         "deepeval": "sentences that bear on the question / sentences",
         "promptfoo": "sentences that bear on the question / sentences",
     },

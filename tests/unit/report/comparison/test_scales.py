@@ -95,12 +95,30 @@ def test_scales_that_the_values_show_are_told_and_nothing_is_judged(
         ([0, 0, 0], [50, 60, 70]),
         ([-0.5, 0.2], [0.3, 0.9]),
         ([12, 15, 30], [55, 60, 48]),
+        ([0.5, 0.8], [1.4, 2.5]),
+        ([0.5, 0.8], [0.9, 5.5]),
     ],
 )
 def test_what_may_be_one_scale_is_compared(first: list[float], second: list[float]):
     """Counts, shares, and large changes."""
     assert not other_scale(first, second, None, None)
     assert not other_scale(second, first, None, None)
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ([0.55, 0.7, 0.6], [2.9, 3.4, 2.2]),
+        ([0.9, 0.97, 0.85], [4.6, 4.4, 4.9]),
+        ([-0.4, 0.1, -0.2], [1.4, 2.2, 3.1]),
+        ([-0.8, -0.1], [3, 4]),
+        ([-0.5, 0.5], [40, 60.5]),
+    ],
+)
+def test_scales_that_have_no_value_in_common_are_told(first: list[float], second: list[float]):
+    """0 to 1 and −1 to 1, beside 1 to 5 and larger ones that are not rounded."""
+    assert "on other scales" in other_scale(first, second, None, None)
+    assert "on other scales" in other_scale(second, first, None, None)
 
 
 def test_a_scale_that_one_side_says_and_the_other_leaves_is_told():

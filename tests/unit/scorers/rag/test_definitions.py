@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from statistics import fmean
 from typing import Any
 
@@ -24,7 +25,7 @@ from evenhand.scorers import (
     SemanticSimilarity,
     Summarisation,
 )
-from evenhand.scorers.rag.definitions import OURS, SYSTEMS, VARIANTS, using_definitions
+from evenhand.scorers.rag.definitions import OURS, SYSTEMS, VARIANTS, VERSIONS, using_definitions
 from evenhand.testing import Scripted
 
 PAGES = ["Trees grow.", "NOT Ruby is old. Matz made Ruby.", "Ruby is red."]
@@ -220,6 +221,19 @@ def test_every_tool_that_is_offered_has_something():
     """And says what it computes."""
     offered = {system for variants in VARIANTS.values() for system in variants}
     assert offered == set(SYSTEMS) - {OURS}
+    assert offered == VERSIONS.keys()
+
+
+def test_the_guide_names_the_version_and_has_the_definitions_that_there_are():
+    """A row for each metric, a column for each tool with its version, and a dash where it has none."""
+    page = (Path(__file__).resolve().parents[4] / "docs/rag.md").read_text("utf-8")
+    head, _, *rows = page[page.index("| metric | `ragas`") :].split("\n\n")[0].splitlines()
+    titles = [cell.strip() for cell in head.strip("| ").split("|")]
+    assert titles == ["metric", *(f"`{tool}` ({version})" for tool, version in VERSIONS.items())]
+    table = [[cell.strip() for cell in row.strip("| ").split(" | ")] for row in rows]
+    assert {cells[0].replace(" ", "_"): [cell != "–" for cell in cells[1:]] for cells in table} == {
+        metric: [tool in tools for tool in VERSIONS] for metric, tools in VARIANTS.items()
+    }
 
 
 class Slow(Letters):
