@@ -34,7 +34,9 @@ def broken_off(path: Path, case: Case, error: Exception) -> Expectation:
         stated = Stated(missed.text, f"{reason}; nothing after it was run")
         return Expectation(False, stated, metadata={"assert": place})
     if isinstance(error, CodeError):
-        there = (_there(case, error) if error.key else "") or _lacking(case, error)
+        there = (
+            (_there(case, error) if error.key else "") or _lacking(case, error) or _joined(error)
+        )
         if there:
             error = CodeError(error.message, hint=f"{there} {error.hint}")
     return Expectation(None, Raised("the eval runs to its end", error))
@@ -69,6 +71,15 @@ def _lacking(case: Case, error: CodeError) -> str:
             near = next((n for n, f in near_fields([case]).items() if f == field), "")
             meant = f" Did you mean case.vars[{near!r}]?" if near else ""
             return f"case {case.id!r} has no `{field}`; its variables are: {known}.{meant}"
+    return ""
+
+
+def _joined(error: CodeError) -> str:
+    """What to write for an operator that scorers, or functions as scorers, have not; empty for all else."""
+    if "bad operand type for unary ~: 'function'" in error.message:
+        return "Write ~FunctionScorer(…)."
+    if "bad operand type for unary ~: " in error.message:
+        return "Derive the class from HasOpposite, of evenhand.scorers.opposite."
     return ""
 
 

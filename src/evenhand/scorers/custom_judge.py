@@ -53,6 +53,7 @@ from evenhand.scorers.judging import (
     kept,
     lent_judge,
 )
+from evenhand.scorers.opposite import HasOpposite
 
 S = TypeVar("S")
 _NUMBERS = (float, int, "float", "int")
@@ -60,7 +61,7 @@ _NUMBERS = (float, int, "float", "int")
 
 @dataclass_transform(kw_only_default=True, field_specifiers=(field,))
 @dataclass(kw_only=True, eq=False)
-class CustomJudge(Generic[S]):
+class CustomJudge(HasOpposite, Generic[S]):
     """A judge of your own. A subclass names its schema, `CustomJudge[MySchema]`, and says what the judge is told.
 
     What a subclass declares (`original: str`) are arguments when one is made; it is a dataclass without being told.

@@ -18,6 +18,7 @@ from evenhand.core.score import Score, check
 from evenhand.core.traits import Traits
 from evenhand.scorers.argument_checks import need_text, texts
 from evenhand.scorers.javascript_regex import javascript_pattern, needs_care, search_apart
+from evenhand.scorers.opposite import HasOpposite
 
 CLIP = 60
 _CONTAINED = check(True)
@@ -101,7 +102,7 @@ def same(one: object, other: object) -> bool:
     return one == other
 
 
-class Equals(Record, frozen=True):
+class Equals(HasOpposite, Record, frozen=True):
     """The output is exactly this text; or, where an object or a list is wanted, JSON that is equal to it.
 
     Nothing is trimmed and case counts.
@@ -135,7 +136,7 @@ class Equals(Record, frozen=True):
 
 
 @dataclass(frozen=True, slots=True)
-class Contains:
+class Contains(HasOpposite):
     """The output has this text somewhere in it. A dict or a list is read as its JSON, keys included."""
 
     traits: ClassVar[Traits] = Traits(gives="verdict")
@@ -161,7 +162,7 @@ class Contains:
 
 
 @dataclass(frozen=True, slots=True)
-class ContainsAny:
+class ContainsAny(HasOpposite):
     """The output has at least one of these texts in it. Of no texts it has none."""
 
     traits: ClassVar[Traits] = Traits(gives="verdict")
@@ -185,7 +186,7 @@ class ContainsAny:
 
 
 @dataclass(frozen=True, slots=True)
-class ContainsAll:
+class ContainsAll(HasOpposite):
     """The output has each of these texts in it. Of no texts it has all."""
 
     traits: ClassVar[Traits] = Traits(gives="verdict")
@@ -209,7 +210,7 @@ class ContainsAll:
 
 
 @dataclass(frozen=True, slots=True)
-class StartsWith:
+class StartsWith(HasOpposite):
     """The output begins with this text; case counts."""
 
     traits: ClassVar[Traits] = Traits(gives="verdict")
@@ -233,7 +234,7 @@ class StartsWith:
 
 
 @dataclass(frozen=True, slots=True)
-class Matches:
+class Matches(HasOpposite):
     """The output has something in it that this pattern, a JavaScript regular expression, matches."""
 
     traits: ClassVar[Traits] = Traits(gives="verdict")
