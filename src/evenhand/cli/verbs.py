@@ -168,17 +168,14 @@ class _Verbs(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         name = args[0]
         if name not in _COMMANDS and not name.startswith("-"):
-            from evenhand.core.names import nearest
+            from evenhand.cli.other_words import command_hint
 
-            near = nearest(name, _COMMANDS)
             if name in _OF_PROMPTFOO:
                 hint = f"promptfoo's '{name}' is evenhand {_OF_PROMPTFOO[name]}."
-            elif near:
-                hint = f"Did you mean '{near}'?"
             elif os.path.exists(name):  # noqa: PTH110 (pathlib is not imported yet)
                 hint = f"To run it: evenhand run {name}"
             else:
-                hint = f"There are: {', '.join(_COMMANDS)}."
+                hint = command_hint(name, _COMMANDS) or f"There are: {', '.join(_COMMANDS)}."
             raise click.UsageError(f"'{name}' is not a command. {hint}", ctx)
         return super().resolve_command(ctx, args)
 
