@@ -109,7 +109,7 @@ async def answers(case: Case, model: Model, expect: Expect, prompt: Prompt, sess
     expect(reply, CallsTool("search", {"query": lambda query: "moon" in query}))
     expect(reply, ~CallsTool("send_mail"))
     expect(reply, ~Contains("sorry"))
-    expect(reply, ~~Passes("is polite"))
+    expect(reply, ~Passes("is rude"))
     expect(reply, CallsTools(["search", CallsTool("open")], order="exact"))
     with expect.that("the file is there", why="it was written"):
         assert evals.file("documents/a.html").is_file()

@@ -79,7 +79,7 @@ def _joined(error: CodeError) -> str:
     if "bad operand type for unary ~: 'function'" in error.message:
         return "Write ~FunctionScorer(…)."
     if "bad operand type for unary ~: " in error.message:
-        return "Derive the class from HasOpposite, of evenhand.scorers.opposite."
+        return "Derive the class from Question, of evenhand.scorers.opposite."
     return ""
 
 

@@ -13,6 +13,7 @@ from types import CodeType
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from evenhand.authoring.dataset import Dataset
+from evenhand.core.arguments import checked, checked_class, past_checks
 from evenhand.core.case import Case
 from evenhand.core.contest import Referee
 from evenhand.core.errors import Problem, UsageError
@@ -64,6 +65,7 @@ class Eval(Record, frozen=True):
         return inspect.signature(self.function).parameters
 
 
+@checked_class
 class EvalSet:
     """Functions over a dataset.
 
@@ -149,7 +151,7 @@ class EvalSet:
         if wrong:
             raise UsageError(f"EvalSet {name!r}: {'; '.join(wrong)}")
         frame = inspect.currentframe()
-        caller = frame.f_back if frame else None
+        caller = past_checks(frame.f_back) if frame else None
         self.name = name
         self.path = Path(caller.f_code.co_filename) if caller else Path()
         self.line = caller.f_lineno if caller else 0
@@ -178,6 +180,7 @@ class EvalSet:
     @overload
     def eval(self, /, *, tags: Iterable[str] = ...) -> Callable[[F], F]: ...
 
+    @checked
     def eval(
         self, function: F | None = None, /, *, tags: Iterable[str] = ()
     ) -> F | Callable[[F], F]:
@@ -231,6 +234,7 @@ class EvalSet:
     @overload
     def fixture(self, /, *, repeatable: bool = ...) -> Callable[[F], F]: ...
 
+    @checked
     def fixture(
         self, function: F | None = None, /, *, repeatable: bool = True
     ) -> F | Callable[[F], F]:

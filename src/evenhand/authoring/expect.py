@@ -15,6 +15,7 @@ from typing import Any, ClassVar, TypeVar, cast, overload
 from evenhand.authoring.bounds import misgiven, misspelt, wrongly_bounded
 from evenhand.authoring.reported_step import ReportedStep, checked_step
 from evenhand.authoring.thresholds import Thresholds
+from evenhand.core.arguments import checked
 from evenhand.core.errors import CodeError, EvenhandError, UsageError
 from evenhand.core.expect import Asks, Expectation, Recorder, Scorer, Trial
 from evenhand.core.record import Record
@@ -222,6 +223,7 @@ class Expect(Recorder):
         """What the application has done so far: model calls, recorded tools, and what was reported with `step`."""
         return self.trial.steps
 
+    @checked
     def step(
         self,
         name: str,

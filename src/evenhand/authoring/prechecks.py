@@ -19,6 +19,7 @@ from evenhand.authoring.bounds import misspelt, off_scale, wants_none, wrongly_b
 from evenhand.authoring.evalset import RESERVED, TALK, Eval, EvalSet
 from evenhand.authoring.models import EvalSetRoster
 from evenhand.authoring.thresholds import Thresholds
+from evenhand.core.arguments import misgiven_arguments
 from evenhand.core.case import Case
 from evenhand.core.errors import AuthError, EvenhandError, Problem, UsageError
 from evenhand.core.expect import Asks
@@ -527,10 +528,9 @@ class KnownValues:
             return _UNKNOWN
         args = [self.quiet(arg) for arg in node.args]
         named = {str(keyword.arg): self.quiet(keyword.value) for keyword in node.keywords}
-        try:
-            inspect.signature(made).bind(*args, **named)
-        except TypeError as error:
-            raise TypeError(f"{made.__name__}: {error}") from None
+        fault = misgiven_arguments(made, made.__name__, args, named)
+        if fault is not None:
+            raise UsageError(fault[0], hint=fault[1])
         if any(value is _UNKNOWN for value in (*args, *named.values())):
             return _UNKNOWN
         try:

@@ -111,7 +111,7 @@ def _run(words: list[str]) -> int:
         if isinstance(error, click.NoSuchOption):
             from evenhand.cli.other_words import with_our_option
 
-            with_our_option(error)
+            error = with_our_option(error)
         with contextlib.suppress(OSError):
             _show(error)
         return USAGE

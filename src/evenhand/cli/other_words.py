@@ -130,28 +130,25 @@ def command_hint(name: str, commands: Iterable[str]) -> str:
     return f"Did you mean '{near}'?" if near else ""
 
 
-def with_our_option(error: click.NoSuchOption) -> click.NoSuchOption:
-    """The error, with the option of ours that was probably meant, instead of those whose letters are alike."""
-    plain = error.option_name.lower()
-    plain = "-" * (len(plain) - len(plain.lstrip("-"))) + plain.lstrip("-").replace("_", "-")
+def with_our_option(error: click.NoSuchOption) -> click.UsageError:
+    """The error with the option of ours that was probably meant, instead of those whose letters are alike."""
+    written = error.option_name.lower()
+    bare = written.lstrip("-")
+    plain = "-" * (len(written) - len(bare)) + bare.replace("_", "-")
     command = error.ctx.command if error.ctx is not None else None
-    known = (
-        [opt for one in command.params for opt in (*one.opts, *one.secondary_opts)]
-        if command
-        else []
-    )
+    parameters = command.params if command is not None else []
+    known = [opt for one in parameters for opt in (*one.opts, *one.secondary_opts)]
     meant = _OPTIONS.get(plain, "")
-    error.possibilities = None
     if meant in known:
-        error.possibilities = [meant]
+        hint = f"Did you mean '{meant}'?"
     elif meant and isinstance(command, click.Group):
-        error.message = f"{error.message} `evenhand run` has '{meant}'."
-    elif plain in _SENTENCES and plain not in known:
-        error.message = f"{error.message} {_SENTENCES[plain]}"
+        hint = f"`evenhand run` has '{meant}'."
+    elif plain in _SENTENCES:
+        hint = _SENTENCES[plain]
     else:
         near = nearest(plain, [opt for opt in known if opt.startswith("--")])
-        error.possibilities = [near] if near else None
-    return error
+        hint = f"Did you mean '{near}'?" if near else ""
+    return click.UsageError(f"{error.message} {hint}".rstrip(), error.ctx)
 
 
 def meant_path(path: Path) -> str:

@@ -70,7 +70,7 @@ def _watch(
         if place and place not in seen:
             seen.add(place)
             report(
-                f"{place} held up all other trials for {late:.1f} s: it is async and does not await\n"
+                f"{place} held up all other trials for {late:.1f} s: it is async and does not await.\n"
                 "  Make it a plain function, or run what takes so long in asyncio.to_thread(…)."
             )
 

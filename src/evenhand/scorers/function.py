@@ -15,7 +15,7 @@ from evenhand.core.errors import CodeError, UsageError
 from evenhand.core.expect import Scorer, Trial
 from evenhand.core.score import Score, check
 from evenhand.core.traits import Traits
-from evenhand.scorers.opposite import refuse_opposite
+from evenhand.scorers.opposite import Question, refuse_opposite
 
 ScorerResult = bool | float | Score
 """What a function may say of an output."""
@@ -27,7 +27,7 @@ ScorerFunction = (
 
 
 @dataclass(frozen=True, slots=True)
-class FunctionScorer:
+class FunctionScorer(Question):
     """A function's answer: True or False, a number, or a Score. `~` asks the opposite of a verdict.
 
     `expect`, `score` and `score_batch` take the function itself; this gives it a label, traits, or its opposite. It may

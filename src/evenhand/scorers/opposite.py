@@ -7,6 +7,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from evenhand.core.arguments import checked_class
 from evenhand.core.errors import ScoreError, UsageError
 from evenhand.core.expect import Scorer, Trial
 from evenhand.core.record import Record
@@ -23,12 +24,17 @@ _READS = (
 """Labels whose opposite has words of its own."""
 
 
-class HasOpposite:
-    """A scorer whose opposite is written `~`."""
+class Question:
+    """What all scorers share: `~` is the opposite, and arguments that one doesn't take are refused in words."""
 
     __slots__ = ()
 
-    def __invert__(self) -> Not:
+    def __init_subclass__(cls, **more: Any) -> None:
+        super().__init_subclass__(**more)
+        if "__init__" in vars(cls):  # a dataclass with slots is made twice, the second time with it
+            checked_class(cls)
+
+    def __invert__(self) -> Scorer:
         """The opposite: what passes fails, and the other way round. An error stays an error.
 
         Raises:

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, cast
 
 import msgspec
 
+from evenhand.core.arguments import CheckedRecord
 from evenhand.core.encoding import decode, plain
 from evenhand.core.errors import ScoreError
 from evenhand.core.expect import Trial
@@ -18,7 +19,7 @@ from evenhand.core.score import Score, check
 from evenhand.core.traits import Traits
 from evenhand.scorers.argument_checks import need_text, texts
 from evenhand.scorers.javascript_regex import javascript_pattern, needs_care, search_apart
-from evenhand.scorers.opposite import HasOpposite
+from evenhand.scorers.opposite import Question
 
 CLIP = 60
 _CONTAINED = check(True)
@@ -102,7 +103,7 @@ def same(one: object, other: object) -> bool:
     return one == other
 
 
-class Equals(HasOpposite, Record, frozen=True):
+class Equals(Question, Record, frozen=True, metaclass=CheckedRecord):
     """The output is exactly this text; or, where an object or a list is wanted, JSON that is equal to it.
 
     Nothing is trimmed and case counts.
@@ -136,7 +137,7 @@ class Equals(HasOpposite, Record, frozen=True):
 
 
 @dataclass(frozen=True, slots=True)
-class Contains(HasOpposite):
+class Contains(Question):
     """The output has this text somewhere in it. A dict or a list is read as its JSON, keys included."""
 
     traits: ClassVar[Traits] = Traits(gives="verdict")
@@ -162,7 +163,7 @@ class Contains(HasOpposite):
 
 
 @dataclass(frozen=True, slots=True)
-class ContainsAny(HasOpposite):
+class ContainsAny(Question):
     """The output has at least one of these texts in it. Of no texts it has none."""
 
     traits: ClassVar[Traits] = Traits(gives="verdict")
@@ -186,7 +187,7 @@ class ContainsAny(HasOpposite):
 
 
 @dataclass(frozen=True, slots=True)
-class ContainsAll(HasOpposite):
+class ContainsAll(Question):
     """The output has each of these texts in it. Of no texts it has all."""
 
     traits: ClassVar[Traits] = Traits(gives="verdict")
@@ -210,7 +211,7 @@ class ContainsAll(HasOpposite):
 
 
 @dataclass(frozen=True, slots=True)
-class StartsWith(HasOpposite):
+class StartsWith(Question):
     """The output begins with this text; case counts."""
 
     traits: ClassVar[Traits] = Traits(gives="verdict")
@@ -234,7 +235,7 @@ class StartsWith(HasOpposite):
 
 
 @dataclass(frozen=True, slots=True)
-class Matches(HasOpposite):
+class Matches(Question):
     """The output has something in it that this pattern, a JavaScript regular expression, matches."""
 
     traits: ClassVar[Traits] = Traits(gives="verdict")

@@ -76,8 +76,11 @@ def problems(*paths: Path) -> list[Problem]:
         ('expect(3, at_least=5, at_most=2, label="n")', "at_least is 5, and at_most is 2"),
         ("expect(case.id == 1)", "needs a label"),
         ('expect("x", Passes("  "))', "there are no criteria"),
-        ('expect("x", Passes("x", critera="y"))', "unexpected keyword argument 'critera'"),
-        ('expect("x", Contains())', "missing a required argument"),
+        (
+            'expect("x", Passes("x", critera="y"))',
+            "Passes takes no `critera`: did you mean `criteria`?",
+        ),
+        ('expect("x", Contains())', "Contains needs `wanted`"),
         ('expect("x", CallsTools("search"))', "'search' is a text, not a list"),
         ('expect("x", Preferred(over="y", criteria="c", ties="no"))', "ties='no'"),
         ('expect("x", Rating(Rubric("r", {1: "a", 3: "b", 4: "c"})), at_least=2)', "a gap"),
