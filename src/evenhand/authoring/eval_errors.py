@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 from evenhand.authoring.expect import Stated
+from evenhand.authoring.foreign_names import instead_of
 from evenhand.authoring.near_columns import near_fields
 from evenhand.authoring.rowcase import FIELDS
 from evenhand.core.case import Case
@@ -35,7 +36,9 @@ def broken_off(path: Path, case: Case, error: Exception) -> Expectation:
         return Expectation(False, stated, metadata={"assert": place})
     if isinstance(error, CodeError):
         there = (
-            (_there(case, error) if error.key else "") or _lacking(case, error) or _joined(error)
+            (_there(case, error) if error.key else "")
+            or _lacking(case, error)
+            or instead_of(error.message, error.hint)
         )
         if there:
             error = CodeError(error.message, hint=f"{there} {error.hint}")
@@ -71,15 +74,6 @@ def _lacking(case: Case, error: CodeError) -> str:
             near = next((n for n, f in near_fields([case]).items() if f == field), "")
             meant = f" Did you mean case.vars[{near!r}]?" if near else ""
             return f"case {case.id!r} has no `{field}`; its variables are: {known}.{meant}"
-    return ""
-
-
-def _joined(error: CodeError) -> str:
-    """What to write for an operator that scorers, or functions as scorers, have not; empty for all else."""
-    if "bad operand type for unary ~: 'function'" in error.message:
-        return "Write ~FunctionScorer(…)."
-    if "bad operand type for unary ~: " in error.message:
-        return "Derive the class from Question, of evenhand.scorers.opposite."
     return ""
 
 

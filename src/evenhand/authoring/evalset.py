@@ -10,7 +10,7 @@ from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
 from types import CodeType
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, TypeVar, cast, overload
 
 from evenhand.authoring.dataset import Dataset
 from evenhand.core.arguments import checked, checked_class, past_checks
@@ -116,6 +116,7 @@ class EvalSet:
         subject: Conversation | Callable[..., object] | None = None,
         show_thinking: bool = False,
     ) -> None:
+        _check_kinds(name, over, require, compare)
         wrong: list[str] = []
         if not name.strip() or "\n" in name:
             wrong.append("a set needs a name of one line")
@@ -125,8 +126,7 @@ class EvalSet:
         wrong += _not_a_model("judge", judge)
         wrong += _misgated(gate)
         wrong += _not_a_subject(subject, over or {})
-        if isinstance(tags, str):
-            wrong.append(_no_tags(tags))
+        wrong += [_no_tags(tags)] if isinstance(tags, str) else []
         referees: Sequence[Referee] = () if callable(compare) else compare
         wrong += [
             f"compare has {one!r}, which compares nothing"
@@ -319,6 +319,33 @@ class EvalSet:
         return f"<EvalSet {self.name}: {len(self.evals)} evals>"
 
 
+def _check_kinds(name: object, over: object, require: object, compare: object) -> None:
+    """Refuses arguments of another kind, which nothing else could be said of.
+
+    Raises:
+        UsageError: One is.
+    """
+    if not isinstance(name, str):
+        hint = 'Write EvalSet("support", data=…).'
+        raise UsageError(f"EvalSet: its name is {name!r:.60}, not a text", hint=hint)
+    for what, value, example in (
+        ("over", over, "over={'model': ['openai:chat:gpt-5', 'openai:chat:gpt-5-mini']}"),
+        ("require", require, "require={'accuracy': at_least(0.9)}"),
+    ):
+        if value is not None and not isinstance(value, Mapping):
+            said = f"EvalSet {name!r}: {what} is {value!r:.60}, not a dict"
+            raise UsageError(said, hint=f"Write {example}.")
+    axes = cast("Mapping[object, object]", over or {})
+    for axis, values in axes.items():
+        if not isinstance(values, Iterable):
+            raise UsageError(
+                f"EvalSet {name!r}: the axis '{axis}' is {values!r:.60}, not a list of values"
+            )
+    if not callable(compare) and not isinstance(compare, Iterable):
+        hint = "Write compare=[Ranking(criteria='…')]."
+        raise UsageError(f"EvalSet {name!r}: compare is {compare!r:.60}, not a list", hint=hint)
+
+
 def _no_key(cluster: object) -> list[str]:
     """What is wrong with the name of what cases belong to."""
     if isinstance(cluster, str):
@@ -394,5 +421,6 @@ def _code(function: Callable[..., Any]) -> CodeType:
     """
     code = getattr(inspect.unwrap(function), "__code__", None)
     if not isinstance(code, CodeType):
-        raise UsageError(f"{function!r} is not a function", hint="Write @evals.eval above a def.")
+        hint = "Write @evals.eval above a def; tags are given by name, @evals.eval(tags=['slow'])."
+        raise UsageError(f"{function!r} is not a function", hint=hint)
     return code

@@ -25,6 +25,7 @@ from evenhand.core.traits import Traits, label_of
 from evenhand.engine.place import users_line
 from evenhand.scorers.function import ScorerFunction, as_scorer
 from evenhand.scorers.known_outcomes import Raised
+from evenhand.scorers.opposite import Question
 
 J = TypeVar("J")
 
@@ -363,6 +364,8 @@ def _undecided(value: Any, label: str, bounded: bool) -> tuple[str, str]:
 
 def _unfinished(value: Any) -> tuple[str, str]:
     """What is wrong with a value that is no result yet, and what to do; empty where it is one."""
+    if isinstance(value, Question):
+        return f"{value} stands first, where the output belongs", "Write expect(output, scorer)."
     if inspect.isawaitable(value):
         name = getattr(value, "__qualname__", type(value).__name__)
         return f"{name} was not awaited: there is no result yet", "Write expect(await …, …)."

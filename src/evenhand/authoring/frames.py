@@ -22,10 +22,11 @@ def rows_of(data: object) -> Iterator[Any]:
     if isinstance(data, (str, bytes)):
         raise UsageError(f"{data!r} is a text, not cases", hint="To read a file: Dataset.read(…)")
     if isinstance(data, Mapping):
-        splits = ", ".join(map(repr, cast("Mapping[object, object]", data)))
-        raise UsageError(
-            "cases are given as a dict, not a list", hint=f"Take one of its parts: {splits}."
-        )
+        parts = cast("Mapping[object, object]", data)
+        splits = ", ".join(map(repr, parts))
+        one = all(isinstance(part, (str, int, float, type(None))) for part in parts.values())
+        hint = "Write a list of cases: [{…}]." if one else f"Take one of its parts: {splits}."
+        raise UsageError("cases are given as a dict, not a list", hint=hint)
     if hasattr(data, "collect_schema") and not hasattr(data, "iter_rows"):
         raise UsageError("a lazy frame holds no rows yet", hint="Give frame.collect().")
     if hasattr(data, "iter_rows"):

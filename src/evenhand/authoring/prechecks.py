@@ -243,6 +243,10 @@ def unprovided(
                 hint = "Name one: EvalSet(…, model='openai:chat:gpt-5-mini'). "
             if parameter.name == "judge":
                 hint = f"{NAME_A_JUDGE} "
+            if parameter.name == "self":
+                hint = "An eval is a function beside its set, not a method of a class. "
+            elif not hint:
+                hint = f"Write @evals.fixture above a function {parameter.name}. "
             what = f"{name} asks for '{parameter.name}', which nothing provides"
             yield Problem(path, line, 0, what, f"{hint}There are: {', '.join(sorted(there))}.")
 

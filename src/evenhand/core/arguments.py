@@ -83,6 +83,8 @@ _WORDS: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("prompt_template", "template"), ("text",)),
     **dict.fromkeys(("explanation", "rationale", "comment"), ("reason", "reasoning")),
     **dict.fromkeys(("rubric", "instructions", "evaluation_steps"), ("criteria",)),
+    "model": ("judge",),
+    **dict.fromkeys(("file", "filename", "filepath", "file_path"), ("path",)),
     **dict.fromkeys(("use_cache", "cached"), ("cache",)),
     **dict.fromkeys(("output_dir", "log_dir", "results_dir", "output_path"), ("home",)),
     **dict.fromkeys(("title", "description"), ("name",)),

@@ -120,6 +120,8 @@ def as_scorer(target: object, label: str = "") -> Scorer:
     if callable(target):
         return FunctionScorer(cast("ScorerFunction", target), label)
     hint = "`evenhand scorers` lists those that there are."
+    if isinstance(target, (list, tuple)):
+        hint = "Write an expect(…) for each scorer."
     if isinstance(target, bool):
         hint = "For the opposite of a scorer write ~ before it, as in ~Contains('sorry')."
     raise UsageError(f"{type(target).__name__} {str(target)[:60]!r} is not a scorer", hint=hint)

@@ -11,7 +11,7 @@ import msgspec
 
 from evenhand.core.arguments import CheckedRecord
 from evenhand.core.encoding import decode, plain
-from evenhand.core.errors import ScoreError
+from evenhand.core.errors import ScoreError, UsageError
 from evenhand.core.expect import Trial
 from evenhand.core.outputs import need_value, not_json
 from evenhand.core.record import Record
@@ -145,6 +145,9 @@ class Contains(Question):
     ignore_case: bool = False
 
     def __post_init__(self) -> None:
+        if isinstance(self.wanted, (list, tuple)):
+            several = "Write ContainsAny([…]) or ContainsAll([…])."
+            raise UsageError(f"Contains: the text is {self.wanted!r}, not a text", hint=several)
         need_text("Contains", "the text", self.wanted)
 
     def score(self, output: Any, trial: Trial | None = None) -> Score:  # noqa: ARG002 (the Protocol's)

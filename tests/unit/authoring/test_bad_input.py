@@ -227,7 +227,7 @@ async def wrong_too(case, expect):
         (3, "rubric 'r'"),
         (11, "two cases have the id 'a'"),
         (17, "expect"),
-        (18, "Contains"),
+        (18, "Contains needs `wanted`"),
         (23, "expect"),
     ]
 
