@@ -13,6 +13,7 @@ from types import CodeType
 from typing import TYPE_CHECKING, Any, TypeVar, cast, overload
 
 from evenhand.authoring.dataset import Dataset
+from evenhand.authoring.reminder import remind_to_run
 from evenhand.core.arguments import checked, checked_class, past_checks
 from evenhand.core.case import Case
 from evenhand.core.contest import Referee
@@ -117,9 +118,8 @@ class EvalSet:
         show_thinking: bool = False,
     ) -> None:
         _check_kinds(name, over, require, compare)
-        wrong: list[str] = []
-        if not name.strip() or "\n" in name:
-            wrong.append("a set needs a name of one line")
+        lines = len(name.strip().splitlines())
+        wrong = [] if lines == 1 and "\n" not in name else ["a set needs a name of one line"]
         wrong += filter(None, [REPEATS.problem("repeats", repeats)])
         wrong += _no_key(cluster)
         wrong += _misrequired(pass_rate, require or {})
@@ -155,6 +155,7 @@ class EvalSet:
         self.name = name
         self.path = Path(caller.f_code.co_filename) if caller else Path()
         self.line = caller.f_lineno if caller else 0
+        remind_to_run(self.path, caller.f_globals if caller else {})
         self.data = data if data is None or isinstance(data, Dataset) else Dataset(data)
         self.model = model
         self.judge = judge

@@ -9,6 +9,8 @@ from __future__ import annotations
 import io
 import json
 import re
+import subprocess
+import sys
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
@@ -183,3 +185,20 @@ def test_a_mistake_in_a_file_is_said_with_its_line_and_what_to_do(
     assert re.search(r"(?:shop_evals\.py:\d|nope\.csv)", said)
     assert "Traceback" not in said
     assert "/src/evenhand/" not in said
+
+
+@pytest.mark.parametrize(
+    ("last", "reminded"),
+    [("", True), ("run(evals)", False), ("raise SystemExit(0)", True), ("1 / 0", False)],
+)
+def test_a_file_of_evals_that_python_runs_does_not_end_in_silence(
+    last: str, reminded: bool, tmp_path: Path
+):
+    """Nothing was run, and the exit code is 0."""
+    file = tmp_path / "shop_evals.py"
+    eval_ = "@evals.eval\ndef it(expect): expect(True, 'holds')"
+    text = f"from evenhand import EvalSet, run\nevals = EvalSet('shop')\n{eval_}\n{last}\n"
+    file.write_text(text)
+    ended = subprocess.run([sys.executable, file], check=False, capture_output=True, text=True)
+    said = "shop_evals.py: no eval was run\n  Run them: evenhand run shop_evals.py\n"
+    assert (said in ended.stderr) == reminded
