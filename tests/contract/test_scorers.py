@@ -18,12 +18,13 @@ from evenhand.assertions.assertion import Assertion, Cell
 from evenhand.assertions.kinds import SUPPORTED, kind_of
 from evenhand.assertions.preparing import prepared
 from evenhand.core.case import Case
-from evenhand.core.errors import EvenhandError, ScoreError
+from evenhand.core.errors import EvenhandError, ScoreError, UsageError
 from evenhand.core.message import Message, Prompt, Reply
 from evenhand.core.plan import PlannedTrial
 from evenhand.core.provider import Provider
 from evenhand.core.score import Score
 from evenhand.core.step import Step
+from evenhand.core.traits import traits_of
 from evenhand.core.variant import Variant
 from evenhand.engine.code import CodeHost
 from evenhand.engine.trial import LiveTrial
@@ -388,14 +389,133 @@ async def test_a_dict_is_read_as_its_json_by_every_scorer_of_text(name: str):
             assert (as_it_is.value, as_it_is.passed) == (as_text.value, as_text.passed)
 
 
-@pytest.mark.parametrize("name", [e.name for e in scorers() if e.negated])
+NO = Scripted((json.dumps({**ANSWER, "passes": False, "winner": "second"}),))
+STRAYED = Scripted(('{"reasoning": "no", "step": null, "passes": false, "confidence": 0.9}',))
+ANEW = Step("tool", "search", {"query": "moon"}, "found", "ok", started_s=5.0)
+AGAIN = [*STEPS, ANEW]
+HURRIED = Reply("the answer is 42", latency_s=2.0, cost_usd=3.0)
+
+
+class Shouts(Judgement):
+    reasoning: str
+    shouts: bool
+
+
+class ShoutJudge(CustomJudge[Shouts]):
+    def messages(self, output: str) -> list[Message]:
+        return [Message("user", output)]
+
+
+def _shouting(passes: bool) -> ShoutJudge:
+    answer = {"reasoning": "it is in capitals", "shouts": passes}
+    return ShoutJudge(judge=Scripted((json.dumps(answer),)))
+
+
+TEXT_42, TEXT_7 = "the answer is 42", "nobody knows"
+OF_TEXT = (
+    *("Equals", "Label", "Contains", "ContainsAny", "ContainsAll", "StartsWith", "Matches"),
+    *("PydanticEvals", "DeepEval", "FunctionScorer"),
+)
+BOTH_WAYS: dict[str, list[tuple[Any, Any]]] = {
+    **{name: [(PUBLIC[name], TEXT_42), (PUBLIC[name], TEXT_7)] for name in OF_TEXT},
+    "Equals": [(PUBLIC["Equals"], "42"), (PUBLIC["Equals"], "7")],
+    "Label": [(PUBLIC["Label"], "42"), (PUBLIC["Label"], "7")],
+    **{n: [(PUBLIC[n], '{"answer": 1}'), (PUBLIC[n], "none")] for n in ("IsJson", "ContainsJson")},
+    "Latency": [(public.Latency(5000), TEXT_42), (public.Latency(100), TEXT_42)],
+    "Cost": [(public.Cost(5), TEXT_42), (public.Cost(0.1), TEXT_42)],
+    "Passes": [(public.Passes("a number", judge=one), TEXT_42) for one in (WISE, NO)],
+    "Preferred": [
+        (public.Preferred(over=TEXT_7, criteria="better", judge=WISE, ties=ties), TEXT_42)
+        for ties in ("win", "lose")
+    ],
+    "CustomJudge": [(_shouting(passes), TEXT_42) for passes in (True, False)],
+    "Jury": [
+        (public.Jury(judges, of=public.Passes("a number")), TEXT_42)
+        for judges in ([WISE, WISE, NO], [NO, NO, WISE], [WISE, NO])
+    ],
+    **{
+        name: [(made(goal, judge=one), STEPS) for goal in ("kind",) for one in (WALKED, STRAYED)]
+        for name, made in (
+            ("AchievesGoal", public.AchievesGoal),
+            ("TrajectoryPasses", public.TrajectoryPasses),
+        )
+    },
+    "CallsTool": [(PUBLIC["CallsTool"], CALLS), (PUBLIC["CallsTool"], {"tool_calls": []})],
+    "CallsTools": [(PUBLIC["CallsTools"], CALLS), (PUBLIC["CallsTools"], {"tool_calls": []})],
+    "OnlyCalls": [(PUBLIC["OnlyCalls"], STEPS), (public.OnlyCalls(["mail"]), STEPS)],
+    "Succeeds": [(PUBLIC["Succeeds"], STEPS), (PUBLIC["Succeeds"], STEPS[:2])],
+    "NeverSucceeds": [(PUBLIC["NeverSucceeds"], STEPS), (PUBLIC["NeverSucceeds"], STEPS[:2])],
+    "NeverFails": [(PUBLIC["NeverFails"], STEPS), (PUBLIC["NeverFails"], STEPS[2:])],
+    "Recovers": [(PUBLIC["Recovers"], STEPS), (PUBLIC["Recovers"], STEPS[:2])],
+    "NeverRepeats": [(PUBLIC["NeverRepeats"], STEPS), (PUBLIC["NeverRepeats"], AGAIN)],
+    "NeverLoops": [(PUBLIC["NeverLoops"], STEPS), (PUBLIC["NeverLoops"], AGAIN)],
+    "LeavesState": [(PUBLIC["LeavesState"], {"answer": 42}), (PUBLIC["LeavesState"], {})],
+}
+"""Of each scorer that checks what passes and what fails, each as the scorer and the output."""
+MEASURES = sorted(entry.name for entry in scorers() if not entry.negated)
+OF_NUMBERS = frozenset({"Ragas"})
+"""They take any object, which may give a verdict or a number, and this one gives a number."""
+
+
+def test_of_every_scorer_that_checks_there_are_both_verdicts():
+    """A new one is not forgotten."""
+    assert BOTH_WAYS.keys() | OF_NUMBERS | {*MEASURES} == PUBLIC.keys()
+
+
+@pytest.mark.parametrize("name", sorted(BOTH_WAYS))
 async def test_a_scorer_and_its_opposite_never_agree(name: str):
-    """On an output that both can look at."""
-    async with trial_of(Reply("")) as trial:
-        for output in (CALLS, {"tool_calls": []}) if name == "CallsTool" else (STEPS, STEPS[:2]):
-            yes = await check_scorer(PUBLIC[name], output, trial)
-            no = await check_scorer(~PUBLIC[name], output, trial)
-            assert yes.passed is not no.passed
+    """On what passes and on what fails; the reason stays, and the opposite of the opposite is the question."""
+    verdicts: set[bool | None] = set()
+    async with trial_of(HURRIED) as trial:
+        for scorer, output in BOTH_WAYS[name]:
+            yes = await check_scorer(scorer, output, trial)
+            no = await check_scorer(~scorer, output, trial)
+            again = await check_scorer(~~scorer, output, trial)
+            assert (yes.passed is not no.passed, yes.passed) == (True, again.passed), str(scorer)
+            assert no.reason == yes.reason or (yes.passed and not yes.reason and no.reason)
+            assert no.metadata.keys() == yes.metadata.keys()
+            assert str(~scorer) != str(scorer) == str(~~scorer)
+            verdicts.add(yes.passed)
+    assert verdicts == {True, False}
+
+
+@pytest.mark.parametrize("name", MEASURES)
+def test_the_opposite_of_what_measures_is_refused_with_the_bound_to_write(name: str):
+    """The one that is on the other side."""
+    bound = "at_least=" if traits_of(PUBLIC[name]).lower_is_better else "at_most="
+    with pytest.raises(UsageError, match="only a verdict has an opposite") as refused:
+        _ = ~PUBLIC[name]
+    assert bound in refused.value.hint
+
+
+@pytest.mark.parametrize("name", sorted(OF_NUMBERS))
+async def test_the_opposite_of_what_turns_out_to_be_a_number_is_an_error(name: str):
+    """With what to write instead."""
+    async with trial_of(HURRIED) as trial:
+        with pytest.raises(ScoreError, match="without a verdict") as refused:
+            await check_scorer(~PUBLIC[name], TEXT_42, trial)
+    assert "at_most=" in refused.value.hint
+
+
+@pytest.mark.parametrize(
+    ("scorer", "label"),
+    [
+        (~public.Contains("sorry"), 'not contains "sorry"'),
+        (~public.IsJson(), "not is-json"),
+        (~public.Passes("is rude"), 'not passes "is rude"'),
+        (~public.CallsTools(["search"]), "not calls search, no others"),
+        (~public.NeverFails(), "a step fails"),
+        (~public.NeverFails("search"), "search fails"),
+        (~public.NeverRepeats("search"), "repeats search"),
+        (~public.Latency(500), "latency > 500 ms"),
+        (~public.FunctionScorer(has_42), "not has_42"),
+        (~public.CallsTool("search"), "does not call search"),
+        (~public.Succeeds("search"), "search never succeeds"),
+    ],
+)
+def test_the_label_of_an_opposite_reads_well(scorer: Any, label: str):
+    """It is what people read in reports."""
+    assert str(scorer) == label
 
 
 async def scored(assertion: Assertion, output: Any) -> Score:

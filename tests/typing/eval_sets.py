@@ -108,6 +108,8 @@ async def answers(case: Case, model: Model, expect: Expect, prompt: Prompt, sess
     expect(text, Jury([Scripted(["yes"]), Scripted(["no"])], of=Passes("is polite")))
     expect(reply, CallsTool("search", {"query": lambda query: "moon" in query}))
     expect(reply, ~CallsTool("send_mail"))
+    expect(reply, ~Contains("sorry"))
+    expect(reply, ~Passes("is rude"))
     expect(reply, CallsTools(["search", CallsTool("open")], order="exact"))
     with expect.that("the file is there", why="it was written"):
         assert evals.file("documents/a.html").is_file()
@@ -174,7 +176,7 @@ async def outcomes_that_are_none(text: str, expect: Expect) -> None:
     _ = expect.now(text, Contains("x")).outcome  # pyright: ignore[reportAttributeAccessIssue]
     await expect.now(text, "label")  # pyright: ignore[reportCallIssue, reportArgumentType]
     outcome = await expect.now(text, Contains("x"))
-    _ = outcome.passed  # pyright: ignore[reportAttributeAccessIssue]
+    _ = outcome.success  # pyright: ignore[reportAttributeAccessIssue]
     judged = await expect.now(text, Judged(document="…"))
     _ = judged.coverage  # pyright: ignore[reportAttributeAccessIssue]
 
@@ -198,7 +200,6 @@ def scorers_of_the_wrong_kind() -> None:
     CallsTool("search", ["query"])  # pyright: ignore[reportArgumentType]
     CallsTool("search", "moon")  # pyright: ignore[reportArgumentType]
     CallsTools(["search"], order="random")  # pyright: ignore[reportArgumentType]
-    _ = ~Contains("x")  # pyright: ignore[reportOperatorIssue]
     Judged()  # pyright: ignore[reportCallIssue]
     Judged(document=3)  # pyright: ignore[reportArgumentType]
     Rubric("depth", {"good": 1})  # pyright: ignore[reportArgumentType]

@@ -22,7 +22,6 @@ from evenhand.core.definition import Definition, brief, file_digest
 from evenhand.core.errors import AuthError, CodeError, EvenhandError, ScoreError
 from evenhand.core.expect import Expectation, Scorer, Trial
 from evenhand.core.message import Task
-from evenhand.core.record import Record
 from evenhand.core.score import Score
 from evenhand.core.secrets import known
 from evenhand.core.traits import label_of
@@ -31,6 +30,7 @@ from evenhand.javascript.source import is_reference
 from evenhand.providers.catalog import key_missing
 from evenhand.providers.missing_keys import NO_KEY, set_key
 from evenhand.scorers.known_outcomes import Raised
+from evenhand.scorers.opposite import Not
 from evenhand.scorers.python_code import called
 from evenhand.scorers.ruby import called as called_ruby
 from evenhand.templates.rendering import Templates, has_tags
@@ -39,38 +39,6 @@ _TAKES_EMPTY = frozenset({"equals", "levenshtein", "rouge-n", "bleu", "gleu", "w
 """Types for which an empty text is a value."""
 _SENDS = "webhook"
 """The type whose value is an address that is called, so that a key in it is needed."""
-
-
-class Not(Record, frozen=True):
-    """The opposite of a question. An error stays an error.
-
-    Attributes:
-        keeps_score: Only the verdict is turned round.
-    """
-
-    scorer: Scorer
-    keeps_score: bool = False
-
-    def score(self, output: Any, trial: Trial) -> Any:
-        score = self.scorer.score(output, trial)
-        return self._opposite(score) if isinstance(score, Score) else self._later(score)
-
-    async def _later(self, score: Any) -> Score:
-        return self._opposite(await score)
-
-    def _opposite(self, score: Score) -> Score:
-        if score.value is None:
-            return score
-        if score.passed is None:  # `not None` would pass
-            raise ScoreError(f"{label_of(self.scorer)} gave {score.value:g} without a verdict")
-        value = score.value if self.keeps_score else min(1.0, max(0.0, 1.0 - score.value))
-        reason = score.reason
-        if score.passed and not reason:
-            reason = f"{label_of(self.scorer)} passes"
-        return replace(score, value=value, passed=not score.passed, reason=reason)
-
-    def __str__(self) -> str:
-        return f"not-{label_of(self.scorer)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +139,7 @@ def prepared(assertion: Assertion) -> Make:
             except EvenhandError as error:
                 scorer = Raised(assertion.written, error)
         if turned in ("opposite", "kept"):
-            scorer = Not(scorer, keeps_score=turned == "kept")
+            scorer = Not(scorer, keeps_score=turned == "kept", word="not-")
         if transform:
             scorer = AfterTransform(
                 scorer, transform, partial(cell.context, assertion.config), assertion.base

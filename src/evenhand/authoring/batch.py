@@ -18,6 +18,7 @@ from evenhand.authoring.plan import LIMIT_S
 from evenhand.authoring.running import shown
 from evenhand.authoring.scoring import DEFAULT, chosen_metrics, described, expect_metrics
 from evenhand.authoring.thresholds import Thresholds
+from evenhand.core.arguments import checked
 from evenhand.core.case import Case
 from evenhand.core.encoding import encode
 from evenhand.core.errors import UsageError
@@ -38,6 +39,7 @@ from evenhand.store.catalogue import home_for
 Bounds = float | Mapping[str, float] | None
 
 
+@checked
 async def score_batch_async(
     data: Dataset | Iterable[Case | Mapping[str, Any]] | Any,
     pipeline: Callable[..., Any] | Any = None,

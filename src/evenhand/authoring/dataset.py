@@ -14,6 +14,7 @@ from evenhand.authoring.rowcase import case_of, row_of
 from evenhand.authoring.rows import problems_error, rows_in
 from evenhand.authoring.splitting import Part, places_of
 from evenhand.authoring.streamed import CasesInFile
+from evenhand.core.arguments import checked, checked_class, past_checks
 from evenhand.core.case import Case
 from evenhand.core.encoding import digest_of, encode
 from evenhand.core.errors import Problem, UsageError
@@ -22,6 +23,7 @@ MOST_UNCOUNTED = 1_000_000
 """Rows that are taken from something that does not say how many it has: a generator may never end."""
 
 
+@checked_class
 class Dataset(Sequence[Case]):
     """Cases in their order, each with an id of its own.
 
@@ -55,11 +57,13 @@ class Dataset(Sequence[Case]):
             )
 
     @staticmethod
+    @checked
     def of(*rows: Case | Mapping[str, Any], name: str = "") -> Dataset:
         """A dataset of these rows: `Dataset.of({"input": "2 + 2", "expected": "4"}, …)`."""
         return Dataset(rows, name)
 
     @staticmethod
+    @checked
     def read(path: str | Path, *, stream: bool = False) -> Dataset:
         """A dataset from a file: CSV or TSV with a header, JSON, JSONL, YAML or Parquet.
 
@@ -77,7 +81,8 @@ class Dataset(Sequence[Case]):
             UsageError: Its ending says no format, or one that cannot be streamed.
         """
         frame = inspect.currentframe()
-        asker = Path(frame.f_back.f_code.co_filename) if frame and frame.f_back else Path()
+        caller = past_checks(frame.f_back) if frame else None
+        asker = Path(caller.f_code.co_filename) if caller else Path()
         beside = asker.parent / path
         file = beside if asker.is_file() and os.path.lexists(beside) else Path(path)
         dataset = Dataset(CasesInFile(file) if stream else _held(file), file.stem)
@@ -93,6 +98,7 @@ class Dataset(Sequence[Case]):
         """A dict for each case, as it would be written: `pandas.DataFrame(dataset.rows())`."""
         return [row_of(case) for case in self]
 
+    @checked
     def write(self, path: str | Path) -> Path:
         """Writes the cases to a file, in the format that its ending says; `read` gives the same cases back.
 
@@ -105,6 +111,7 @@ class Dataset(Sequence[Case]):
         write_cases(self._cases, to)
         return to
 
+    @checked
     def split(
         self, parts: Mapping[str, float], *, seed: int = 0, by: str = "", group: str = ""
     ) -> dict[str, Dataset]:

@@ -16,6 +16,7 @@ from msgspec import field
 from evenhand.authoring.eval_paths import PATTERN, eval_files, split_line
 from evenhand.authoring.evalset import EvalSet
 from evenhand.authoring.failed_imports import problems_beside
+from evenhand.authoring.foreign_names import instead_of
 from evenhand.authoring.project_code import project_of
 from evenhand.core.errors import ConfigError, EvenhandError, Problem, UsageError
 from evenhand.core.named_models import NamedModel, reading
@@ -162,8 +163,12 @@ def _import_problems(file: Path, error: BaseException) -> list[Problem]:
         hint = f"It is read by Python {sys.version_info[0]}.{sys.version_info[1]}, which Evenhand runs on here."
     elif frames and frames[-1].filename != str(file):
         hint = f"It was raised in {frames[-1].filename}:{frames[-1].lineno}."
-    # A SyntaxError's text names the file and line again.
-    said = error.msg if isinstance(error, SyntaxError) and line else error
+    instead = instead_of(str(error))
+    hint = instead or hint
+    # A SyntaxError's text names the file and line again, and an ImportError's where our own package is.
+    said = error.msg if isinstance(error, SyntaxError) and line else str(error)
+    if instead and isinstance(error, ImportError):
+        said = said.partition(" (")[0]
     what = f"cannot be imported: {type(error).__name__}: {said}"
     return [Problem(str(file), line, 0, what, hint)]
 

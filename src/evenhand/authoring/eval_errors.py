@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 from evenhand.authoring.expect import Stated
+from evenhand.authoring.foreign_names import instead_of
 from evenhand.authoring.near_columns import near_fields
 from evenhand.authoring.rowcase import FIELDS
 from evenhand.core.case import Case
@@ -34,7 +35,11 @@ def broken_off(path: Path, case: Case, error: Exception) -> Expectation:
         stated = Stated(missed.text, f"{reason}; nothing after it was run")
         return Expectation(False, stated, metadata={"assert": place})
     if isinstance(error, CodeError):
-        there = (_there(case, error) if error.key else "") or _lacking(case, error)
+        there = (
+            (_there(case, error) if error.key else "")
+            or _lacking(case, error)
+            or instead_of(error.message, error.hint)
+        )
         if there:
             error = CodeError(error.message, hint=f"{there} {error.hint}")
     return Expectation(None, Raised("the eval runs to its end", error))

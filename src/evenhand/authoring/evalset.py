@@ -10,9 +10,11 @@ from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
 from types import CodeType
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, TypeVar, cast, overload
 
 from evenhand.authoring.dataset import Dataset
+from evenhand.authoring.reminder import remind_to_run
+from evenhand.core.arguments import checked, checked_class, past_checks
 from evenhand.core.case import Case
 from evenhand.core.contest import Referee
 from evenhand.core.errors import Problem, UsageError
@@ -64,6 +66,7 @@ class Eval(Record, frozen=True):
         return inspect.signature(self.function).parameters
 
 
+@checked_class
 class EvalSet:
     """Functions over a dataset.
 
@@ -114,9 +117,9 @@ class EvalSet:
         subject: Conversation | Callable[..., object] | None = None,
         show_thinking: bool = False,
     ) -> None:
-        wrong: list[str] = []
-        if not name.strip() or "\n" in name:
-            wrong.append("a set needs a name of one line")
+        _check_kinds(name, over, require, compare)
+        lines = len(name.strip().splitlines())
+        wrong = [] if lines == 1 and "\n" not in name else ["a set needs a name of one line"]
         wrong += filter(None, [REPEATS.problem("repeats", repeats)])
         wrong += _no_key(cluster)
         wrong += _misrequired(pass_rate, require or {})
@@ -125,8 +128,7 @@ class EvalSet:
         axes, mistakes = _axes(over)
         wrong += mistakes
         wrong += _not_a_subject(subject, axes)
-        if isinstance(tags, str):
-            wrong.append(_no_tags(tags))
+        wrong += [_no_tags(tags)] if isinstance(tags, str) else []
         referees: Sequence[Referee] = () if callable(compare) else compare
         wrong += [
             f"compare has {one!r}, which compares nothing"
@@ -144,10 +146,11 @@ class EvalSet:
         if wrong:
             raise UsageError(f"EvalSet {name!r}: {'; '.join(wrong)}")
         frame = inspect.currentframe()
-        caller = frame.f_back if frame else None
+        caller = past_checks(frame.f_back) if frame else None
         self.name = name
         self.path = Path(caller.f_code.co_filename) if caller else Path()
         self.line = caller.f_lineno if caller else 0
+        remind_to_run(self.path, caller.f_globals if caller else {})
         self.data = data if data is None or isinstance(data, Dataset) else Dataset(data)
         self.model = model
         self.judge = judge
@@ -173,6 +176,7 @@ class EvalSet:
     @overload
     def eval(self, /, *, tags: Iterable[str] = ...) -> Callable[[F], F]: ...
 
+    @checked
     def eval(
         self, function: F | None = None, /, *, tags: Iterable[str] = ()
     ) -> F | Callable[[F], F]:
@@ -229,6 +233,7 @@ class EvalSet:
     @overload
     def fixture(self, /, *, repeatable: bool = ...) -> Callable[[F], F]: ...
 
+    @checked
     def fixture(
         self, function: F | None = None, /, *, repeatable: bool = True
     ) -> F | Callable[[F], F]:
@@ -314,6 +319,33 @@ class EvalSet:
 
     def __repr__(self) -> str:
         return f"<EvalSet {self.name}: {len(self.evals)} evals>"
+
+
+def _check_kinds(name: object, over: object, require: object, compare: object) -> None:
+    """Refuses arguments of another kind, which nothing else could be said of.
+
+    Raises:
+        UsageError: One is.
+    """
+    if not isinstance(name, str):
+        hint = 'Write EvalSet("support", data=…).'
+        raise UsageError(f"EvalSet: its name is {name!r:.60}, not a text", hint=hint)
+    for what, value, example in (
+        ("over", over, "over={'model': ['openai:chat:gpt-5', 'openai:chat:gpt-5-mini']}"),
+        ("require", require, "require={'accuracy': at_least(0.9)}"),
+    ):
+        if value is not None and not isinstance(value, Mapping):
+            said = f"EvalSet {name!r}: {what} is {value!r:.60}, not a dict"
+            raise UsageError(said, hint=f"Write {example}.")
+    axes = cast("Mapping[object, object]", over or {})
+    for axis, values in axes.items():
+        if not isinstance(values, Iterable):
+            raise UsageError(
+                f"EvalSet {name!r}: the axis '{axis}' is {values!r:.60}, not a list of values"
+            )
+    if not callable(compare) and not isinstance(compare, Iterable):
+        hint = "Write compare=[Ranking(criteria='…')]."
+        raise UsageError(f"EvalSet {name!r}: compare is {compare!r:.60}, not a list", hint=hint)
 
 
 def _no_key(cluster: object) -> list[str]:
@@ -407,5 +439,6 @@ def _code(function: Callable[..., Any]) -> CodeType:
     """
     code = getattr(inspect.unwrap(function), "__code__", None)
     if not isinstance(code, CodeType):
-        raise UsageError(f"{function!r} is not a function", hint="Write @evals.eval above a def.")
+        hint = "Write @evals.eval above a def; tags are given by name, @evals.eval(tags=['slow'])."
+        raise UsageError(f"{function!r} is not a function", hint=hint)
     return code

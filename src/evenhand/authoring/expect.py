@@ -15,6 +15,7 @@ from typing import Any, ClassVar, TypeVar, cast, overload
 from evenhand.authoring.bounds import misgiven, misspelt, wrongly_bounded
 from evenhand.authoring.reported_step import ReportedStep, checked_step
 from evenhand.authoring.thresholds import Thresholds
+from evenhand.core.arguments import checked
 from evenhand.core.errors import CodeError, EvenhandError, UsageError
 from evenhand.core.expect import Asks, Expectation, Recorder, Scorer, Trial
 from evenhand.core.record import Record
@@ -24,6 +25,7 @@ from evenhand.core.traits import Traits, label_of
 from evenhand.engine.place import users_line
 from evenhand.scorers.function import ScorerFunction, as_scorer
 from evenhand.scorers.known_outcomes import Raised
+from evenhand.scorers.opposite import Question
 
 J = TypeVar("J")
 
@@ -222,6 +224,7 @@ class Expect(Recorder):
         """What the application has done so far: model calls, recorded tools, and what was reported with `step`."""
         return self.trial.steps
 
+    @checked
     def step(
         self,
         name: str,
@@ -361,6 +364,8 @@ def _undecided(value: Any, label: str, bounded: bool) -> tuple[str, str]:
 
 def _unfinished(value: Any) -> tuple[str, str]:
     """What is wrong with a value that is no result yet, and what to do; empty where it is one."""
+    if isinstance(value, Question):
+        return f"{value} stands first, where the output belongs", "Write expect(output, scorer)."
     if inspect.isawaitable(value):
         name = getattr(value, "__qualname__", type(value).__name__)
         return f"{name} was not awaited: there is no result yet", "Write expect(await …, …)."

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 
+from evenhand.core.arguments import CASE_WORDS
 from evenhand.core.case import Case
 from evenhand.core.names import distance
 
@@ -15,19 +16,6 @@ LOOKED_AT = 1000
 _FIELDS = ("id", "input", "expected", "context", "description", "tags", "metadata")
 _ALWAYS = {"id", "description"}
 """What a case has anyway."""
-_OF_OTHERS: Mapping[str, str] = {
-    **dict.fromkeys(("question", "query", "user_input", "prompt_text", "utterance"), "input"),
-    **dict.fromkeys(
-        """
-        expect answer answers expected_output expected_answer ground_truth ground_truths groundtruth reference
-        reference_answer target ideal gold golden
-        """.split(),
-        "expected",
-    ),
-    **dict.fromkeys(("passages", "retrieved_contexts", "documents"), "context"),
-    **dict.fromkeys(("case_id", "test_id", "uid"), "id"),
-}
-"""What other tools and people call them."""
 
 
 def near_fields(cases: Iterable[Case]) -> dict[str, str]:
@@ -50,8 +38,8 @@ def near_fields(cases: Iterable[Case]) -> dict[str, str]:
 def _field(name: str) -> str:
     """The field that a variable may be meant for; empty for none."""
     plain = re.sub(r"[\s-]+", "_", name.strip().casefold())
-    if plain in _OF_OTHERS:
-        return _OF_OTHERS[plain]
+    if plain in CASE_WORDS:
+        return CASE_WORDS[plain]
     for field in _FIELDS:
         if plain in (field, f"{field}s", field.removesuffix("s")):
             return field
@@ -88,5 +76,5 @@ def unused(near: Mapping[str, str], sources: Sequence[str]) -> dict[str, str]:
         for name, field in near.items()
         if not any(f"{quote}{name}{quote}" in text for quote in "'\"")
         and not re.search(rf"\{{\{{\s*{re.escape(name)}\b", text)
-        and not (passed_on and name in _OF_OTHERS)
+        and not (passed_on and name in CASE_WORDS)
     }

@@ -18,6 +18,7 @@ from evenhand.authoring.prechecks import asked_of, foreseen, partly_taken, set_u
 from evenhand.authoring.project_code import files_of
 from evenhand.authoring.project_data import data_of, named_content
 from evenhand.authoring.prompt import Prompt
+from evenhand.authoring.reminder import forget_reminder
 from evenhand.authoring.selection import cases_of, column_left, wanted
 from evenhand.authoring.thresholds import Thresholds
 from evenhand.core.case import Case
@@ -237,6 +238,7 @@ def plan_of(
         ConfigError: All that is wrong with the sets; with `broken`, where it leaves nothing to run.
         NothingSelected: Nothing is left to run.
     """
+    forget_reminder()
     if model:
         sets = _with_model(sets, model)
     selection = selection or Selection()

@@ -19,6 +19,7 @@ from evenhand.authoring.bounds import misspelt, off_scale, wants_none, wrongly_b
 from evenhand.authoring.evalset import RESERVED, TALK, Eval, EvalSet
 from evenhand.authoring.models import EvalSetRoster
 from evenhand.authoring.thresholds import Thresholds
+from evenhand.core.arguments import misgiven_arguments
 from evenhand.core.case import Case
 from evenhand.core.errors import AuthError, EvenhandError, Problem, UsageError
 from evenhand.core.expect import Asks
@@ -29,6 +30,7 @@ from evenhand.core.traits import traits_of
 from evenhand.scorers.function import FunctionScorer
 from evenhand.scorers.judging import NAME_A_JUDGE, AsksJudge
 from evenhand.scorers.jury import JudgeQuestion
+from evenhand.scorers.opposite import refuse_opposite
 
 _UNKNOWN = object()
 _NOBODY = ""
@@ -241,6 +243,10 @@ def unprovided(
                 hint = "Name one: EvalSet(…, model='openai:chat:gpt-5-mini'). "
             if parameter.name == "judge":
                 hint = f"{NAME_A_JUDGE} "
+            if parameter.name == "self":
+                hint = "An eval is a function beside its set, not a method of a class. "
+            elif not hint:
+                hint = f"Write @evals.fixture above a function {parameter.name}. "
             what = f"{name} asks for '{parameter.name}', which nothing provides"
             yield Problem(path, line, 0, what, f"{hint}There are: {', '.join(sorted(there))}.")
 
@@ -401,7 +407,7 @@ def _misbound(call: ast.Call, known: KnownValues, *, at_once: bool) -> tuple[str
     if "at_least" in named or "at_most" in named:
         bounds = [named[bound] for bound in ("at_least", "at_most") if bound in named]
         if len(call.args) == 2 and any(known.quiet(bound) is not None for bound in bounds):
-            scorer = _scorer(call, known)
+            scorer = _scorer(call.args[1], known)
             wrong = wants_none(scorer)
             return (
                 wrong
@@ -413,7 +419,7 @@ def _misbound(call: ast.Call, known: KnownValues, *, at_once: bool) -> tuple[str
         hint = 'Write expect(condition, "what it says").'
         return "a condition or a number needs a label", hint
     if len(call.args) == 2:
-        scorer = _scorer(call, known)
+        scorer = _scorer(call.args[1], known)
         if at_once and isinstance(scorer, Asks):  # the eval looks at the answer itself
             return "", ""
         unknown = (
@@ -425,23 +431,59 @@ def _misbound(call: ast.Call, known: KnownValues, *, at_once: bool) -> tuple[str
     return "", ""
 
 
-def _scorer(call: ast.Call, known: KnownValues) -> Any:
-    """The scorer that is expected of something, or its class where its arguments are not known, or `_UNKNOWN`."""
-    scorer = known.quiet(call.args[1])
-    if scorer is _UNKNOWN and isinstance(call.args[1], ast.Call):
-        made = known.quiet(call.args[1].func)
+def _scorer(node: ast.expr, known: KnownValues) -> Any:
+    """The scorer that is expected of something, or its class where its arguments are not known, or `_UNKNOWN`.
+
+    Raises:
+        UsageError: It is the opposite of one that has none, or Python makes one of several, or a bool.
+    """
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Invert):
+        made = _scorer(node.operand, known)
+        if made is not _UNKNOWN:
+            refuse_opposite(made)
+        return made
+    if isinstance(node, ast.BoolOp) or (
+        isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not)
+    ):
+        _refuse_words(node, known)
+    scorer = known.quiet(node)
+    if scorer is _UNKNOWN and isinstance(node, ast.Call):
+        made = known.quiet(node.func)
         return made if isinstance(made, type) else _UNKNOWN  # what a function returns is not known
     return FunctionScorer(scorer) if inspect.isfunction(scorer) else scorer
+
+
+def _refuse_words(node: ast.BoolOp | ast.UnaryOp, known: KnownValues) -> None:
+    """Refuses `not`, `and` and `or` between scorers: they come to False, to the last and to the first.
+
+    Raises:
+        UsageError: There is a scorer.
+    """
+    parts = node.values if isinstance(node, ast.BoolOp) else [node.operand]
+    if not all(hasattr(_scorer(part, known), "score") for part in parts):
+        return
+    if isinstance(node, ast.UnaryOp):
+        raise UsageError(
+            f"`{ast.unparse(node)}` is False, whatever the output is",
+            hint=f"Write ~{ast.unparse(node.operand)}.",
+        )
+    both = isinstance(node.op, ast.And)
+    what = f"of scorers joined by `{'and' if both else 'or'}`, only the {'last' if both else 'first'} is asked"
+    any_of = "Write a function of the output that says so, or ContainsAny([…]) for texts."
+    raise UsageError(what, hint="Write an expect(…) for each." if both else any_of)
 
 
 def _judge(call: ast.Call, known: KnownValues) -> object:
     """Whom an expectation asks: the judge that its scorer names, None for whoever judges, `_UNKNOWN` for nobody."""
     if len(call.args) < 2:
         return _UNKNOWN
-    asked = known.quiet(call.args[1])
-    if asked is _UNKNOWN and isinstance(call.args[1], ast.Call):
-        asked = known.quiet(call.args[1].func)
-        if any(keyword.arg in ("judge", None) for keyword in call.args[1].keywords):
+    node = call.args[1]
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Invert):
+        node = node.operand
+    asked = known.quiet(node)
+    if asked is _UNKNOWN and isinstance(node, ast.Call):
+        asked = known.quiet(node.func)
+        if any(keyword.arg in ("judge", None) for keyword in node.keywords):
             return _UNKNOWN
     if not isinstance(asked, JudgeQuestion) or traits_of(asked).may_ask_nobody:
         return _UNKNOWN
@@ -490,10 +532,9 @@ class KnownValues:
             return _UNKNOWN
         args = [self.quiet(arg) for arg in node.args]
         named = {str(keyword.arg): self.quiet(keyword.value) for keyword in node.keywords}
-        try:
-            inspect.signature(made).bind(*args, **named)
-        except TypeError as error:
-            raise TypeError(f"{made.__name__}: {error}") from None
+        fault = misgiven_arguments(made, made.__name__, args, named)
+        if fault is not None:
+            raise UsageError(fault[0], hint=fault[1])
         if any(value is _UNKNOWN for value in (*args, *named.values())):
             return _UNKNOWN
         try:

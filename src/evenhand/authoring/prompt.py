@@ -6,9 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from evenhand.core import message
+from evenhand.core.arguments import checked_class
 from evenhand.templates.plain import render
 
 
+@checked_class
 @dataclass(frozen=True, slots=True)
 class Prompt:
     """A prompt to be filled in: `Prompt("plain", "How many legs has a {{animal}}?")`."""

@@ -27,7 +27,7 @@ def case_of(row: Case | Mapping[str, Any]) -> Case:
     if isinstance(row, Case):
         return _kept(row)
     if not isinstance(row, Mapping):
-        raise UsageError(f"a case is {_shown(row)}, not an object")
+        raise UsageError(f"a case is {_shown(row)}, not an object", hint=_as_object(row))
     fields = dict(row)
     metadata = fields.get("metadata") or {}
     variables = {key: value for key, value in fields.items() if key not in FIELDS}
@@ -55,6 +55,15 @@ def case_of(row: Case | Mapping[str, Any]) -> Case:
         metadata=cast("Mapping[str, Any]", metadata),
     )
     return _kept(case)
+
+
+def _as_object(row: object) -> str:
+    """How to write what is no case."""
+    if isinstance(row, list):
+        return "Give the rows one by one, Dataset.of(*rows), or as one list, Dataset(rows)."
+    if isinstance(row, tuple):
+        return "Name its parts: {'input': …, 'expected': …}."
+    return "Name what it is: {'input': …}."
 
 
 def _kept(case: Case) -> Case:

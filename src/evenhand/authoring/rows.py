@@ -15,7 +15,7 @@ from evenhand.authoring.tables import DelimitedFile, Parquet
 from evenhand.core.encoding import decode_once
 from evenhand.core.errors import ConfigError, Problem, UsageError
 from evenhand.documents.depth import refuse_yaml_depth
-from evenhand.documents.file_kinds import other_kind
+from evenhand.documents.file_kinds import ending_hint, lines_hint, not_lines, other_kind
 from evenhand.documents.files import unreadable as not_a_file
 from evenhand.documents.merging import RESOLVE, UNRESOLVED, conflict_in
 
@@ -78,13 +78,16 @@ def readable(file: Path, problems: list[Problem]) -> bool:
     """
     if file.suffix.lower() not in FORMATS:
         raise UsageError(
-            f"{file}: a dataset ends in {', '.join(FORMATS[:-1])} or {FORMATS[-1]}, not '{file.suffix}'"
+            f"{file}: a dataset ends in {', '.join(FORMATS[:-1])} or {FORMATS[-1]}, not '{file.suffix}'",
+            hint=ending_hint(file.suffix),
         )
     wrong = not_a_file(file)
     if wrong is None and not file.is_file():
         wrong = "does not exist", f"Looked in {file.absolute().parent}."
     if wrong is None and file.suffix.lower() != ".parquet":
         wrong = other_kind(file, takes_parquet=True)
+        if wrong is None and file.suffix.lower() == ".jsonl":
+            wrong = not_lines(file)
     if wrong is not None:
         problems.append(Problem(str(file), 0, 0, *wrong))
         return False
@@ -113,8 +116,8 @@ def _json(file: Path, problems: list[Problem]) -> Iterator[tuple[int, Row]]:
         try:
             json.loads(raw)
         except json.JSONDecodeError as place:
-            what = f"is not JSON: {place.msg}"
-            problems.append(Problem(str(file), place.lineno, place.colno, what))
+            what, hint = f"is not JSON: {place.msg}", lines_hint(place)
+            problems.append(Problem(str(file), place.lineno, place.colno, what, hint))
         except RecursionError:
             problems.append(no_json(file, 0, error))
         else:

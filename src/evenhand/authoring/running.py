@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, cast
 
 from evenhand.authoring.evalset import EvalSet
 from evenhand.authoring.plan import plan_of
+from evenhand.core.arguments import checked
 from evenhand.core.errors import UsageError
 from evenhand.core.plan import Plan, Selection, refuse_hints
 from evenhand.core.ranges import BUDGET_USD, CONCURRENCY, REPEATS, ROWS
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from evenhand.report.progress import Progress
 
 
+@checked
 async def run_async(
     *sets: EvalSet,
     first: int | None = None,

@@ -15,6 +15,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, cast
 
 from evenhand.authoring.caseplan import case_plan, models_for
+from evenhand.core.arguments import checked
 from evenhand.core.case import Case, case_id
 from evenhand.core.errors import BudgetStop, EvenhandError, ProviderError, UsageError
 from evenhand.core.expect import Expectation, Scorer, Trial
@@ -48,6 +49,7 @@ DEFAULT = (
 """The metrics that are measured where none are named; those whose material is missing do not apply."""
 
 
+@checked
 async def score_async(
     *,
     question: Any = None,

@@ -108,6 +108,10 @@ def _run(words: list[str]) -> int:
         with printing():
             pass  # what is still to be printed
     except click.ClickException as error:
+        if isinstance(error, click.NoSuchOption):
+            from evenhand.cli.other_words import with_our_option
+
+            error = with_our_option(error)
         with contextlib.suppress(OSError):
             _show(error)
         return USAGE

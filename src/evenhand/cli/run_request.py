@@ -152,7 +152,22 @@ class Asked(Record, frozen=True):
             return
         for path in (Path(split_line(each)[0]) for each in self.paths):
             if not path.exists():
+                self._check_names()
                 raise UsageError(f"{path.name} does not exist", hint=f"Looked in {path.parent}.")
+
+    def _check_names(self) -> None:
+        """That no path lacks its folder, or its ending, as `refunds` for `prompts/refunds`.
+
+        Raises:
+            UsageError: One does: what was probably meant.
+        """
+        from evenhand.authoring.eval_paths import split_line
+        from evenhand.cli.other_words import meant_path
+
+        for path in (Path(split_line(each)[0]) for each in self.paths):
+            meant = "" if path.exists() else meant_path(path)
+            if meant:
+                raise UsageError(f"{path.name}: does not exist", hint=f"Did you mean '{meant}'?")
 
     def plan(self, *, prepare: bool = True) -> Plan:
         """The plan; `broken` has what is wrong with files that it goes on without.
@@ -168,6 +183,7 @@ class Asked(Record, frozen=True):
         for path in self.paths:
             if any(len(os.fsencode(part)) > LONGEST_NAME for part in Path(path).parts):
                 raise UsageError(f"{path[:60]}…: no file has a name as long as this one")
+        self._check_names()
         with patience(" ".join(Path(path).name for path in self.paths[:3])):
             plan = self._plan(prepare=prepare)
         if self.strict:

@@ -201,6 +201,9 @@ def scorers() -> int:
 
     click.echo("In Python, from evenhand.scorers:\n")
     _list(listed())
+    say_wrapped(
+        '\n~ asks the opposite of what checks: ~Contains("sorry"), ~Passes("is rude"), ~IsJson().'
+    )
     list_added(SCORERS, "Added by installed packages, as metrics of score() and score_batch():")
     click.echo("\nIn a config, as the type of an assertion:\n")
     types = list(kinds())
@@ -222,7 +225,6 @@ def _list(entries: Sequence[Entry]) -> None:
             kind = entry.kind
             say_wrapped(kind)
         more = [f"needs {entry.needs}"] if entry.needs else []
-        more += [f"opposite: {entry.negated}"] if entry.negated else []
         tail = f" ({'; '.join(more)})" if more else ""
         say_wrapped(f"  {entry.name:<{width}}  {entry.description}{tail}", " " * (width + 4))
 

@@ -173,19 +173,15 @@ class _Verbs(click.Group):
             if hint := words_hint(args):
                 raise click.UsageError(hint, ctx)
         if name not in _COMMANDS and not name.startswith("-"):
-            from evenhand.cli.of_promptfoo import command_hint
-            from evenhand.core.names import nearest
+            from evenhand.cli.of_promptfoo import command_hint as promptfoo_hint
+            from evenhand.cli.other_words import command_hint
 
-            near = nearest(name, _COMMANDS)
-            hint = command_hint(name)
-            if hint:
+            if hint := promptfoo_hint(name):
                 pass
-            elif near:
-                hint = f"Did you mean '{near}'?"
             elif os.path.exists(name):  # noqa: PTH110 (pathlib is not imported yet)
                 hint = f"To run it: evenhand run {name}"
             else:
-                hint = f"There are: {', '.join(_COMMANDS)}."
+                hint = command_hint(name, _COMMANDS) or f"There are: {', '.join(_COMMANDS)}."
             raise click.UsageError(f"'{name}' is not a command. {hint}", ctx)
         return super().resolve_command(ctx, args)
 

@@ -19,6 +19,7 @@ from evenhand.conversations.fault import Fault
 from evenhand.conversations.talk import Ended, Talk
 from evenhand.conversations.turn_judge import METRIC, Ruled, StaysInRole, TurnJudge
 from evenhand.conversations.users import Said, UserSession, called, named, user_of
+from evenhand.core.arguments import checked, checked_class
 from evenhand.core.errors import SimulatorError, UsageError
 from evenhand.core.expect import Expectation
 from evenhand.core.message import Message, Reply
@@ -34,6 +35,7 @@ HINT = (
 Until = Callable[[Talk], "bool | Awaitable[bool]"]
 
 
+@checked_class
 class Conversation:
     """A conversation that an eval has with an agent: `talk = await Conversation(agent, user, max_turns=12).run()`.
 
@@ -78,6 +80,7 @@ class Conversation:
         self.until = until
 
     @staticmethod
+    @checked
     def recorded(
         run: str | Path, case: str, *, repeat: int = 0, variant: int | None = None
     ) -> Talk:

@@ -13,6 +13,7 @@ from evenhand.conversations.fault import Fault
 from evenhand.conversations.talk import Talk
 from evenhand.conversations.turn_judge import TurnJudge, written_facts
 from evenhand.conversations.users import Said, UserSession, called, named
+from evenhand.core.arguments import checked_class
 from evenhand.core.errors import CodeError, JudgeError, UsageError
 from evenhand.core.message import Message, Model, Reply
 from evenhand.core.named_models import name_model
@@ -39,6 +40,7 @@ _BEGIN = "(The conversation begins. Write the person's first message.)"
 _GREETED = "(The conversation begins. The agent speaks first.)"
 
 
+@checked_class
 class SimulatedUser:
     """A model that plays the user.
 

@@ -7,11 +7,12 @@ from typing import Any
 
 from msgspec import field
 
+from evenhand.core.arguments import CheckedRecord
 from evenhand.core.encoding import digest, encode
 from evenhand.core.record import Record
 
 
-class Case(Record, frozen=True):
+class Case(Record, frozen=True, metaclass=CheckedRecord):
     """One row: what goes in, and what should come out.
 
     Everything pairs by `id`, never by position: comparison, resume, repeats. Give your own where rows can move.

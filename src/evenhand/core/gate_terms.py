@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import cast
 
+from evenhand.core.arguments import CheckedRecord
 from evenhand.core.names import did_you_mean
 from evenhand.core.ranges import MARGIN
 from evenhand.core.record import Record
@@ -18,7 +19,7 @@ TellProblem = Callable[[str, str, str], None]
 """Told the key, what is wrong with it, and what to do about it."""
 
 
-class GateTerms(Record, frozen=True):
+class GateTerms(Record, frozen=True, metaclass=CheckedRecord):
     """What `evenhand gate` goes by. What is not said is None, or empty.
 
     Attributes:

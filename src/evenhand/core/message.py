@@ -8,6 +8,7 @@ from typing import Any, Literal, Protocol, cast
 
 from msgspec import field
 
+from evenhand.core.arguments import CheckedRecord
 from evenhand.core.errors import UsageError
 from evenhand.core.record import Record
 from evenhand.core.step import Step
@@ -29,7 +30,7 @@ CONVERSATIONS = ("messages", "contents", "input")
 """Where the body of a request has its conversation: at OpenAI and Anthropic, at Google, in OpenAI's responses API."""
 
 
-class Message(Record, frozen=True):
+class Message(Record, frozen=True, metaclass=CheckedRecord):
     """One message of a conversation.
 
     Attributes:
@@ -154,7 +155,7 @@ class ToolCall(Record, frozen=True):
     id: str = ""
 
 
-class Reply(Record, frozen=True):
+class Reply(Record, frozen=True, metaclass=CheckedRecord):
     """What a model answered.
 
     Attributes:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from evenhand.core.arguments import checked
 from evenhand.core.ranges import NUMBER
 from evenhand.core.record import Record
 
@@ -37,6 +38,7 @@ class Bound(Record, frozen=True):
         return " and ".join(f"{word} {number(end)}" for word, end in ends if end is not None)
 
 
+@checked
 def at_least(number: float) -> Bound:
     """A mean over the run must reach this number: what `EvalSet` takes as `require={"accuracy": …}`.
 
@@ -47,6 +49,7 @@ def at_least(number: float) -> Bound:
     return Bound(at_least=number)
 
 
+@checked
 def at_most(number: float) -> Bound:
     """A mean over the run must not pass this number: what `EvalSet` takes as `require={"latency": …}`.
 

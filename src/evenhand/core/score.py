@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from msgspec import field
 
+from evenhand.core.arguments import CheckedRecord
 from evenhand.core.record import Record
 
 Scale = tuple[float, float]
@@ -18,6 +19,9 @@ LARGEST = 1e100
 SHARES: Scale = (0.0, 1.0)
 """The scale of shares, rates, and yes or no."""
 
+OFF_SCALE = "the judge gave "
+"""How a warning begins of a score that is on another scale than its threshold, as 60 of 100 with one of 0.7."""
+
 State = Literal["pass", "fail", "error", "not_applicable"]
 """What became of an expectation or a trial. An error is never a score, and what did not apply is never 0."""
 
@@ -25,7 +29,7 @@ PASSED: Mapping[State, bool | None] = {"pass": True, "fail": False}
 """What is true or false of it; errors and what did not apply are neither."""
 
 
-class Score(Record, frozen=True):
+class Score(Record, frozen=True, metaclass=CheckedRecord):
     """What a scorer says of one output.
 
     Attributes:

@@ -1,7 +1,8 @@
-"""What a file is that is no text, whatever its name ends in: told by the bytes that it begins with."""
+"""What a file is that isn't what its name says, by what it begins with; and what to do with files of other endings."""
 
 from __future__ import annotations
 
+import json
 import zipfile
 from pathlib import Path
 
@@ -23,7 +24,27 @@ _KINDS: tuple[tuple[bytes, str, str], ...] = (
     (b"\xff\xfe", "is UTF-16, not UTF-8", "Save it as UTF-8."),
     (b"\xfe\xff", "is UTF-16, not UTF-8", "Save it as UTF-8."),
 )
+_WITH_PANDAS = "Read it with pandas, and save it as a table: frame.to_csv(…, index=False)."
 _NO_PARQUET = "Save it as CSV: `evenhand dataset convert` does so."
+_ENDINGS = {
+    ".parquet": _NO_PARQUET,
+    **dict.fromkeys((".xlsx", ".xls", ".xlsm", ".ods", ".numbers"), _AS_CSV),
+    **dict.fromkeys(
+        (".ndjson", ".jsonlines", ".jl"), "Rename it, so that its name ends in .jsonl."
+    ),
+    **dict.fromkeys((".tab", ".txt"), "If it is a table with tabs, rename it to .tsv."),
+    **dict.fromkeys(
+        (".feather", ".arrow", ".pkl", ".pickle", ".h5", ".html", ".xml"), _WITH_PANDAS
+    ),
+    **dict.fromkeys((".db", ".sqlite", ".sqlite3"), "Export its rows as CSV or JSON lines."),
+    ".gz": "Unpack it with gunzip.",
+    ".bz2": "Unpack it with bunzip2.",
+    ".xz": "Unpack it with unxz.",
+    ".zst": "Unpack it with unzstd.",
+    ".zip": "Unpack it, and name a file in it.",
+}
+_WHOLE = 1 << 26
+"""Bytes of a file that are read at once to see what it is."""
 
 
 def other_kind(path: Path, *, takes_parquet: bool = False) -> tuple[str, str] | None:
@@ -46,6 +67,42 @@ def other_kind(path: Path, *, takes_parquet: bool = False) -> tuple[str, str] | 
                 return what, _NO_PARQUET
             return what, remedy
     return None
+
+
+def ending_hint(suffix: str) -> str:
+    """What to do with a file of another ending than those that are read; empty where nobody knows."""
+    return _ENDINGS.get(suffix.lower(), "")
+
+
+def not_lines(path: Path) -> tuple[str, str] | None:
+    """Why a file whose name ends in .jsonl has no JSON object on each line, and what to do; None where it may have.
+
+    It is one document, or objects that go over several lines: that is told once, and not of each line.
+    """
+    with path.open("rb") as file:
+        data = file.read(_WHOLE).removeprefix(b"\xef\xbb\xbf").lstrip()
+    first = data.partition(b"\n")[0].strip()
+    if first[:1] not in (b"[", b"{") or (first[:1] == b"{" and first[-1:] == b"}"):
+        return None
+    try:
+        whole: object = json.loads(data)
+    except (ValueError, RecursionError):
+        if first not in (b"[", b"{"):
+            return None
+        what = "is not JSON lines: its objects go over several lines"
+        return what, f"Write each on one line: jq -c . {path.name} > lines.jsonl"
+    kind = "list" if isinstance(whole, list) else "object"
+    return (
+        f"is one JSON {kind}, not an object on each line",
+        "Rename it, so that its name ends in .json.",
+    )
+
+
+def lines_hint(error: json.JSONDecodeError) -> str:
+    """What to do where a file whose name ends in .json is JSON lines; empty where it isn't."""
+    if error.msg == "Extra data" and error.lineno == 2 and error.colno == 1:
+        return "If it has an object on each line, rename it, so that its name ends in .jsonl."
+    return ""
 
 
 def is_database(path: Path) -> bool:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, cast
 from evenhand.core.encoding import DEEPEST, TooDeep, refuse_depth
 from evenhand.documents.aliases import keys_that_lend
 from evenhand.documents.depth import refuse_yaml_depth
-from evenhand.documents.file_kinds import other_kind
+from evenhand.documents.file_kinds import lines_hint, other_kind
 from evenhand.documents.files import unreadable
 from evenhand.documents.findings import Findings, Place
 from evenhand.documents.merging import RESOLVE, UNRESOLVED, conflict_in
@@ -364,7 +364,8 @@ def _read_json(path: Path, text: str, findings: Findings) -> Document | None:
         if (conflict := conflict_in(text)) is not None:
             findings.problem(Place(path, conflict, 1), UNRESOLVED, RESOLVE)
         else:
-            findings.problem(Place(path, error.lineno, error.colno), f"is not JSON: {error.msg}")
+            place = Place(path, error.lineno, error.colno)
+            findings.problem(place, f"is not JSON: {error.msg}", lines_hint(error))
         return None
     except RecursionError:
         findings.problem(Place(path), f"is nested more than {DEEPEST} levels deep")

@@ -33,7 +33,7 @@ from pathlib import Path
 from types import MappingProxyType, ModuleType
 from typing import Any, TypeVar, cast
 
-from evenhand.core.errors import CodeError, EvenhandError, MissedAssert
+from evenhand.core.errors import CodeError, EvenhandError, MissedAssert, UsageError
 from evenhand.core.names import did_you_mean
 from evenhand.core.provider import L, Lasting
 from evenhand.core.record import MutableRecord
@@ -445,6 +445,10 @@ def _code_error(name: str, error: BaseException) -> CodeError:
     if type(error).__name__ == "BdbQuit":
         message = f"{name} was given up in the debugger"
     hint = _user_frame(error)
+    if isinstance(error, EvenhandError):  # its own words, and what to do before the line
+        usage = isinstance(error, UsageError)
+        message = f"{name}{'' if usage else f' raised {type(error).__name__}'}: {error.message}"
+        hint = f"{error.hint} {hint}".strip()
     if isinstance(error, (AttributeError, TypeError)) and "'coroutine' object" in said:
         message = f"{name} looks into a coroutine that was not awaited: {said}"
         hint = f"Write await in front of the call that made it, in an async def. {hint}".strip()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import inspect
 import threading
 import time
 from collections.abc import Callable, Coroutine, Mapping, Sequence
@@ -19,6 +20,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
 from msgspec import field
 
 from evenhand import __version__
+from evenhand.core.arguments import checked
 from evenhand.core.errors import CodeError, ConfigError, UsageError
 from evenhand.core.message import Prompt
 from evenhand.core.plan import CassetteUse, Plan, look_at_size
@@ -404,13 +406,14 @@ def _terms(plan: Plan, settings: Settings) -> Terms:
 
 def waiting(work: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, T]:
     """What an async function does, for code that is not: `score` is `waiting(score_async)`."""
+    made: Callable[P, Coroutine[Any, Any, T]] = inspect.unwrap(work)
 
     @wraps(work)
     def wait(*args: P.args, **kwargs: P.kwargs) -> T:
-        return waited_for(work(*args, **kwargs))
+        return waited_for(made(*args, **kwargs))
 
     wait.__name__ = wait.__qualname__ = work.__name__.removesuffix("_async")
-    return wait
+    return checked(wait)
 
 
 def waited_for(work: Coroutine[Any, Any, T]) -> T:

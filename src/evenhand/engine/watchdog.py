@@ -82,8 +82,8 @@ def _watch(
         if place and function not in seen:
             seen.add(function)
             report(
-                f"{place} held up all other trials for {late:.1f} s: it is async and does not await. "
-                "Make it a plain function, or run what takes so long in asyncio.to_thread(…)."
+                f"{place} held up all other trials for {late:.1f} s: it is async and does not await.\n"
+                "  Make it a plain function, or run what takes so long in asyncio.to_thread(…)."
             )
         if place and late > limit_s:
             break_into(ident)

@@ -14,7 +14,7 @@ from typing import Any, cast
 from evenhand.core.encoding import TooDeep, decode_once
 from evenhand.core.names import did_you_mean
 from evenhand.core.record import MutableRecord, Record
-from evenhand.documents.file_kinds import other_kind
+from evenhand.documents.file_kinds import ending_hint, not_lines, other_kind
 from evenhand.documents.files import unreadable
 from evenhand.documents.findings import At, Findings, Place, matching
 from evenhand.documents.tree import Document, read_document
@@ -63,7 +63,7 @@ class Jsonl(MutableRecord):
 
     def rows(self, findings: Findings) -> Iterator[WrittenTest]:
         path, count = self.path, 0
-        kind = other_kind(path)
+        kind = other_kind(path) or not_lines(path)
         if kind is not None:
             findings.problem(Place(path), *kind)
             return
@@ -389,7 +389,8 @@ class _Sources:
             findings.problem(
                 place,
                 f"tests cannot be read from '{path.suffix}' files",
-                "CSV, XLSX, JSONL, JSON and YAML can be, and Python functions.",
+                ending_hint(suffix)
+                or "CSV, XLSX, JSONL, JSON and YAML can be, and Python functions.",
             )
             return []
         document = read_document(path, findings, place)
@@ -446,11 +447,6 @@ def _not_json(line: bytes, error: Exception) -> tuple[str, str]:
         )
     if isinstance(error, TooDeep):
         return f"cannot be read: {error}", ""
-    if line.lstrip()[:1] == b"[" and isinstance(error, ValueError):
-        return (
-            f"is not JSON: {error}",
-            "Each line is one object; a file that is one list ends in .json.",
-        )
     return f"is not JSON: {error}", "Each line is one whole JSON object."
 
 

@@ -244,8 +244,50 @@ def unknown(id: str) -> UsageError:  # noqa: A002 (the word that users write)
         return UsageError(f"provider '{id}' is not supported", hint=_REFUSED[kind])
     if kind == "file":
         return UsageError(message, hint="Write file://<file.py>:<function>.")
-    vendor, slash, model = id.partition("/")
-    if slash and model and vendor in (*_MODULES, *plugins(PROVIDERS)):
-        return UsageError(message, hint=f"Did you mean '{vendor}:{model}'?")
+    meant = _with_colon(id)
+    if meant:
+        return UsageError(message, hint=f"Did you mean '{meant}'?")
     near = did_you_mean(kind, [*_MODULES, *_BRIDGED, *plugins(PROVIDERS)])
     return UsageError(message, hint=f"{near} `evenhand providers` lists all of them.".lstrip())
+
+
+_VENDORS = {
+    "bedrock": "litellm:bedrock/",
+    "gemini": "google:",
+    "vertex_ai": "vertex:",
+    "googleai": "google:",
+    "google-gla": "google:",
+    "google-vertex": "vertex:",
+    "together": "togetherai:",
+    "together_ai": "togetherai:",
+    "fireworks_ai": "fireworks:",
+    "hf": "huggingface:chat:",
+    "huggingface": "huggingface:chat:",
+    "ollama": "ollama:chat:",
+    "ollama_chat": "ollama:chat:",
+    "mistralai": "mistral:",
+    "grok": "xai:",
+    "x-ai": "xai:",
+    "azure_ai": "azure:",
+    "openai-api": "openai:",
+    "openai-responses": "openai:responses:",
+    "mockllm": "echo",
+}
+"""What LiteLLM, Inspect and pydantic-ai call vendors, and how an id of ours begins."""
+_NO_VENDORS = ("agent", "echo", "exec", "file", "http", "https", "python", "webhook")
+
+
+def _with_colon(id: str) -> str:  # noqa: A002 (the word that users write)
+    """The id that was probably meant by one as LiteLLM and Inspect write it, `openai/gpt-5`; empty for none."""
+    vendor, mark, model = id.partition("/")
+    if not mark or ":" in vendor:
+        vendor, mark, model = id.partition(":")
+    if not mark or not model:
+        return ""
+    vendor = vendor.lower()
+    begin = _VENDORS.get(vendor, "")
+    if not begin and vendor in _BRIDGED:
+        begin = f"litellm:{_BRIDGED[vendor]}/"
+    elif not begin and vendor in (*_MODULES, *plugins(PROVIDERS)) and vendor not in _NO_VENDORS:
+        begin = f"{vendor}:"
+    return begin if begin in ("", "echo") else begin + model

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from evenhand.core.score import OFF_SCALE
 from evenhand.core.sight import REFUSED
 from evenhand.report.column_names import column_names
 from evenhand.report.words import count, near, safe
@@ -25,6 +26,7 @@ def warnings(run: RunFile) -> list[str]:
         ),
         *_unasked(run),
         *_unprotected(run),
+        *_off_scale(run),
     ]
 
 
@@ -46,6 +48,20 @@ def _unrecorded(run: RunFile) -> list[str]:
                 f"{'was' if number == 1 else 'were'} {what}: {', '.join(named[:NAMED])}{more}"
             )
     return lines
+
+
+def _off_scale(run: RunFile) -> list[str]:
+    """The first score of a judge that is on another scale than its threshold. What is judged is read for it."""
+    if run.meta.status == "running" or not sum(run.judge_calls()):
+        return []
+    trial = next(run.warned(OFF_SCALE), None)
+    outcomes = () if trial is None else trial.outcomes
+    texts = (str(one.metadata.get("warning", "")) for one in outcomes)
+    text = next((text for text in texts if text.startswith(OFF_SCALE)), "")
+    if trial is None or not text:
+        return []
+    case = safe(trial.description or trial.case)
+    return [f"{safe(text)}, in {case}: write the threshold on the scale of your prompt's scores"]
 
 
 def _unprotected(run: RunFile) -> list[str]:

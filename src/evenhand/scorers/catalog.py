@@ -17,7 +17,7 @@ class Entry(Record, frozen=True):
         description: What it says of an output.
         value: What it is given.
         needs: What it cannot do without: a judge, a bound; empty for nothing.
-        negated: How its opposite is written; empty where it has none.
+        negated: How its opposite is written; empty for what measures, which has none.
     """
 
     name: str
@@ -46,14 +46,15 @@ _REFERENCES = "text, or list of texts"
 _A_BOUND = "a bound"
 _BOTH = "a judge, a bound"
 _A_JUDGE = "a judge"
+_EITHER = ("CustomJudge", "Ragas")
+"""What they give depends on what they are made of."""
 
 
-def _entries(
-    kind: str, needs: str, *rows: tuple[str, str, str, str], negated: str = ""
-) -> Iterator[Entry]:
+def _entries(kind: str, needs: str, *rows: tuple[str, str, str, str]) -> Iterator[Entry]:
     """Several alike: the name, the module, what it is given, and what it says of an output."""
     for name, home, value, description in rows:
-        yield Entry(name, home, kind, description, value, needs, negated)
+        measures = "a bound" in needs and name not in _EITHER
+        yield Entry(name, home, kind, description, value, needs, "" if measures else f"~{name}(…)")
 
 
 _PYTHON = (
@@ -91,7 +92,6 @@ _PYTHON = (
             "function",
             "a function of yours says so; give the function itself, or this for its opposite",
         ),
-        negated="~FunctionScorer(…)",
     ),
     *_entries(
         _EVALUATORS,
@@ -291,7 +291,6 @@ _PYTHON = (
             "name, arguments",
             "the reply calls this tool, with these arguments",
         ),
-        negated="~CallsTool(…)",
     ),
     *_entries(
         _TOOL,
@@ -319,7 +318,6 @@ _PYTHON = (
             "name, arguments",
             "no call of this tool succeeded, although it may have been tried",
         ),
-        negated="~Succeeds(…)",
     ),
     *_entries(
         _STEPS,

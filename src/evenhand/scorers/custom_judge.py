@@ -36,6 +36,7 @@ from typing import (
     get_origin,
 )
 
+from evenhand.core.arguments import checked_class
 from evenhand.core.errors import JudgeError, UsageError
 from evenhand.core.expect import Trial
 from evenhand.core.message import Message
@@ -53,6 +54,7 @@ from evenhand.scorers.judging import (
     kept,
     lent_judge,
 )
+from evenhand.scorers.opposite import Question
 
 S = TypeVar("S")
 _NUMBERS = (float, int, "float", "int")
@@ -60,7 +62,7 @@ _NUMBERS = (float, int, "float", "int")
 
 @dataclass_transform(kw_only_default=True, field_specifiers=(field,))
 @dataclass(kw_only=True, eq=False)
-class CustomJudge(Generic[S]):
+class CustomJudge(Question, Generic[S]):
     """A judge of your own. A subclass names its schema, `CustomJudge[MySchema]`, and says what the judge is told.
 
     What a subclass declares (`original: str`) are arguments when one is made; it is a dataclass without being told.
@@ -103,7 +105,7 @@ class CustomJudge(Generic[S]):
         else:
             number, scale = cls.overall.__annotations__.get("return") in _NUMBERS, None
         cls.traits = Traits(gives="number" if number else "either", scale=scale, counted=False)
-        dataclass(kw_only=True, eq=False)(cls)
+        checked_class(dataclass(kw_only=True, eq=False)(cls))
 
     def messages(self, output: str) -> Sequence[Message]:
         """What the judge is told. How to answer is added to it.

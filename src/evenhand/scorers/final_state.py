@@ -10,6 +10,7 @@ from evenhand.core.errors import UsageError
 from evenhand.core.expect import Trial
 from evenhand.core.score import Score, check
 from evenhand.core.traits import Traits
+from evenhand.scorers.opposite import Question
 from evenhand.scorers.text import quoted, same, value_text
 
 DIFFERENCES = 5
@@ -18,7 +19,7 @@ _MISSING = object()
 
 
 @dataclass(frozen=True, slots=True)
-class LeavesState:
+class LeavesState(Question):
     """The world is left like this: `expect(orders(shop), LeavesState({"7": "refunded"}))`.
 
     What a fixture takes down is gone when expectations are settled: read its state in the eval, as above.

@@ -15,6 +15,7 @@ from evenhand.core.errors import CodeError, UsageError
 from evenhand.core.expect import Scorer, Trial
 from evenhand.core.score import Score, check
 from evenhand.core.traits import Traits
+from evenhand.scorers.opposite import Question, refuse_opposite
 
 ScorerResult = bool | float | Score
 """What a function may say of an output."""
@@ -26,7 +27,7 @@ ScorerFunction = (
 
 
 @dataclass(frozen=True, slots=True)
-class FunctionScorer:
+class FunctionScorer(Question):
     """A function's answer: True or False, a number, or a Score. `~` asks the opposite of a verdict.
 
     `expect`, `score` and `score_batch` take the function itself; this gives it a label, traits, or its opposite. It may
@@ -94,7 +95,12 @@ class FunctionScorer:
         return replace(score, value=1.0 - score.value, passed=not score.passed)
 
     def __invert__(self) -> Self:
-        """The opposite."""
+        """The opposite.
+
+        Raises:
+            UsageError: It gives a number, as its annotation says.
+        """
+        refuse_opposite(self)
         return replace(self, negated=not self.negated)
 
     def __str__(self) -> str:
@@ -113,10 +119,12 @@ def as_scorer(target: object, label: str = "") -> Scorer:
         return cast("Scorer", target)
     if callable(target):
         return FunctionScorer(cast("ScorerFunction", target), label)
-    raise UsageError(
-        f"{type(target).__name__} {str(target)[:60]!r} is not a scorer",
-        hint="`evenhand scorers` lists those that there are.",
-    )
+    hint = "`evenhand scorers` lists those that there are."
+    if isinstance(target, (list, tuple)):
+        hint = "Write an expect(…) for each scorer."
+    if isinstance(target, bool):
+        hint = "For the opposite of a scorer write ~ before it, as in ~Contains('sorry')."
+    raise UsageError(f"{type(target).__name__} {str(target)[:60]!r} is not a scorer", hint=hint)
 
 
 def _annotated(function: object) -> Traits:

@@ -16,7 +16,7 @@ from evenhand.core.errors import JudgeError
 from evenhand.core.expect import Trial
 from evenhand.core.message import Message, Model, Prompt, Reply
 from evenhand.core.provider import Provider
-from evenhand.core.score import Score
+from evenhand.core.score import OFF_SCALE, Score
 from evenhand.scorers.judge_prompt import conversation, judge_prompt
 from evenhand.scorers.judge_reply import Ruling, read_ruling
 from evenhand.scorers.judging import asked, instrument_of
@@ -75,6 +75,9 @@ class MeetsRubric:
         }
         if self.threshold is not None:
             metadata["threshold"] = self.threshold
+            if ruling.score is not None and ruling.score > 1 >= self.threshold:
+                gave = f"{OFF_SCALE}{ruling.score:g}, and the threshold is {self.threshold:g}"
+                metadata["warning"] = gave
         if (ruling.passed, ruling.score) in CONTRADICTIONS:
             metadata["contradiction"] = True
         reason = ruling.reason or f"the judge says {'pass' if passed else 'fail'}, score {value:g}"

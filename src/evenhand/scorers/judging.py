@@ -16,6 +16,7 @@ from evenhand.core.named_models import name_model
 from evenhand.core.provider import Provider
 from evenhand.scorers.judge_prompt import conversation
 from evenhand.scorers.judge_reply import shown
+from evenhand.scorers.opposite import Question
 from evenhand.scorers.text import text_of
 from evenhand.scorers.thinking import without_thinking
 
@@ -40,7 +41,7 @@ _TO_THE_JUDGE = re.compile(
 )
 
 
-class AsksJudge:
+class AsksJudge(Question):
     """A scorer that asks a judge: a dataclass with a field `judge`."""
 
     __slots__ = ()

@@ -13,6 +13,7 @@ from evenhand.core.score import Score
 from evenhand.core.traits import Traits, label_of, traits_of
 from evenhand.scorers.argument_checks import need_list
 from evenhand.scorers.judging import Judge, check_judge, side_by_side
+from evenhand.scorers.opposite import Not, Question
 
 
 @runtime_checkable
@@ -30,7 +31,7 @@ class JudgeQuestion(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Jury:
+class Jury(Question):
     """Several judges answer the same question: `Jury([one, two, three], of=Passes("is polite"))`.
 
     Of verdicts, more than half must pass, and the score is the share that does. A judge that gives none leaves the
@@ -51,6 +52,8 @@ class Jury:
 
     def __post_init__(self) -> None:
         need_list("Jury", self.judges, "Write Jury([one, another], of=…).")
+        if isinstance(self.of, Not):
+            raise UsageError(f"Jury: of={self.of}", hint="Write ~Jury([…], of=…) for the opposite.")
         if isinstance(self.of, type) or not isinstance(self.of, JudgeQuestion):  # pyright: ignore[reportUnnecessaryIsInstance] (a user may not type-check)
             raise UsageError(
                 f"Jury: no judge answers {self.of!r}",

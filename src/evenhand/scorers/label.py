@@ -12,6 +12,7 @@ from evenhand.core.expect import Trial
 from evenhand.core.score import Score, check
 from evenhand.core.traits import Traits
 from evenhand.scorers.argument_checks import need_text
+from evenhand.scorers.opposite import Question
 from evenhand.scorers.text import text_of
 
 METRIC = "label"
@@ -23,7 +24,7 @@ _AROUND = " \t\r\n\"'`*.“”‘’«»"
 
 
 @dataclass(frozen=True, slots=True)
-class Label:
+class Label(Question):
     """The output is this label, as the answer to a classification.
 
     Upper and lower case, spaces, quotes and a full stop around it do not count; anything else does: an answer that says

@@ -11,6 +11,7 @@ from evenhand.core.score import Score, check
 from evenhand.core.sight import unseen
 from evenhand.core.traits import Traits
 from evenhand.scorers.argument_checks import need_number
+from evenhand.scorers.opposite import Question
 
 
 def _need_all_calls(trial: Trial) -> None:
@@ -25,7 +26,7 @@ def _need_all_calls(trial: Trial) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Latency:
+class Latency(Question):
     """The model answered within so many milliseconds. For a reply from the cache, the original call counts.
 
     It is not applicable to an answer whose time was not measured, such as one that came in a batch.
@@ -55,7 +56,7 @@ class Latency:
 
 
 @dataclass(frozen=True, slots=True)
-class Cost:
+class Cost(Question):
     """The model's answer cost at most so many US dollars. For a reply from the cache, the original call counts."""
 
     traits: ClassVar[Traits] = Traits(gives="verdict")

@@ -17,6 +17,7 @@ from evenhand.core.expect import Trial
 from evenhand.core.score import SHARES, Score
 from evenhand.core.traits import Traits
 from evenhand.metrics.ranking import Kind, RankMetric, Relevant, Retrieved
+from evenhand.scorers.opposite import Question
 
 _MOST = 1000.0
 """No grade is above this: 2^1000 is near the largest number that there is."""
@@ -24,7 +25,7 @@ _SHOWN = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Ranked:
+class Ranked(Question):
     """Any of these numbers, as `evenhand.metrics.ranking.parse` gives it: `Ranked(parse("nDCG@10"), relevant)`.
 
     Args:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, cast
 
+from evenhand.core.arguments import checked_class
 from evenhand.core.errors import JudgeError, UsageError
 from evenhand.scorers.argument_checks import need_text
 
@@ -17,6 +18,7 @@ Level = int | float | range | tuple[int, int]
 _LEVELS = "Give words for each score: {3: '…', 2: '…', 1: '…'}, or for ranges: {(4, 5): '…', (1, 3): '…'}."
 
 
+@checked_class
 @dataclass(frozen=True, slots=True)
 class Rubric:
     """What each score stands for: `Rubric("clarity", {3: "clear", 2: "muddled", 1: "unreadable"})`.

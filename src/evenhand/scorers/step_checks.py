@@ -18,6 +18,7 @@ from evenhand.core.score import Score
 from evenhand.core.step import Step
 from evenhand.core.traits import Traits
 from evenhand.scorers.argument_checks import need_text
+from evenhand.scorers.opposite import Question
 from evenhand.scorers.tools import Arguments, CallsTool
 from evenhand.scorers.trial_steps import (
     Failed,
@@ -36,7 +37,7 @@ LONGEST = 8
 
 
 @dataclass(frozen=True, slots=True)
-class _OfCalls:
+class _OfCalls(Question):
     """A question about the calls of a tool, with certain arguments."""
 
     traits: ClassVar[Traits] = Traits(gives="verdict")
@@ -125,7 +126,7 @@ def _certain(wanted: CallsTool, step: Step) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class NeverFails:
+class NeverFails(Question):
     """No step failed; or none of this tool's.
 
     Attributes:
@@ -161,7 +162,7 @@ class NeverFails:
 
 
 @dataclass(frozen=True, slots=True)
-class Recovers:
+class Recovers(Question):
     """Each call of a tool that failed is followed by one that succeeds. Where none failed, it does not apply.
 
     Attributes:
@@ -212,7 +213,7 @@ class Recovers:
 
 
 @dataclass(frozen=True, slots=True)
-class NeverRepeats:
+class NeverRepeats(Question):
     """No tool is called twice with the same arguments. Trying a failed call again is no repetition.
 
     Attributes:
@@ -250,7 +251,7 @@ class NeverRepeats:
 
 
 @dataclass(frozen=True, slots=True)
-class NeverLoops:
+class NeverLoops(Question):
     """The same calls, with the same arguments, don't come so many times in direct succession.
 
     A cycle may have up to 8 calls: `search, read, search, read, search, read` is one of two calls, three times.
@@ -293,7 +294,7 @@ class NeverLoops:
 
 
 @dataclass(frozen=True, slots=True)
-class OnlyCalls:
+class OnlyCalls(Question):
     """No other tools than these are called; none of them needs to be.
 
     Attributes:

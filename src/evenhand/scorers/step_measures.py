@@ -13,11 +13,12 @@ from evenhand.core.score import Score
 from evenhand.core.step import Step, StepKind
 from evenhand.core.traits import Traits
 from evenhand.scorers.argument_checks import need_text
+from evenhand.scorers.opposite import Question
 from evenhand.scorers.trial_steps import own_places, steps_in
 
 
 @dataclass(frozen=True, slots=True)
-class StepCount:
+class StepCount(Question):
     """How many steps there are; of a kind, or with a name: `StepCount("tool", "search")`.
 
     Attributes:
@@ -53,7 +54,7 @@ class StepCount:
 
 
 @dataclass(frozen=True, slots=True)
-class TokenCount:
+class TokenCount(Question):
     """The tokens that all model calls read and wrote. It is an error where a vendor did not say."""
 
     traits: ClassVar[Traits] = Traits(gives="number", lower_is_better=True, counted=False)
@@ -69,7 +70,7 @@ class TokenCount:
 
 
 @dataclass(frozen=True, slots=True)
-class StepCost:
+class StepCost(Question):
     """What all steps cost, in US dollars. It is an error where the price of a model call is not known."""
 
     traits: ClassVar[Traits] = Traits(gives="number", lower_is_better=True, counted=False)
@@ -84,7 +85,7 @@ class StepCost:
 
 
 @dataclass(frozen=True, slots=True)
-class StepDuration:
+class StepDuration(Question):
     """Seconds from the beginning of the first step to the end of the last. Replayed answers count as they took."""
 
     traits: ClassVar[Traits] = Traits(gives="number", lower_is_better=True, counted=False)

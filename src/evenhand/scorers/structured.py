@@ -16,6 +16,7 @@ from evenhand.core.score import Score, check
 from evenhand.core.traits import Traits
 from evenhand.scorers.argument_checks import need_mapping
 from evenhand.scorers.json_objects import objects_in
+from evenhand.scorers.opposite import Question
 from evenhand.scorers.text import graded, quoted, text_of
 
 _KEYWORDS = frozenset(
@@ -48,7 +49,7 @@ class _Validator(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class IsJson:
+class IsJson(Question):
     """The whole output is JSON, and fits the schema where one is given (draft 7 unless the schema says)."""
 
     traits: ClassVar[Traits] = Traits(gives="verdict")
@@ -76,7 +77,7 @@ class IsJson:
 
 
 @dataclass(frozen=True, slots=True)
-class ContainsJson:
+class ContainsJson(Question):
     """The output has a JSON object in it, and one of them fits the schema where one is given.
 
     Objects are read with good will: single quotes, bare keys, comments and trailing commas are let pass, and an object

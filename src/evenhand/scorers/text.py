@@ -9,8 +9,9 @@ from typing import Any, ClassVar, cast
 
 import msgspec
 
+from evenhand.core.arguments import CheckedRecord
 from evenhand.core.encoding import decode, plain
-from evenhand.core.errors import ScoreError
+from evenhand.core.errors import ScoreError, UsageError
 from evenhand.core.expect import Trial
 from evenhand.core.outputs import need_value, not_json
 from evenhand.core.record import Record
@@ -18,6 +19,7 @@ from evenhand.core.score import Score, check
 from evenhand.core.traits import Traits
 from evenhand.scorers.argument_checks import need_text, texts
 from evenhand.scorers.javascript_regex import javascript_pattern, needs_care, search_apart
+from evenhand.scorers.opposite import Question
 
 CLIP = 60
 _CONTAINED = check(True)
@@ -101,7 +103,7 @@ def same(one: object, other: object) -> bool:
     return one == other
 
 
-class Equals(Record, frozen=True):
+class Equals(Question, Record, frozen=True, metaclass=CheckedRecord):
     """The output is exactly this text; or, where an object or a list is wanted, JSON that is equal to it.
 
     Nothing is trimmed and case counts.
@@ -135,7 +137,7 @@ class Equals(Record, frozen=True):
 
 
 @dataclass(frozen=True, slots=True)
-class Contains:
+class Contains(Question):
     """The output has this text somewhere in it. A dict or a list is read as its JSON, keys included."""
 
     traits: ClassVar[Traits] = Traits(gives="verdict")
@@ -143,6 +145,9 @@ class Contains:
     ignore_case: bool = False
 
     def __post_init__(self) -> None:
+        if isinstance(self.wanted, (list, tuple)):
+            several = "Write ContainsAny([…]) or ContainsAll([…])."
+            raise UsageError(f"Contains: the text is {self.wanted!r}, not a text", hint=several)
         need_text("Contains", "the text", self.wanted)
 
     def score(self, output: Any, trial: Trial | None = None) -> Score:  # noqa: ARG002 (the Protocol's)
@@ -161,7 +166,7 @@ class Contains:
 
 
 @dataclass(frozen=True, slots=True)
-class ContainsAny:
+class ContainsAny(Question):
     """The output has at least one of these texts in it. Of no texts it has none."""
 
     traits: ClassVar[Traits] = Traits(gives="verdict")
@@ -185,7 +190,7 @@ class ContainsAny:
 
 
 @dataclass(frozen=True, slots=True)
-class ContainsAll:
+class ContainsAll(Question):
     """The output has each of these texts in it. Of no texts it has all."""
 
     traits: ClassVar[Traits] = Traits(gives="verdict")
@@ -209,7 +214,7 @@ class ContainsAll:
 
 
 @dataclass(frozen=True, slots=True)
-class StartsWith:
+class StartsWith(Question):
     """The output begins with this text; case counts."""
 
     traits: ClassVar[Traits] = Traits(gives="verdict")
@@ -233,7 +238,7 @@ class StartsWith:
 
 
 @dataclass(frozen=True, slots=True)
-class Matches:
+class Matches(Question):
     """The output has something in it that this pattern, a JavaScript regular expression, matches."""
 
     traits: ClassVar[Traits] = Traits(gives="verdict")

@@ -19,6 +19,7 @@ from evenhand.core.score import Score, check
 from evenhand.core.traits import Traits
 from evenhand.scorers.argument_checks import need_list, need_text
 from evenhand.scorers.invocations import Invocation, arguments_text, named, shown
+from evenhand.scorers.opposite import Question
 from evenhand.scorers.text import quoted, same
 from evenhand.scorers.trial_steps import calls_in
 
@@ -32,7 +33,7 @@ Order = Literal["any", "exact", "subset", "in_order"]
 
 
 @dataclass(frozen=True, slots=True)
-class CallsTool:
+class CallsTool(Question):
     """The output calls this tool, at least once, with these arguments. `~CallsTool(…)`: it does not.
 
     Attributes:
@@ -112,7 +113,7 @@ class CallsTool:
 
 
 @dataclass(frozen=True, slots=True)
-class CallsTools:
+class CallsTools(Question):
     """The output calls these tools.
 
     Attributes:

@@ -20,6 +20,7 @@ from evenhand.metrics import text as measures_of_text
 from evenhand.metrics.meteor import meteor
 from evenhand.metrics.overlap import edit_distance
 from evenhand.scorers.argument_checks import need_text, texts
+from evenhand.scorers.opposite import Question
 from evenhand.scorers.text import text_of
 
 Measure = Callable[[str, Sequence[str]], float | None]
@@ -52,7 +53,7 @@ _OF_SACREBLEU = ("BLEU", "chrF", "chrF++")
 
 
 @dataclass(frozen=True, slots=True)
-class Wording:
+class Wording(Question):
     """Any of these numbers: `Wording("ROUGE-L", reference)`.
 
     Args:

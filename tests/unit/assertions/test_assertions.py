@@ -12,7 +12,7 @@ from evenhand.assertions.assertion import Assertion, Cell, split
 from evenhand.assertions.code_files import file_problems, transform_problems
 from evenhand.assertions.deviations import DEVIATIONS
 from evenhand.assertions.kinds import KNOWN, SUPPORTED, kinds, type_problem, unknown_type
-from evenhand.assertions.preparing import Not, prepared
+from evenhand.assertions.preparing import prepared
 from evenhand.assertions.reading import problems
 from evenhand.assertions.values import comma_list
 from evenhand.core.case import Case
@@ -24,6 +24,7 @@ from evenhand.core.score import Score
 from evenhand.core.variant import Variant
 from evenhand.engine.code import CodeHost
 from evenhand.engine.trial import LiveTrial
+from evenhand.scorers.opposite import Not
 from evenhand.scorers.text import Equals
 from evenhand.templates.chat import fill_json
 from evenhand.templates.rendering import NO_CONFIG

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from itertools import product
 from pathlib import Path
@@ -16,6 +17,7 @@ from evenhand.authoring.dataset import Dataset
 from evenhand.core.errors import ConfigError, UsageError
 from evenhand.documents.findings import Findings
 from evenhand.promptfoo.config import read_config
+from evenhand.promptfoo.load import load
 from evenhand.promptfoo.overrides import Chosen
 from evenhand.promptfoo.prompt_files import read_prompts
 from evenhand.promptfoo.tables import Csv
@@ -396,3 +398,55 @@ def test_marks_line_ends_and_padded_headers_are_no_part_of_a_cell(
     first, second = READERS[reader](path, ",")
     assert (first[0], second[0]) == ("a", "z" * 300_000)
     assert first[2] == 'x\u2028y, "q"'
+
+
+ROWS = [{"id": "a", "input": "q1"}, {"id": "b", "input": "q2"}]
+KINDS = {
+    "list.jsonl": (json.dumps(ROWS), "is one JSON list", "ends in .json."),
+    "pretty.jsonl": (json.dumps(ROWS, indent=1), "is one JSON list", "ends in .json."),
+    "one.jsonl": (json.dumps(ROWS[0], indent=1), "is one JSON object", "ends in .json."),
+    "jq.jsonl": ("\n".join(json.dumps(r, indent=1) for r in ROWS), "over several lines", "jq -c ."),
+    "lines.json": ("\n".join(map(json.dumps, ROWS)), "is not JSON: Extra data", "in .jsonl."),
+    "cases.ndjson": ("", "'.ndjson'", "ends in .jsonl."),
+    "cases.csv.gz": ("", "'.gz'", "gunzip"),
+    "cases.ods": ("", "'.ods'", "save it as CSV"),
+    "cases.pkl": ("", "'.pkl'", "frame.to_csv"),
+    "cases.tab": ("", "'.tab'", ".tsv"),
+}
+
+
+def _refused_dataset(path: Path) -> str:
+    with pytest.raises((ConfigError, UsageError)) as refused:
+        Dataset.read(path)
+    return str(refused.value)
+
+
+def _refused_tests(path: Path) -> str:
+    config = path.with_name("promptfooconfig.yaml")
+    config.write_text(f"prompts: [a]\nproviders: [echo]\ntests: {path.name}\n")
+    with pytest.raises(ConfigError) as refused:
+        load(config)
+    return str(refused.value)
+
+
+@pytest.mark.parametrize("door", [_refused_dataset, _refused_tests], ids=["dataset", "tests"])
+@pytest.mark.parametrize("name", KINDS)
+def test_a_file_of_another_kind_is_refused_once_with_what_to_do(
+    name: str, door: Callable[[Path], str], tmp_path: Path
+):
+    """By datasets and by promptfoo's tests alike; not once for each of its lines."""
+    text, what, remedy = KINDS[name]
+    path = tmp_path / name
+    path.write_text(text)
+    said = door(path)
+    assert what in said
+    assert remedy in said
+    assert said.count("\n") == 1
+
+
+def test_a_file_of_lines_is_read(tmp_path: Path):
+    """Blank lines, a byte order mark and a single line are no other kind."""
+    path = tmp_path / "cases.jsonl"
+    for text in ('\n\n{"id": "a"}\n', '\ufeff{"id": "a"}', '{"id": "a", "x": [1]}\r\n\r\n'):
+        path.write_text(text, "utf-8")
+        assert [case.id for case in Dataset.read(path)] == ["a"]

@@ -96,7 +96,7 @@ def bad(line: str, parameters: str = "case, model, expect") -> str:
         (bad("await judge.generate(said)", "case, model, expect, judge"), "no API key", "auth"),
         (bad("keyed", "case, model, expect, keyed"), "no API key for anthropic:j", "auth"),
         (bad("expect(said, Passes('x', judge='nobody:x'))"), "'nobody:x' is not known", "config"),
-        (bad("expect(said, Passes())"), "Passes: missing", "config"),
+        (bad("expect(said, Passes())"), "Passes needs `criteria`", "config"),
         (bad("expect(said, Rating(CLARITY))"), "has no bound", "config"),
         (bad("expect(said)"), "needs a label", "config"),
         (bad("expect(said, Contains('('), at_least='x')"), "at_least is 'x'", "config"),

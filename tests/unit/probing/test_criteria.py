@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 
 from evenhand.assertions.judged import GEval
-from evenhand.assertions.preparing import Not
 from evenhand.core.expect import Trial
 from evenhand.core.score import Score
 from evenhand.probing.criteria import criteria_of
 from evenhand.scorers import CLARITY, Jury, Passes, Rating
 from evenhand.scorers.judge import MeetsRubric
+from evenhand.scorers.opposite import Not
 from evenhand.testing import Scripted
 
 JUDGE = Scripted()

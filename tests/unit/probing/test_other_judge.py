@@ -11,7 +11,6 @@ from tests.unit.scorers.conftest import FakeModel, FakeTrial, judged
 
 from evenhand.assertions.grading import Grader
 from evenhand.assertions.judged import Factual, GEval, MeetsCriterion
-from evenhand.assertions.preparing import Not
 from evenhand.core.errors import ScoreError
 from evenhand.core.expect import Expectation, Trial
 from evenhand.core.message import Message
@@ -21,6 +20,7 @@ from evenhand.probing.judge_variants import JudgeModel, JudgeVariant
 from evenhand.probing.other_judge import asked_of_variant
 from evenhand.scorers import CLARITY, Contains, Jury, Passes, Rating
 from evenhand.scorers.judge import MeetsRubric
+from evenhand.scorers.opposite import Not
 from evenhand.testing import Scripted
 
 __all__ = ["judged"]

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import io
+import json
 from typing import Any
 
 import pytest
 from tests.unit.report.conftest import Make, result
 
+from evenhand import EvalSet, Message, run
 from evenhand.core.run import CallEnd, CallStart
 from evenhand.core.score import Outcome
 from evenhand.core.variant import Variant
@@ -21,7 +23,10 @@ from evenhand.report.run_warnings import warnings
 from evenhand.report.triggers import TriggerRates, trigger_rates
 from evenhand.report.usage import usage_line
 from evenhand.report.words import interval
+from evenhand.scorers.judge import MeetsRubric
 from evenhand.stats.interval import wilson
+from evenhand.store.runfile import RunFile
+from evenhand.testing import Scripted
 
 UNSURE = Outcome("polite", "pass", 1.0, metadata={"warning": "low confidence: 0.3"})
 JURY = Outcome("jury", "pass", 1.0, metadata={"jury": [{"warning": "low confidence: 0.1"}] * 2})
@@ -282,3 +287,36 @@ def test_the_precision_of_triggers_counts_each_decision_as_the_counts_beside_it_
         one.precision.add(query, hit=right)
     assert str(one).startswith("precision 75 % [")
     assert "3 of 4 that matched should" in str(one)
+
+
+def _messages(rubric: str, output: str) -> tuple[Message, ...]:
+    return (Message("user", f"Give 0 to 100 for {rubric}: {output}"),)
+
+
+@pytest.mark.parametrize(
+    ("score", "threshold", "hinted"),
+    [
+        (60, 0.7, True),
+        (5, 0.7, True),
+        (1.5, 1, True),
+        (1, 0.7, False),
+        (0.6, 0.7, False),
+        (60, 70, False),
+        (60, None, False),
+    ],
+)
+def test_a_score_on_another_scale_than_its_threshold_is_hinted_once(
+    score: float, threshold: float | None, hinted: bool
+):
+    """A judge that gives 0 to 100 passes 0.7 whatever it says, as in promptfoo."""
+    judge = Scripted((json.dumps({"reason": "so", "pass": True, "score": score}),))
+    evals = EvalSet("scales", data=[{"id": "one"}, {"id": "two"}])
+
+    @evals.eval
+    def rates(case: Any, expect: Any) -> None:
+        expect(case.id, MeetsRubric("polish", judge, threshold, _messages))
+
+    with RunFile.open(run(evals, cache=False).path) as file:
+        said = [text for text in warnings(file) if "the judge gave" in text]
+    wanted = f"the judge gave {score:g}, and the threshold is {threshold}, in one: write the threshold on the scale"
+    assert [text.startswith(wanted) for text in said] == [True] * hinted

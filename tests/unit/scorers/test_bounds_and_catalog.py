@@ -68,4 +68,4 @@ def test_the_catalog_lists_every_public_scorer_and_what_it_needs():
         assert ("judge" in entry.needs) == judges, entry.name
         if traits_of(kind).gives == "number":
             assert "a bound" in entry.needs
-        assert bool(entry.negated) == hasattr(kind, "__invert__")
+        assert bool(entry.negated) == (traits_of(kind).gives != "number")

@@ -21,6 +21,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from evenhand.core.arguments import checked_class, past_checks
 from evenhand.core.conversing import turns_here
 from evenhand.core.encoding import decode, digest, encode
 from evenhand.core.errors import BadReply, InfrastructureError, UsageError
@@ -134,6 +135,7 @@ class _Said(Record, frozen=True):
     only: bool
 
 
+@checked_class
 @dataclass(slots=True)
 class CommandAgent:
     """An agent that is a program, run in a folder of its own for each call, or for each conversation.
@@ -180,7 +182,8 @@ class CommandAgent:
     def __post_init__(self) -> None:
         if self.base is None:
             frame = inspect.currentframe()
-            caller = frame.f_back.f_back if frame and frame.f_back else None
+            made_by = frame.f_back if frame else None  # what the dataclass has written
+            caller = past_checks(made_by.f_back) if made_by else None
             file = Path(caller.f_code.co_filename) if caller else Path()
             self.base = file.resolve().parent if file.is_file() else Path.cwd()
         self.id = f"agent:{self.command}"

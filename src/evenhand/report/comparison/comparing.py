@@ -11,6 +11,7 @@ from pathlib import Path
 from shlex import quote
 from typing import Any
 
+from evenhand.core.arguments import checked
 from evenhand.core.errors import UsageError
 from evenhand.core.names import did_you_mean
 from evenhand.core.variant import Variant
@@ -82,6 +83,7 @@ class Comparison(ComparedRuns, Framed):
         return document(self)
 
 
+@checked
 def compare(
     a: RunSource,
     b: RunSource,

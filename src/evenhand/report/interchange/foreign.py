@@ -16,6 +16,7 @@ from typing import Literal, cast
 from evenhand.core.encoding import decode, encode
 from evenhand.core.errors import UsageError
 from evenhand.core.record import Record
+from evenhand.documents.file_kinds import ending_hint, other_kind
 from evenhand.documents.files import unreadable
 
 NoteKind = Literal["translated", "changed", "left_out"]
@@ -219,6 +220,9 @@ def read_values(path: Path) -> list[tuple[str, object]]:
         UsageError: The file cannot be read, or is not JSON.
     """
     data = read_bytes(path)
+    kind = other_kind(path)
+    if kind is not None:
+        raise UsageError(f"{path} {kind[0]}", hint=kind[1])
     text = data.removeprefix(b"\xef\xbb\xbf").strip()
     if not text:
         raise UsageError(f"{path} is empty")
@@ -228,7 +232,8 @@ def read_values(path: Path) -> list[tuple[str, object]]:
         whole = error
     lines = [(i, line) for i, line in enumerate(data.splitlines(), 1) if line.strip()]
     if len(lines) < 2 or not _is_object(lines[0][1]):
-        raise UsageError(f"{path} is not JSON: {_why(whole)}") from None
+        hint = ending_hint(path.suffix)
+        raise UsageError(f"{path} is not JSON: {_why(whole)}", hint=hint) from None
     values: list[tuple[str, object]] = []
     for number, line in lines:
         try:

@@ -12,6 +12,7 @@ from typing import Any, cast
 from evenhand.core.errors import UsageError
 from evenhand.core.record import Record
 from evenhand.documents.delimited import Header, NotDelimited, records
+from evenhand.documents.file_kinds import not_lines
 from evenhand.documents.findings import Findings
 from evenhand.documents.tree import decoded
 from evenhand.report.spreadsheet import cell
@@ -88,6 +89,9 @@ def read_rows(path: Path, columns: Sequence[str], needed: Sequence[str]) -> Iter
         (problem,) = findings.problems
         raise UsageError(problem.summary, hint=problem.hint)
     if _is_json_lines(path):
+        wrong = not_lines(path)
+        if wrong is not None:
+            raise UsageError(f"{path}: {wrong[0]}", hint=wrong[1])
         return _json_rows(text, columns, needed)
     return _csv_rows(path, text, columns, needed)
 

@@ -17,11 +17,12 @@ from evenhand.scorers.evaluators.answers import (
     number_of,
     optional_text,
 )
+from evenhand.scorers.opposite import Question
 from evenhand.scorers.text import text_of
 
 
 @dataclass(frozen=True, slots=True)
-class Autoevals:
+class Autoevals(Question):
     """A scorer of autoevals measures the output, from 0 to 1.
 
     It is given `output`, `expected` and `input`, and `context` where there are passages.

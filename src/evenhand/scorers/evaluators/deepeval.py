@@ -19,11 +19,12 @@ from evenhand.scorers.evaluators.answers import (
     number_of,
     optional_text,
 )
+from evenhand.scorers.opposite import Question
 from evenhand.scorers.text import text_of
 
 
 @dataclass(frozen=True, slots=True)
-class DeepEval:
+class DeepEval(Question):
     """A metric of DeepEval measures the output, and decides with its own threshold.
 
     The test case that it is given is made of the case: `input`, `actual_output`, `expected_output` and `context`. Each

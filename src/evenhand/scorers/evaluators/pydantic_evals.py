@@ -11,12 +11,13 @@ from evenhand.core.expect import Trial
 from evenhand.core.score import Score
 from evenhand.core.traits import Traits
 from evenhand.scorers.evaluators.answers import Answer, asked, made, need_methods
+from evenhand.scorers.opposite import Question
 
 _NO_SPANS = "Evenhand records steps, not spans: use CallsTool and the like"
 
 
 @dataclass(frozen=True, slots=True)
-class PydanticEvals:
+class PydanticEvals(Question):
     """An evaluator of pydantic-evals looks at the output.
 
     Its truth values are the verdict: all must be true. Its only number is the score; further ones, and numbers beside

@@ -19,11 +19,12 @@ from evenhand.scorers.evaluators.answers import (
     number_of,
     optional_text,
 )
+from evenhand.scorers.opposite import Question
 from evenhand.scorers.text import text_of
 
 
 @dataclass(frozen=True, slots=True)
-class Ragas:
+class Ragas(Question):
     """A metric of Ragas measures the output.
 
     It is given `user_input`, `response`, `reference`, `retrieved_contexts` and `reference_contexts`, as far as it takes

@@ -14,6 +14,7 @@ from evenhand.core.expect import Trial
 from evenhand.core.provider import Provider
 from evenhand.core.score import Score
 from evenhand.core.traits import Traits
+from evenhand.scorers.opposite import Question
 from evenhand.scorers.rag.definitions import definitions_for, need_definitions
 from evenhand.scorers.rag.material import answer_in, need_optional_text, reference_of
 from evenhand.scorers.rag.proportions import asked_by, nothing
@@ -43,7 +44,7 @@ _NAME_ONE = "Give anything that has embed(texts) and returns one vector for each
 
 
 @dataclass(frozen=True, slots=True)
-class SemanticSimilarity:
+class SemanticSimilarity(Question):
     """The cosine of the output's embedding and the reference's, from −1 to 1, as it is.
 
     Cosines of different models cannot be compared, and 0.8 means nothing by itself: the model and the dimension are

@@ -1,0 +1,193 @@
+"""Words of other tools on the command line, and what they are here; and names that lack their folder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+import click
+
+from evenhand.core.names import nearest
+
+
+def _each(words: str, meant: str) -> dict[str, str]:
+    return dict.fromkeys(words.split(), meant)
+
+
+_COMMANDS: Mapping[str, str] = {
+    **_each("test tests evals exec execute start launch bench benchmark experiment pytest", "run"),
+    **_each("eval-set evaluate-dataset score grade judge", "run"),
+    **_each("lint verify dry-run estimate cost plan preview", "check"),
+    **_each("ui web serve server dashboard open browse studio inspect", "view"),
+    **_each("report results result summary print cat", "show"),
+    **_each("ls runs logs log list-runs", "show --list"),
+    **_each("diff ab versus", "compare"),
+    **_each("rerun", "retry"),
+    **_each("continue", "resume"),
+    **_each("trend trends stats", "history"),
+    **_each("rm remove", "delete"),
+    **_each("annotate review", "label"),
+    **_each("rescore re-grade regrading", "regrade"),
+    **_each("upload publish sync", "push"),
+    **_each("share save", "export"),
+    **_each("models vendors targets", "providers"),
+    **_each("metrics assertions evaluators graders", "scorers"),
+    **_each("prompts", "prompt list"),
+    **_each("datasets data cases", "dataset show"),
+    **_each("generate synthesize", "dataset generate"),
+    **_each("convert", "dataset convert"),
+    **_each("traces trace otel", "import traces"),
+    **_each("create scaffold quickstart setup", "init"),
+    **_each("config login auth env diagnose health", "doctor"),
+    **_each("clear-cache clean", "cache clear"),
+    **_each("record", "run --record"),
+    **_each("replay", "run --replay"),
+    **_each("upgrade update install", ""),
+    **_each("version", "--version"),
+    **_each("help", "--help"),
+}
+"""Commands of other tools', and ours; none for what pip does."""
+_OR = {"run": "To look at what it would do, without sending anything: evenhand check."}
+
+_OPTIONS: Mapping[str, str] = {
+    **_each(
+        "--limit --max-samples --num-samples --samples --max-cases --max-tests --head", "--first"
+    ),
+    **_each("--epochs --repeats --runs --trials --num-trials --iterations --times", "--repeat"),
+    **_each(
+        "--parallel --jobs --max-connections --num-workers --max-workers --threads --num-threads --batch-workers",
+        "--concurrency",
+    ),
+    **_each("--budget --max-budget --cost-limit --max-spend --max-usd", "--max-cost"),
+    **_each("--timeout --request-timeout", "--time-limit"),
+    **_each("--max-retries --retry --retry-count --num-retries", "--retries"),
+    **_each("--judge --judge-model --grader-model --critic --evaluator", "--grader"),
+    **_each("--provider --models --llm --target", "--model"),
+    **_each(
+        "--output-file --out --output-path --results --report --save --junitxml --log-file",
+        "--output",
+    ),
+    **_each("--format --output-format", "--output"),
+    **_each("--keyword --match --select --only --grep --name --test", "-k"),
+    **_each("--tags --mark --marker --label --labels", "--tag"),
+    **_each("--quiet --silent --no-ui --display", "--no-progress"),
+    **_each("--debug --vv", "--verbose"),
+    **_each("--cache-off --disable-cache --refresh --fresh --rerun", "--no-cache"),
+    **_each("--ignore-errors --no-fail --soft-fail", "--exit-zero"),
+    **_each(
+        "--min-score --threshold --pass-threshold --min-pass-rate --pass-rate --fail-under",
+        "--at-least",
+    ),
+    **_each("--last-failed --lf --failed --only-failed --rerun-failed", "--filter-failing"),
+    **_each("--continue --resume-from", "--resume"),
+    **_each("--mock --fake --no-network --dry", "--offline"),
+    **_each("--environment --dotenv --env", "--env-file"),
+    **_each("--random-seed", "--seed"),
+    **_each("--tolerance --epsilon --delta", "--margin"),
+    **_each("--limit-random --sample-size --random", "--sample"),
+    **_each("--message --run-name --experiment --experiment-name", "--description"),
+}
+"""Options of other tools', and ours."""
+_SENTENCES: Mapping[str, str] = {
+    **_each(
+        "--dry-run --estimate --plan --validate",
+        "`evenhand check` says what a run would do and cost.",
+    ),
+    **_each("--watch", "`evenhand watch` runs again what a saved file changed."),
+    **_each(
+        "--view --open --ui --share --web", "`evenhand view` opens the latest run in the browser."
+    ),
+    **_each(
+        "--log-dir --output-dir --results-dir --cache-dir", "EVENHAND_HOME is the folder of runs."
+    ),
+    **_each(
+        "--temperature --max-tokens --top-p --system --system-prompt --api-key --base-url --model-args",
+        "It is a setting of the model, in the config or the eval set; keys are environment variables.",
+    ),
+    **_each(
+        "--maxfail --fail-fast --exitfirst -x",
+        "--stop-when-decided ends a run as soon as its verdict is known.",
+    ),
+    **_each("--compare --diff", "`evenhand compare A B` compares two runs."),
+    **_each(
+        "--tasks --task --eval --evals --dataset --data --file",
+        "What to run is named without an option: evenhand run PATH.",
+    ),
+    **_each("--num-fewshot --num_fewshot --fewshot", "Examples are a part of the prompt."),
+    **_each("--html --csv --markdown", "-o FILE writes the format that its ending says."),
+}
+"""Options of other tools' that are something else here."""
+
+
+def command_hint(name: str, commands: Iterable[str]) -> str:
+    """What is said of a word that is no command; empty where nothing is near."""
+    meant = _COMMANDS.get(name.lower().replace("_", "-"))
+    if meant == "":
+        return "pip installs and updates it."
+    if meant is not None:
+        return f"Did you mean `evenhand {meant}`? {_OR.get(meant, '')}".rstrip()
+    near = nearest(name, commands)
+    return f"Did you mean '{near}'?" if near else ""
+
+
+def with_our_option(error: click.NoSuchOption) -> click.UsageError:
+    """The error with the option of ours that was probably meant, instead of those whose letters are alike."""
+    written = error.option_name.lower()
+    bare = written.lstrip("-")
+    plain = "-" * (len(written) - len(bare)) + bare.replace("_", "-")
+    command = error.ctx.command if error.ctx is not None else None
+    parameters = command.params if command is not None else []
+    known = [opt for one in parameters for opt in (*one.opts, *one.secondary_opts)]
+    meant = _OPTIONS.get(plain, "")
+    if meant in known:
+        hint = f"Did you mean '{meant}'?"
+    elif meant and isinstance(command, click.Group):
+        hint = f"`evenhand run` has '{meant}'."
+    elif plain in _SENTENCES:
+        hint = _SENTENCES[plain]
+    else:
+        near = nearest(plain, [opt for opt in known if opt.startswith("--")])
+        hint = f"Did you mean '{near}'?" if near else ""
+    return click.UsageError(f"{error.message} {hint}".rstrip(), error.ctx)
+
+
+def meant_path(path: Path) -> str:
+    """What a path that does not exist was probably meant for, as it is written from the current folder; empty for none.
+
+    `refunds` is `prompts/refunds` where there is such a prompt, or `evals/refunds_evals.py`.
+    """
+    folder, name = path.parent, path.name.partition(":")[0]
+    stem = name
+    for end in (".py", ".yaml", ".yml", "_evals", "_eval"):
+        stem = stem.removesuffix(end)
+    places = [
+        *(folder / inner / stem for inner in ("prompts", "evals")),
+        *(
+            folder / inner / f"{stem}{end}"
+            for inner in ("", "evals")
+            for end in ("_evals.py", "_eval.py")
+        ),
+        *(folder / f"{stem}{end}" for end in (".yaml", ".yml")),
+    ]
+    there = next((one for one in places if one.exists() and one != path), None)
+    if there is None:
+        near = [one for inner in ("prompts", "evals", "") for one in _inside(folder / inner)]
+        by_name = {one.name.removesuffix("_evals.py"): one for one in reversed(near)}
+        there = by_name.get(nearest(stem, by_name))
+    if there is None:
+        return ""
+    here = Path.cwd()
+    return str(there.relative_to(here) if there.is_relative_to(here) else there)
+
+
+def _inside(folder: Path) -> list[Path]:
+    """What may be run in a folder: folders and eval files."""
+    try:
+        each = sorted(folder.iterdir())
+    except OSError:
+        return []
+    return [
+        one
+        for one in each
+        if not one.name.startswith((".", "_")) and (one.is_dir() or one.name.endswith("_evals.py"))
+    ]
