@@ -74,10 +74,9 @@ export function short(value: number | null | undefined): string {
 
 /** A number in so many digits after the point, halves rounded up; what floats leave of a half counts as a half, as on the command line. */
 export function rounded(value: number, digits = 0): string {
-  if (!Number.isFinite(value)) return String(value);
-  const [significant, exponent] = Math.abs(value).toExponential(11).split("e") as [string, string];
-  const whole = Math.floor(Number(`${significant}e${Number(exponent) + digits}`) + 0.5);
-  return `${value < 0 ? "-" : ""}${(whole / 10 ** digits).toFixed(digits)}`;
+  const tens = 10 ** digits;
+  const whole = Math.floor(Number((Math.abs(value) * tens).toPrecision(12)) + 0.5);
+  return (value < 0 ? "-" : "") + (whole / tens).toFixed(digits);
 }
 
 /** A number as it is computed with, with a minus sign for its hyphen. A filter understands both. */

@@ -30,9 +30,13 @@ export function Beside({ other, own, md }: Props) {
       {([[other, "added"], [own, "removed"]] as const).map(([side, left]) => (
         <section key={left} class="beside-side" aria-label={side.name}>
           <h4 class="beside-name">{shown(side.name)}</h4>
-          {side.cell !== undefined && <p class="beside-came"><Mark outcome={side.cell.outcome} />{side.cell.score !== null && <b>{number(side.cell.score)}</b>}</p>}
-          {side.cell !== undefined && <Checks cell={side.cell} />}
-          {side.value === null || side.value === undefined ? (
+          {side.cell !== undefined && (
+            <>
+              <p class="beside-came"><Mark outcome={side.cell.outcome} />{side.cell.score !== null && <b>{number(side.cell.score)}</b>}</p>
+              <Checks cell={side.cell} />
+            </>
+          )}
+          {(side.value ?? null) === null ? (
             <p class="note">There is no output.</p>
           ) : md ? (
             <Markdown text={asText(side.value)} />
@@ -43,8 +47,7 @@ export function Beside({ other, own, md }: Props) {
           )}
         </section>
       ))}
-      {!md && by === "apart" && <p class="note beside-same">They have too little in common for differences to be marked.</p>}
-      {same && <p class="note beside-same">Both are the same.</p>}
+      {(same || (!md && by === "apart")) && <p class="note beside-same">{same ? "Both are the same." : "Too different to compare."}</p>}
     </div>
   );
 }

@@ -70,7 +70,7 @@ function Numbers(p: Props & { summary: ColumnSummary }) {
         {of.metrics.length > METRICS && <button type="button" class="head-sort" onClick={p.onAllMetrics} aria-expanded={p.allMetrics} title="Means of the other metrics">{p.allMetrics ? "fewer" : `${of.metrics.length - METRICS} more`}</button>}
         {by("score", <Ends of={of.score} />, `Mean score: ${mean(of.score)}`)}
         {change !== undefined && by("change", changeWords(change), "Mean change of the score against the baseline, over cases; errors may have scored anything")}
-        {!p.ranked && <span class="head-number" title="Expectations that passed, of those with a verdict">{grouped(of.met)}/{grouped(of.asked)} <i>met</i></span>}
+        {!p.ranked && <span class="head-number" title="Expectations met">{grouped(of.met)}/{grouped(of.asked)} <i>met</i></span>}
         {by("latency", seconds(of.latency?.value), `Mean latency: ${mean(of.latency, seconds)}`)}
         <span class="head-number" title={`${grouped(of.tokensIn)} tokens in, ${grouped(of.tokensOut)} out`}><i>tokens</i> {inAndOut(of.tokensIn, of.tokensOut)}</span>
         {by("cost", money(of.cost), "Cost of all trials shown")}

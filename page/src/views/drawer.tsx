@@ -192,7 +192,7 @@ function Loaded(p: DrawerProps & { cell: Cell }) {
   );
 }
 
-const HERE = "The link opens this cell in this browser only, while “evenhand view” runs.";
+const HERE = "Works in this browser only, while “evenhand view” runs.";
 const NONE: readonly Neighbour[] = [];
 
 /** Why an output cannot be held against something. */

@@ -117,7 +117,9 @@ def test_another_version_is_named_whatever_it_lacks(version: int, missing: str, 
 
 
 @pytest.mark.parametrize(
-    "value", [GONE, None, 5, -1, True, "x", "", [], [5], [None], {}, [{}]], ids=repr
+    "value",
+    [GONE, None, 5, -1, True, "x", "", [], [5], [None], {}, [{}]],
+    ids=lambda value: "gone" if value is GONE else repr(value),
 )
 def test_whatever_is_missing_or_of_another_kind_is_read_or_named(value: object, tmp_path: Path):
     """Each part of a file in turn: it is no matter, or there is one message with the file, the row and the part."""
