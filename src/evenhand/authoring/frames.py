@@ -52,6 +52,8 @@ def rows_of(data: object) -> Iterator[Any]:
 
 def _instead_of_dict(data: Mapping[object, object]) -> str:
     plain = (str, bool, int, float, type(None))  # what a column holds; splits hold rows
+    if all(isinstance(value, plain) for value in data.values()):
+        return "Write a list of cases: [{…}]."
     values = [value for value in data.values() if isinstance(value, (list, tuple)) and value]
     if values and len(values) == len(data) and all(isinstance(each[0], plain) for each in values):
         return "To make rows of its columns: pandas.DataFrame(…), or polars.DataFrame(…)."

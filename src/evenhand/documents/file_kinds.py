@@ -80,10 +80,11 @@ def not_lines(path: Path) -> tuple[str, str] | None:
     It is one document, or objects that go over several lines: that is told once, and not of each line.
     """
     with path.open("rb") as file:
-        data = file.read(_WHOLE).removeprefix(b"\xef\xbb\xbf").lstrip()
-    first = data.partition(b"\n")[0].strip()
-    if first[:1] not in (b"[", b"{") or (first[:1] == b"{" and first[-1:] == b"}"):
-        return None
+        start = file.read(min(_WHOLE, 1 << 16)).removeprefix(b"\xef\xbb\xbf").lstrip()
+        first = start.partition(b"\n")[0].strip()
+        if first[:1] not in (b"[", b"{") or (first[:1] == b"{" and first[-1:] == b"}"):
+            return None
+        data = start + file.read(_WHOLE - len(start))
     try:
         whole: object = json.loads(data)
     except (ValueError, RecursionError):

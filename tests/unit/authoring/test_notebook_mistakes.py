@@ -43,7 +43,7 @@ MISTAKES: dict[str, tuple[Callable[[BatchReport], object], str]] = {
     "a path in place of a run": (lambda r: Run(str(r.path)), "Write Run.open(…)"),  # pyright: ignore[reportArgumentType]
     "axes without names": (
         lambda r: EvalSet("x", over=["a", "b"]),  # pyright: ignore[reportArgumentType]
-        "not axes by name",
+        "not a dict",
     ),
     "an axis of one value": (lambda r: EvalSet("x", over={"k": 3}), "not a list of values"),  # pyright: ignore[reportArgumentType]
     "an eval of the class": (lambda r: EvalSet.eval(lambda case: None), "@evals.eval"),  # pyright: ignore[reportArgumentType, reportCallIssue]

@@ -386,7 +386,7 @@ async def test_each_place_that_blocks_the_loop_is_named_once(monkeypatch):
     assert said[0].startswith("test_code_in_trouble.py:")
     assert "(test_each_place_that_blocks" in said[0]
     assert "held up all other trials for 0." in said[0]
-    assert "does not await. Make it a plain function" in said[0]
+    assert "does not await.\n  Make it a plain function" in said[0]
 
 
 async def test_slow_lines_of_one_function_are_one_warning(monkeypatch):

@@ -152,7 +152,7 @@ async def test_a_wrong_token_is_none(ask: Asking, token: str) -> None:
     assert (await ask(f"/?token={token}", token=False)).status == 401
     answer = await ask("/", token=False, Authorization=f"Bearer {token}")
     assert answer.status == 401
-    assert "Open the link that `evenhand view` printed" in await answer.text()
+    assert "Open its link, then this address again." in await answer.text()
     assert "html" not in answer.headers["Content-Type"]
 
 
