@@ -506,7 +506,7 @@ def _printed(gate: Gate, session: Session, undecided: str | None, signal: int = 
     """Prints a gate; with what it exits."""
     from evenhand.report.gates.gate_text import document, lines
     from evenhand.report.ink import Ink
-    from evenhand.report.screen import takes_colors
+    from evenhand.report.screen import takes_colors, width_of
     from evenhand.report.words import put
 
     code = code_for_gate(gate, signal, undecided or "")
@@ -517,7 +517,8 @@ def _printed(gate: Gate, session: Session, undecided: str | None, signal: int = 
             writer(sys.stdout)(json_text(document(gate)) + "\n")
         else:
             ink = Ink(takes_colors(sys.stdout))
-            put(sys.stdout, "".join(f"{line}\n" for line in lines(gate, ink)))
+            told = lines(gate, ink, width_of(sys.stdout))
+            put(sys.stdout, "".join(f"{line}\n" for line in told))
     if gate.verdict == "undecided" and undecided and code in (PASSED, FAILED):
         tell(f"undecided counts as {undecided}, by --undecided or the project's gate.undecided")
     elif gate.verdict == "undecided" and undecided == "pass":

@@ -10,13 +10,15 @@ from evenhand.core.label import standing
 from evenhand.core.names import nearest
 from evenhand.core.run import CallRecord, TrialResult
 from evenhand.report.call_rows import text_lines
+from evenhand.report.column_names import full_names
 from evenhand.report.every_label import every_label
 from evenhand.report.grid import Grid, row_case
 from evenhand.report.ink import Ink
-from evenhand.report.outcome import label_lines, outcome_lines, wrapped
+from evenhand.report.outcome import label_lines, outcome_lines, titled, wrapped
+from evenhand.report.screen import UNBOUND
 from evenhand.report.step_lines import step_lines
 from evenhand.report.steps import steps_of
-from evenhand.report.words import clip, money, number, safe, seconds, short_id, tokens
+from evenhand.report.words import clip, folded, money, number, safe, seconds, short_id, tokens
 from evenhand.store.runfile import RunFile
 
 LINES = 40
@@ -94,14 +96,11 @@ def cell_lines(
     variant = run.meta.variants[trial.variant]
     score = "" if trial.score is None else f", score {number(trial.score)}"
     state = trial.outcome.replace("_", " ")
-    title = f"{grid.names[trial.variant]} · {grid.case_name(trial)}"
-    lines = [
-        f"{ink.mark(trial.outcome)} {ink(clip(title, width - 24), 'bold')}   {state}{score}",
-        ink(
-            clip(f"  trial {trial.index} · case {safe(trial.case)} · {safe(str(variant))}", width),
-            "dim",
-        ),
-    ]
+    name = full_names(run.meta.variants)[trial.variant]
+    title = f"{name} · {grid.case_name(trial, UNBOUND)}"
+    lines = titled(ink.mark(trial.outcome), title, f"{state}{score}", width, ink)
+    origin = f"trial {trial.index} · case {safe(trial.case)} · {safe(str(variant))}"
+    lines += [ink(line, "dim") for line in folded(origin, width, "  ")]
     lines += _variables(trial.vars, width, ink)
     lines += _section("prompt", trial.prompt, width, ink)
     if trial.output is not None:

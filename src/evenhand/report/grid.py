@@ -91,19 +91,19 @@ class Grid:
     def _cases(self, variant: int) -> set[str]:
         return {*self.tallies[variant], *(case for v, case in self._not_applicable if v == variant)}
 
-    def case_name(self, trial: TrialResult) -> str:
-        """A trial's case for people: its number, its description, and which repeat."""
+    def case_name(self, trial: TrialResult, room: int = 40) -> str:
+        """A trial's case for people: its number, as much of its description as has room, and which repeat."""
         number = self.number(trial)
-        name = clip(safe(trial.description), 40)
-        text = name if name == f"Row #{number}" else f"{number} {name}".strip()
+        name = clip(safe(trial.description), room)
+        text = (
+            name if name == f"Row #{number}" else f"{number} {name}" if name else f"case {number}"
+        )
         return f"{text} · repeat {trial.repeat + 1}" if self._repeats > 1 else text
 
     def place(self, trial: TrialResult) -> str:
         """A cell for people: its column, where there is more than one, and its case."""
         name = self.case_name(trial)
-        if len(self.names) > 1:
-            return f"{self.names[trial.variant]} · {name}"
-        return f"case {name}" if name == str(self.number(trial)) else name
+        return f"{self.names[trial.variant]} · {name}" if len(self.names) > 1 else name
 
     def told(self, variant: int, text: str) -> str:
         """What is told of a column, after what it is called."""

@@ -15,7 +15,7 @@ from pathlib import Path
 from evenhand.core.errors import StoreError
 from evenhand.core.record import Record
 from evenhand.core.run import RunMeta, RunStatus
-from evenhand.report.column_names import column_names
+from evenhand.report.column_names import column_names, full_names
 from evenhand.report.gates.baseline_making import is_offline
 from evenhand.report.judgements.judge_checks import is_canary_check
 from evenhand.report.means import Mean
@@ -36,6 +36,7 @@ class HistoryColumn(Record, frozen=True):
 
     Attributes:
         name: As the run's table has it; empty for the only one.
+        in_full: The same, however long.
         cases: Cases with a verdict or an error.
         share: The pass rate over cases; None for no cases.
         latency: The mean over cases, in seconds; None where nothing was asked.
@@ -43,6 +44,7 @@ class HistoryColumn(Record, frozen=True):
     """
 
     name: str
+    in_full: str
     cases: int
     share: Share | None
     latency: Mean | None
@@ -219,11 +221,20 @@ def history_run(run: RunFile) -> HistoryRun:
     whole = finished(run)
     columns: list[HistoryColumn] = []
     if whole:
-        names = column_names(meta.variants) if len(meta.variants) > 1 else [""]
-        each = zip(names, rates(run), latencies(run), run.by_variant(), strict=True)
+        several = len(meta.variants) > 1
+        names = column_names(meta.variants) if several else [""]
+        whole_names = full_names(meta.variants) if several else [""]
+        each = zip(names, whole_names, rates(run), latencies(run), run.by_variant(), strict=True)
         columns = [
-            HistoryColumn(name, rate.cases, rate.share, latency, of.cost_usd)
-            for name, rate, latency, of in each
+            HistoryColumn(
+                name=name,
+                in_full=in_full,
+                cases=rate.cases,
+                share=rate.share,
+                latency=latency,
+                cost_usd=of.cost_usd,
+            )
+            for name, in_full, rate, latency, of in each
         ]
     killed = meta.status == "running" and not run.alive
     return HistoryRun(

@@ -84,7 +84,7 @@ class _Layout(Record, frozen=True):
 
 
 def _layout(line: RunLine, width: int) -> _Layout:
-    names = list(dict.fromkeys(safe(column.name) for run in line.runs for column in run.columns))
+    names = list(dict.fromkeys(column.in_full for run in line.runs for column in run.columns))
     labels = names
     if any(columns(name) > NAME for name in names):
         labels = [f"#{number}" for number in range(1, len(names) + 1)]
@@ -153,7 +153,7 @@ def _of_run(run: HistoryRun, layout: _Layout, width: int) -> Iterator[str]:
         latency = seconds(column.latency and column.latency.value)
         row = layout.row(
             head if place == 0 else ("", ""),
-            layout.labels[safe(column.name)],
+            layout.labels[column.in_full],
             (*_cells(column, layout.bar), cost, latency),
         )
         if place or not layout.beside:

@@ -10,7 +10,7 @@ from typing import Any
 from evenhand.core.label import Label
 from evenhand.core.score import Outcome
 from evenhand.report.ink import Ink
-from evenhand.report.words import clip, columns, number, safe
+from evenhand.report.words import clip, columns, folded, number, safe
 
 REASON_LINES = 12
 KEPT_LINES = 3
@@ -59,6 +59,28 @@ def outcome_lines(outcome: Outcome, width: int, ink: Ink, indent: str = "  ") ->
             for line in wrapped(f"{safe(str(name))}  {text_of(value)}", width, inner, KEPT_LINES)
         ]
     return lines
+
+
+def titled(mark: str, name: str, details: str, width: int, ink: Ink, color: str = "") -> list[str]:
+    """The heading of a trial: its mark, its name in as many lines as it takes, and the details beside or below it.
+
+    Args:
+        mark: Its mark, with what it is indented by.
+        name: In full.
+        details: What is told beside it, if there is room.
+        width: Columns that there are.
+        ink: For the name, and the details.
+        color: The details' colour.
+    """
+    indent = " " * (len(mark) - len(mark.lstrip()) + 2)
+    parts = folded(name, width, indent)
+    if len(parts) > REASON_LINES:
+        parts = [*parts[: REASON_LINES - 1], clip("".join(parts[REASON_LINES - 1 :]), width)]
+    lines = [ink(part.strip(), "bold") for part in parts]
+    lines = [f"{mark} {lines[0]}", *(f"{indent}{line}" for line in lines[1:])]
+    if columns(indent) + columns(name) + 3 + columns(details) <= width:
+        return [f"{lines[0]}   {ink(details, color)}"]
+    return [*lines, *(ink(line, color) for line in folded(details, width, indent + "  "))]
 
 
 def label_lines(labels: Sequence[Label], width: int, indent: str) -> list[str]:
@@ -167,8 +189,11 @@ def _kept(outcome: Outcome) -> Iterator[tuple[str, object]]:
             continue
         if name in ("step", "steps") and outcome.reason:
             continue  # places for programs; people are told with the reason
-        if isinstance(value, Mapping):
-            yield from value.items()
+        if isinstance(value, Mapping):  # what the user attached may be called like one of its parts
+            yield from (
+                (f"{name}.{part}" if part in outcome.metadata else part, of)
+                for part, of in value.items()
+            )
         elif isinstance(value, list) and value and all(isinstance(v, Mapping) for v in value):
             yield from ((f"{name} {i}", v) for i, v in enumerate(value, 1))
         else:

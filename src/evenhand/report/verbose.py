@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from evenhand.core.label import Label
 from evenhand.core.run import TrialResult
 from evenhand.core.variant import Variant
-from evenhand.report.column_names import column_names
+from evenhand.report.column_names import full_names
 from evenhand.report.ink import Ink
-from evenhand.report.outcome import label_lines, outcome_lines, wrapped
-from evenhand.report.words import clip, columns, number, safe, seconds
+from evenhand.report.outcome import label_lines, outcome_lines, titled, wrapped
+from evenhand.report.words import number, safe, seconds
 
 ERROR_LINES = 4
 
@@ -35,7 +35,7 @@ class Verbose:
         labels: Mapping[int, Sequence[Label]] | None = None,
     ) -> None:
         self._labels = labels or {}
-        self._names = column_names(variants)
+        self._names = full_names(variants)
         self._repeats = repeats
         self._width = width
         self._ink = ink
@@ -52,8 +52,8 @@ class Verbose:
             details = f"score {number(trial.score)} · {details}"
         if trial.latency_s is not None:
             details += f" · {seconds(trial.latency_s)}"
-        place = clip(self._place(trial), max(20, width - columns(details) - 7))
-        lines = [f"  {ink.mark(trial.outcome)} {ink(place, 'bold')}   {ink(details, 'dim')}"]
+        mark = f"  {ink.mark(trial.outcome)}"
+        lines = titled(mark, self._place(trial), details, width, ink, "dim")
         for outcome in trial.outcomes:
             lines += outcome_lines(outcome, width, ink, "      ")
         if not trial.outcomes:

@@ -189,7 +189,7 @@ async def test_repeats_are_shown_one_after_the_other(make_run: Make) -> None:
     trials = [replace(result(i, case="c"), repeat=i) for i in range(3)]
     text = shown(await make_run(trials, repeats=3), "c")
     assert [line for line in text.splitlines() if "repeat" in line][2].startswith(
-        "✓ Say {{x}} · 1 · repeat 3"
+        "✓ Say {{x}} · case 1 · repeat 3"
     )
 
 

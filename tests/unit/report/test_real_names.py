@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 
@@ -13,8 +14,18 @@ from tests.unit.report.conftest import Make, result
 
 from evenhand.core.run import TrialResult
 from evenhand.core.variant import Variant
+from evenhand.report.cell import cell_lines
 from evenhand.report.column_names import SHORT, column_names, full_names, short_names
 from evenhand.report.console import show
+from evenhand.report.gates import gate_text
+from evenhand.report.gates.baseline_file import read_baseline, write_baseline
+from evenhand.report.gates.baseline_making import baseline_of
+from evenhand.report.gates.gating import gate
+from evenhand.report.grid import Grid
+from evenhand.report.history import history
+from evenhand.report.history_text import lines as history_lines
+from evenhand.report.ink import Ink
+from evenhand.report.verbose import Verbose
 from evenhand.report.words import columns
 from evenhand.store.runfile import RunFile
 
@@ -143,6 +154,62 @@ async def test_two_hundred_columns_have_a_line_each(make_run: Make) -> None:
         text = shown(run, width)
         assert problems(text, width, variants) == []
         assert len(text.splitlines()) < 200 + 20 + 60
+
+
+@pytest.mark.parametrize("alphabet", ALPHABETS)
+@pytest.mark.parametrize("letters", [10, 30, 80])
+async def test_headings_of_trials_and_cells_are_wrapped_and_not_cut(
+    make_run: Make, letters: int, alphabet: str
+) -> None:
+    """`show -v` and `show CELL` have the whole name of the column and the case, and what became of it."""
+    variants = variants_of(letters, 2, 1, alphabet, others=0)
+    case = named("lost parcel", letters, alphabet)
+    trials = [replace(trial, description=case) for trial in trials_of(variants, 1)]
+    run = await make_run(trials, variants)
+    names = full_names(variants)
+    for width in WIDTHS:
+        verbose = Verbose(variants, 1, width, Ink(False)).lines(trials[1])
+        cell = cell_lines(run, Grid(run), trials[1], width, Ink(False))
+        for lines, details in ((verbose, f"trial {trials[1].index}"), (cell, "pass, score 1")):
+            assert max(map(columns, lines)) <= width
+            assert "…" not in "".join(lines)
+            squeezed = re.sub(r"\s+", "", "".join(lines))
+            assert re.sub(r"\s+", "", names[1]) in squeezed
+            assert re.sub(r"\s+", "", case) in squeezed
+            assert any(details in line for line in lines)
+
+
+@pytest.mark.parametrize("letters", [10, 30, 80])
+async def test_a_gate_names_each_column_once_and_stays_within_the_width(
+    make_run: Make, tmp_path: Path, letters: int
+) -> None:
+    """Its lines have the numbers that the report has, and colours don't count."""
+    variants = variants_of(letters, 2, 2, others=0)
+    before = await make_run(trials_of(variants, 40), variants)
+    after = await make_run(trials_of(variants, 40, bad=3), variants)
+    write_baseline(baseline_of(before), tmp_path / "before.evn")
+    outcome = gate(read_baseline(tmp_path / "before.evn"), after, margin=0.05)
+    names = full_names(after.meta.variants)
+    for width in WIDTHS:
+        text = "\n".join(gate_text.lines(outcome, Ink(False), width))
+        assert problems(text, width, variants) == []
+        for number, name in enumerate(names, 1):
+            assert re.search(rf"(?m)^[✗±✓] #{number} · passed: ", text)
+            assert re.sub(r"\s+", "", f"#{number} = {name}") in re.sub(r"\s+", "", text)
+        painted = gate_text.lines(outcome, Ink(True), width)
+        assert re.sub(r"\x1b\[\d*m", "", "\n".join(painted)) == text
+
+
+async def test_a_history_names_its_columns_in_full(make_run: Make) -> None:
+    """Once each, above its runs."""
+    variants = variants_of(80, 2, 2, others=0)
+    run = await make_run(trials_of(variants), variants, source="/evals/a.yaml")
+    names = full_names(run.meta.variants)
+    for width in WIDTHS:
+        text = "\n".join(history_lines(history([run.path]), Ink(False), width))
+        assert problems(text, width, variants) == []
+        for number, name in enumerate(names, 1):
+            assert re.sub(r"\s+", "", f"#{number} = {name}") in re.sub(r"\s+", "", text)
 
 
 def test_short_names_are_used_and_long_ones_are_numbered() -> None:

@@ -79,6 +79,7 @@ class Gate(Record, frozen=True):
         title: The run's; empty where there was no run.
         run: The run's id; empty where there was none.
         baseline: The baseline's file, as it was named; empty where that is not known.
+        in_full: The names of the run's columns in full, in their order, by what the results call them.
     """
 
     results: tuple[GateResult, ...]
@@ -94,6 +95,7 @@ class Gate(Record, frozen=True):
     title: str = ""
     run: str = ""
     baseline: str = ""
+    in_full: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def verdict(self) -> GateVerdict:

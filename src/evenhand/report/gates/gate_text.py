@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
+from evenhand.report.column_names import SHORT
 from evenhand.report.comparison.comparison_text import (
     UNSCALED,
     amount,
@@ -18,8 +19,9 @@ from evenhand.report.comparison.comparison_text import (
 )
 from evenhand.report.gates.gate_results import Gate, GateResult, GateVerdict, Stopping
 from evenhand.report.ink import Ink
+from evenhand.report.screen import UNBOUND
 from evenhand.report.variant_comparison import could_turn
-from evenhand.report.words import count, money, safe
+from evenhand.report.words import columns, count, folded, money, safe
 from evenhand.stats.paired import FEWEST
 
 SCHEMA = "evenhand.gate/1"
@@ -34,32 +36,56 @@ MARKS: Mapping[GateVerdict, tuple[str, str]] = {
 }
 
 
-def lines(gate: Gate, ink: Ink | None = None) -> list[str]:
+def lines(gate: Gate, ink: Ink | None = None, width: int = UNBOUND) -> list[str]:
     """The gate as text: the verdict first, then each metric, then what was asked.
+
+    Variants with long names are numbered, as the run's report does, and named once, before the metrics.
 
     Args:
         gate: It.
         ink: The colours; None for none.
+        width: Columns that there are.
     """
     paint = ink or Ink(on=False)
-    several = len({result.variant for result in gate.results}) > 1
-    text = [f"{_mark(gate.verdict, paint)} {paint(gate.verdict, 'bold')}{_whole(gate)}"]
+    labels = _labels(gate)
+    text = _marked(gate.verdict, f"{gate.verdict}{_whole(gate)}", paint, width)
+    text[0] = text[0].replace(gate.verdict, paint(gate.verdict, "bold"), 1)
+    for name, label in labels.items():
+        if label != name:
+            full = gate.in_full.get(name, name)
+            text += folded(f"{label} = {full}", width, "  ", "    ")
     for result in gate.results:
-        name = f"{result.variant} · {safe(result.metric)}" if several else safe(result.metric)
-        text.append(f"{_mark(result.verdict, paint)} {name}: {result.verdict}{_because(result)}")
+        name = " · ".join(filter(None, (labels.get(result.variant), safe(result.metric))))
+        line = f"{name}: {result.verdict}{_because(result)}"
+        text += _marked(result.verdict, line, paint, width)
         if result.compared is not None and result.verdict in ("worse", "undecided"):
-            text += [f"    {line}" for line in below(result.compared)]
+            for line in below(result.compared):
+                text += folded(line, width, "    ", "        ")
+    rest: list[str] = []
     tests = sum(result.compared is not None and not result.why for result in gate.results)
     if tests > 1:
-        text.append(f"corrected for {tests} results (Holm)")
+        rest.append(f"corrected for {tests} results (Holm)")
     if gate.stopping is not None:
-        text.append(_stopping(gate.stopping))
-    text.append(_asked(gate))
-    return text + list(gate.notes)
+        rest.append(_stopping(gate.stopping))
+    rest += [_asked(gate), *gate.notes]
+    return text + [part for line in rest for part in folded(line, width, "", "  ")]
 
 
-def _mark(verdict: GateVerdict, ink: Ink) -> str:
-    return ink(*MARKS[verdict])
+def _labels(gate: Gate) -> dict[str, str]:
+    """What each variant is called, where there are several: by its name if all are short, or by the report's number."""
+    names = list(dict.fromkeys(result.variant for result in gate.results))
+    if len(names) < 2:
+        return {}
+    if all(columns(name) <= SHORT for name in names):
+        return dict(zip(names, names, strict=True))
+    numbers = {name: f"#{number}" for number, name in enumerate(gate.in_full or names, 1)}
+    return {name: numbers.get(name, name) for name in names}
+
+
+def _marked(verdict: GateVerdict, line: str, ink: Ink, width: int) -> list[str]:
+    """A line behind the mark of a verdict, in as many as it takes."""
+    first, *rest = folded(line, width, "  ", "    ")
+    return [f"{ink(*MARKS[verdict])} {first[2:]}", *rest]
 
 
 def _whole(gate: Gate) -> str:

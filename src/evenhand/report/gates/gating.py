@@ -16,7 +16,7 @@ from evenhand.core.errors import UsageError
 from evenhand.core.names import did_you_mean
 from evenhand.core.run import TrialResult
 from evenhand.report.cluster_lines import copies_note
-from evenhand.report.column_names import column_names
+from evenhand.report.column_names import column_names, full_names
 from evenhand.report.comparison.case_ids import CaseIds
 from evenhand.report.comparison.case_values import PASSED, Scales, Seen, read_trials
 from evenhand.report.comparison.comparison_sides import LISTED, matched_variants
@@ -132,6 +132,7 @@ def gate(
         stopping=decider and decider.stopping(stopped=stopped is not None),
         title=meta.title,
         run=meta.id,
+        in_full=dict(zip(names, full_names(meta.variants), strict=True)),
     )
 
 
