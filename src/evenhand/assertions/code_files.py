@@ -9,7 +9,7 @@ from evenhand.assertions.transform import is_python, split_reference
 from evenhand.core.names import did_you_mean
 from evenhand.core.provider import Host
 from evenhand.javascript import running as javascript
-from evenhand.javascript.source import is_reference
+from evenhand.javascript.source import ENDINGS, is_reference
 
 
 def transform_problems(code: str, base: Path) -> list[tuple[str, str]]:
@@ -40,6 +40,11 @@ def file_problems(reference: str, base: Path, default: str) -> list[tuple[str, s
         beside = [p.name for p in file.parent.glob("*.py")]
         hint = did_you_mean(file.name, beside, f"Looked in {file.parent}.")
         return [(f"{path} does not exist", hint)]
+    if file.suffix != ".py":
+        endings = ", ".join(sorted({".py", *ENDINGS}))
+        return [
+            (f"{path} is neither Python nor JavaScript, by its ending", f"These are: {endings}.")
+        ]
     try:
         tree = ast.parse(file.read_bytes(), str(file))
     except (SyntaxError, ValueError) as error:

@@ -118,6 +118,13 @@ DEVIATIONS: Mapping[str, str] = {
     "cached code": "Answers of Python and JavaScript providers come from the cache; promptfoo's never do.",
     "exit codes": "A run with failures exits with 1, one without a verdict with 3, one of no tests with 5; "
     "--promptfoo-exit-codes exits as promptfoo does.",
+    "delay": "The delay of a config or a provider is waited before each call; promptfoo's waits may overlap, or be "
+    "skipped, so that such a run takes longer here.",
+    "values": "starts-with takes a number, and one line of Python may begin with return: in promptfoo the first is an "
+    "error and the second fails. A score of NaN is an error of that test; promptfoo drops the row. Of is-json, a value "
+    "that is true or false is an error; promptfoo takes false for no schema.",
+    "objects as prompts": "A prompt that is an object, and no conversation, is sent as the text of its JSON, whether a "
+    "file holds it or a function returns it; promptfoo sends it as messages, which vendors refuse.",
     "uploads": "Nothing is uploaded anywhere, and there is no telemetry.",
 }
 """Where we differ from promptfoo on purpose, by subject."""

@@ -293,7 +293,7 @@ class AssertionReader:
             value=self._value(raw.get("value"), at),
             threshold=threshold,
             weight=1.0 if weight is None else weight,
-            metric=str(raw.get("metric") or ""),
+            metric=self._metric(raw.get("metric"), at),
             judge=judge,
             embedder=embedder,
             refused=refused,
@@ -311,6 +311,16 @@ class AssertionReader:
             more=raw,
             templates=self._templates,
         )
+
+    def _metric(self, metric: object, at: At) -> str:
+        """The name that an assertion's score has in the results."""
+        if metric is None or isinstance(metric, str):
+            return metric or ""
+        if isinstance(metric, bool) or not isinstance(metric, (int, float)):
+            self._findings.problem(
+                at("metric"), f"metric is {metric!r}, not a name", "Write one name."
+            )
+        return str(metric)
 
     def _asked(
         self, task: Task | None, raw: Mapping[str, Any], options: Mapping[str, Any], at: At

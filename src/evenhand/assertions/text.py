@@ -5,19 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 from evenhand.assertions.assertion import Assertion, Cell, Kind
-from evenhand.assertions.values import texts
+from evenhand.assertions.values import one_text, texts
 from evenhand.core.errors import CodeError, ScoreError
 from evenhand.core.expect import Scorer
 from evenhand.scorers.javascript_regex import javascript_pattern
 from evenhand.scorers.text import Contains, ContainsAll, ContainsAny, Equals, Matches, StartsWith
-from evenhand.templates.printing import printed
 
 GROUP = "text"
+_LISTS = "contains-any and contains-all"
 
 
 def _contains(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
     del cell
-    return Contains(printed(value), ignore_case=assertion.type == "icontains")
+    return Contains(one_text(value, lists=_LISTS), ignore_case=assertion.type == "icontains")
 
 
 def _any(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
@@ -37,12 +37,12 @@ def _equals(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
 
 def _starts(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
     del assertion, cell
-    return StartsWith(printed(value))
+    return StartsWith(one_text(value))
 
 
 def _regex(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
     del assertion, cell
-    pattern = printed(value)
+    pattern = one_text(value)
     try:
         javascript_pattern(pattern)
     except ScoreError as error:  # a pattern is code, and this is a fault in it

@@ -21,7 +21,35 @@ def texts(value: object) -> Sequence[str]:
     """
     if isinstance(value, (list, tuple)):
         return [printed(item) for item in cast("Sequence[object]", value)]
-    return comma_list(printed(value))
+    if not isinstance(value, str):
+        raise ScoreError(
+            f"the value is {_in_json(value)}, not a list or text with commas",
+            hint=f"Write a list: value: [{printed(value)}]" if not isinstance(value, dict) else "",
+        )
+    return comma_list(value)
+
+
+def one_text(value: object, *, lists: str = "") -> str:
+    """A text, or a number as one.
+
+    Args:
+        lists: What takes a list of texts.
+
+    Raises:
+        ScoreError: It is something else.
+    """
+    if isinstance(value, (str, int, float)) and not isinstance(value, bool):
+        return printed(value)
+    listed = isinstance(value, (list, tuple)) and lists
+    raise ScoreError(
+        f"the value is {_in_json(value)}, not a text",
+        hint=f"{lists} take lists." if listed else "Put it in quotes if that text is meant.",
+    )
+
+
+def _in_json(value: object) -> str:
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= 60 else f"{text[:50]}… ({len(text)} characters)"
 
 
 def comma_list(text: str) -> list[str]:
@@ -75,6 +103,8 @@ def schema_text(value: object) -> str:
     """
     if value is None or value == "":
         return ""
+    if isinstance(value, str) and value.strip() in ("true", "false"):
+        return value.strip()
     if isinstance(value, str):
         import yaml  # noqa: PLC0415 (only for schemas that are text)
 
@@ -88,8 +118,11 @@ def schema_text(value: object) -> str:
             raise ScoreError(
                 f"the schema is neither JSON nor YAML: {str(error).splitlines()[0]}"
             ) from None
-    if not isinstance(value, (Mapping, bool)):
-        raise ScoreError(f"the schema is not an object but {value!r}")
+    if not isinstance(value, Mapping):
+        raise ScoreError(
+            f"the schema is not an object but {_in_json(value)}",
+            hint="Leave the value out if any JSON will do." if isinstance(value, bool) else "",
+        )
     return json.dumps(value, sort_keys=True)
 
 

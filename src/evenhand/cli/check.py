@@ -35,12 +35,14 @@ def check(paths: tuple[str, ...], as_json: bool, **options: Any) -> int:
     line and column. For a promptfoo config, known differences from promptfoo are listed, too.
     """
     from evenhand.report.estimates import estimate_lines, estimate_row
+    from evenhand.report.export import check_endings
     from evenhand.report.heading import problem_lines
     from evenhand.report.precedent import precedent_of
     from evenhand.store.catalogue import home_for
 
     plan, missing_keys = _planned(asked_for(paths, options))
     look_at_files_beside(str(plan.source))
+    check_endings(plan.options.outputs, plan.variants)
     if missing_keys and as_json:
         raise ConfigError(missing_keys, plan.hints)
     estimates = plan.estimate()

@@ -43,9 +43,15 @@ At = Callable[..., Place]
 
 
 class Findings:
-    """The problems and hints found so far."""
+    """The problems and hints found so far.
 
-    def __init__(self) -> None:
+    Args:
+        replacing: A byte that is not UTF-8 is read as the replacement character, with a hint, as promptfoo does;
+            otherwise it is a problem.
+    """
+
+    def __init__(self, *, replacing: bool = False) -> None:
+        self.replacing = replacing
         self.problems: list[Problem] = []
         self.broken_parts: list[Problem] = []
         self.hints: list[Problem] = []

@@ -107,6 +107,8 @@ def decoded(data: bytes, path: Path, findings: Findings) -> str | None:
         if kind is not None:
             findings.problem(Place(path), *kind)
             return None
+        if findings.replacing:
+            return replaced(data, path, findings)
         line = data.count(b"\n", 0, error.start) + 1
         column = error.start - (data.rfind(b"\n", 0, error.start) + 1) + 1
         findings.problem(
@@ -115,6 +117,25 @@ def decoded(data: bytes, path: Path, findings: Findings) -> str | None:
             "It is probably Latin-1 or Windows-1252; save it as UTF-8.",
         )
         return None
+
+
+def replaced(data: bytes, path: Path, findings: Findings, line: int = 1) -> str:
+    """Bytes as text, with the replacement character for what is not UTF-8, and a hint that says where that begins.
+
+    Args:
+        line: The line of the file that they begin on.
+    """
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        start = error.start + (3 if data.startswith(b"\xef\xbb\xbf") else 0)
+    column = start - (data.rfind(b"\n", 0, start) + 1) + 1
+    findings.hint(
+        Place(path, line + data.count(b"\n", 0, start), column),
+        f"is not UTF-8: byte 0x{data[start]:02x} has no meaning there, and is read as �, as in promptfoo",
+        "It is probably Latin-1 or Windows-1252; save it as UTF-8.",
+    )
+    return data.decode("utf-8-sig", "replace")
 
 
 def read_document(path: Path, findings: Findings, place: Place | None = None) -> Document | None:

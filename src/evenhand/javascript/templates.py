@@ -94,9 +94,12 @@ class Nunjucks:
             CodeError: It cannot be read, exports no function, or needs Node.
         """
         try:
-            code = path.read_text("utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise CodeError(f"{path.name} cannot be read: {error}") from None
+            code = path.read_text("utf-8", "replace")
+        except FileNotFoundError:
+            hint = f"Looked in {path.parent}."
+            raise CodeError(f"{path.name} does not exist", hint=hint) from None
+        except OSError as error:
+            raise CodeError(f"{path.name} cannot be read: {error.strerror}") from None
         wanted = source.wants_node(code)
         if wanted or path.suffix in source.TYPESCRIPT:
             raise CodeError(

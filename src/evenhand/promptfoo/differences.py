@@ -14,6 +14,7 @@ from evenhand.core.record import MutableRecord
 from evenhand.promptfoo.plan import Folder
 from evenhand.promptfoo.prompts import FunctionPrompt, ProgramPrompt, TextPrompt
 from evenhand.promptfoo.tests import Test
+from evenhand.providers.paused import Paused
 from evenhand.templates.rendering import has_tags
 
 _CODE = frozenset({"python", "javascript", "webhook"})
@@ -203,6 +204,10 @@ APPLIES: Mapping[str, Callable[[FolderUses], bool]] = {
     "blank lines of prompts": lambda uses: any(
         pair.subject.provider.id.startswith("anthropic:") and "\n\n" in pair.prompt.raw
         for pair in uses.folder.pairs
+    ),
+    "delay": lambda uses: (
+        uses.folder.config.options.delay_s > 0
+        or any(isinstance(pair.subject.provider, Paused) for pair in uses.folder.pairs)
     ),
     "transformVars": lambda uses: uses.transforms,
     "derived metrics": lambda uses: bool(_written(uses).get("derivedMetrics")),

@@ -51,7 +51,7 @@ def read_folder(path: Path | Sequence[Path], chosen: Chosen = PLAIN) -> Folder:
         NothingSelected: The selection leaves no test.
         UsageError: The filter is not a regular expression.
     """
-    findings = Findings()
+    findings = Findings(replacing=True)
     config = read_config([path] if isinstance(path, Path) else path, chosen, findings)
     if config is None:
         raise findings.error()

@@ -290,10 +290,10 @@ class _PromptReader:
         A file with tags that is JSON or YAML only once they are filled in, such as a chat with a loop, is the template
         that is written there.
         """
-        reading, env = Findings(), self._config.env
+        reading, env = Findings(replacing=self._findings.replacing), self._config.env
         document = read_document(path, reading, place)
         if document is None:
-            text = read_text(path, Findings(), place)
+            text = read_text(path, Findings(replacing=True), place)
             if text is not None and has_tags(text):
                 return str(env_filled(text, env)), None
             self._findings.problems += reading.problems

@@ -17,7 +17,7 @@ from evenhand.core.record import MutableRecord, Record
 from evenhand.documents.file_kinds import ending_hint, not_lines, other_kind
 from evenhand.documents.files import unreadable
 from evenhand.documents.findings import At, Findings, Place, matching
-from evenhand.documents.tree import Document, read_document
+from evenhand.documents.tree import Document, read_document, replaced
 from evenhand.javascript.source import is_reference
 from evenhand.promptfoo.config import Config
 from evenhand.promptfoo.environment import env_filled, not_secret
@@ -73,10 +73,12 @@ class Jsonl(MutableRecord):
                     line = line.removeprefix(b"\xef\xbb\xbf")  # noqa: PLW2901 (a mark that editors leave)
                 if line.isspace():
                     continue
+                if not line.isascii():
+                    line = replaced(line, path, findings, number).encode()  # noqa: PLW2901
                 try:
                     value = decode_once(line)
                 except (ValueError, RecursionError) as error:
-                    findings.problem(Place(path, number), *_not_json(line, error))
+                    findings.problem(Place(path, number), *_not_json(error))
                     continue
                 if isinstance(value, dict):
                     value = env_filled(value, self.env) if b"env" in line else value
@@ -436,15 +438,8 @@ def content_digest(path: Path) -> str:
     return h.hexdigest()
 
 
-def _not_json(line: bytes, error: Exception) -> tuple[str, str]:
+def _not_json(error: Exception) -> tuple[str, str]:
     """What to say of a line that is no JSON, and what to do."""
-    try:
-        line.decode()
-    except UnicodeDecodeError as wrong:
-        return (
-            f"is not UTF-8: byte 0x{line[wrong.start]:02x} at column {wrong.start + 1} has no meaning there",
-            "It is probably Latin-1 or Windows-1252; save it as UTF-8.",
-        )
     if isinstance(error, TooDeep):
         return f"cannot be read: {error}", ""
     return f"is not JSON: {error}", "Each line is one whole JSON object."

@@ -17,10 +17,13 @@ from evenhand.documents.delimited import Header, NotDelimited, Unclosed, records
 from evenhand.documents.file_kinds import other_kind
 from evenhand.documents.findings import Findings, Place
 from evenhand.documents.merging import MARKED, RESOLVE, is_marked_row
-from evenhand.documents.tree import decoded
+from evenhand.documents.tree import decoded, replaced
 from evenhand.documents.unpacking import packed_too_far
 from evenhand.promptfoo.table_cells import test_from_row, wrong_columns
 from evenhand.promptfoo.tests import Line, WrittenTest
+
+_ESCAPED = re.compile("[\udc80-\udcff]")
+"""Bytes that are not UTF-8, as `surrogateescape` keeps them."""
 
 
 class Csv(MutableRecord):
@@ -34,18 +37,24 @@ class Csv(MutableRecord):
     def rows(self, findings: Findings) -> Iterator[WrittenTest]:
         data = _start(self.path)
         if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
-            text = decoded(self.path.read_bytes(), self.path, findings) or ""
+            text = self.path.read_bytes().decode("utf-16", "replace")
             yield from self._parsed(io.StringIO(text, newline="").readlines(), findings)
             return
         kind = other_kind(self.path)
         if kind is not None:
             findings.problem(Place(self.path), *kind)
             return
-        try:
-            with self.path.open(encoding="utf-8-sig", newline="") as lines:
-                yield from self._parsed(lines, findings)
-        except UnicodeDecodeError:
-            decoded(self.path.read_bytes(), self.path, findings)
+        with self.path.open(encoding="utf-8-sig", errors="surrogateescape", newline="") as lines:
+            yield from self._parsed(self._readable(lines, findings), findings)
+
+    def _readable(self, lines: Iterable[str], findings: Findings) -> Iterator[str]:
+        """The lines, with the replacement character for what is not UTF-8."""
+        for number, line in enumerate(lines, 1):
+            if line.isascii() or not _ESCAPED.search(line):
+                yield line
+            else:
+                data = line.encode("utf-8", "surrogateescape")
+                yield replaced(data, self.path, findings, number)
 
     def _records(self, lines: Iterable[str], findings: Findings) -> Iterator[tuple[int, list[str]]]:
         """The records, each with the line that it begins on."""
@@ -62,7 +71,7 @@ class Csv(MutableRecord):
                 "has quotes that CSV has no rule for; they are taken as part of their cells",
                 'A quote inside a quoted cell is written twice: "".',
             )
-            text = decoded(self.path.read_bytes(), self.path, findings) or ""
+            text = decoded(self.path.read_bytes(), self.path, Findings(replacing=True)) or ""
             yield from islice(relaxed(text, self.delimiter), count, None)
 
     def _parsed(self, lines: Iterable[str], findings: Findings) -> Iterator[WrittenTest]:

@@ -94,9 +94,10 @@ def file_value(path: Path, *, whole: bool = False) -> object:
             return _text_of_pdf(path)
         if is_bytes(path) and suffix != ".pdf" and not _switched_off("MULTIMEDIA_AS_BASE64"):
             return _base64_of(path)
-        errors = "replace" if is_bytes(path) else "strict"
-        return path.read_text("utf-8-sig", errors).strip()
-    except (OSError, UnicodeDecodeError) as error:
+        return path.read_text(
+            "utf-8-sig", "replace"
+        ).strip()  # a hint has said where it isn't UTF-8
+    except OSError as error:
         raise CodeError(f"{path.name} cannot be read: {error}") from None
 
 
@@ -105,7 +106,7 @@ def _switched_off(what: str) -> bool:
 
 
 def _json_of(path: Path) -> str:
-    findings = Findings()
+    findings = Findings(replacing=True)
     document = read_document(path, findings)
     if document is None:
         raise CodeError(str(findings.problems[0]))

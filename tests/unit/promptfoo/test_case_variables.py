@@ -87,6 +87,6 @@ def test_what_is_wrong_with_filters_is_said(tmp_path: Path):
     (tmp_path / "o.js").write_text("module.exports = {a: 1};")
     names = {"gone": "file://gone.js", "n": "n.js", "o": "o.js"}
     said = [one.what for one in read(tmp_path, {"nunjucksFilters": names})[1].problems]
-    assert ["cannot be read" in said[0], "uses require" in said[1]] == [True, True]
+    assert ["does not exist" in said[0], "uses require" in said[1]] == [True, True]
     assert "not a function" in said[2]
     assert "not an object" in read(tmp_path, {"nunjucksFilters": ["x"]})[1].problems[0].what

@@ -12,7 +12,7 @@ import pytest
 
 from evenhand.documents.findings import Findings
 from evenhand.promptfoo.config import read_config
-from evenhand.promptfoo.load import load
+from evenhand.promptfoo.load import load, read_folder
 from evenhand.promptfoo.models import FolderModels
 from evenhand.promptfoo.overrides import Chosen
 from evenhand.promptfoo.reader import TestReader as Reader
@@ -140,10 +140,40 @@ def test_a_table_may_begin_with_a_mark_and_be_utf_16(tmp_path: Path) -> None:
     assert (test.variables, wrong) == ({"a": "line\u2028line"}, [])
 
 
-def test_a_table_in_another_encoding_is_placed(tmp_path: Path) -> None:
-    """At its first odd byte."""
-    _, wrong = of_file(tmp_path, "t.csv", "a\nx\ncafé\n".encode("latin-1"))
-    assert wrong[0].startswith(":3:4: is not UTF-8")
+@pytest.mark.parametrize(
+    ("name", "data", "place"),
+    [
+        ("t.csv", b"q\nx\ncaf\xe9\n", "3:4"),
+        ("t.csv", b'q\nx\n"caf\xe9"" "x\n', "3:5"),
+        ("t.tsv", b"q\tb\nx\t1\ncaf\xe9\t2\n", "3:4"),
+        ("t.jsonl", b'{"vars": {"q": "x"}}\n{"vars": {"q": "caf\xe9"}}\n', "2:20"),
+        ("t.json", b'[{"vars": {"q": "x"}},\n{"vars": {"q": "caf\xe9"}}]', "2:20"),
+        ("t.yaml", b"- vars: {q: x}\n- vars: {q: caf\xe9}\n", "2:16"),
+        ("q.txt", b"caf\xe9\n", "1:4"),
+        ("promptfooconfig.yaml", b"# \xe9\n", "1:3"),
+        ("p.txt", b"{{q}}\ncaf\xe9", "2:4"),
+        ("p.json", b'["{{q}}",\n"caf\xe9"]', "2:5"),
+    ],
+)
+def test_a_byte_that_is_no_utf8_is_read_as_promptfoo_reads_it(
+    tmp_path: Path, name: str, data: bytes, place: str
+) -> None:
+    """In every file that a folder names: replaced, with a hint that has its place; a run reads the same."""
+    tests = f"file://{name}" if name.startswith("t.") else [{"vars": {"q": "file://q.txt"}}]
+    prompt = name if name.startswith("p.") else "p.txt"
+    config = {"prompts": [f"file://{prompt}"], "providers": ["echo"], "tests": tests}
+    for file in ("q.txt", "p.txt"):
+        (tmp_path / file).write_bytes(b"x{{q}}")
+    text = json.dumps(config).encode()
+    (tmp_path / "promptfooconfig.yaml").write_bytes(text)
+    (tmp_path / name).write_bytes(data + text if name.startswith("promptfooconfig") else data)
+    folder = read_folder(tmp_path)
+    (hint,) = [str(hint) for hint in folder.hints if "UTF-8" in str(hint)]
+    assert f"{name}:{place}: is not UTF-8: byte 0xe9" in hint
+    values = [test.variables["q"] for test in folder.tests]
+    if name.startswith("t."):
+        assert any("\ufffd" in str(value) for value in values), values
+    assert not folder.broken
 
 
 def test_two_columns_of_one_name_are_a_problem(tmp_path: Path) -> None:
@@ -201,7 +231,7 @@ def test_each_broken_line_is_a_problem(tmp_path: Path) -> None:
         b"{",
         b"[1]",
         b'{"question": "x"}',
-        b'{"a": "caf\xe9"}',
+        b'{"a": "caf\xe9}',
         b"[" * 100_000,
     ]
     _, wrong = of_file(tmp_path, "t.jsonl", b"\n".join(lines))
@@ -209,7 +239,7 @@ def test_each_broken_line_is_a_problem(tmp_path: Path) -> None:
     assert "is not JSON" in wrong[0]
     assert "not an object" in wrong[1]
     assert "Put its variables under 'vars'" in wrong[2]
-    assert "not UTF-8: byte 0xe9 at column 11" in wrong[3]
+    assert "is not JSON" in wrong[3]
 
 
 def test_tests_in_json_and_yaml_files(tmp_path: Path) -> None:
@@ -443,8 +473,27 @@ def test_a_pattern_of_files_is_spread(tmp_path: Path) -> None:
             "no function 'x'",
             "get_assert",
         ),
+        *(
+            ({"assert": [{"type": type_, "value": value}]}, "not a text", "")
+            for type_ in ("contains", "not-icontains", "starts-with", "regex")
+            for value in (["a"], {"a": 1}, True, False)
+        ),
+        ({"assert": [{"type": "contains-any", "value": 5}]}, "the value is 5", "value: [5]"),
+        ({"assert": [{"type": "icontains-all", "value": True}]}, "the value is true", "list"),
+        ({"assert": [{"type": "is-json", "value": True}]}, "the schema is", "any JSON"),
+        ({"assert": [{"type": "contains-json", "value": "yes"}]}, "the schema is", "any JSON"),
+        ({"assert": [{"type": "is-json", "value": [1]}]}, "the schema is", ""),
+        (
+            {"assert": [{"type": "equals", "value": "a", "metric": ["m"]}]},
+            "metric is ['m']",
+            "one name",
+        ),
+        (
+            {"assert": [{"type": "javascript", "value": "file://g.tsx"}]},
+            "g.tsx is neither Python nor JavaScript",
+            ".ts",
+        ),
         ({"vars": {"f": "file://no.txt"}}, "no.txt does not exist", "Looked in"),
-        ({"vars": {"f": "file://latin.txt"}}, "is not UTF-8", "UTF-8"),
         ({"vars": {}, "metadata": "x"}, "metadata is 'x'", ""),
         ({"vars": {}, "options": {"transform": "file://no.py"}}, "no.py does not exist", ""),
         ({"vars": {}, "options": {"transformVars": "file://no.py"}}, "no.py does not exist", ""),
@@ -457,7 +506,7 @@ def test_what_is_wrong_with_a_test_is_said(
 ) -> None:
     """Before anything is asked, with the nearest word or with what to do."""
     (tmp_path / "grader.py").write_text("def get_assert(output, context): return True\n")
-    (tmp_path / "latin.txt").write_bytes(b"caf\xe9")
+    (tmp_path / "g.tsx").write_text("export default () => true\n")
     _, findings = read(tmp_path, {"tests": [{"vars": {}}, test]})
     (said,) = findings.problems + findings.broken_parts
     assert what in said.what

@@ -55,6 +55,8 @@ JUDGED = {"type": "llm-rubric", "value": "fine", "provider": "echo"}
         (one(), {"prompts": ["file://p.py:said"]}, {"Python prompts", "braces of functions"}),
         (one(), {"prompts": ["file://p.py:said"], "promptCompat": "promptfoo-strict"}, set[str]()),
         (one(), {"providers": ["file://p.py"]}, {"cached code"}),
+        (one(), {"evaluateOptions": {"delay": 5}}, {"delay"}),
+        (one(), {"providers": [{"id": "echo", "delay": 5}]}, {"delay"}),
         (one(), {"providers": ["http://127.0.0.1:9/x"]}, {"answers of web services"}),
         (one(), {"providers": [MCP]}, {"MCP servers"}),
         (one(), {"providers": [CALLED]}, set[str]()),
