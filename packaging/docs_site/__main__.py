@@ -17,12 +17,15 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-import config
-import contents
-import markdown
-import python_api
+try:
+    import config
+    import contents
+    import markdown
+    import python_api
 
-from evenhand import __version__
+    from evenhand import __version__
+except ImportError as error:
+    sys.exit(f"packaging/docs_site needs what requirements/dev.txt pins: {error}")
 
 ROOT = Path(__file__).resolve().parents[2]
 BESIDE = {

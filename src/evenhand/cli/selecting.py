@@ -39,7 +39,7 @@ _WHICH = (
         "--filter-pattern",
         default="",
         metavar="REGEX",
-        help="Run only cases whose description matches REGEX.",
+        help="Run only cases whose description matches REGEX; --filter looks at variables, too.",
     ),
     click.option(
         "--filter-metadata",
@@ -181,7 +181,7 @@ _OVER = (
         "--tag",
         multiple=True,
         metavar="NAME[=VALUE]",
-        help="Run only evals tagged NAME (eval sets); with =VALUE, tag the run.",
+        help="NAME: run only evals with this tag (eval sets). NAME=VALUE: tag the run, as `evenhand tag` does.",
     ),
     click.option(
         "--grader",

@@ -66,6 +66,16 @@ def test_a_judgement_tells_who_judged_and_how_sure_they_were():
     ]
 
 
+def test_metadata_called_like_a_part_of_a_judgement_is_told_apart():
+    """The user's keeps its name, and the part says whose it is."""
+    kept = {"verdict": {"passes": True, "tone": "kind"}, "passes": "mine"}
+    assert lines(Outcome("fine", "pass", 1.0, metadata=kept))[2:] == [
+        "          verdict.passes  true",
+        "          tone  kind",
+        "          passes  mine",
+    ]
+
+
 def test_what_is_nested_gets_lines_of_its_own():
     """A judgement's fields and a jury's answers, one a line; a list stays a list."""
     kept = {
