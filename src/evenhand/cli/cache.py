@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from evenhand.cli.exits import PASSED, USAGE
 from evenhand.cli.numbers import Number
+from evenhand.cli.streams import tell
 from evenhand.core.ranges import ROWS
 
 if TYPE_CHECKING:
@@ -87,17 +89,22 @@ def stats(store: Cache) -> None:
 @click.argument("key", default="")
 @click.option("--first", type=Number(ROWS), default=20, show_default=True, help="Show at most N.")
 @click.pass_obj
-def explain(store: Cache, key: str, first: int) -> None:
+def explain(store: Cache, key: str, first: int) -> int:
     """List the replies it holds, newest first, and the request that each answers; those whose KEY begins so."""
     from itertools import islice
 
     from evenhand.core.secrets import shown
     from evenhand.report.words import safe
 
+    none = True
     for entry in islice(store.entries(key), first):
+        none = False
         click.echo(f"{entry.key}  draw {entry.draw}  {entry.size} bytes  {_date(entry.created_at)}")
         click.echo(f"    {safe(shown(entry.identity.decode('utf-8', 'replace')))}")
     store.close()
+    if none:
+        tell(f"no key begins with {key}" if key else "the cache is empty")
+    return USAGE if none and key else PASSED
 
 
 @cache.command(cls=_OfCache)

@@ -118,7 +118,7 @@ def convert(file: Path, to: Path, tool: str | None) -> int:
     With --for pydantic-evals, write a dataset of pydantic-evals. One that was imported from there is equal to what it
     was, with its evaluators.
     """
-    from evenhand.report.words import count
+    from evenhand.report.words import count, safe
 
     data = _read(file, stream=tool is None)
     if tool is not None:
@@ -126,10 +126,10 @@ def convert(file: Path, to: Path, tool: str | None) -> int:
         from evenhand.report.interchange.pydantic_evals.dataset import document_of
 
         write_document(document_of(data, data.name), to)
-        click.echo(f"{to}: {count(len(data), 'case')}")
+        click.echo(f"{safe(str(to))}: {count(len(data), 'case')}")
         return PASSED
     data.write(to)
-    click.echo(f"{to}: {count(len(data), 'case')} · fingerprint {data.fingerprint[:12]}")
+    click.echo(f"{safe(str(to))}: {count(len(data), 'case')} · fingerprint {data.fingerprint[:12]}")
     return PASSED
 
 
@@ -166,7 +166,7 @@ def split(file: Path, into: str, seed: int, by: str, group: str) -> int:
     Which part a case is in hangs on its id and the seed alone: rows that are added later move no other. So give cases
     an id; without one it is a hash of the row.
     """
-    from evenhand.report.words import count
+    from evenhand.report.words import count, safe
 
     data = _read(file, stream=True)
     parts: dict[str, float] = {}
@@ -187,7 +187,7 @@ def split(file: Path, into: str, seed: int, by: str, group: str) -> int:
         raise UsageError(f"there already: {', '.join(there)}", hint=hint)
     for name, dataset_part in data.split(parts, seed=seed, by=by, group=group).items():
         dataset_part.write(files[name])
-        click.echo(f"{files[name]}: {count(len(dataset_part), 'case')}")
+        click.echo(f"{safe(str(files[name]))}: {count(len(dataset_part), 'case')}")
     return PASSED
 
 
@@ -362,7 +362,7 @@ def from_traces(
     ]
     hidden = ", ".join(f"{many:,} × {kind}" for kind, many in sorted(made.hidden.items()))
     parts = [count(len(made.cases), "case"), f"from {count(made.traces, 'trace')}", *left_out]
-    click.echo(f"{to}: {' · '.join([*parts, f'hidden: {hidden}'] if hidden else parts)}")
+    click.echo(f"{safe(str(to))}: {' · '.join([*parts, f'hidden: {hidden}'] if hidden else parts)}")
     if by:
         for one in made.strata:
             click.echo(f"  {safe(one.name) or 'unknown'}: {one.drawn:,} of {one.size:,}")
@@ -375,7 +375,7 @@ def from_traces(
 def _reviewed(review: DatasetReview, port: int | None, open_: bool | None) -> int:
     """Serves the viewer until it is ended, and says what the review came to."""
     from evenhand.cli.view import serve_page
-    from evenhand.report.words import count
+    from evenhand.report.words import count, safe
     from evenhand.viewer.listing import Runs
 
     place = f"#/run/{review.run.stem}?show=drawn"
@@ -383,7 +383,7 @@ def _reviewed(review: DatasetReview, port: int | None, open_: bool | None) -> in
     done = review.write()
     left = len(review.places) - done.kept - done.left_out
     click.echo(
-        f"{review.file}: {count(done.cases, 'case')} · {done.kept:,} kept · {done.left_out:,} left out · "
+        f"{safe(str(review.file))}: {count(done.cases, 'case')} · {done.kept:,} kept · {done.left_out:,} left out · "
         f"{left:,} not reviewed"
     )
     return PASSED
@@ -396,11 +396,11 @@ def _read(file: Path, *, stream: bool = False) -> Dataset:
 
 
 def _report(prepared: Prepared, to: Path, what: str) -> int:
-    from evenhand.report.words import count, money
+    from evenhand.report.words import count, money, safe
 
     cost = "cost not known" if prepared.cost_usd is None else money(prepared.cost_usd)
     click.echo(
-        f"{to}: {count(len(prepared.data), 'case')} · {what} · {count(prepared.calls, 'call')} · {cost}"
+        f"{safe(str(to))}: {count(len(prepared.data), 'case')} · {what} · {count(prepared.calls, 'call')} · {cost}"
     )
     _complain(prepared)
     return NO_VERDICT if prepared.errors else PASSED

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 import click
 
 from evenhand.cli.numbers import Number
+from evenhand.cli.streams import tell
 from evenhand.core.ranges import WORKERS, Range
 
 if TYPE_CHECKING:
@@ -97,9 +98,23 @@ def with_fleet(asked: object, plan: Plan, settings: Settings, session: Session) 
         "version": __version__,
         "folder": str(folder) if sent else "",
     }
-    workers = min(session.workers or max(1, room), max(1, plan.size))  # no more than have work
+    most = plan.size if session.ray is not None else min(plan.size, most_processes())
+    workers = min(session.workers or max(1, room), max(1, most))  # no more than have work
+    if most < min(session.workers or 0, plan.size):
+        tell(
+            f"{workers} workers are started, not {session.workers:,}: this machine has {_cpus()} CPUs"
+        )
     seats = None if cpus is None else max(1, int(1 / cpus))
     return replace(settings, elsewhere=Fleet(cluster, workers, far_plan, record, names, seats))
+
+
+def most_processes() -> int:
+    """How many workers this machine is given at most: more would wait for one another, and take memory."""
+    return max(16, 4 * _cpus())
+
+
+def _cpus() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _cluster(session: Session, cpus: float, folder: Path) -> tuple[Cluster, int, bool]:

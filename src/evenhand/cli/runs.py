@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from evenhand.cli.exits import USAGE
 from evenhand.cli.streams import tell
 
 if TYPE_CHECKING:
@@ -34,13 +35,22 @@ def rename(run: str, title: str) -> int:
 @click.option("--remove", is_flag=True, help="Remove these tags; without any, remove all.")
 def tag(run: str, tags: tuple[str, ...], remove: bool) -> int:
     """Add TAGS to RUN (an id, the start of one, or a file); without any, list its tags."""
+    from evenhand.report.words import safe
+
+    _refuse_blank(tags)
     path = _run_path(run)
     known = _remarks(path).tags
     rest = [each for each in known if tags and each not in tags]
     after = rest if remove else [*known, *tags]
     remarks = _remark(path, tags=after) if remove or tags else _remarks(path)
     for each in remarks.tags:
-        click.echo(each)
+        click.echo(safe(each))
+    unknown = [each for each in tags if each not in known] if remove else []
+    if unknown:
+        tell(f"{path.stem} had no tag {', '.join(unknown)}")
+        return USAGE
+    if not remarks.tags:
+        tell(f"{path.stem} has no tags")
     return 0
 
 
@@ -58,6 +68,8 @@ def note(run: str, text: str | None) -> int:
     remarks = _remarks(path) if text is None else _remark(path, note=text)
     if remarks.note:
         click.echo("\n".join(safe(line) for line in remarks.note.splitlines()))
+    else:
+        tell(f"{path.stem} has no note")
     return 0
 
 
@@ -97,6 +109,11 @@ def delete(runs: tuple[str, ...], yes: bool) -> int:
         tell(f"nothing is deleted yet; for good: evenhand delete {' '.join(runs)} --yes")
         return 2
     return 2 if failed else 0
+
+
+def _refuse_blank(tags: tuple[str, ...]) -> None:
+    if not all(map(str.strip, tags)):
+        raise click.UsageError("a tag is empty")
 
 
 def _run_path(run: str) -> Path:

@@ -149,12 +149,14 @@ def _check_outputs(session: Session, outputs: Sequence[str], plan: Plan) -> None
         return
     from evenhand.core.errors import UsageError
     from evenhand.report.export import check_endings, has_calls
-    from evenhand.report.own_files import refuse_own
+    from evenhand.report.own_files import look_for_folder, refuse_own
 
     variants = plan.variants
     check_endings(outputs, variants)
     for name in outputs:
         refuse_own("-o", Path(name), str(plan.source), plan.config)
+    for name in session.outputs:  # a config's own are beside it
+        look_for_folder(Path(name).parent, f"-o {name}")
     if session.calls and not session.as_json and not any(has_calls(o, variants) for o in outputs):
         raise UsageError(
             "--calls says nothing here",

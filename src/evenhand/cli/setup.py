@@ -80,21 +80,28 @@ def init(words: tuple[str, ...], origin: str | None, *, python: bool, agent: boo
         return _print_as_python(Path(origin))
     from evenhand.cli.ignoring import ignore_runs
     from evenhand.cli.init import init as scaffold
+    from evenhand.core.errors import UsageError
+    from evenhand.report.own_files import look_for_folder
+    from evenhand.report.words import safe
+
+    if folder.absolute() == Path(folder.absolute().anchor):
+        raise UsageError("nothing is begun in /", hint="Name a folder: evenhand init my-evals")
+    look_for_folder(folder.parent)
 
     if agent:
         for path in scaffold(folder, "agent"):
-            click.echo(f"  {path}")
+            click.echo(f"  {safe(str(path))}")
         click.echo(
             "\nnext: commit them; agents that speak MCP can also use: evenhand mcp --max-cost 2"
         )
         return PASSED
     for path in scaffold(folder, "python" if python else "config"):
-        click.echo(f"  {path}")
+        click.echo(f"  {safe(str(path))}")
     ignored = ignore_runs(folder)
     if ignored is not None:
-        click.echo(f"  {folder / ignored.name}")
+        click.echo(f"  {safe(str(folder / ignored.name))}")
     where = "" if folder == Path() else f" {shlex.quote(str(folder))}"
-    click.echo(f"\nnext: evenhand run{where} --offline")
+    click.echo(f"\nnext: evenhand run{safe(where, multiline=True)} --offline")
     return PASSED
 
 

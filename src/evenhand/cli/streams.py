@@ -90,12 +90,15 @@ def _twin(stream: TextIO, number: int) -> Iterator[TextIO]:
 
 
 def tell(line: str) -> None:
-    """Writes a line to stderr, without secrets; that nobody can read it any more is no reason to stop anything."""
+    """Writes a line to stderr, without secrets; that nobody can read it any more is no reason to stop anything.
+
+    It may repeat what was typed, or what a file says: nothing in it steers a terminal.
+    """
     from evenhand.core.secrets import known, shown
-    from evenhand.report.words import put_quietly
+    from evenhand.report.words import put_quietly, safe
 
     known.learn_environment(os.environ)
-    put_quietly(sys.stderr, shown(line) + "\n")
+    put_quietly(sys.stderr, safe(shown(line), multiline=True) + "\n")
 
 
 def leave() -> None:

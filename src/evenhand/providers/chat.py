@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import time
+from codecs import BOM_UTF8
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, TypeVar, cast
@@ -32,6 +33,7 @@ from evenhand.providers.structured import WithSchema, identity_with_schema
 from evenhand.providers.surcharges import billed_beyond, hears, surcharges
 
 T = TypeVar("T")
+_ANSWERS = (200, 201, 203)  # 201: it was made anew; 203: a proxy had a hand in it
 _UNHEARD_OF = (400, 422)  # what servers say of a field that they do not know
 
 
@@ -224,7 +226,9 @@ class ChatProvider:
     async def _post(self, body: bytes) -> Answer:
         answer = await http.transport().post(self.url, self._headers, body, self.timeout_s)
         chats = "generate" in self.dialect.tasks
-        if answer.status not in (200, 201):  # 201 is for an answer that was made anew
+        # Some servers, and Windows' proxies, put a byte order mark before their JSON.
+        answer = replace(answer, body=answer.body.removeprefix(BOM_UTF8))
+        if answer.status not in _ANSWERS:
             if chats and refusal(answer.body, answer.status) is not None:
                 return Answer(answer.body, answer.latency_s)
             raise fault(answer, host=self._host, key_hint=f"Look at the key in {self.key_name}.")

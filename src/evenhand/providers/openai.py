@@ -174,6 +174,7 @@ class _Logprobs(msgspec.Struct):
 
 
 class _Choice(msgspec.Struct):
+    index: Any = None
     message: _Message | None = None
     finish_reason: str | None = None
     logprobs: _Logprobs | None = None
@@ -192,7 +193,7 @@ _decoder = msgspec.json.Decoder(_Completion)
 
 def _read(body: bytes, parsed: bool, price: Price | None) -> Reply:
     completion = read_as(_Completion, _decoder, body, "a chat completion")
-    choice = completion.choices[0] if completion.choices else None
+    choice = min(completion.choices or (), key=lambda each: _place(each.index), default=None)
     if choice is None or choice.message is None:
         why = encode(completion.error).decode()[:300] if completion.error else "it has no choices"
         raise BadReply(f"the reply holds no message: {why}", billed=None)
@@ -301,7 +302,15 @@ def _arguments(value: object) -> Mapping[str, Any] | None:
 
 
 def _raw_message(body: bytes) -> dict[str, Any]:
-    return cast("dict[str, Any]", cast("dict[str, Any]", decode(body))["choices"][0]["message"])
+    choices = cast("list[dict[str, Any]]", cast("dict[str, Any]", decode(body))["choices"])
+    return cast(
+        "dict[str, Any]", min(choices, key=lambda each: _place(each.get("index")))["message"]
+    )
+
+
+def _place(index: object) -> int:
+    """The place of a choice, in whichever order they come; servers may leave it out."""
+    return index if isinstance(index, int) else 0
 
 
 def _thought(body: bytes) -> str:

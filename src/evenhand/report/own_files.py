@@ -1,8 +1,10 @@
-"""Files that a run was made of: its results are never written over them."""
+"""Where results are written: never over files that a run was made of, nor into folders that a slip would make."""
 
 from __future__ import annotations
 
+import os
 import re
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -43,6 +45,24 @@ def refuse_own(option: str, to: Path, source: str, config: Mapping[str, Any]) ->
         raise UsageError(
             f"{option} {to} is a file that runs are made of: it was not written over",
             hint=f"Write the results to another file: {option} results{to.suffix or '.json'}",
+        )
+
+
+def look_for_folder(folder: Path, option: str = "") -> None:
+    """Looks whether a folder may be made: below the current one, or where it is there already. Others may be a slip.
+
+    Args:
+        folder: Where something is to be written.
+        option: What named it, for the message; empty for the command's argument.
+
+    Raises:
+        UsageError: It is missing, and not below the current folder.
+    """
+    place = Path(os.path.abspath(folder))  # noqa: PTH100 (`..` is taken away, links are left)
+    if not place.is_dir() and not place.is_relative_to(Path.cwd()):
+        raise UsageError(
+            f"{option}{': ' * bool(option)}there is no folder {place}",
+            hint=f"Make it: mkdir -p {shlex.quote(str(place))}",
         )
 
 

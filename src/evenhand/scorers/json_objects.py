@@ -27,6 +27,12 @@ _PART = re.compile(r'"(?:[^"\\]|\\.)*"|[{}]', re.DOTALL)
 _PLAIN = re.compile(r'\{\s*["}]')
 _OPENS = re.compile(r"""\{\s*(?:"[^"\n]*"|'[^'\n]*'|[A-Za-z_]\w*)\s*:""")
 _COMMENT = re.compile(r"(^|[\s,{}\[\]])//", re.MULTILINE)
+_BLOCK = re.compile(
+    r"""("(?:[^"\\]|\\.)*(?:"|\\?\Z)|(?<=[\s,:{\[])'(?:[^'\n]|'')*'?)"""
+    r"""|(?<=[\s,:{}\[\]"'])/\*(?:(?!/\*).)*?\*/""",  # one that is never closed is looked at up to the next only
+    re.DOTALL,
+)
+"""A comment between slashes and stars; or a text in quotation marks, in which there is none."""
 
 
 class UnreadableError(ValueError):
@@ -124,7 +130,8 @@ def _lenient(piece: str, strict: bool) -> Mapping[str, object] | None:
     import yaml  # noqa: PLC0415 (only for what is not quite JSON)
 
     try:
-        text = _COMMENT.sub(r"\1#", piece)
+        text = _BLOCK.sub(lambda part: part[1] or " ", piece)
+        text = _COMMENT.sub(r"\1#", text)
         if "*" in text and any(
             isinstance(e, yaml.AliasEvent) for e in yaml.parse(text, Loader=_loader(strict))
         ):

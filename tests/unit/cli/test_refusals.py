@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import zipfile
 from pathlib import Path
 
@@ -75,6 +76,12 @@ def test_a_file_of_another_tool_is_refused_with_the_tools(
         (["cache", "clear", "--of"], "comes before `clear`: evenhand cache --of FOLDER clear"),
         (["cache", "explain", "--of=x", "k"], "evenhand cache --of=x explain k"),
         (["cache", "--of", "gpt-5", "clear"], "the cache is cleared as a whole, not by model"),
+        (["cache", "explain", "zzz"], "no key begins with zzz"),
+        (["tag", "latest", ""], "a tag is empty"),
+        (["init", "/"], "nothing is begun in /"),
+        (["init", "/nope/deep/evals"], "there is no folder /nope/deep"),
+        (["init", "--agent", "../nope/evals"], "/nope\n  Make it: mkdir -p"),
+        (["run", "-o", "/nope/x.json"], "-o /nope/x.json: there is no folder /nope"),
         (["run", "a.db"], "a.db: is the file of a run, not something to run"),
         (["check", "a.db"], "`evenhand show a.db` shows it"),
         (["run", "data.csv"], "data.csv: is data, not something to run"),
@@ -236,3 +243,70 @@ def test_a_name_that_is_too_long_for_a_file_is_no_bug_of_ours(
     assert "no file has a name as long as this one" in error
     assert "Traceback" not in error
     assert len(error) < 400
+
+
+STEERING = "x\x1b[31m\x9b\x07\x7f"
+CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["rename", "latest", STEERING],
+        ["tag", "latest", STEERING],
+        ["tag", "latest", STEERING, "--remove"],
+        ["note", "latest", STEERING],
+        ["cache", "explain", STEERING],
+        ["init", STEERING],
+        ["init", STEERING, "--agent"],
+        ["dataset", "convert", "d.jsonl", f"{STEERING}.csv"],
+        ["run", "--no-table", "-o", f"{STEERING}.json"],
+        ["export", "latest", "--to", f"{STEERING}.csv"],
+        *(
+            [command, STEERING]
+            for command in ("run", "check", "show", "delete", "resume", STEERING)
+        ),
+    ],
+)
+def test_no_command_steers_a_terminal_with_what_was_typed(
+    words: list[str], tmp_path: Path, refused: pytest.CaptureFixture[str]
+):
+    """On stdout and stderr alike: an argument may come from somebody else's list."""
+    (tmp_path / "d.jsonl").write_text('{"id": "a"}\n')
+    (tmp_path / "promptfooconfig.yaml").write_text(
+        "prompts: [a]\nproviders: [echo]\ntests: [{assert: [{type: contains, value: a}]}]\n"
+    )
+    with pytest.raises(SystemExit):
+        main(["run", "--no-table"])
+    refused.readouterr()
+    with pytest.raises(SystemExit):
+        main(words)
+    said = "".join(refused.readouterr())
+    assert "\\x9b\\x07" in said
+    assert not CONTROL.search(said)
+
+
+@pytest.mark.parametrize(
+    ("words", "says", "code"),
+    [
+        (["tag", "latest"], "has no tags", 0),
+        (["tag", "latest", "a", "--remove"], "had no tag a", 2),
+        (["note", "latest"], "has no note", 0),
+        (["note", "latest", ""], "has no note", 0),
+        (["cache", "explain"], "the cache is empty", 0),
+    ],
+)
+def test_a_command_with_nothing_to_show_says_so(
+    words: list[str], says: str, code: int, tmp_path: Path, refused: pytest.CaptureFixture[str]
+):
+    """Silence could be anything."""
+    (tmp_path / "promptfooconfig.yaml").write_text(
+        "prompts: [a]\nproviders: [echo]\ntests: [{assert: [{type: contains, value: a}]}]\n"
+    )
+    with pytest.raises(SystemExit):
+        main(["run", "--no-table"])
+    refused.readouterr()
+    with pytest.raises(SystemExit) as ended:
+        main(words)
+    assert says in refused.readouterr().err
+    assert ended.value.code == code

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,7 @@ import pytest
 from evenhand.core.errors import AuthError, BadReply, UsageError
 from evenhand.core.message import Message, Prompt
 from evenhand.engine.code import CodeHost
+from evenhand.providers import http
 from evenhand.providers.catalog import SCHEMES, create
 from evenhand.providers.chat import ChatProvider
 from evenhand.providers.prices import bound, cost, price_of
@@ -358,3 +361,41 @@ def test_a_chat_is_read_from_json_and_yaml_and_text_that_only_looks_like_one_sta
         assert parse_prompt(text) == (Message("user", text),)
     blocks = parse_prompt('[{"role": "user", "content": [{"type": "text", "text": "x"}]}]')
     assert blocks[0].content == [{"type": "text", "text": "x"}]
+
+
+@pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
+@pytest.mark.parametrize("status", [200, 201, 203])
+async def test_a_whole_answer_is_read_whatever_mark_and_status_it_comes_with(
+    status: int, mark: bytes
+):
+    """It was paid for. What a status of another kind comes with is none."""
+    answer = mark + openai_answer(content="Hi")
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = await reader.readuntil(b"\r\n\r\n")
+        size = re.search(rb"content-length: (\d+)", head, re.IGNORECASE)
+        await reader.readexactly(int(size[1]) if size else 0)
+        kind = b"content-type: application/json"
+        writer.write(b"HTTP/1.1 %d x\r\n%s\r\n" % (status, kind))
+        writer.write(b"content-length: %d\r\nconnection: close\r\n\r\n%s" % (len(answer), answer))
+        await writer.drain()
+        writer.close()
+
+    async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
+        port = server.sockets[0].getsockname()[1]
+        provider = made("openai:gpt-4o", apiBaseUrl=f"http://127.0.0.1:{port}/v1")
+        got = await provider.send(provider.request(Prompt.of("x")), CodeHost())
+        await http.transport().close()
+    assert provider.reply(got.body).text == "Hi"
+
+
+@pytest.mark.parametrize("places", [(0, 1), (1, 0), (2, 1, 0), (None, None), (None, 1)])
+def test_the_first_choice_is_the_one_that_says_so(places: tuple[int | None, ...]):
+    """In whichever order choices come; those without an index are in order."""
+    choices = [
+        {"index": place, "finish_reason": "stop", "message": {"content": f"{place or 0} at {at}"}}
+        for at, place in enumerate(places)
+    ]
+    lowest = min(range(len(places)), key=lambda at: places[at] or 0)
+    reply = made("openai:gpt-4o").reply(json.dumps({"choices": choices}).encode())
+    assert reply.text == f"0 at {lowest}"

@@ -93,3 +93,25 @@ def test_objects_after_many_braces_of_prose_are_still_found():
     """A judge may quote a page of LaTeX before its verdict."""
     text = r"\begin{x} \frac{1}{2} " * 300 + '{"pass": true}'
     assert list(objects_in(text))[-1] == {"pass": True}
+
+
+@pytest.mark.parametrize("comment", ["/* true */", "/* true */ /**/", "/* two\n lines */"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{# "passes": false}',
+        '{"passes"#: false}',
+        '{"passes":# false}',
+        '{"passes": false#}',
+        '{"passes": false, # }',
+        "{# 'passes': false,}",
+    ],
+)
+def test_a_comment_is_no_part_of_a_value(text: str, comment: str):
+    """At each place where JSON has space; in quotation marks it is text."""
+    assert list(objects_in(text.replace("#", f" {comment} "))) == [{"passes": False}]
+    for quote in "\"'":
+        kept = f"{quote}a /* b */ c{quote}"
+        assert list(objects_in(f"{{why: {kept}, /* x */ b: 1}}")) == [
+            {"why": "a /* b */ c", "b": 1}
+        ]
