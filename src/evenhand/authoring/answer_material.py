@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any, cast
 
 from evenhand.core.case import Case
+from evenhand.core.definition import brief
 from evenhand.core.encoding import decode
 from evenhand.core.errors import CodeError
 from evenhand.scorers.metric import AnsweredQuestion
@@ -32,6 +33,7 @@ NAMES: Mapping[str, Sequence[str]] = {
 }
 """For each part of an answer the columns that may hold it, the first one that is there counts."""
 
+_OF_SYSTEM = frozenset(name for part in ("answer", "context", "retrieved") for name in NAMES[part])
 _LISTS = ("context", "retrieved", "relevant")
 _RETURNED: Mapping[str, Sequence[str]] = {
     "answer": ("answer", "text", "response", "output", "content"),
@@ -46,6 +48,22 @@ def answered_of(case: Case) -> AnsweredQuestion:
     own = {"question": case.input, "expected": case.expected, "context": case.context or None}
     fields = {part: value for part, value in own.items() if value is not None}
     return AnsweredQuestion(**{**stored, **fields}, metadata=case.metadata)
+
+
+def without_answer(case: Case) -> Case:
+    """The case that a stored answer is of: without the answer, and what was retrieved for it.
+
+    So two systems' answers are to the same case. Cases that differ in their passages alone are no copies of each other,
+    such as documents to sum up: a digest of the passages stands in the metadata.
+    """
+    variables, metadata = (
+        {name: value for name, value in place.items() if name not in _OF_SYSTEM}
+        for place in (case.vars, case.metadata)
+    )
+    passages = case.context or _stored(case, "context")
+    if passages:
+        metadata["context"] = brief(passages)
+    return replace(case, vars=variables, context=(), metadata=metadata)
 
 
 def with_reply(answered: AnsweredQuestion, returned: object) -> AnsweredQuestion:

@@ -10,11 +10,11 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
-from evenhand.authoring.answer_material import answered_of, with_reply
+from evenhand.authoring.answer_material import answered_of, with_reply, without_answer
 from evenhand.authoring.body import parameters_of
 from evenhand.authoring.caseplan import begun, case_plan, models_for
 from evenhand.authoring.dataset import Dataset
-from evenhand.authoring.plan import LIMIT_S
+from evenhand.authoring.plan import LIMIT_S, no_cluster
 from evenhand.authoring.running import shown
 from evenhand.authoring.scoring import DEFAULT, chosen_metrics, described, expect_metrics
 from evenhand.authoring.thresholds import Thresholds
@@ -23,6 +23,7 @@ from evenhand.core.case import Case
 from evenhand.core.encoding import encode
 from evenhand.core.errors import UsageError
 from evenhand.core.expect import Scorer, Trial, all_pass
+from evenhand.core.plan import Body
 from evenhand.core.provider import Provider
 from evenhand.core.record import Record
 from evenhand.core.score import Outcome, Verdict
@@ -50,6 +51,7 @@ async def score_batch_async(
     at_most: Bounds = None,
     weights: Mapping[str, float] | None = None,
     definitions: str = OURS,
+    cluster: str = "",
     embedder: Embedder | None = None,
     name: str = "",
     concurrency: int | None = None,
@@ -74,6 +76,8 @@ async def score_batch_async(
         at_most: The same for what must not be above; one for all is for those of which less is better.
         weights: What each metric counts in `overall`; by default each the same.
         definitions: Whose definitions: evenhand, ragas, deepeval, eval-ruby or promptfoo.
+        cluster: The variable of the cases, or the key of their metadata, that says which belong together, such as the
+            document that they ask about. Each cluster counts once in means, intervals and comparisons.
         embedder: What makes embeddings: anything with `embed(texts)`.
         name: For reports; the pipeline's name by default.
         concurrency: Cases in flight.
@@ -94,6 +98,8 @@ async def score_batch_async(
     if not len(dataset):
         raise UsageError("score_batch: there are no cases")
     check_system("definitions", definitions)
+    if cluster and (missing := no_cluster(dataset, cluster)):
+        raise UsageError(f"score_batch: {missing[0]}", hint=missing[1])
     chosen = chosen_metrics(metrics)
     need_weights(weights, chosen)
     low, high = _bounds("at_least", at_least, chosen), _bounds("at_most", at_most, chosen)
@@ -112,15 +118,22 @@ async def score_batch_async(
         "definitions": definitions,
         "judge": None if models.judge is None else models.judge.id,
     }
+    answering = _Answering(chosen, ask, low, high, embedder)
     plan = case_plan(
         name or _name(pipeline) or dataset.name or "score_batch",
         str(source),
         dataset,
-        _Answering(chosen, ask, low, high, embedder),
-        [dataset.fingerprint, encode(config), *_says(pipeline)],
+        answering,
+        [dataset.fingerprint, encode(config), *([cluster] if cluster else []), *_says(pipeline)],
         models,
+        cluster=cluster,
         rule=partial(_verdict, metrics=chosen, weights=weights),
-        config={**config, "data": dataset.fingerprint},
+        config={
+            **config,
+            "data": dataset.fingerprint,
+            **({"answers": "stored"} if ask is None else {}),
+        },
+        apart=answering.apart if ask is None else None,
     )
     home = home or home_for(source)
     earlier = begun(home, plan.fingerprint) if resume else None
@@ -142,9 +155,17 @@ class _Answering(Record, frozen=True):
     at_least: Mapping[str, float]
     at_most: Mapping[str, float]
     embedder: Embedder | None
+    stored: Case | None = None
+
+    def apart(self, case: Case) -> tuple[Case, Body]:
+        """A case without the answer that it holds, and the same for that answer."""
+        return without_answer(case), replace(self, stored=case)
 
     async def __call__(self, trial: Trial) -> object:
-        answered = answered_of(trial.case)
+        answered = answered_of(self.stored or trial.case)
+        if self.stored is not None:
+            trial.show(self.stored.vars)
+            trial.mark(self.stored.metadata)
         if self.ask is not None:
             returned = await trial.call(
                 self.ask(trial.case, answered.question), name="pipeline", limit_s=LIMIT_S

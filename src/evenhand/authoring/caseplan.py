@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -30,8 +30,10 @@ def case_plan(
     models: EvalSetRoster,
     *,
     model: str = "",
+    cluster: str = "",
     rule: VerdictRule = all_pass,
     config: Mapping[str, Any] | None = None,
+    apart: Callable[[Case], tuple[Case, Body]] | None = None,
 ) -> Plan:
     """What happens to each case, as a plan.
 
@@ -44,14 +46,18 @@ def case_plan(
             same.
         models: Who is asked.
         model: The label of the model that is measured; empty for none.
+        cluster: See `Variant.cluster`.
         rule: How outcomes become a verdict.
         config: For the record.
+        apart: Takes from a case what is none of it, and says what happens to that; without it, `body` happens to all.
     """
-    slots = [Slot(Variant(0, title, model, eval=title), body)]
+    slots = [Slot(Variant(0, title, model, eval=title, cluster=cluster), body)]
 
     def rows() -> Iterator[Row]:
         for case in data:
-            yield Row((case,), lambda *_: slots, rule=rule, judge=models.judge, models=models)
+            asked, own = (case, body) if apart is None else apart(case)
+            at = [Slot(slots[0].variant, own)]
+            yield Row((asked,), lambda *_, at=at: at, rule=rule, judge=models.judge, models=models)
 
     def named() -> list[Provider]:
         return [one for one in models.made if hasattr(one, "request")]  # not what a run has lent

@@ -477,17 +477,22 @@ def _unclustered(evals: EvalSet) -> Iterator[Problem]:
     """That no case says what it belongs to, though the set names what would say it. The first ones are looked at."""
     if not evals.cluster or evals.data is None:
         return
+    missing = no_cluster(evals.data, evals.cluster)
+    if missing is not None:
+        what, hint = missing
+        yield Problem(str(evals.path), evals.line, 0, f"EvalSet {evals.name!r}: {what}", hint)
+
+
+def no_cluster(cases: Iterable[Case], cluster: str) -> tuple[str, str] | None:
+    """That none of the first cases says what it belongs to, and a hint; None where one does."""
     keys: dict[str, None] = {}
-    for case in islice(evals.data, LOOKED_AT):
+    for case in islice(cases, LOOKED_AT):
         keys.update(dict.fromkeys((*case.vars, *case.metadata)))
-    if evals.cluster not in keys:
-        what = (
-            f"EvalSet {evals.name!r}: no case has a variable or metadata called {evals.cluster!r}"
-        )
-        listed = f"There are: {', '.join(keys)}." if keys else "Cases have neither."
-        yield Problem(
-            str(evals.path), evals.line, 0, what, did_you_mean(evals.cluster, list(keys), listed)
-        )
+    if cluster in keys:
+        return None
+    listed = f"There are: {', '.join(keys)}." if keys else "Cases have neither."
+    what = f"no case has a variable or metadata called {cluster!r}"
+    return what, did_you_mean(cluster, list(keys), listed)
 
 
 def _name(evals: EvalSet, eval_: str) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 from msgspec import field
 
 from evenhand.core.record import MutableRecord
+from evenhand.report.clusters import Groups
 from evenhand.report.decisions import Decisions
 from evenhand.report.words import clip, columns, count, interval, padded, percents, safe
 from evenhand.scorers.label import ANSWERED, EXPECTED, plain
@@ -79,9 +80,10 @@ def classified(run: RunFile) -> list[LabelMatrix]:
         if not answers and trial.outcome == "error":
             wanted = plain(trial.expected) if isinstance(trial.expected, str) else ""
             errors.setdefault(trial.variant, []).append((trial.case, wanted))
-    stopped = run.meta.status == "decided"
+    stopped, groups = run.meta.status == "decided", run.groups()
     return [
-        _of(variant, pairs[variant], errors.get(variant, ()), stopped) for variant in sorted(pairs)
+        _of(variant, pairs[variant], errors.get(variant, ()), groups[variant], stopped=stopped)
+        for variant in sorted(pairs)
     ]
 
 
@@ -96,13 +98,15 @@ def _of(
     variant: int,
     pairs: Sequence[tuple[str, str, str]],
     errors: Sequence[tuple[str, str]],
+    groups: Groups,
+    *,
     stopped: bool,
 ) -> LabelMatrix:
     matrix = LabelMatrix(variant, errors=len(errors))
     right = {expected for _, expected, _ in pairs} | {wanted for _, wanted in errors if wanted}
     for label in right:
-        matrix.precision[label] = Decisions(stopped=stopped, each=True)
-        matrix.recall[label] = Decisions(stopped=stopped)
+        matrix.precision[label] = Decisions(stopped=stopped, each=True, groups=groups)
+        matrix.recall[label] = Decisions(stopped=stopped, groups=groups)
     for case, expected, answer in pairs:
         answered = answer if answer in right else None
         matrix.matrix[expected, answered] += 1

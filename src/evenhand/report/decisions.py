@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from msgspec import field
 
 from evenhand.core.record import MutableRecord
+from evenhand.report.clusters import Groups, clusters_among, together
 from evenhand.report.rates import allowing_for_looks, share_row
 from evenhand.report.words import interval, percents
-from evenhand.stats.tallies import Share, Tally, counted, rate_of, rate_of_decisions
+from evenhand.stats.tallies import (
+    Share,
+    Tally,
+    counted,
+    rate_of,
+    rate_of_decisions,
+    rate_over_clusters,
+)
+from evenhand.store.encoding import written_case
 
 
 class Decisions(MutableRecord):
@@ -22,6 +33,8 @@ class Decisions(MutableRecord):
         stopped: Whether the run stopped as soon as it was decided: the interval then allows for having looked.
         each: Whether each decision counts once, and not each query: where chance says how many decisions a query has,
             as those of a precision, which are answers.
+        groups: What the queries belong to, of those that do not stand alone: each cluster is one in the interval, and
+            counts once where each query does.
     """
 
     least: dict[str, Tally] = field(default_factory=dict[str, Tally])
@@ -31,6 +44,7 @@ class Decisions(MutableRecord):
     errors: int = 0
     stopped: bool = False
     each: bool = False
+    groups: Groups = field(default_factory=dict[str, int])
 
     def add(self, query: str, hit: bool) -> None:
         """One decision more."""
@@ -59,10 +73,22 @@ class Decisions(MutableRecord):
         return Share(least.least, most.most, least.low, most.high)
 
     def _rate(self, queries: dict[str, Tally]) -> Share | None:
-        share = (rate_of_decisions if self.each else rate_of)(queries.values())
+        share = self._over_clusters(queries) if self.groups else self._over_queries(queries)
         if share is None or not self.stopped:
             return share
-        return allowing_for_looks(share, sum(1 for tally in queries.values() if tally.n))
+        made = (query for query, tally in queries.items() if tally.n)
+        return allowing_for_looks(share, clusters_among(made, self.groups))
+
+    def _over_queries(self, queries: Mapping[str, Tally]) -> Share | None:
+        return (rate_of_decisions if self.each else rate_of)(queries.values())
+
+    def _over_clusters(self, queries: Mapping[str, Tally]) -> Share | None:
+        clusters = together(queries.items(), self.groups)
+        if not self.each:
+            return rate_over_clusters(clusters)
+        return rate_of_decisions(
+            Tally(*(sum(part) for part in zip(*cluster, strict=True))) for cluster in clusters
+        )
 
     def document(self) -> dict[str, object]:
         """For programs; null for what is not known."""
@@ -76,4 +102,5 @@ class Decisions(MutableRecord):
 
 
 def _count(tallies: dict[str, Tally], query: str, outcome: str) -> None:
-    tallies[query] = counted(tallies.get(query, Tally()), outcome)
+    case = written_case(query)  # as groups have it
+    tallies[case] = counted(tallies.get(case, Tally()), outcome)

@@ -67,14 +67,16 @@ def preferences(run: RunFile, places: Sequence[int] | None = None) -> list[Prefe
     if run.by_outcome:
         return []
     by_key: dict[tuple[int, str], Preferences] = {}
-    stopped = run.meta.status == "decided"
+    stopped, groups = run.meta.status == "decided", run.groups()
     for trial in run.measuring(SIGN) if places is None else run.at(places):
         for outcome in trial.outcomes:
             result = result_of(outcome)
             if result:
                 key = trial.variant, outcome.name
                 if key not in by_key:
-                    won, lost, tied = (Decisions(stopped=stopped) for _ in range(3))
+                    won, lost, tied = (
+                        Decisions(stopped=stopped, groups=groups[trial.variant]) for _ in range(3)
+                    )
                     by_key[key] = Preferences(*key, won, lost, tied)
                 by_key[key].add(trial.case, result)
     if by_key and run.totals().errors:

@@ -11,9 +11,12 @@ from msgspec import field
 from evenhand.core.record import MutableRecord, Record
 from evenhand.core.run import TrialResult
 from evenhand.core.score import SHARES
+from evenhand.report.clusters import Groups, sums_in
 from evenhand.report.frames import Kinds
 from evenhand.report.means import known_scale, mean_of
+from evenhand.store.encoding import written_case
 from evenhand.store.runfile import RunFile
+from evenhand.store.sums import CaseSum
 
 OVERALL = "overall"
 SUMMARIES: Kinds = {
@@ -39,7 +42,7 @@ class Summary(Record, frozen=True):
     Attributes:
         metric: Its name; `overall` for the weighted mean of each case.
         n: How many cases have a number.
-        mean: Their mean; None for none.
+        mean: Their mean, in which each cluster counts once where cases belong together; None for none.
         low: The lower end of its 95 % interval: see `mean_of`. Cases in error may have had any number that there can
             be. None where nobody knows: numbers without ends of fewer than five cases, or all alike.
         high: The upper end.
@@ -68,10 +71,19 @@ class _MetricValues(MutableRecord):
     """One metric's numbers as they come."""
 
     counted: bool
+    groups: Groups
     values: list[float] = field(default_factory=list[float])
+    cases: list[str] = field(default_factory=list[str])
+    in_error: list[str] = field(default_factory=list[str])
     not_applicable: int = 0
-    errors: int = 0
     failed: int = 0
+
+    def add(self, case: str, value: float | None, *, error: bool) -> None:
+        if value is not None:
+            self.values.append(value)
+            self.cases.append(case)
+        if error:
+            self.in_error.append(case)
 
     def summed(self, metric: str) -> Summary:
         values = self.values
@@ -83,9 +95,14 @@ class _MetricValues(MutableRecord):
         least, most = (min(values), max(values)) if values else (None, None)
         if least is not None and most is not None:
             scale = known_scale(SHARES, least, most) if self.counted else None
-            cases = [(value, 1, 0) for value in values] + [(0.0, 0, 1)] * self.errors
-            estimate = mean_of(cases, scale)
-            low, high = (estimate.low, estimate.high) if estimate else (None, None)
+            sums: list[tuple[str, CaseSum]] = [
+                (c, (v, 1, 0)) for c, v in zip(self.cases, values, strict=True)
+            ]
+            sums += [(case, (0.0, 0, 1)) for case in self.in_error]
+            estimate = mean_of(sums_in(sums, self.groups), scale)
+            if estimate:
+                mean = estimate.value if self.groups else mean
+                low, high = estimate.low, estimate.high
         return Summary(
             metric,
             n,
@@ -96,7 +113,7 @@ class _MetricValues(MutableRecord):
             least,
             most,
             self.not_applicable,
-            self.errors,
+            len(self.in_error),
             self.failed,
         )
 
@@ -109,30 +126,28 @@ class _Together(MutableRecord):
     @staticmethod
     def of(run: RunFile) -> _Together:
         """Nothing yet of what a run measures."""
+        groups = run.groups()[0]
         counted = {one["name"]: one["counted"] for one in described(run)}
         return _Together(
-            {name: _MetricValues(is_) for name, is_ in {**counted, OVERALL: True}.items()}
+            {name: _MetricValues(is_, groups) for name, is_ in {**counted, OVERALL: True}.items()}
         )
 
     def add(self, trial: TrialResult) -> None:
-        together = self.seen[OVERALL]
-        if trial.score is not None:
-            together.values.append(trial.score)
-        together.errors += trial.outcome == "error"
+        together, case = self.seen[OVERALL], written_case(trial.case)
+        together.add(case, trial.score, error=trial.outcome == "error")
         together.not_applicable += trial.score is None and trial.outcome != "error"
         together.failed += trial.outcome == "fail"
         for outcome in trial.outcomes:
             one = self.seen.get(outcome.name)
             if one is None:
                 continue
-            if outcome.score is not None:
-                one.values.append(outcome.score)
+            one.add(case, outcome.score, error=outcome.outcome == "error")
             one.not_applicable += outcome.outcome == "not_applicable"
-            one.errors += outcome.outcome == "error"
             one.failed += outcome.outcome == "fail"
         if trial.error is not None and not trial.outcomes:  # the pipeline came to nothing
             for name, one in self.seen.items():
-                one.errors += name != OVERALL
+                if name != OVERALL:
+                    one.in_error.append(case)
 
     def summaries(self) -> list[Summary]:
         return [one.summed(name) for name, one in self.seen.items()]

@@ -58,11 +58,13 @@ def trigger_rates(run: RunFile, places: Sequence[int] | None = None) -> list[Tri
     """
     by_variant: dict[int, TriggerRates] = {}
     stopped = run.meta.status == "decided"
+    groups = run.groups()
 
     def of(variant: int) -> TriggerRates:
         if variant not in by_variant:
-            precision = Decisions(stopped=stopped, each=True)
-            recall = Decisions(stopped=stopped)
+            own = groups[variant]
+            precision = Decisions(stopped=stopped, each=True, groups=own)
+            recall = Decisions(stopped=stopped, groups=own)
             by_variant[variant] = TriggerRates(variant, precision, recall)
         return by_variant[variant]
 

@@ -11,8 +11,10 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from evenhand import Dataset, score_batch, score_batch_async
+from evenhand import Dataset, compare, score_batch, score_batch_async
+from evenhand.authoring.answer_material import NAMES
 from evenhand.core.errors import StoreError, UsageError
+from evenhand.report.cluster_lines import cluster_lines
 from evenhand.stats.interval import wilson
 from evenhand.testing import Scripted
 
@@ -306,3 +308,94 @@ def test_a_report_that_is_read_after_its_block_says_so_and_calls_nothing_damaged
         _ = report.verdict
     assert "with" in caught.value.hint
     assert "damaged" not in str(caught.value)
+
+
+def stored(answer: str, own: str | None, *, passage: str = "p") -> list[dict[str, Any]]:
+    """Ten rows that a system answered: rightly in every second case, or with this answer."""
+    return [
+        {
+            "question": f"question {n}",
+            "ground_truth": f"right {n}",
+            "relevant": ["a"],
+            answer: own or f"right {n}",
+            "retrieved_contexts": [f"{passage} {n}"],
+            "retrieved_ids": [passage],
+        }
+        for n in range(10)
+    ]
+
+
+def in_metadata(row: dict[str, Any]) -> dict[str, Any]:
+    """The row with what a system returned in its metadata."""
+    own = {"question", "ground_truth", "relevant"}
+    return {
+        **{key: value for key, value in row.items() if key in own},
+        "metadata": {key: value for key, value in row.items() if key not in own},
+    }
+
+
+@pytest.mark.parametrize(
+    ("answer", "inside", "named"),
+    [
+        *((answer, False, True) for answer in NAMES["answer"]),
+        ("answer", True, True),
+        ("response", False, False),
+    ],
+)
+def test_runs_of_stored_answers_compare_over_all_cases(
+    answer: str, inside: bool, named: bool, home: Path
+) -> None:
+    """With ids and without, whatever the column is called; what was retrieved differs too."""
+    runs: list[Any] = []
+    for table in (stored(answer, "wrong"), stored(answer, None, passage="a")):
+        data = [in_metadata(row) if inside else row for row in table]
+        if named:
+            data = [{"id": str(n), **row} for n, row in enumerate(data)]
+        runs.append(score_batch(data, metrics=["token_f1", "nDCG@3"], home=home))
+    comparison = compare(*runs)
+    rows = {row["metric"]: row for row in comparison.summary_rows()}
+    assert [rows[name]["n"] for name in ("token_f1", "nDCG@3")] == [10, 10]
+    assert rows["nDCG@3"]["verdict"] == "better"
+    assert "other variables" not in str(comparison)
+    trial = next(iter(runs[0].trials()))
+    assert {"retrieved_ids", "retrieved_contexts"} <= {*trial.vars, *trial.metadata}, "as it was"
+
+
+def test_a_stored_answer_to_another_question_is_told(home: Path) -> None:
+    """And left out, as is one that is held against something else."""
+    first, second = stored("answer", "wrong"), stored("answer", None)
+    second[0]["question"] = "another"
+    second[1]["ground_truth"] = "another"
+    runs = [
+        score_batch(
+            [{"id": str(n), **row} for n, row in enumerate(rows)], metrics=["token_f1"], home=home
+        )
+        for rows in (first, second)
+    ]
+    assert "left out: 2 cases with other variables: 0, 1" in str(compare(*runs))
+
+
+def test_stored_answers_to_one_question_of_several_texts_are_no_copies(home: Path) -> None:
+    """Where the passages are what is asked about. Several answers to the same case are."""
+    rows = [
+        {"id": str(n), "question": "sum up", "context": [f"text {n // 2}"], "answer": str(n)}
+        for n in range(8)
+    ]
+    report = score_batch(rows, metrics=[len], home=home)
+    assert len({trial.copy_key for trial in report.trials()}) == 4
+
+
+def test_what_belongs_together_counts_once_in_means_and_intervals(home: Path):
+    """Half of six documents are answered, and one of these has most of the questions."""
+    rows = [
+        {"id": f"{d}-{q}", "answer": "a" if d % 2 else "b", "expected": "a", "document": d}
+        for d in range(6)
+        for q in range(20 if d == 1 else 2)
+    ]
+    with score_batch(rows, metrics=["exact_match"], cluster="document", home=home) as report:
+        one, overall = report.summary()
+        assert (one.n, one.mean, overall.mean) == (30, pytest.approx(0.5), pytest.approx(0.5))
+        assert (one.low, one.high) == (overall.low, overall.high) == pytest.approx(wilson(3, 6))
+        assert "30 cases in 6 clusters by document" in " ".join(cluster_lines(report.file))
+    with pytest.raises(UsageError, match="no case has a variable or metadata called 'documents'"):
+        score_batch(rows, metrics=["exact_match"], cluster="documents", home=home)

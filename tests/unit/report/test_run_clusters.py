@@ -9,6 +9,7 @@ import pytest
 
 from evenhand import Case, EvalSet, Expect, Run, compare, run
 from evenhand.core.errors import ConfigError, UsageError
+from evenhand.report.classification import classified
 from evenhand.report.cluster_hint import cluster_hint
 from evenhand.report.comparison.comparison_sides import Column
 from evenhand.report.console import show
@@ -17,6 +18,9 @@ from evenhand.report.gates.baseline_making import baseline_of
 from evenhand.report.gates.gating import gate
 from evenhand.report.history import history_run
 from evenhand.report.rates import latencies, rates, scores
+from evenhand.scorers import Label
+from evenhand.stats.interval import wilson
+from evenhand.stats.tallies import Share
 from evenhand.viewer.history import measures
 from evenhand.viewer.listing import over_all
 
@@ -168,3 +172,33 @@ def test_a_set_that_names_what_no_case_has_says_so() -> None:
         run(evals, progress=False)
     with pytest.raises(UsageError, match="cluster is 3"):
         EvalSet("q", cluster=3)  # pyright: ignore[reportArgumentType] (what a user may write)
+
+
+def test_precision_and_recall_of_labels_go_by_clusters() -> None:
+    """Of ten documents of eight questions each, seven are told right: the interval is that of ten units."""
+    rows = [
+        {"id": f"é{d}-{q}", "input": f"{d} {q}", "expected": "bill", "document": d}
+        for d in range(10)
+        for q in range(8)
+    ]
+    rows += [{"id": "s", "input": "s", "expected": "ship", "document": "s"}]
+    shares: list[Share] = []
+    for cluster in ("document", ""):
+        evals = EvalSet("triage", data=rows, cluster=cluster)
+
+        @evals.eval
+        def labels(case: Case, expect: Expect) -> None:
+            right = case.expected if str(case.vars["document"]) < "7" else "ship"
+            expect(right, Label(case.expected))
+
+        with run(evals, progress=False) as triage:
+            (one,) = classified(triage.file)
+            recall, precision = one.recall["bill"].share, one.precision["ship"].share
+            assert recall is not None
+            assert precision is not None
+            assert recall.least == pytest.approx(0.7)
+            assert precision.least == pytest.approx(1 / 25)
+            shares += [recall, precision]
+    assert (shares[0].low, shares[0].high) == pytest.approx(wilson(7, 10))
+    assert (shares[2].low, shares[2].high) == pytest.approx(wilson(56, 80))
+    assert shares[1].high > shares[3].high + 0.1, "a precision's decisions, too"
