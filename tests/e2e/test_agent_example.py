@@ -29,7 +29,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def evenhand(folder: Path, *words: str) -> Any:
     """Runs the command in a folder."""
     code = "import sys; from evenhand.cli import main; main(sys.argv[1:])"
-    keyless = {k: v for k, v in os.environ.items() if not k.endswith("_API_KEY")}
+    keyless = {k: v for k, v in os.environ.items() if not k.endswith("_API_KEY")} | {
+        "COLUMNS": "120"
+    }
     return subprocess.run(
         [sys.executable, "-c", code, *words],
         cwd=folder,

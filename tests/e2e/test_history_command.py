@@ -44,9 +44,10 @@ def run(*words: str) -> int:
 
 
 def test_a_folder_shows_its_runs_and_where_the_prompt_changed(
-    folder: Path, capsys: pytest.CaptureFixture[str]
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ):
     """Of the folder, of its config, and of another folder."""
+    monkeypatch.setenv("COLUMNS", "140")
     assert run("run", "--offline", "--no-progress") == 0
     write(folder, "Answer no. {{q}}")
     assert run("run", "--offline", "--no-progress") == 1

@@ -93,9 +93,11 @@ def test_a_run_is_labelled_calibrated_and_gated(provider: FakeProvider, tmp_path
     assert (rate["calibration"], rate["labels"]) == ("fresh", 60)
     assert rate["corrected"] == pytest.approx(judge["corrected"], abs=1e-9)
     config.write_text(json.dumps(CONFIG).replace("is kind", "is kind!"))
-    assert "calibration is stale: judge prompt, criteria changed" in evenhand(*gated, code=3)
+    assert "calibration is stale: judge prompt, criteria changed" in " ".join(
+        evenhand(*gated, code=3).split()
+    )
     (tmp_path / "calibration.json").write_text("{")
-    evenhand("show", code=2)
+    assert "calibration.json is not a calibration" in " ".join(evenhand("show").split())
 
 
 def test_labelling_without_a_terminal_says_how_to_do_it_in_a_file(

@@ -68,7 +68,7 @@ def regrade(run: str, path: str, *, offline: bool, **options: Any) -> int:
         if session.as_json:
             from evenhand.report.document import document
 
-            print_json(document(graded), comparison.document() if comparison else None)
+            print_json(document(graded), None if comparison is None else comparison.document())
         else:
             print_run(graded, as_json=False, table=not session.no_table)
             if comparison is not None:

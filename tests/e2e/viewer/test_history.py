@@ -17,6 +17,7 @@ from tests.e2e.viewer.conftest import serving
 from evenhand.core.run import RunMeta, TrialResult
 from evenhand.core.variant import Variant
 from evenhand.report.rates import rates
+from evenhand.report.words import rounded
 from evenhand.store.journal import Journal
 from evenhand.store.runfile import RunFile
 from evenhand.viewer.history import measures
@@ -39,7 +40,7 @@ def test_a_measure_is_drawn_over_the_runs_of_one_config(
         cells = page.locator(".history tbody tr").nth(at).locator("td").all_inner_texts()[1:-1]
         for cell, share in zip(cells, shares, strict=True):
             assert share is not None
-            assert cell.startswith(f"{share.least:.0%}".rstrip("%"))
+            assert cell.startswith(rounded(share.least * 100))
     page.get_by_label("Measure").select_option(label="clarity")
     page.wait_for_function("() => location.hash.includes('plot=%7Eclarity')")
     with RunFile.open(home / "runs" / f"{runs[1]}.db") as file:

@@ -82,13 +82,17 @@ def judged_or_damaged(run: RunFile, names: Sequence[str], width: int) -> list[st
     try:
         return judged_lines(run, names, width)
     except UsageError as error:
-        damage = textwrap.wrap(
-            safe(f"not corrected: {error}"),
-            width,
-            initial_indent="    ",
-            subsequent_indent="      ",
-            break_on_hyphens=False,
-        )
+        damage = [
+            line
+            for text in f"not corrected: {error}".splitlines()
+            for line in textwrap.wrap(
+                safe(text.strip()),
+                width,
+                initial_indent="    ",
+                subsequent_indent="      ",
+                break_on_hyphens=False,
+            )
+        ]
         return ["  judged metrics", *damage]
 
 
