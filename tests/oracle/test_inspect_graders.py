@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 import runpy
 from pathlib import Path
 from types import SimpleNamespace
@@ -17,6 +18,8 @@ WORDS = (
     "the", "a", "4", "4.0", "$1,000", "1000", "-7", "(42)", "42!", "1e3", "Paris", "paris", "New", "York", "New-York",
     "ANSWER:", "answer :", "b", "B.", "b)", "**4**", "four", "", ".", "\n", "x_y", "50%", "3.14.",
 )  # fmt: skip
+GROUPED = re.compile(r"\d\S* \S*\d")
+"""Inspect takes "1 000" for one number; here, it is two words."""
 SCORERS: dict[str, tuple[dict[str, Any], ...]] = {
     "includes": ({}, {"ignore_case": False}),
     "match": tuple(
@@ -54,6 +57,8 @@ async def test_a_scorer_decides_as_inspect_does(name: str):
                 " ".join(draws.choices(WORDS, k=draws.randint(1, 2)))
                 for _ in range(draws.randint(1, 2))
             ]
+            if any(GROUPED.search(target) for target in targets):
+                continue
             state = cast("Any", SimpleNamespace(output=SimpleNamespace(completion=output)))
             score = await scorer(state, theirs.Target(targets))
             value = score.value if name == "f1" else score.value == "C"
