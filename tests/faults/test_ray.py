@@ -96,10 +96,13 @@ def test_a_run_from_outside_the_cluster_is_that_of_one_process(
         assert nodes.stdout is not None
         _, address = nodes.stdout.readline().split()
         fleet = ("-j", "4", "--ray", address, "--workers", "2")
-        process = evals.start("run", *QUIET, *fleet, env=quiet)
-        until(lambda: fake.ledger.total >= ROWS // 4 or process.poll() is not None, 60)
-        process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=200)
+        for _ in range(3):  # on a busy machine, Ray gives its own server too little time to start
+            process = evals.start("run", *QUIET, *fleet, env=quiet)
+            until(lambda p=process: fake.ledger.total >= ROWS // 4 or p.poll() is not None, 60)
+            process.send_signal(signal.SIGINT)
+            _, err = process.communicate(timeout=200)
+            if "Starting Ray client server failed" not in err:
+                break
         assert process.returncode == 130, err
         assert not evals.doubted()
         resumed = evals.run("resume", *QUIET, *fleet, env=quiet)
