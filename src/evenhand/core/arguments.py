@@ -95,7 +95,7 @@ _WORDS: Mapping[str, tuple[str, ...]] = {
 
 
 class ArgumentsError(UsageError, TypeError):
-    """It was called with arguments that it does not take: to Python, a TypeError."""
+    """A call with arguments that the callable does not take: to Python, a TypeError."""
 
 
 def checked(call: C) -> C:

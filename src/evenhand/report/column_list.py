@@ -31,7 +31,7 @@ class ListedName(Record, frozen=True):
     indent: int = 0
 
     def lines(self, width: int) -> list[str]:
-        """It in as many lines as it takes."""
+        """The name, folded to the width."""
         return folded(self.text, width, "  ", " " * (2 + self.indent))
 
 

@@ -64,7 +64,7 @@ class Comparison(ComparedRuns, Framed):
         return case_rows(self)
 
     def summary_rows(self) -> list[dict[str, Any]]:
-        """The same for each metric of each pair of columns: means, difference, interval, p-value and verdict."""
+        """A flat dict for each metric of each pair of columns: means, difference, interval, p-value and verdict."""
         return metric_rows(self)
 
     def _tables(self) -> Mapping[str, Table]:

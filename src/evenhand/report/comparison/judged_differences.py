@@ -65,7 +65,7 @@ class JudgedDifference(Record, frozen=True):
         return self.first.status, self.second.status
 
     def line(self, pair: str = "") -> str:
-        """It in words, on one line; after what its two variants are called, where there are several."""
+        """The difference in words, on one line; after what its two variants are called, where there are several."""
         columns = f"{pair or ' → '.join(self.columns)} · " if self.several else ""
         raw = points(self.second.raw.value - self.first.raw.value)
         judge = f"{raw} points by the judge"

@@ -11,7 +11,7 @@ from evenhand.core.score import Scale
 _APART = 8.0
 """How many times as large the mean has to be on one side: a change of the system is seldom so large."""
 _FROM_ONE = 4.0
-"""The same where no value is below 1 on the larger side, and none above on the other: 1 to 5 beside 0 to 1."""
+"""How many times as large, where one side has nothing below 1 and the other nothing above: 1 to 5 beside 0 to 1."""
 _LARGEST = 100.0
 """The end of the largest scale that people give scores on. What is larger is counted or measured."""
 _SMALL = 10.0

@@ -148,7 +148,7 @@ class Pattern:
         return (state.next[_END] if _END in state.next else self._after(state, _END)) is None
 
     def _search_from(self, begins: Sequence[str], text: str) -> bool:
-        """The same where only some places can be the beginning: each character is looked at once."""
+        """A search where only some places can be the beginning: each character is looked at once."""
         place, size = 0, len(text)
         # Where each beginning is next. An `re` of all of them is slower than `find` for each.
         hits = [-1] * len(begins)
