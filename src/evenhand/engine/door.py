@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
 
 from msgspec import field
 
-from evenhand import __version__
 from evenhand.core.errors import CodeError, ConfigError, UsageError
 from evenhand.core.message import Prompt
 from evenhand.core.plan import CassetteUse, Plan, look_at_size
@@ -27,6 +26,7 @@ from evenhand.core.record import Record
 from evenhand.core.requirement import PASSED, Bound, Requirement
 from evenhand.core.run import CallRecord, RunMeta
 from evenhand.core.shard import Shard, Sharded
+from evenhand.core.version import __version__
 from evenhand.engine.backing import Backing, Crew, Elsewhere, Terms
 from evenhand.engine.breadcrumbs import Word, barred, last_words, to_set_aside
 from evenhand.engine.budget import UNPRICED, Budget, asked_with, unpriced

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from evenhand.core.score import SHARES
 from evenhand.report.cluster_lines import cluster_lines
 from evenhand.report.grid import Grid
-from evenhand.report.marks import Marked, marked
-from evenhand.report.outcome import UNSURE, unsure
+from evenhand.report.marks import UNSURE, Marked, marked
+from evenhand.report.outcome import unsure
 from evenhand.report.preferences import preferences
 from evenhand.report.rates import Repeats, repeats
 from evenhand.report.triggers import trigger_rates

@@ -13,7 +13,7 @@ from typing import Any
 
 from evenhand.core.errors import UsageError
 from evenhand.core.names import did_you_mean
-from evenhand.report.cluster_lines import copies_note
+from evenhand.report.clusters import copies_note
 from evenhand.report.column_names import column_names
 from evenhand.report.comparison.case_ids import CaseIds
 from evenhand.report.comparison.case_values import BUILT_IN, Seen, read

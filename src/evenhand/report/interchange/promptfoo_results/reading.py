@@ -16,7 +16,6 @@ from typing import Any, cast
 import msgspec
 from msgspec import field
 
-from evenhand import __version__
 from evenhand.core.case import case_id
 from evenhand.core.encoding import decode, digest
 from evenhand.core.errors import UsageError
@@ -26,6 +25,7 @@ from evenhand.core.run import AnswerDetails, Judged, RunMeta, TrialError, TrialR
 from evenhand.core.score import Outcome, State
 from evenhand.core.secrets import redacted
 from evenhand.core.variant import Variant
+from evenhand.core.version import __version__
 from evenhand.report.interchange.imported import UNNAMED
 from evenhand.report.interchange.promptfoo_results.row import HIGHLIGHT, HUMAN
 from evenhand.report.interchange.recorded import Recordings
