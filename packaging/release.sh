@@ -11,7 +11,7 @@ trap 'rm -rf "$again"' EXIT
 export EVENHAND_REQUIRE_PARTS=1
 SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)
 export SOURCE_DATE_EPOCH
-version=$(sed -n 's/^__version__ = "\(.*\)"$/\1/p' src/evenhand/__init__.py)
+version=$(sed -n 's/^__version__ = "\(.*\)"$/\1/p' src/evenhand/core/version.py)
 if [ -n "${TAG:-}" ] && [ "$TAG" != "v$version" ]; then
     echo "the tag is $TAG, and __version__ is $version" >&2
     exit 1

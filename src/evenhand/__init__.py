@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from evenhand.core.lazy import lazily
+from evenhand.core.version import __version__
 
 if TYPE_CHECKING:
     from evenhand.authoring.batch import score_batch as score_batch
@@ -34,8 +35,6 @@ if TYPE_CHECKING:
     from evenhand.report.run import Run as Run
     from evenhand.report.scored import Scored as Scored
     from evenhand.scorers.rubric import Rubric as Rubric
-
-__version__ = "0.1.0"
 
 _HOMES = {
     "Case": "core.case",

@@ -8,8 +8,8 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from evenhand import __version__
 from evenhand.cli.streams import leave, present, printing, tell
+from evenhand.core.version import __version__
 
 if TYPE_CHECKING:
     import click

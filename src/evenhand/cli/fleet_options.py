@@ -68,10 +68,10 @@ def with_fleet(asked: object, plan: Plan, settings: Settings, session: Session) 
         return settings
     from dataclasses import replace
 
-    from evenhand import __version__
     from evenhand.cli.far_plan import far_plan
     from evenhand.cli.run_request import Asked
     from evenhand.core.errors import UsageError
+    from evenhand.core.version import __version__
     from evenhand.fleet.driver import Fleet
 
     if not isinstance(asked, Asked):

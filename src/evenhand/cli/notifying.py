@@ -134,8 +134,8 @@ def _posted(url: str, document: Mapping[str, object]) -> str:
 
 
 async def _sent(url: str, document: Mapping[str, object]) -> int:
-    from evenhand import __version__
     from evenhand.core.encoding import encode
+    from evenhand.core.version import __version__
     from evenhand.providers.http import close, transport
 
     headers = {"Content-Type": "application/json", "User-Agent": f"evenhand/{__version__}"}

@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 
-from evenhand import __version__
 from evenhand.cli.option_checks import CONFIGS, EVALS, PROMPTS, refuse
 from evenhand.core.errors import UsageError
 from evenhand.core.malformed import shape_fault
 from evenhand.core.plan import Selection
 from evenhand.core.record import Record
+from evenhand.core.version import __version__
 from evenhand.promptfoo.overrides import Chosen, Overrides
 
 if TYPE_CHECKING:

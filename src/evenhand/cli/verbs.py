@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from evenhand import __version__
+from evenhand.core.version import __version__
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem

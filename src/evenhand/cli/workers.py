@@ -6,11 +6,11 @@ import sys
 
 import click
 
-from evenhand import __version__
 from evenhand.cli.exits import PASSED
 from evenhand.cli.numbers import Number
 from evenhand.cli.streams import printing
 from evenhand.core.ranges import WORKERS
+from evenhand.core.version import __version__
 
 KUBERAY = """\
 # evenhand workers --for kuberay: a run on a Ray cluster that Kubernetes starts for it, and takes away after it.

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, cast
 
-from evenhand import __version__
 from evenhand.core.encoding import decode, encode
 from evenhand.core.errors import (
     AuthError,
@@ -23,6 +22,7 @@ from evenhand.core.errors import (
     RateLimited,
     TimedOut,
 )
+from evenhand.core.version import __version__
 from evenhand.providers.http import HttpAnswer, transport
 from evenhand.providers.retry_after import retry_after, until
 

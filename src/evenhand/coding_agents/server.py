@@ -7,13 +7,13 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from evenhand import __version__
 from evenhand.coding_agents import reading
 from evenhand.coding_agents.advice import advice_on
 from evenhand.coding_agents.answers import Answer, Next, refusal
 from evenhand.coding_agents.runs import Runs, refuse_outside
 from evenhand.core.errors import EvenhandError, UsageError
 from evenhand.core.ranges import SHOWN
+from evenhand.core.version import __version__
 
 if TYPE_CHECKING:
     from mcp.server import MCPServer

@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
 
 from msgspec import field
 
-from evenhand import __version__
 from evenhand.core.arguments import checked
 from evenhand.core.errors import CodeError, ConfigError, UsageError
 from evenhand.core.message import Prompt
@@ -29,6 +28,7 @@ from evenhand.core.record import Record
 from evenhand.core.requirement import PASSED, Bound, Requirement
 from evenhand.core.run import CallRecord, RunMeta
 from evenhand.core.shard import Shard, Sharded
+from evenhand.core.version import __version__
 from evenhand.engine.backing import Backing, Crew, Elsewhere, Terms
 from evenhand.engine.breadcrumbs import Word, barred, last_words, to_set_aside
 from evenhand.engine.budget import UNPRICED, Budget, asked_with, unpriced

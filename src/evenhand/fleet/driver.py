@@ -20,11 +20,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from evenhand import __version__
 from evenhand.core.errors import CodeError, EvenhandError, StoreError, UsageError
 from evenhand.core.plan import Plan
 from evenhand.core.record import Record
 from evenhand.core.run import TrialResult
+from evenhand.core.version import __version__
 from evenhand.engine.backing import Backing, Crew, Terms
 from evenhand.engine.trial import LiveTrial
 from evenhand.fleet.counter import Counter

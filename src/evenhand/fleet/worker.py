@@ -19,10 +19,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from evenhand import __version__
 from evenhand.core.errors import EvenhandError, UsageError
 from evenhand.core.plan import Plan, PlannedTrial
 from evenhand.core.secrets import known
+from evenhand.core.version import __version__
 from evenhand.engine.code import CodeHost
 from evenhand.engine.process import own_process
 from evenhand.engine.retry import RetryPolicy

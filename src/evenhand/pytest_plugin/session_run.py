@@ -23,7 +23,6 @@ from typing import Any, TypeVar
 
 import pytest
 
-from evenhand import __version__
 from evenhand.authoring.expect import Stated
 from evenhand.core.case import Case
 from evenhand.core.encoding import digest
@@ -42,6 +41,7 @@ from evenhand.core.provider import Answer, Host, Provider, Request
 from evenhand.core.run import RunMeta, TrialResult
 from evenhand.core.score import Outcome
 from evenhand.core.variant import Variant
+from evenhand.core.version import __version__
 from evenhand.engine.budget import Budget
 from evenhand.engine.call_context import Home
 from evenhand.engine.calls import CallDesk

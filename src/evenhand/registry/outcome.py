@@ -8,11 +8,11 @@ from typing import Any, cast
 
 from msgspec import field
 
-from evenhand import __version__
 from evenhand.core.encoding import decode
 from evenhand.core.errors import StoreError
 from evenhand.core.record import MutableRecord, Record
 from evenhand.core.run import CallRecord, TrialResult
+from evenhand.core.version import __version__
 from evenhand.providers.addresses import origin
 from evenhand.registry.content import Content
 from evenhand.registry.evidence import EVALS, Row, append, now, number

@@ -8,10 +8,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol
 
-from evenhand import __version__
 from evenhand.core.errors import UsageError
 from evenhand.core.record import Record
 from evenhand.core.run import RunMeta
+from evenhand.core.version import __version__
 from evenhand.remotes.manifest import SCHEMA, Manifest, Part, is_id
 from evenhand.store.runfile import RunFile
 from evenhand.store.snapshot import Digests, snapshot

@@ -6,17 +6,9 @@ from collections.abc import Iterator
 
 from evenhand.core.cluster import copies_among
 from evenhand.report.cluster_hint import cluster_hint
-from evenhand.report.clusters import clusters_among
+from evenhand.report.clusters import clusters_among, copies_note
 from evenhand.report.words import clip, count, safe
 from evenhand.store.runfile import RunFile
-
-
-def copies_note(copies: int) -> str:
-    """That so many cases are copies of others, and that all copies of a case count once."""
-    return (
-        f"{count(copies, 'case')} {'says' if copies == 1 else 'say'} the same as another one: "
-        "rates and their intervals count each of them, comparisons count copies of a case once"
-    )
 
 
 def cluster_lines(run: RunFile) -> Iterator[str]:

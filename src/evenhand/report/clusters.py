@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TypeVar
 
 from evenhand.report.means import OfCase
+from evenhand.report.words import count
 from evenhand.stats.tallies import Share, Tally, rate_of, rate_over_clusters
 from evenhand.store.sums import CaseSum
 
@@ -63,3 +64,11 @@ def sums_in(sums: Iterable[tuple[str, CaseSum]], groups: Groups) -> Iterator[OfC
         ]
         total, values, in_error = (math.fsum(part) for part in zip(*weighed, strict=True))
         yield total, values, in_error
+
+
+def copies_note(copies: int) -> str:
+    """That so many cases are copies of others, and that all copies of a case count once."""
+    return (
+        f"{count(copies, 'case')} {'says' if copies == 1 else 'say'} the same as another one: "
+        "rates and their intervals count each of them, comparisons count copies of a case once"
+    )

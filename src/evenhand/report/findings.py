@@ -8,8 +8,8 @@ from evenhand.core.score import SHARES
 from evenhand.report.cluster_lines import cluster_lines
 from evenhand.report.column_names import in_ranges
 from evenhand.report.grid import Grid
-from evenhand.report.marks import Marked, marked
-from evenhand.report.outcome import UNSURE, unsure
+from evenhand.report.marks import UNSURE, Marked, marked
+from evenhand.report.outcome import unsure
 from evenhand.report.preferences import preferences
 from evenhand.report.rates import Repeats, repeats
 from evenhand.report.triggers import trigger_rates

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from evenhand.core.record import Record
-from evenhand.report.outcome import UNSURE
 from evenhand.report.preferences import SIGN
 from evenhand.report.triggers import TRIGGERING
 from evenhand.scorers.trigger_metrics import MEASURES
 from evenhand.store.runfile import RunFile
 from evenhand.store.settled import metric_sign, warning_sign
+
+UNSURE = "low confidence"
+"""How the warning of a judgement begins that the judge is not sure of."""
 
 
 class Marked(Record, frozen=True):

@@ -10,12 +10,11 @@ from typing import Any
 from evenhand.core.label import Label
 from evenhand.core.score import Outcome
 from evenhand.report.ink import Ink
+from evenhand.report.marks import UNSURE
 from evenhand.report.words import clip, columns, folded, number, safe
 
 REASON_LINES = 12
 KEPT_LINES = 3
-UNSURE = "low confidence"
-"""How the warning of a judgement begins that the judge is not sure of."""
 
 _WORDS = {"error": "error", "not_applicable": "not applicable"}
 _OF_JUDGES = ("judge", "prompt", "confidence")

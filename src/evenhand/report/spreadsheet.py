@@ -1,17 +1,15 @@
-"""A run as CSV, a row for each trial, and what keeps cells from being formulas."""
+"""A run as CSV, a row for each trial."""
 
 from __future__ import annotations
 
 import csv
-import json
 from typing import TextIO
 
 from evenhand.core.label import FIELDS, by_name, standing
 from evenhand.report.every_label import every_label
+from evenhand.report.spreadsheet_cells import cell
 from evenhand.store.runfile import RunFile
 
-# What spreadsheets take for a formula at the start of a cell, in full width too.
-_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 _FIXED = "case description prompt model repeat outcome score output reason error latency_s cost_usd"
 
 
@@ -61,19 +59,3 @@ def write_csv(run: RunFile, out: TextIO) -> int:
         table.writerow([cell(value) for value in row])
         count += 1
     return count
-
-
-def cell(value: object) -> object:
-    """A cell that no spreadsheet takes for a formula; lists and dicts as JSON, nothing as an empty cell."""
-    if value is None or isinstance(value, (int, float)):
-        return value
-    text = as_text(value)
-    return "'" + text if text.startswith(_FORMULA) else text
-
-
-def as_text(value: object) -> str:
-    """A value as text: one that is none as JSON, nothing as an empty one."""
-    if value is None:
-        return ""
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    return text.encode("utf-8", "backslashreplace").decode()

@@ -13,7 +13,7 @@ import msgspec
 from evenhand.core.encoding import decode, encode
 from evenhand.core.numbered import NumberedTexts
 from evenhand.report.grid import row_case
-from evenhand.report.outcome import UNSURE
+from evenhand.report.marks import UNSURE
 from evenhand.report.preferences import SIGN
 from evenhand.report.triggers import TRIGGERING
 from evenhand.scorers.trigger_metrics import MEASURES

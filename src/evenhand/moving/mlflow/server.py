@@ -10,10 +10,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 from urllib.parse import quote, urlsplit
 
-from evenhand import __version__
 from evenhand.code_hosts.api import Api, is_gone
 from evenhand.core.errors import ProviderError, UsageError
 from evenhand.core.record import Record
+from evenhand.core.version import __version__
 from evenhand.providers.http import transport
 
 T = TypeVar("T")

@@ -9,13 +9,13 @@ from pathlib import Path
 
 from msgspec import field
 
-from evenhand import __version__
 from evenhand.core.encoding import digest, digest_of
 from evenhand.core.errors import UsageError
 from evenhand.core.label import NewLabel
 from evenhand.core.record import MutableRecord
 from evenhand.core.run import RunMeta, TrialResult
 from evenhand.core.variant import Variant
+from evenhand.core.version import __version__
 from evenhand.moving.traces.assembling import Problems, assembled
 from evenhand.moving.traces.files import spans_in
 from evenhand.moving.traces.reading import DIALECTS, read_span, seen_in

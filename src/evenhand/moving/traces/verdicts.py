@@ -15,10 +15,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from evenhand import __version__
 from evenhand.core.errors import StoreError, UsageError
 from evenhand.core.run import TrialResult
 from evenhand.core.score import Outcome
+from evenhand.core.version import __version__
 from evenhand.store.runfile import RunFile
 
 EVENT = "gen_ai.evaluation.result"

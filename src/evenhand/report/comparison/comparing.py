@@ -15,7 +15,7 @@ from evenhand.core.arguments import checked
 from evenhand.core.errors import UsageError
 from evenhand.core.names import did_you_mean
 from evenhand.core.variant import Variant
-from evenhand.report.cluster_lines import copies_note
+from evenhand.report.clusters import copies_note
 from evenhand.report.column_names import column_names, full_names
 from evenhand.report.comparison.case_ids import CaseIds
 from evenhand.report.comparison.case_values import BUILT_IN, Seen, read

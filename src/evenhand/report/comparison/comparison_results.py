@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from evenhand.core.record import Record
 from evenhand.report.comparison.judged_differences import JudgedDifference
+from evenhand.report.words import count
 from evenhand.stats.extremes import Extremes
 from evenhand.stats.paired import Word
 from evenhand.stats.tallies import OpenNumber
@@ -186,3 +187,8 @@ class ComparedRuns:
         """The gravest of its results': worse, else undecided, else no detectable difference, non-inferior or better."""
         verdicts = {result.verdict for result in self.results}
         return next(word for word in _GRAVEST if word in verdicts)
+
+
+def unlike_words(result: Compared) -> str:
+    """Which cases are another test in the second, and why."""
+    return "; ".join(f"{count(len(cases), 'case')} {why}" for why, cases in result.unlike.items())

@@ -8,7 +8,13 @@ from html import escape
 from typing import Any, cast
 
 from evenhand.report.column_names import SHORT
-from evenhand.report.comparison.comparison_results import CaseChange, Compared, ComparedRuns, ends
+from evenhand.report.comparison.comparison_results import (
+    CaseChange,
+    Compared,
+    ComparedRuns,
+    ends,
+    unlike_words,
+)
 from evenhand.report.json_text import json_text
 from evenhand.report.screen import UNBOUND
 from evenhand.report.variant_comparison import (
@@ -268,11 +274,6 @@ def below(result: Compared) -> Iterator[str]:
     if result.judges is not None:
         note = (", ".join(side) or "nobody" for side in result.judges)
         yield "! not judged alike: {} in the first, {} in the second".format(*note)
-
-
-def unlike_words(result: Compared) -> str:
-    """Which cases are another test in the second, and why."""
-    return "; ".join(f"{count(len(cases), 'case')} {why}" for why, cases in result.unlike.items())
 
 
 def is_better(result: Compared, change: CaseChange) -> bool:

@@ -12,9 +12,9 @@ from evenhand.core.errors import UsageError
 from evenhand.core.malformed import document_fault
 from evenhand.core.run import RunStatus
 from evenhand.report.gates.gate_results import GateVerdict
-from evenhand.report.gates.gate_text import SCHEMA
 from evenhand.report.words import clip, safe
 
+SCHEMA = "evenhand.gate/1"
 LARGEST = 20_000_000
 
 

@@ -17,6 +17,7 @@ from evenhand.report.comparison.comparison_text import (
     one_way,
     sized,
 )
+from evenhand.report.gates.gate_document import SCHEMA
 from evenhand.report.gates.gate_results import Gate, GateResult, GateVerdict, Stopping
 from evenhand.report.ink import Ink
 from evenhand.report.screen import UNBOUND
@@ -24,7 +25,6 @@ from evenhand.report.variant_comparison import could_turn
 from evenhand.report.words import columns, count, folded, money, safe
 from evenhand.stats.paired import FEWEST
 
-SCHEMA = "evenhand.gate/1"
 CHANGES = 100
 """So many changed cases of each result stand in the document."""
 MARKS: Mapping[GateVerdict, tuple[str, str]] = {

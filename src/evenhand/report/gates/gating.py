@@ -15,12 +15,12 @@ from functools import partial
 from evenhand.core.errors import UsageError
 from evenhand.core.names import did_you_mean
 from evenhand.core.run import TrialResult
-from evenhand.report.cluster_lines import copies_note
+from evenhand.report.clusters import copies_note
 from evenhand.report.column_names import column_names, full_names
 from evenhand.report.comparison.case_ids import CaseIds
 from evenhand.report.comparison.case_values import PASSED, Scales, Seen, read_trials
+from evenhand.report.comparison.comparison_results import unlike_words
 from evenhand.report.comparison.comparison_sides import LISTED, matched_variants
-from evenhand.report.comparison.comparison_text import unlike_words
 from evenhand.report.comparison.likeness import Likeness, chosen_by, chosen_note, other_evals
 from evenhand.report.comparison.pairing import paired
 from evenhand.report.gates.baseline import Baseline, BaselineTrial

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from evenhand import __version__
+from evenhand.core.version import __version__
 from evenhand.report.gates.baseline import Baseline, BaselineTrial, result_of
 from evenhand.report.words import count, short_id
 

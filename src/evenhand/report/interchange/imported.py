@@ -10,7 +10,6 @@ from typing import Any, Protocol, cast, runtime_checkable
 
 import msgspec
 
-from evenhand import __version__
 from evenhand.core.encoding import digest, encode
 from evenhand.core.errors import UsageError
 from evenhand.core.expect import share_passed
@@ -20,6 +19,7 @@ from evenhand.core.score import LARGEST, Outcome, State, usable
 from evenhand.core.secrets import redacted
 from evenhand.core.step import Step
 from evenhand.core.variant import Variant
+from evenhand.core.version import __version__
 from evenhand.report.interchange.declared import misfit
 from evenhand.store.catalogue import id_at
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from evenhand import __version__
 from evenhand.core.errors import UsageError
 from evenhand.core.names import nearest
 from evenhand.core.plugins import IMPORTERS, Plugin, plugin, plugins
+from evenhand.core.version import __version__
 from evenhand.report.interchange.packaged import importer_of, recordings_of
 from evenhand.report.interchange.recorded import Recordings
 

@@ -18,7 +18,7 @@ from evenhand.core.run import TrialResult
 from evenhand.report.column_names import column_names
 from evenhand.report.judgements.judged import certainties, judgements
 from evenhand.report.labels.labelling import draw, judged_metrics, judged_places
-from evenhand.report.spreadsheet import as_text
+from evenhand.report.spreadsheet_cells import as_text
 from evenhand.report.words import clip, count, safe
 from evenhand.stats.allocation import allocated
 from evenhand.store.draws import add_draw

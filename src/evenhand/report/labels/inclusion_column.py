@@ -9,7 +9,7 @@ from evenhand.core.draw import Draw
 from evenhand.core.drawn_pairs import PairDraw, unordered
 from evenhand.report.judgements.strata import inclusions
 from evenhand.report.labels.sheet_rows import read_rows
-from evenhand.report.spreadsheet import cell
+from evenhand.report.spreadsheet_cells import cell
 from evenhand.report.words import count
 from evenhand.store.runfile import RunFile
 

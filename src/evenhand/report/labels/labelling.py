@@ -14,7 +14,7 @@ from evenhand.core.run import TrialResult
 from evenhand.report.judgements.judge_checks import refuse_judge_check
 from evenhand.report.judgements.judged import judge_of, metric_of
 from evenhand.report.judgements.strata import inclusions
-from evenhand.report.spreadsheet import as_text
+from evenhand.report.spreadsheet_cells import as_text
 from evenhand.report.words import count
 from evenhand.store.draws import add_draw
 from evenhand.store.runfile import RunFile

@@ -13,7 +13,7 @@ from evenhand.core.run import TrialResult
 from evenhand.report.judgements.compared_pairs import ComparedPairs, compared_pairs
 from evenhand.report.judgements.judge_checks import refuse_judge_check
 from evenhand.report.labels.labelling import OVERLAP, DrawnItem, judged_metrics, judged_places
-from evenhand.report.spreadsheet import as_text
+from evenhand.report.spreadsheet_cells import as_text
 from evenhand.report.words import count
 from evenhand.store.pair_labels import add_pair_draw
 from evenhand.store.runfile import RunFile

@@ -16,7 +16,7 @@ from evenhand.report.labels.sheet_rows import (
     read_rows,
     write_rows,
 )
-from evenhand.report.spreadsheet import cell
+from evenhand.report.spreadsheet_cells import cell
 from evenhand.store.runfile import RunFile
 
 COLUMNS = (

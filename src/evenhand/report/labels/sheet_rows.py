@@ -15,7 +15,7 @@ from evenhand.documents.delimited import Header, NotDelimited, records
 from evenhand.documents.file_kinds import not_lines
 from evenhand.documents.findings import Findings
 from evenhand.documents.tree import decoded
-from evenhand.report.spreadsheet import cell
+from evenhand.report.spreadsheet_cells import cell
 
 NO_LABEL_KEPT = "no label was kept"
 

@@ -13,10 +13,10 @@ from collections.abc import Sequence
 from typing import Any, BinaryIO
 from urllib.parse import quote
 
-from evenhand import __version__
 from evenhand.core.errors import UsageError
 from evenhand.core.run import RunMeta
 from evenhand.core.variant import Variant
+from evenhand.core.version import __version__
 from evenhand.report.column_names import column_names
 from evenhand.report.interchange.inspect_logs.events import iso
 from evenhand.report.interchange.inspect_logs.sample import sample_of

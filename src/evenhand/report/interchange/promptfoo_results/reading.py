@@ -16,7 +16,6 @@ from typing import Any, cast
 import msgspec
 from msgspec import field
 
-from evenhand import __version__
 from evenhand.core.case import case_id
 from evenhand.core.encoding import decode, digest
 from evenhand.core.errors import UsageError
@@ -27,6 +26,7 @@ from evenhand.core.run import AnswerDetails, Judged, RunMeta, TrialError, TrialR
 from evenhand.core.score import Outcome, State
 from evenhand.core.secrets import redacted
 from evenhand.core.variant import Variant
+from evenhand.core.version import __version__
 from evenhand.report.interchange.imported import UNNAMED
 from evenhand.report.interchange.promptfoo_results.labels import is_human, labels_in
 from evenhand.report.interchange.promptfoo_results.row_shape import check_row

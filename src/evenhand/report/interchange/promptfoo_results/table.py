@@ -17,7 +17,7 @@ from evenhand.report.interchange.promptfoo_results.row import (
     without_reason,
 )
 from evenhand.report.json_text import json_text, writer
-from evenhand.report.spreadsheet import cell
+from evenhand.report.spreadsheet_cells import cell
 from evenhand.store.runfile import RunFile
 
 _STATUS = ("PASS", "FAIL", "ERROR")
