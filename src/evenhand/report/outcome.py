@@ -14,6 +14,8 @@ from evenhand.report.words import clip, columns, folded, number, safe
 
 REASON_LINES = 12
 KEPT_LINES = 3
+EMPTY = '""'
+"""What stands beside a name that an empty text was kept under."""
 UNSURE = "low confidence"
 """How the warning of a judgement begins that the judge is not sure of."""
 
@@ -56,7 +58,9 @@ def outcome_lines(outcome: Outcome, width: int, ink: Ink, indent: str = "  ") ->
     for name, value in _kept(outcome):
         lines += [
             ink(line, "dim")
-            for line in wrapped(f"{safe(str(name))}  {text_of(value)}", width, inner, KEPT_LINES)
+            for line in wrapped(
+                f"{safe(str(name))}  {text_of(value) or EMPTY}", width, inner, KEPT_LINES
+            )
         ]
     return lines
 
