@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.e2e.commands import in_process
 from tests.unit.report.conftest import (
     SUMMARIES,
     Make,
@@ -66,6 +67,7 @@ from evenhand.report.judge_tests.tryout_record import (
     TriedItem,
     TriedJudge,
 )
+from evenhand.report.labels.failure_codes import codes_document
 from evenhand.report.merge_report import merge_document
 from evenhand.report.precedent import Precedent
 from evenhand.report.trust.audit import Audit, GroupCount
@@ -74,6 +76,7 @@ from evenhand.report.trust.canaries import canary_report
 from evenhand.report.trust.power import JudgeWorth, Pilot, Power
 from evenhand.report.trust.selective import selective_verdicts
 from evenhand.store import schema
+from evenhand.store.cache import Cache
 from evenhand.store.cassette_making import cassette_of
 from evenhand.store.draws import add_draw, add_metric_labels
 from evenhand.store.labels import append_labels
@@ -374,6 +377,42 @@ def _hinted(plan: Any) -> Any:
     return replace(plan, hints=[Problem("a.yaml", 1, 2, "odd", "Mend it.")])
 
 
+def test_the_pages_on_what_is_installed_have_every_key_of_their_documents(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    """As they are printed, with a package beside ours and a reply in the cache."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(FORMATS.parents[1] / "tests" / "packages")
+    evenhand = in_process(capsys)
+    cache = Cache.open(tmp_path / ".evenhand" / "cache")
+    cache.put("4f2a", "0", b"{}", b"hello", 1.5)
+    cache.close()
+    for words in ("doctor", "scorers", "providers"):
+        agree(f"{words}-1.md", [json.loads(evenhand(words, "--json").out)])
+    held, listed = (
+        json.loads(evenhand("cache", *words, "--json").out) for words in (["stats"], ["explain"])
+    )
+    agree("cache-1.md", [held, listed])
+    assert (held["replies"], listed["listed"][0]["key"]) == (1, "4f2a")
+    none = evenhand("cache", "explain", "zz", "--json")
+    assert (none.code, json.loads(none.out)["listed"]) == (2, [])
+
+
+async def test_the_page_on_failure_codes_has_every_key_of_the_document(
+    make_run: Make,  # noqa: F811 (the fixture)
+):
+    """Of a draw, and where nothing is drawn."""
+    run = await make_run([result(i, case=f"c{i}", outcomes=(RUBRIC,)) for i in range(3)])
+    append_labels(run.path, [NewLabel(0, "code", "tone", "ann")])
+    with RunFile.open(run.path) as again:
+        plain = codes_document(again)
+    add_draw(run.path, 1, ["rubric"], 3, [0, 1])
+    add_metric_labels(run.path, "ann", [(0, "rubric", "fail"), (1, "rubric", "pass")])
+    with RunFile.open(run.path) as again:
+        agree("codes-1.md", [plain, codes_document(again)])
+    assert plain["codes"][0]["share"] is None
+
+
 async def test_the_page_on_baselines_has_every_key_of_the_file(make_run: Make):  # noqa: F811
     """Variants, scales, judges, numbers, and all that may be left out."""
     judged = Outcome(
@@ -549,6 +588,11 @@ async def test_the_pages_on_pushed_runs_have_every_key_of_the_documents(
         "tryout-1.md",
         "canary-1.md",
         "canaries-1.md",
+        "doctor-1.md",
+        "scorers-1.md",
+        "providers-1.md",
+        "cache-1.md",
+        "codes-1.md",
     ],
 )
 def test_the_example_of_each_format_is_as_its_table_says(page: str):

@@ -189,6 +189,8 @@ def test_somebody_labels_in_a_terminal_key_by_key(provider: FakeProvider, tmp_pa
         return done.stdout
 
     assert "too cold   100 % [21–100]" in evenhand("label", "--codes")
+    (code,) = json.loads(evenhand("label", "--codes", "--json"))["codes"]
+    assert (code["name"], code["share"]["value"]) == ("too cold", 1)
     assert "tone   100 % [21–100]" in evenhand("label", "--rename", "too cold=tone")
     (judge,) = json.loads(evenhand("calibrate", "--json", "--no-write"))["judges"]
     assert judge["labels"] == 1

@@ -4,7 +4,7 @@ A line that must *not* type-check says which rule refuses it; if it ever passes,
 ignores nothing is an error here.
 """
 
-# pyright: reportUnnecessaryTypeIgnoreComment=true
+# pyright: reportUnnecessaryTypeIgnoreComment=true, reportUnknownLambdaType=true
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator
@@ -47,6 +47,7 @@ from evenhand.scorers import (
     Preferred,
     Ranking,
     Rating,
+    Succeeds,
 )
 from evenhand.testing import Scripted
 
@@ -107,6 +108,9 @@ async def answers(case: Case, model: Model, expect: Expect, prompt: Prompt, sess
     expect(text, Preferred(over="earlier", criteria="more specific", ties="win"))
     expect(text, Jury([Scripted(["yes"]), Scripted(["no"])], of=Passes("is polite")))
     expect(reply, CallsTool("search", {"query": lambda query: "moon" in query}))
+    expect(reply, CallsTool("search", {"limit": lambda n: 0 < n <= 5, "query": "moon"}, exact=True))
+    expect(reply, CallsTool("search", lambda given: given["limit"] <= 5))
+    expect(reply, Succeeds("search", {"limit": lambda n: n <= 5}))
     expect(reply, ~CallsTool("send_mail"))
     expect(reply, ~Contains("sorry"))
     expect(reply, ~Passes("is rude"))
@@ -154,6 +158,9 @@ def bounds_that_are_none(text: str, expect: Expect) -> None:
     expect(1.0, at_least=None, at_most=(1, 2), label="seconds")  # pyright: ignore[reportArgumentType]
     expect(text, Rating(CLARITY, at_least=4))  # pyright: ignore[reportCallIssue]
     expect(text, Contains("x", at_least=1))  # pyright: ignore[reportCallIssue]
+    expect(text, CallsTool("search", 5))  # pyright: ignore[reportArgumentType]
+    expect(text, CallsTool("search", {5: "limit"}))  # pyright: ignore[reportArgumentType]
+    expect(text, CallsTool("search", limit=5))  # pyright: ignore[reportCallIssue]
     expect(text, Contains("x"), weight="2")  # pyright: ignore[reportArgumentType]
 
 

@@ -7,21 +7,13 @@ from math import isfinite
 from numbers import Real
 from typing import Any
 
+from evenhand.core.arguments import foreign, takes_no
 from evenhand.core.names import distance
 from evenhand.core.traits import label_of, traits_of
 
 PARAMETERS = ("at_least", "at_most", "label", "weight", "metric")
 """What `expect` takes by name; all else is metadata."""
 
-_MEANT = {
-    "threshold": "at_least",
-    "min": "at_least",
-    "minimum": "at_least",
-    "min_score": "at_least",
-    "max": "at_most",
-    "maximum": "at_most",
-    "max_score": "at_most",
-}
 _WORDS = ("height", "babel")
 """Words of their own, however close to a parameter."""
 
@@ -30,16 +22,20 @@ def misspelt(names: Iterable[str]) -> tuple[str, str]:
     """The first name of metadata that was probably meant as a parameter of `expect`, and what to do; empty for none.
 
     >>> misspelt(["words", "wieght"])[0]
-    "'wieght' isn't one of its parameters"
+    'expect takes no `wieght`: did you mean `weight`?'
     """
     for name in names:
         if name in PARAMETERS:
             continue
-        meant = _MEANT.get(name) or next((p for p in PARAMETERS if _alike(name, p)), "")
+        meant = foreign(name, PARAMETERS) or next((p for p in PARAMETERS if _alike(name, p)), "")
         if meant:
-            hint = f"Did you mean {meant}=? Metadata of your own needs another name."
-            return f"{name!r} isn't one of its parameters", hint
+            return takes_no("expect", name, meant), "Metadata of your own needs another name."
     return "", ""
+
+
+def of_expect(what: str) -> str:
+    """What is wrong with a call of `expect`, which is named once."""
+    return what if what.startswith("expect ") else f"expect: {what}"
 
 
 def _alike(name: str, parameter: str) -> bool:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, ClassVar, TypeVar, cast, overload
 
-from evenhand.authoring.bounds import misgiven, misspelt, wrongly_bounded
+from evenhand.authoring.bounds import misgiven, misspelt, of_expect, wrongly_bounded
 from evenhand.authoring.reported_step import ReportedStep, checked_step
 from evenhand.authoring.thresholds import Thresholds
 from evenhand.core.arguments import checked
@@ -314,7 +314,7 @@ class Expect(Recorder):
         if what:
             if inspect.iscoroutine(value):
                 value.close()  # it is told here, and need not be told once more as never awaited
-            wrong = UsageError(f"{users_line()}: expect: {what}", hint=hint)
+            wrong = UsageError(f"{users_line()}: {of_expect(what)}", hint=hint)
             asked = Raised(
                 str(label or (label_of(condition) if condition is not None else "expect")), wrong
             )

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from evenhand.authoring.bounds import misspelt, off_scale, wants_none, wrongly_bounded
+from evenhand.authoring.bounds import misspelt, of_expect, off_scale, wants_none, wrongly_bounded
 from evenhand.authoring.evalset import RESERVED, TALK, Eval, EvalSet
 from evenhand.authoring.models import EvalSetRoster
 from evenhand.authoring.thresholds import Thresholds
@@ -328,7 +328,7 @@ def plain(
             elif models is not None and isinstance(judge, str):
                 yield from _keyless(models, judge, path, line)
             if what and node not in unawaited:
-                yield Problem(path, line, 0, f"expect: {what}", hint)
+                yield Problem(path, line, 0, of_expect(what), hint)
         if node in unawaited:
             yield Problem(path, line, 0, *_not_awaited(node))
 

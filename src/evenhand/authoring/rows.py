@@ -76,6 +76,8 @@ def readable(file: Path, problems: list[Problem]) -> bool:
     Raises:
         UsageError: Its ending says no format.
     """
+    if file.is_dir():
+        raise UsageError(f"{file} is a folder, not a dataset", hint="Name the file of cases in it.")
     if file.suffix.lower() not in FORMATS:
         raise UsageError(
             f"{file}: a dataset ends in {', '.join(FORMATS[:-1])} or {FORMATS[-1]}, not '{file.suffix}'",

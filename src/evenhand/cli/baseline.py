@@ -28,10 +28,12 @@ def baseline(run: str | None, to: Path, outputs: bool) -> int:
     from evenhand.report.gates.baseline_file import read_baseline, write_baseline
     from evenhand.report.gates.baseline_making import baseline_of
     from evenhand.report.judgements.judge_checks import refuse_judge_check
+    from evenhand.report.own_files import look_for_folder
     from evenhand.report.words import count, safe
     from evenhand.store.catalogue import find
     from evenhand.store.runfile import RunFile
 
+    look_for_folder(to.parent, "--to")
     with RunFile.open(find(Path.cwd(), run)) as run_file:
         refuse_judge_check(run_file.meta)
         data = baseline_of(run_file, outputs=outputs)

@@ -11,11 +11,13 @@ import click
 
 from evenhand.cli.exits import PASSED, USAGE
 from evenhand.cli.numbers import Number
-from evenhand.cli.streams import tell
+from evenhand.cli.streams import say_json, tell
 from evenhand.core.ranges import ROWS
 
 if TYPE_CHECKING:
-    from evenhand.store.cache import Cache
+    from evenhand.store.cache import Cache, CacheStats
+
+SCHEMA = "evenhand.cache/1"
 
 
 class _Source(click.Path):
@@ -75,11 +77,15 @@ def cache(ctx: click.Context, source: Path) -> None:
 
 
 @cache.command(cls=_OfCache)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
 @click.pass_obj
-def stats(store: Cache) -> None:
+def stats(store: Cache, as_json: bool) -> None:
     """Say where it is and how much it holds."""
     statistics = store.stats()
     store.close()
+    if as_json:
+        say_json(_document(statistics))
+        return
     click.echo(f"{statistics.path}: {statistics.entries} replies, {statistics.bytes / 1e6:.1f} MB")
     if statistics.oldest_at is not None:
         click.echo(f"the oldest is of {_date(statistics.oldest_at)}")
@@ -88,23 +94,38 @@ def stats(store: Cache) -> None:
 @cache.command(cls=_OfCache)
 @click.argument("key", default="")
 @click.option("--first", type=Number(ROWS), default=20, show_default=True, help="Show at most N.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
 @click.pass_obj
-def explain(store: Cache, key: str, first: int) -> int:
+def explain(store: Cache, key: str, first: int, as_json: bool) -> int:
     """List the replies it holds, newest first, and the request that each answers; those whose KEY begins so."""
     from itertools import islice
 
     from evenhand.core.secrets import shown
     from evenhand.report.words import safe
 
-    none = True
+    rows: list[dict[str, object]] = []
     for entry in islice(store.entries(key), first):
-        none = False
-        click.echo(f"{entry.key}  draw {entry.draw}  {entry.size} bytes  {_date(entry.created_at)}")
-        click.echo(f"    {safe(shown(entry.identity.decode('utf-8', 'replace')))}")
+        request = shown(entry.identity.decode("utf-8", "replace"))
+        rows.append(
+            {
+                "key": entry.key,
+                "draw": entry.draw,
+                "bytes": entry.size,
+                "created_at": entry.created_at,
+                "request": request,
+            }
+        )
+        if not as_json:
+            click.echo(
+                f"{entry.key}  draw {entry.draw}  {entry.size} bytes  {_date(entry.created_at)}"
+            )
+            click.echo(f"    {safe(request)}")
+    if as_json:
+        say_json({**_document(store.stats()), "listed": rows})
     store.close()
-    if none:
+    if not rows:
         tell(f"no key begins with {key}" if key else "the cache is empty")
-    return USAGE if none and key else PASSED
+    return USAGE if not rows and key else PASSED
 
 
 @cache.command(cls=_OfCache)
@@ -113,6 +134,17 @@ def clear(store: Cache) -> None:
     """Forget all replies. Runs are not touched."""
     count = store.clear()
     click.echo(f"{count} replies forgotten")
+
+
+def _document(statistics: CacheStats) -> dict[str, object]:
+    """It as `evenhand.cache/1`."""
+    return {
+        "schema": SCHEMA,
+        "path": str(statistics.path),
+        "replies": statistics.entries,
+        "bytes": statistics.bytes,
+        "oldest_at": statistics.oldest_at,
+    }
 
 
 def _date(seconds: float) -> str:

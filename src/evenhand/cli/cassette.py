@@ -32,11 +32,13 @@ def cassette(run: str | None, to: Path, max_age: int | None) -> int:
     Commit the file. `evenhand run PATH --replay FILE` answers every call from it, and sends nothing.
     """
     from evenhand.report.judgements.judge_checks import refuse_judge_check
+    from evenhand.report.own_files import look_for_folder
     from evenhand.report.words import count, safe
     from evenhand.store.cassette_making import cassette_of, write_cassette
     from evenhand.store.catalogue import find
     from evenhand.store.runfile import RunFile
 
+    look_for_folder(to.parent, "--to")
     with RunFile.open(find(Path.cwd(), run)) as run_file:
         refuse_judge_check(run_file.meta)
         data, header = cassette_of(run_file, max_age_s=max_age)

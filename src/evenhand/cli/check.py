@@ -92,9 +92,9 @@ def _planned(asked: Asked) -> tuple[Plan, Sequence[Problem]]:
 
 
 def _difference_lines(sentences: Sequence[str]) -> Iterator[str]:
-    import textwrap
+    from evenhand.report.words import folded
 
     if sentences:
         yield "differences from promptfoo:"
     for sentence in sentences:
-        yield textwrap.fill(sentence, 100, initial_indent="  - ", subsequent_indent="    ")
+        yield from folded(sentence, 100, "  - ", "    ")

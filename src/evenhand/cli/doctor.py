@@ -7,10 +7,10 @@ import shutil
 import sqlite3
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from importlib import metadata
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from evenhand.cli.plugin_listing import checked
@@ -21,6 +21,7 @@ from evenhand.documents.findings import shown_path
 from evenhand.documents.project import project_for
 from evenhand.store.catalogue import cache_folder, run_folder
 
+SCHEMA = "evenhand.doctor/1"
 State = Literal["ok", "warn", "bad"]
 
 OLDEST_PYTHON = (3, 11)
@@ -93,6 +94,14 @@ def doctor(home: Path, env: Mapping[str, str], folder: Path | None = None) -> li
         *_folders(home),
         *_clock(),
     ]
+
+
+def document(findings: Sequence[Finding]) -> dict[str, Any]:
+    """What `evenhand doctor --json` prints: `evenhand.doctor/1`."""
+    return {
+        "schema": SCHEMA,
+        "findings": [{"state": one.state, "what": one.what, "hint": one.hint} for one in findings],
+    }
 
 
 def _python() -> Iterator[Finding]:

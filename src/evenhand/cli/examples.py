@@ -187,7 +187,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "evenhand dataset generate a.md --to c.csv --model $MODEL",
     ),
     "doctor": ("evenhand doctor", "evenhand prompt doctor"),
-    "scorers": ("evenhand scorers", "evenhand scorers | grep json"),
+    "scorers": ("evenhand scorers", "evenhand scorers --json"),
     "providers": ("evenhand providers", "evenhand providers | grep azure"),
     "cache": ("evenhand cache stats", "evenhand cache explain"),
     "cache stats": ("evenhand cache stats", "evenhand cache --of my-evals stats"),

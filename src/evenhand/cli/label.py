@@ -10,7 +10,7 @@ import click
 
 from evenhand.cli.completing import complete_runs
 from evenhand.cli.numbers import Number
-from evenhand.cli.streams import printing, tell
+from evenhand.cli.streams import printing, say_json, tell
 from evenhand.core.ranges import Range
 from evenhand.core.record import Record
 
@@ -68,6 +68,7 @@ RISK = Range(0.001, 0.999)
     help="Label outputs that the judge can't decide at this risk, the least sure first.",
 )
 @click.option("--codes", is_flag=True, help="Count the failure codes that people gave.")
+@click.option("--json", "as_json", is_flag=True, help="With --codes: print one JSON document.")
 @click.option(
     "--rename",
     multiple=True,
@@ -88,6 +89,7 @@ def label(
     rule: str | None,
     unsure: float | None,
     codes: bool,
+    as_json: bool,
     rename: tuple[str, ...],
 ) -> int:
     """Label outputs of RUN as pass or fail, with the judge's verdict hidden. Default: the latest run.
@@ -121,8 +123,8 @@ def label(
         )
     design = _Design(active, by_stratum, equal)
     design.check(size)
-    if codes or rename:
-        return _codes(find(Path.cwd(), run), rename)
+    if any((codes, rename, as_json)):
+        return _codes(find(Path.cwd(), run), rename, codes=codes, as_json=as_json)
     with RunFile.open(find(Path.cwd(), run)) as run_file:
         refuse_judge_check(run_file.meta)
         named = ranking_in(run_file, metrics, source) if source is not None else None
@@ -303,12 +305,14 @@ def _tell_rule(metric: str, run: str, *, is_drawn: bool) -> None:
     )
 
 
-def _codes(path: Path, rename: tuple[str, ...]) -> int:
+def _codes(path: Path, rename: tuple[str, ...], *, codes: bool, as_json: bool) -> int:
     """Renames failure codes, and counts them."""
     from evenhand.core.errors import UsageError
-    from evenhand.report.labels.failure_codes import code_lines, rename_code
+    from evenhand.report.labels.failure_codes import code_lines, codes_document, rename_code
     from evenhand.store.runfile import RunFile
 
+    if as_json and not (codes or rename):  # what else `label` does prints nothing
+        raise UsageError("--json needs --codes", hint="evenhand label --codes --json")
     pairs = [each.partition("=") for each in rename]
     for each, (old, _, new) in zip(rename, pairs, strict=True):
         if not old.strip() or not new.strip():
@@ -317,6 +321,9 @@ def _codes(path: Path, rename: tuple[str, ...]) -> int:
         for old, _, new in pairs:
             rename_code(run_file, old.strip(), new.strip())
     with RunFile.open(path) as run_file, printing():
+        if as_json:
+            say_json(codes_document(run_file))
+            return 0
         for line in code_lines(run_file):
             click.echo(line)
     return 0

@@ -1,13 +1,77 @@
-"""Words of other tools on the command line, and what they are here; and names that lack their folder."""
+"""Words of other tools on the command line, promptfoo's first, and what they are here; and names without a folder."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import click
 
 from evenhand.core.names import nearest
+
+CALLED: Mapping[str, str] = {
+    "eval": "run",
+    "evaluate": "run",
+    "validate": "check",
+    "list": "show --list",
+    "debug": "doctor",
+    "help": "--help",
+    "share": "push",
+    "optimize": "run, with the prompts to compare; then evenhand compare",
+    "logs": "show --verbose",
+}
+"""Commands of promptfoo's with a counterpart: what it is called here."""
+
+MISSING: Mapping[str, str] = {
+    "redteam": "Red teaming isn't run here; the evaluation of a red-team config is: evenhand run.",
+    "generate": "Cases are made by `evenhand dataset generate`, assertions by hand.",
+    "auth": "There is no account to log in to: runs stay on this machine.",
+    "config": "There is no account to set up; project-wide settings stand in pyproject.toml.",
+    "feedback": "Nothing is sent to anybody.",
+    "code-scans": "Code isn't scanned here.",
+    "scan-model": "Models' files aren't scanned here.",
+}
+"""Commands of promptfoo's without one."""
+
+OPTIONS: Mapping[str, Mapping[str, str]] = {
+    "run": {
+        "--share": "Nothing is uploaded; `evenhand push` copies runs to a folder, a bucket or a database.",
+        "--remote": "Nothing is asked but the models that the config names.",
+        "--suggest-prompts": "Write the prompts to compare into the config.",
+        "--table-cell-max-length": "The table has the width of the terminal; --no-table leaves it out.",
+        "--watch": "`evenhand watch` runs again what a saved file changed.",
+        "-w": "`evenhand watch` runs again what a saved file changed.",
+    },
+    "view": {
+        "-p": "It is called --port.",
+        "-y": "The browser is opened without a question.",
+        "--yes": "The browser is opened without a question.",
+        "-n": "--no-browser leaves the browser alone.",
+        "--no": "--no-browser leaves the browser alone.",
+        "--filter-description": "The list of runs in the viewer has a search.",
+        "--env-file": "The viewer asks no model.",
+    },
+    "export": {
+        "-o": "It is called --to.",
+        "--output": "It is called --to.",
+        "--include-media": "Outputs are exported whole.",
+    },
+    "init": {"--no-interactive": "Nothing is asked.", "--example": "`evenhand init` has one."},
+    "import": {
+        "--new-id": "The same results are imported once.",
+        "--force": "The same results are imported once; `evenhand delete` deletes a run.",
+    },
+    "retry": {
+        "-c": "A run knows the config that it was made of.",
+        "--config": "A run knows the config that it was made of.",
+        "--share": "Nothing is uploaded; `evenhand push` copies runs.",
+        "--no-share": "Nothing is uploaded.",
+        "--delay": "A run knows its delay.",
+    },
+}
+"""By our command: options of promptfoo's counterpart that it doesn't have."""
+
+_OF_RUNS = frozenset({"show", "export", "delete"})
 
 
 def _each(words: str, meant: str) -> dict[str, str]:
@@ -34,17 +98,16 @@ _COMMANDS: Mapping[str, str] = {
     **_each("metrics assertions evaluators graders", "scorers"),
     **_each("prompts", "prompt list"),
     **_each("datasets data cases", "dataset show"),
-    **_each("generate synthesize", "dataset generate"),
+    **_each("synthesize", "dataset generate"),
     **_each("convert", "dataset convert"),
     **_each("traces trace otel", "import traces"),
     **_each("create scaffold quickstart setup", "init"),
-    **_each("config login auth env diagnose health", "doctor"),
+    **_each("login env diagnose health", "doctor"),
     **_each("clear-cache clean", "cache clear"),
     **_each("record", "run --record"),
     **_each("replay", "run --replay"),
     **_each("upgrade update install", ""),
     **_each("version", "--version"),
-    **_each("help", "--help"),
 }
 """Commands of other tools', and ours; none for what pip does."""
 _OR = {"run": "To look at what it would do, without sending anything: evenhand check."}
@@ -121,6 +184,10 @@ _SENTENCES: Mapping[str, str] = {
 
 def command_hint(name: str, commands: Iterable[str]) -> str:
     """What is said of a word that is no command; empty where nothing is near."""
+    if name in CALLED:
+        return f"promptfoo's '{name}' is evenhand {CALLED[name]}."
+    if name in MISSING:
+        return MISSING[name]
     meant = _COMMANDS.get(name.lower().replace("_", "-"))
     if meant == "":
         return "pip installs and updates it."
@@ -130,11 +197,25 @@ def command_hint(name: str, commands: Iterable[str]) -> str:
     return f"Did you mean '{near}'?" if near else ""
 
 
+def words_hint(words: Sequence[str]) -> str:
+    """What to write in place of `export eval ID`; empty for other command lines."""
+    if len(words) < 3 or words[0] not in _OF_RUNS or words[1] != "eval":
+        return ""
+    name = words[2]
+    if name.startswith("-") or name.isdigit():
+        return ""
+    return f"promptfoo's '{words[0]} eval {name}' is evenhand {words[0]} {name}."
+
+
 def with_our_option(error: click.NoSuchOption) -> click.UsageError:
     """The error with the option of ours that was probably meant, instead of those whose letters are alike."""
     written = error.option_name.lower()
     bare = written.lstrip("-")
     plain = "-" * (len(written) - len(bare)) + bare.replace("_", "-")
+    of_promptfoo = OPTIONS.get((error.ctx.info_name if error.ctx else None) or "", {})
+    if error.option_name in of_promptfoo:
+        hint = of_promptfoo[error.option_name]
+        return click.UsageError(f"No such option: '{error.option_name}'. {hint}", error.ctx)
     command = error.ctx.command if error.ctx is not None else None
     parameters = command.params if command is not None else []
     known = [opt for one in parameters for opt in (*one.opts, *one.secondary_opts)]

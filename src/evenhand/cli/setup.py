@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from evenhand.cli.exits import PASSED, USAGE
-from evenhand.cli.streams import say_wrapped
+from evenhand.cli.streams import say_json, say_wrapped
 
 if TYPE_CHECKING:
     from evenhand.scorers.catalog import Entry
@@ -186,20 +186,31 @@ def _print_as_python(config: Path) -> int:
 
 
 @click.command(short_help="Check your setup: Python, keys, folders.")
-def doctor() -> int:
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
+def doctor(as_json: bool) -> int:
     """Check your setup: Python, packages, keys, folders. Sends nothing and shows no key."""
     from evenhand.cli.doctor import doctor as look
+    from evenhand.cli.doctor import document
     from evenhand.store.catalogue import home_for
 
     findings = look(home_for(None), os.environ)
-    for finding in findings:
-        say_wrapped(str(finding), " " * 6)
+    if as_json:
+        say_json(document(findings))
+    else:
+        for finding in findings:
+            say_wrapped(str(finding), " " * 6)
     return USAGE if any(finding.state == "bad" for finding in findings) else PASSED
 
 
 @click.command(short_help="List the scorers and assertion types.")
-def scorers() -> int:
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
+def scorers(as_json: bool) -> int:
     """List the scorers of eval sets and the assertion types of YAML files."""
+    if as_json:
+        from evenhand.cli.listed import scorers_document
+
+        say_json(scorers_document())
+        return PASSED
     from evenhand.assertions.kinds import kinds
     from evenhand.cli.plugin_listing import list_added
     from evenhand.core.plugins import ASSERTIONS, SCORERS
@@ -237,8 +248,14 @@ def _list(entries: Sequence[Entry]) -> None:
 
 
 @click.command(short_help="List the providers and how to write their ids.")
-def providers() -> int:
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
+def providers(as_json: bool) -> int:
     """List the providers, how to write their ids, and the environment variables that hold their keys."""
+    if as_json:
+        from evenhand.cli.listed import providers_document
+
+        say_json(providers_document())
+        return PASSED
     from evenhand.cli.plugin_listing import list_added
     from evenhand.core.plugins import PROVIDERS
     from evenhand.providers.catalog import KEYS, SCHEMES

@@ -117,6 +117,14 @@ def drop(stream: TextIO | None = None) -> None:
         os.close(nowhere)
 
 
+def say_json(document: object) -> None:
+    """Prints one JSON document to stdout, on a line."""
+    from evenhand.report.json_text import json_text, writer
+
+    with printing():
+        writer(sys.stdout)(json_text(document) + "\n")
+
+
 def say_wrapped(text: str, indent: str = "") -> None:
     """Prints lines to stdout; those that are too long for it are wrapped.
 

@@ -123,16 +123,6 @@ class _Verbs(click.Group):
         ):  # click's own answer would be exit code 1, which says that trials failed
             drop()
             return 0
-        except click.NoSuchOption as error:
-            from evenhand.cli.of_promptfoo import option_hint
-
-            command = error.ctx.info_name if error.ctx else None
-            hint = option_hint(command or "", error.option_name)
-            if not hint:
-                raise
-            raise click.UsageError(
-                f"No such option: '{error.option_name}'. {hint}", error.ctx
-            ) from None
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         del ctx
@@ -168,17 +158,14 @@ class _Verbs(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         name = args[0]
         if len(args) > 2 and args[1] == "eval":
-            from evenhand.cli.of_promptfoo import words_hint
+            from evenhand.cli.other_words import words_hint
 
             if hint := words_hint(args):
                 raise click.UsageError(hint, ctx)
         if name not in _COMMANDS and not name.startswith("-"):
-            from evenhand.cli.of_promptfoo import command_hint as promptfoo_hint
             from evenhand.cli.other_words import command_hint
 
-            if hint := promptfoo_hint(name):
-                pass
-            elif os.path.exists(name):  # noqa: PTH110 (pathlib is not imported yet)
+            if os.path.exists(name):  # noqa: PTH110 (pathlib is not imported yet)
                 hint = f"To run it: evenhand run {name}"
             else:
                 hint = command_hint(name, _COMMANDS) or f"There are: {', '.join(_COMMANDS)}."

@@ -210,10 +210,7 @@ def misgiven_arguments(
     if unknown:
         free = [one for one in named if one not in kwargs]
         meant = {word: meant_by(word, free) for word in unknown}
-        lines = (
-            f"{name} takes no `{word}`" + (f": did you mean `{one}`?" if one else "")
-            for word, one in meant.items()
-        )
+        lines = (takes_no(name, word, one) for word, one in meant.items())
         return "\n".join(lines), "" if all(meant.values()) else hint
     if given > len(places):
         most = f"{len(places)} argument{'s' * (len(places) != 1)}" if places else "no argument"
@@ -236,10 +233,17 @@ def misgiven_arguments(
     return f"{name} needs {' and '.join(f'`{one}`' for one in missing)}", hint
 
 
+def takes_no(name: str, word: str, meant: str) -> str:
+    """That a callable has no such argument, and which one is meant; nothing of that where it is empty."""
+    return f"{name} takes no `{word}`" + (f": did you mean `{meant}`?" if meant else "")
+
+
 def meant_by(word: str, named: Sequence[str]) -> str:
     """The argument that a word is probably meant for; empty for none."""
-    plain = word.lower()
-    for one in _WORDS.get(plain, ()):
-        if one.partition("=")[0] in named:
-            return one
-    return nearest(word, named)
+    return foreign(word, named) or nearest(word, named)
+
+
+def foreign(word: str, named: Sequence[str]) -> str:
+    """The argument that another tool calls by this word; empty for none."""
+    several = _WORDS.get(word.lower(), ())
+    return next((one for one in several if one.partition("=")[0] in named), "")

@@ -120,11 +120,9 @@ class Verified:
             env = {**hook_env(self.prompt, self.case, self.values), "EVA_OUTPUT_FILE": str(file)}
             ran = await run_hook(self.path, env, self.limit_s)
         complaint = (ran.complaint or ran.output).strip()[-1000:]
-        return check(
-            not ran.code,
-            f"exit {ran.code}" + (f": {complaint}" if complaint else ""),
-            said=complaint,
-        )
+        if not complaint:
+            return check(not ran.code, f"exit {ran.code}")
+        return check(not ran.code, f"exit {ran.code}: {complaint}", said=complaint)
 
     def __str__(self) -> str:
         return self.path.name

@@ -40,18 +40,25 @@ class Mean(Record, frozen=True):
     cases: int
     on_scale: bool = False
 
-    def cell(self, text: Callable[[float], str] = hundredths) -> str:
-        """The mean for a table: `4.67 [3.81–4.95]` on a known scale, otherwise `104 ±8`, or `±?` where nobody knows."""
+    def cell(self, text: Callable[[float], str], unknown: str) -> str:
+        """The mean for a table: `4.67 [3.81–4.95]` on a known scale, otherwise `104 ±8`.
+
+        Args:
+            text: Writes a number.
+            unknown: Stands in the place of an interval that nobody knows.
+        """
         if self.low is None or self.high is None:
-            return f"{text(self.value)} ±?"
+            return text(self.value) + unknown
         if self.on_scale:
             return f"{text(self.value)} [{text(self.low)}–{text(self.high)}]"
         return f"{text(self.value)} ±{text(self.high - self.value)}"
 
 
-def mean_cell(mean: Mean | None, text: Callable[[float], str] = hundredths) -> str:
-    """A mean for a table; a dash for none."""
-    return "–" if mean is None else mean.cell(text)
+def mean_cell(
+    mean: Mean | None, text: Callable[[float], str] = hundredths, unknown: str = " ±?"
+) -> str:
+    """A mean for a table; a dash for none. Arguments as `Mean.cell` has them."""
+    return "–" if mean is None else mean.cell(text, unknown)
 
 
 def known_scale(declared: Scale | None, least: float, most: float) -> Scale | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -15,6 +14,8 @@ from evenhand.report.words import clip, columns, folded, number, safe
 
 REASON_LINES = 12
 KEPT_LINES = 3
+EMPTY = '""'
+"""What stands beside a name that an empty text was kept under."""
 
 _WORDS = {"error": "error", "not_applicable": "not applicable"}
 _OF_JUDGES = ("judge", "prompt", "confidence")
@@ -55,7 +56,9 @@ def outcome_lines(outcome: Outcome, width: int, ink: Ink, indent: str = "  ") ->
     for name, value in _kept(outcome):
         lines += [
             ink(line, "dim")
-            for line in wrapped(f"{safe(str(name))}  {text_of(value)}", width, inner, KEPT_LINES)
+            for line in wrapped(
+                f"{safe(str(name))}  {text_of(value) or EMPTY}", width, inner, KEPT_LINES
+            )
         ]
     return lines
 
@@ -119,25 +122,10 @@ def wrapped(text: str, width: int, indent: str, most: int) -> list[str]:
     """Foreign text in lines of this width, its own line breaks kept; cut, and its length told, where there are more."""
     lines: list[str] = []
     for line in safe(text, multiline=True).split("\n"):
-        parts = _filled(line, width, indent)
-        if not line.isascii() and any(columns(part) > width for part in parts):
-            # As if all of it were wide: textwrap counts characters.
-            parts = _filled(line, len(indent) + (width - len(indent)) // 2, indent)
-        lines += parts or [""]
+        lines += folded(line.expandtabs(), width, indent) if line.strip() else [""]
         if len(lines) > most:
             return [*lines[:most], f"{indent}… ({len(text):,} characters in all)"]
     return lines
-
-
-def _filled(line: str, width: int, indent: str) -> list[str]:
-    return textwrap.wrap(
-        line,
-        width,
-        initial_indent=indent,
-        subsequent_indent=indent,
-        break_on_hyphens=False,
-        replace_whitespace=False,
-    )
 
 
 def text_of(value: object) -> str:

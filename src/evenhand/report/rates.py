@@ -235,7 +235,7 @@ def rate_cells(run: RunFile, names: Sequence[str]) -> Iterator[tuple[str, ...]]:
             str(rate),
             rate.reach,
             mean_cell(score),
-            mean_cell(latency, seconds),
+            mean_cell(latency, seconds, ""),
             money(totals.cost_usd),
             f"{totals.errors:,}",
         )

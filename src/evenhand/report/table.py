@@ -93,7 +93,7 @@ def _extra(run: RunFile, grid: Grid) -> list[_TableColumn]:
     return [
         _TableColumn("score", [mean_cell(mean) for mean in scores(run)]),
         *_words(run, sum(t.trials for t in totals)),
-        _TableColumn("latency", [mean_cell(mean, seconds) for mean in latencies(run)]),
+        _TableColumn("latency", [mean_cell(mean, seconds, "") for mean in latencies(run)]),
         _TableColumn("cost", [money(t.cost_usd) for t in totals]),
         *_counted("judge calls", run.judge_calls()),
         *_counted("errors", [t.errors for t in totals]),
@@ -132,7 +132,7 @@ def _words(run: RunFile, trials: int) -> list[_TableColumn]:
     means = [mean_in(run.meta, mean_of(cases)) for cases in run.word_sums()]
     if not any(mean is not None and mean.value >= WORDY for mean in means):
         return []
-    return [_TableColumn("words", [mean_cell(mean, rounded) for mean in means])]
+    return [_TableColumn("words", [mean_cell(mean, rounded, "") for mean in means])]
 
 
 def _counted(head: str, numbers: Sequence[int]) -> list[_TableColumn]:

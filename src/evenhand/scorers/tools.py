@@ -23,7 +23,7 @@ from evenhand.scorers.opposite import Question
 from evenhand.scorers.text import quoted, same
 from evenhand.scorers.trial_steps import calls_in
 
-Arguments = Mapping[str, Any] | Callable[[Mapping[str, Any]], object]
+Arguments = Mapping[str, object | Callable[[Any], object]] | Callable[[Mapping[str, Any]], object]
 """What a call's arguments should be: some of them with their values, or a function that says yes or no.
 
 A value may itself be a function: it is asked about that one argument.

@@ -48,7 +48,7 @@ LINES: dict[str, str] = {
     "expect(reply.text, TokenF1('yes'), at_least=80)": "Write a bound from 0 to 1.",
     "expect(reply.text, TokenF1('yes'), at_least='0.8')": "at_least is '0.8', not a number",
     "expect(reply.text, TokenF1('yes'))": "Write at_least= or at_most=.",
-    "expect(reply.text, TokenF1('yes'), threshold=0.8)": "Did you mean at_least=?",
+    "expect(reply.text, TokenF1('yes'), threshold=0.8)": "did you mean `at_least`?",
     "expect(reply.text, Contains('yes'), at_least=1)": "Leave at_least= and at_most= out.",
     "import re; expect(reply.text, Matches(re.compile('y')))": "not a text",
     "expect(reply.text, Matches('(y'))": "is not a regular expression",

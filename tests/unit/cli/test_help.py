@@ -92,6 +92,30 @@ def test_each_example_is_understood(line: str, tmp_path: Path, monkeypatch: pyte
         command = found
 
 
+NO_DOCUMENT = {
+    "it serves or starts others": "watch view mcp",
+    "it writes what it is told to write, or changes it": """
+        export baseline cassette comment init rename tag note delete schema "cache clear" "new eval" "new judge"
+        "new prompt-function" "dataset convert" "dataset enrich" "dataset from-traces"
+        "dataset generate" "dataset split" "prompt edit" "prompt export-skill" "prompt index" "prompt migrate"
+        "prompt new" "prompt promote" "prompt site" """,
+    "it prints a file, a prompt or lines of JSON as they are": 'workers completion "prompt render" "prompt log"',
+}
+"""Commands without `--json`, by the reason."""
+
+
+def test_every_command_that_prints_data_has_a_document():
+    """`--json`, under one help; those without are listed with the reason, and none is listed that has it."""
+    named = {name for names in NO_DOCUMENT.values() for name in shlex.split(names)}
+    leaves = {name: one for name, one in ALL.items() if not isinstance(one, click.Group)}
+    with_json = {
+        name
+        for name, one in leaves.items()
+        if any("--json" in parameter.opts for parameter in one.params)
+    }
+    assert leaves.keys() - with_json == named
+
+
 @pytest.mark.parametrize("name", ALL)
 def test_help_fits_into_sixty_columns(name: str):
     """No line is longer, of options, examples or exit codes."""

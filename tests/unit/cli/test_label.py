@@ -104,3 +104,9 @@ def test_labels_of_another_metric_than_the_named_one_are_refused(
     assert code == 2
     assert "y.csv also has labels of 'tone', which --metric doesn't name" in told
     assert "6 labels" in evenhand("label", "--from", "y.csv")[1]
+
+
+def test_a_document_of_labels_is_of_their_codes(evenhand: Evenhand):
+    """What else `label` does prints none, and says so."""
+    assert "--json needs --codes" in evenhand("label", "--json")[1]
+    assert evenhand("label", "--codes", "--json")[0] == 0

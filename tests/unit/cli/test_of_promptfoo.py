@@ -8,7 +8,7 @@ import pytest
 from tests.docs.promptfoo_tables import FLAGS
 from tests.e2e.commands import Run, in_process
 
-from evenhand.cli.of_promptfoo import CALLED, MISSING, OPTIONS
+from evenhand.cli.other_words import CALLED, MISSING, OPTIONS
 
 COMMANDS = """
 eval init view mcp redteam share auth cache code-scans config debug delete export generate feedback import list logs

@@ -7,6 +7,7 @@ import pytest
 
 from evenhand.core.errors import CodeError
 from evenhand.registry import hooks
+from evenhand.registry.eval_scorers import Verified
 from evenhand.registry.hooks import guarded, hook_env, is_hook, run_hook
 
 
@@ -97,3 +98,12 @@ async def test_a_hook_that_nobody_waits_for_is_ended(hook, tmp_path):
         await task
     await asyncio.sleep(1.2)
     assert not (tmp_path / "late").exists()
+
+
+async def test_a_verify_that_complains_without_a_word_has_no_words_kept(hook):
+    """Its exit code is all there is to tell."""
+    for script, kept in (("exit 1", {}), ("echo too long; exit 1", {"said": "too long"})):
+        path = hook(f"#!/bin/sh\n{script}\n")
+        score = await Verified(path, "greet", "a", {}).score("hello", None)
+        assert not score.passed
+        assert dict(score.metadata) == kept

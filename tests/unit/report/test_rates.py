@@ -81,6 +81,7 @@ def test_latencies_have_their_unit_on_both_sides():
     """A mean of seconds is read as one."""
     cases = [(0.1, 1, 0), (0.2, 1, 0), (0.3, 1, 0), (0.2, 1, 0), (0.2, 1, 0)]
     assert mean_cell(mean_of(cases), seconds) == "200 ms ±88 ms"
+    assert mean_cell(mean_of(cases[:2]), seconds, "") == "150 ms"
 
 
 TWO = (Variant(0, "plain", "m"), Variant(1, "strict", "m"))

@@ -76,6 +76,14 @@ def test_metadata_called_like_a_part_of_a_judgement_is_told_apart():
     ]
 
 
+def test_an_empty_text_that_is_kept_can_be_seen():
+    """And not a name with nothing beside it."""
+    assert lines(Outcome("x", "pass", 1.0, metadata={"note": "", "n": 0}))[2:] == [
+        '          note  ""',
+        "          n  0",
+    ]
+
+
 def test_what_is_nested_gets_lines_of_its_own():
     """A judgement's fields and a jury's answers, one a line; a list stays a list."""
     kept = {

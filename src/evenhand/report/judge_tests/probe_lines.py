@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterator
 
 from evenhand.report.judge_tests.probe import Probe, ProbedJudge, ProbedKind
 from evenhand.report.judge_tests.probe_kinds import NONE, WORDS
 from evenhand.report.trust.trust_lines import rate
-from evenhand.report.words import count, percent, safe
+from evenhand.report.words import count, folded, percent, safe
 
 WIDTH = 100
 _UNDECIDED = "too few items, or too many errors"
@@ -19,13 +18,7 @@ def probe_lines(probe: Probe) -> Iterator[str]:
     for judge in probe.judges:
         yield f"{safe(judge.metric)} · judged by {safe(judge.model)}"
         for sentence in _sentences(judge, probe.at_most):
-            yield from textwrap.wrap(
-                sentence,
-                WIDTH,
-                initial_indent="  ",
-                subsequent_indent="    ",
-                break_on_hyphens=False,
-            )
+            yield from folded(sentence, WIDTH, "  ", "    ")
         yield "  should fail     items  passed  false passes"
         for kind in judge.kinds:
             yield _line(kind, probe.at_most)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterator
 
 from evenhand.report.judge_tests.tried import FEWEST, Comparison, JudgeTryout, Tried, Tryout
 from evenhand.report.judge_tests.tryout_record import CHOOSING, CONFIRMING
 from evenhand.report.trust.trust_lines import points, rate
-from evenhand.report.words import clip, count, money, padded, safe
+from evenhand.report.words import clip, count, folded, money, padded, safe
 from evenhand.stats.correction import Estimate
 
 WIDTH = 100
@@ -100,10 +99,4 @@ def _share(estimate: Estimate | None) -> str:
 
 
 def _wrapped(text: str, indent: int) -> list[str]:
-    return textwrap.wrap(
-        text,
-        WIDTH,
-        initial_indent=" " * indent,
-        subsequent_indent=" " * (indent + 2),
-        break_on_hyphens=False,
-    )
+    return folded(text, WIDTH, " " * indent, " " * (indent + 2))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 from evenhand.core.errors import UsageError
 from evenhand.core.label import NewLabel, standing
@@ -16,6 +17,7 @@ from evenhand.store.draws import standing_labels
 from evenhand.store.labels import append_labels
 from evenhand.store.runfile import RunFile
 
+SCHEMA = "evenhand.codes/1"
 EXAMPLES = 3
 
 
@@ -107,6 +109,24 @@ def code_lines(run: RunFile) -> Iterator[str]:
         outside = len(code.trials) - code.drawn
         more = f" · {outside:,} outside the draw" if labelled and outside else ""
         yield f"  {safe(code.name):<{width}}  {share}  {', '.join(map(safe, examples))}{more}"
+
+
+def codes_document(run: RunFile) -> dict[str, Any]:
+    """What `evenhand label --codes --json` prints: `evenhand.codes/1`."""
+    return {
+        "schema": SCHEMA,
+        "run": run.meta.id,
+        "codes": [
+            {
+                "name": code.name,
+                "drawn": code.drawn,
+                "labelled": code.labelled,
+                "share": code.share._asdict() if code.share else None,
+                "trials": list(code.trials),
+            }
+            for code in failure_codes(run)
+        ],
+    }
 
 
 def _by_code(run: RunFile) -> Mapping[str, set[int]]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from evenhand.report.trust.audit import Audit
+from evenhand.report.words import folded
 
 WIDTH = 100
 _RESULTS = {
@@ -31,11 +31,4 @@ def audit_lines(audits: Sequence[Audit]) -> Iterator[str]:
         )
     for words, group in groupby(audits, key=lambda audit: _RESULTS[audit.result] + audit.words):
         names = ", ".join(audit.name for audit in group)
-        yield from textwrap.wrap(
-            f"{names}: {words}",
-            WIDTH,
-            initial_indent="    ",
-            subsequent_indent="      ",
-            break_long_words=False,
-            break_on_hyphens=False,
-        )
+        yield from folded(f"{names}: {words}", WIDTH, "    ", "      ", whole=True)

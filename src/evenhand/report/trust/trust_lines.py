@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 
@@ -21,7 +20,7 @@ from evenhand.report.trust.run_verdict import verdict_of
 from evenhand.report.trust.selective import SelectiveVerdicts, lines_of
 from evenhand.report.trust.trust_rules import LOOKED, NO_VERDICT, NOT_CHECKED, age
 from evenhand.report.trust.unchecked import unchecked_rankings
-from evenhand.report.words import count, interval, percent, percents, safe
+from evenhand.report.words import count, folded, interval, percent, percents, safe
 from evenhand.stats.alternative import Alternative
 from evenhand.stats.correction import Estimate
 from evenhand.stats.interval import z_of
@@ -85,13 +84,7 @@ def judged_or_damaged(run: RunFile, names: Sequence[str], width: int) -> list[st
         damage = [
             line
             for text in f"not corrected: {error}".splitlines()
-            for line in textwrap.wrap(
-                safe(text.strip()),
-                width,
-                initial_indent="    ",
-                subsequent_indent="      ",
-                break_on_hyphens=False,
-            )
+            for line in folded(safe(text.strip()), width, "    ", "      ")
         ]
         return ["  judged metrics", *damage]
 
@@ -118,38 +111,25 @@ def judged_lines(run: RunFile, names: Sequence[str], width: int) -> list[str]:
         of_scores = miss.corrected is not miss.rate.corrected
         number = mean_words(miss.corrected) if of_scores else rate(miss.corrected)
         wanted = miss.requirement.bound.worded("{:g}".format if of_scores else percent)
-        lines += textwrap.wrap(
+        lines += folded(
             f"no verdict: {safe(miss.rate.metric)} is {number} once corrected, wanted {wanted}",
             width,
-            initial_indent="    ",
-            subsequent_indent="      ",
+            "    ",
+            "      ",
         )
     for one in rates:
         of = f" · {safe(names[one.variant])}" if several else ""
-        lines += textwrap.wrap(
-            f"{safe(one.metric)}{of}: {standing(one)}",
-            width,
-            initial_indent="    ",
-            subsequent_indent="      ",
-            break_on_hyphens=False,
-        )
+        lines += folded(f"{safe(one.metric)}{of}: {standing(one)}", width, "    ", "      ")
     for pairs, correction in rankings:
-        lines += textwrap.wrap(
+        lines += folded(
             f"{safe(pairs.name)} by {safe(pairs.model)}: {correction.words}",
             width,
-            initial_indent="    ",
-            subsequent_indent="      ",
-            break_on_hyphens=False,
+            "    ",
+            "      ",
         )
     canaries = canaries_of(run)
     for sentence in () if canaries is None else canary_sentences(canaries):
-        lines += textwrap.wrap(
-            sentence,
-            width,
-            initial_indent="    ",
-            subsequent_indent="      ",
-            break_on_hyphens=False,
-        )
+        lines += folded(sentence, width, "    ", "      ")
     return lines
 
 
