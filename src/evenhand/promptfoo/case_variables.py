@@ -53,7 +53,8 @@ async def worked_out(
     """
     code = frozenset(name for name in files if is_code(variables.get(name)))
     if code:
-        variables = await computed(variables, sorted(code), prompt, provider, base, trial)
+        named = [name for name in variables if name in files]
+        variables = await computed(variables, named, prompt, provider, base, trial)
     return resolved(variables, files - code, tagged - code, base, templates, prompt)
 
 
@@ -171,7 +172,10 @@ async def computed(
 ) -> Mapping[str, Any]:
     """The variables, with those of these names that are code computed, one after the other.
 
+    As in promptfoo, code sees what the files hold that stand before it.
+
     Args:
+        names: Those whose value names a file, of text or of code, in their order.
         prompt: The prompt's text, its tags not yet filled in.
         provider: The `id` and `label` of the model that is asked.
         base: The folder that paths start from.
@@ -179,19 +183,27 @@ async def computed(
     Raises:
         CodeError: It raised, took too long, answered with an error, or without an output.
     """
-    values = dict(variables)
+    values, seen = dict(variables), dict(variables)
+    whole = sent_whole(prompt)
     for name in names:
         if not is_code(values[name]):
+            seen[name] = _read(values[name], base, whole=name in whole)
             continue
         path, function = split_reference(values[name], "get_var")
         label = f"{Path(path).name}:{function}".removesuffix(":")
-        copied = plain_copy(dict(values))
+        copied = plain_copy(dict(seen))
         args: tuple[object, ...] = (name, prompt, copied)
         if not path.endswith(".py"):
             args = (*args, dict(provider))
         returned = await called_in_file(trial, base / path, function, *args)
-        values[name] = _output(returned, label)
+        values[name] = seen[name] = _output(returned, label)
     return values
+
+
+def _read(value: object, base: Path, *, whole: bool) -> object:
+    if not isinstance(value, str) or not value.startswith("file://"):
+        return value
+    return file_value(base / value.removeprefix("file://"), whole=whole)
 
 
 def _output(result: object, label: str) -> object:
