@@ -68,6 +68,44 @@ def test_a_class_of_these_rooms_has_a_name_of_its_own():
     assert ours == {}
 
 
+def absent(name: str) -> bool:
+    """Whether a name in dots of this package, such as `stats.choosing.Half`, leads to no module or nothing in one."""
+    place = PACKAGE
+    for part in name.split("."):
+        inside = place if place.is_file() else place / "__init__.py"
+        if (place / part).is_dir():
+            place /= part
+        elif (place / f"{part}.py").is_file():
+            place /= f"{part}.py"
+        elif not inside.is_file() or not re.search(rf"\b{part}\b", inside.read_text("utf-8")):
+            return True
+    return False
+
+
+def test_files_and_modules_that_comments_send_readers_to_are_there():
+    """`bench/coverage.py`, `report/gates/gating.py`, `stats.choosing`: one that has moved is named where it is."""
+    rooms = sorted(p.name for p in PACKAGE.iterdir() if p.is_dir() and p.name != "__pycache__")
+    tops = sorted(p.name for p in ROOT.iterdir() if p.is_dir() and not p.name.startswith("."))
+    file = re.compile(rf"`((?:{'|'.join([*tops, *rooms])})/[\w./-]+\.\w+)`")
+    dotted = re.compile(rf"`(?:evenhand\.)?((?:{'|'.join(rooms)})(?:\.[A-Za-z_]\w*)+)`")
+    astray: list[str] = []
+    for path in MODULES:
+        text = path.read_text("utf-8")
+        names = [
+            *(n for n in file.findall(text) if not any((r / n).is_file() for r in (ROOT, PACKAGE))),
+            *(n for n in dotted.findall(text) if absent(n)),
+        ]
+        astray += [f"{path.relative_to(PACKAGE)}: {name}" for name in names]
+    assert astray == []
+
+
+def test_one_module_knows_what_a_terminal_takes():
+    """What asks for text without colours, or says that a line can't be rewritten, is read in one place."""
+    asking = re.compile(r"\"(?:NO_COLOR|TERM)\"")
+    places = [str(p.relative_to(PACKAGE)) for p in MODULES if asking.search(p.read_text("utf-8"))]
+    assert places == ["report/screen.py"]
+
+
 @pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(PACKAGE)))
 def test_every_module_says_what_it_is_for(path: Path):
     """The docstring of a module is the first thing that a reader meets."""

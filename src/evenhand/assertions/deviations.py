@@ -108,7 +108,8 @@ DEVIATIONS: Mapping[str, str] = {
     "for a path, and ends if nothing is there.",
     "programs": "A Python or exec: provider has the settings of the prompt and the test also in its own "
     "config, over the provider's; in promptfoo they are in context.prompt.config alone. `context` has `vars` and "
-    "`prompt`; promptfoo's has the test, too.",
+    "`prompt`; promptfoo's has the test, too. A program that prints nothing is an error, and an empty line an empty "
+    "answer; promptfoo takes both for an empty answer.",
     "tokens": "A tokenUsage of `total` alone says nothing, and neither do the tokens of a call that failed, or those "
     "that a grader in code says it used; promptfoo adds them up. A failed call with a cost or tokens counts toward "
     "--max-cost.",
@@ -120,9 +121,10 @@ DEVIATIONS: Mapping[str, str] = {
     "--promptfoo-exit-codes exits as promptfoo does.",
     "delay": "The delay of a config or a provider is waited before each call; promptfoo's waits may overlap, or be "
     "skipped, so that such a run takes longer here.",
-    "values": "starts-with takes a number, and one line of Python may begin with return: in promptfoo the first is an "
-    "error and the second fails. A score of NaN is an error of that test; promptfoo drops the row. Of is-json, a value "
-    "that is true or false is an error; promptfoo takes false for no schema.",
+    "values": "starts-with and regex take a number, and one line of Python may begin with return: in promptfoo the "
+    "first is an error and the second fails. A score of NaN is an error of that test; promptfoo drops the row. Of "
+    "is-json, a value that is true or false is an error; promptfoo takes false for no schema. A weight below 0 is "
+    "refused.",
     "objects as prompts": "A prompt that is an object, and no conversation, is sent as the text of its JSON, whether a "
     "file holds it or a function returns it; promptfoo sends it as messages, which vendors refuse.",
     "uploads": "Nothing is uploaded anywhere, and there is no telemetry.",

@@ -243,7 +243,9 @@ class AssertionReader:
             inside = self.expected(raw.get("assert"), options, at, check=check)
             if check and not raw.get("assert"):
                 hint = "Write its assertions below it: assert: [{type: contains, value: …}]."
-                findings.hint(at(), "an assert-set without assertions passes", hint)
+                findings.hint(
+                    at(), "an assert-set without assertions checks nothing, and has score 0", hint
+                )
         assertion = self._assertion(kind, raw, options, at, inside)
         problem = inside.hopeless(assertion.threshold)
         if check:

@@ -26,12 +26,17 @@ class AssertSet:
 
     async def score(self, output: Any, trial: Trial) -> Score:
         del output
+        if not self.expectations:  # it has nothing to show: no score, and no threshold is reached
+            return Score(0.0, not self.threshold, "an assert-set without assertions has score 0")
         outcomes = await trial.settled(self.expectations)
         verdict = verdict_rule(self.threshold, excusing=self.excusing)(outcomes)
         if verdict.outcome == "error":
             raise ScoreError(f"one of the set could not be settled: {verdict.reason}")
+        score = (
+            verdict.score if outcomes else 0.0
+        )  # one without assertions passes with nothing to show for it
         return Score(
-            verdict.score if verdict.outcome != "not_applicable" else None,
+            score if verdict.outcome != "not_applicable" else None,
             verdict.outcome == "pass",
             verdict.reason,
             {"components": [_component(outcome) for outcome in outcomes]},

@@ -30,6 +30,7 @@ from evenhand.cli.watched import Target, Watched
 from evenhand.core.record import MutableRecord
 from evenhand.documents.watching import Looked, changed
 from evenhand.report.ink import Ink
+from evenhand.report.screen import is_dumb, is_plain
 
 POLL_S = 0.3
 """Between two looks; what was saved is run once nothing more was saved from one look to the next."""
@@ -164,7 +165,7 @@ class _Watcher(MutableRecord):
     told: dict[str, str] = field(default_factory=dict[str, str])
     not_run: set[str] = field(default_factory=set[str])
     during: frozenset[str] = frozenset()
-    live: bool = field(default_factory=sys.stdout.isatty)
+    live: bool = field(default_factory=lambda: sys.stdout.isatty() and not is_dumb())
 
     def watch(self) -> None:
         """Runs everything once, and then what changes, until somebody ends it."""
@@ -284,7 +285,6 @@ class _Watcher(MutableRecord):
         seconds: float,
     ) -> list[str]:
         """What a run came to: a line, and one more for what changed since the one before."""
-        from evenhand.report.screen import is_plain
         from evenhand.report.words import safe
         from evenhand.report.words import seconds as duration
 

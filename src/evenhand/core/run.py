@@ -260,7 +260,7 @@ class TrialResult(Record, frozen=True):
         input: The case's input, where it has one.
         expected: What the case says a right answer is.
         scale: The lowest and the highest score there can be; None where some scorer does not say.
-        checks: A digest of what is expected of the answer; see `evenhand.core.plan.Step.checks`.
+        checks: A digest of what is expected of the answer; see `evenhand.core.plan.PlannedTrial.checks`.
         copy_key: A digest of all that its case and test say, whatever the case's id: two with the same one are copies.
             Empty for a case without input and variables, and in runs of earlier versions.
         taken: The id of the run that it was taken from, as nothing that it depends on has changed since; empty for a

@@ -10,7 +10,7 @@ everything else (`{{ name | upper }}`, `{{ a.b }}`, `{% if %}`) only where a pro
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from pathlib import Path
 from typing import Any, cast
 
@@ -22,9 +22,13 @@ from evenhand.javascript.source import is_reference
 from evenhand.promptfoo.variable_files import file_value, is_bytes, sent_whole
 from evenhand.scorers.python_code import plain_copy
 from evenhand.templates.printing import in_template
-from evenhand.templates.rendering import Templates, has_tags, names_in
+from evenhand.templates.rendering import Templates, has_tags
 
 _TAG = re.compile(r"\{[{%].*?[}%]\}", re.DOTALL)
+_COMMENT = re.compile(r"\{#.*?#\}", re.DOTALL)
+_ASKED = re.compile(r"\{\{\s*([^{}\s|]+)\s*(?:\|[^}]+)?\}\}|\{%\s*(?:if|for)\s+([^{}\s]+)\s*.*?%\}")
+_LOOP = re.compile(r"\{%\s*for\s+(\w+)\s+in\s+(\w+)\s*%\}")
+_ROOT = re.compile(r"[A-Za-z_]\w*")
 _PLAIN = re.compile(r"\{\{\s*(\w+)\s*\}\}")
 
 _Fill = Callable[[str, Mapping[str, Any]], str]
@@ -53,7 +57,8 @@ async def worked_out(
     """
     code = frozenset(name for name in files if is_code(variables.get(name)))
     if code:
-        variables = await computed(variables, sorted(code), prompt, provider, base, trial)
+        named = [name for name in variables if name in files]
+        variables = await computed(variables, named, prompt, provider, base, trial)
     return resolved(variables, files - code, tagged - code, base, templates, prompt)
 
 
@@ -98,18 +103,43 @@ def resolved(
 
 
 def _plainly(text: str, values: Mapping[str, Any]) -> str:
-    def value(tag: re.Match[str]) -> str:
-        return in_template(values[tag[1]]) if tag[1] in values else tag[0]
-
-    return _PLAIN.sub(value, text)
+    """With plain names filled in up to the first that is no variable, where promptfoo stops."""
+    parts: list[str] = []
+    end = 0
+    for tag in _PLAIN.finditer(text):
+        if tag[1] not in values:
+            break
+        value = values[tag[1]]
+        parts += [text[end : tag.start()], "null" if value is None else in_template(value)]
+        end = tag.end()
+    return "".join(parts) + text[end:]
 
 
 def _wholly_by(templates: Templates) -> _Fill:
     def filled(text: str, values: Mapping[str, Any]) -> str:
-        known = names_in(text) <= values.keys()
-        return templates.render(text, values) if known else _plainly(text, values)
+        if asks_for_absent(text, values):
+            return _plainly(text, values)
+        return templates.render(_PLAIN.sub(lambda tag: _null(tag, values), text), values)
 
     return filled
+
+
+def _null(tag: re.Match[str], values: Mapping[str, Any]) -> str:
+    """`null` for the name of a variable that is null: promptfoo writes it so into variables, not into prompts."""
+    return "null" if values.get(tag[1], tag) is None else tag[0]
+
+
+def asks_for_absent(text: str, values: Container[str]) -> bool:
+    """Whether promptfoo finds a name in this text that is no variable: it then fills in plain names at most.
+
+    As it looks for them: at what a tag, `if` or `for` begins with, so that `{% if true %}` names `true`.
+    """
+    text = _COMMENT.sub("", text)
+    names = {a or b for a, b in _ASKED.findall(text)}
+    for name, items in _LOOP.findall(text):
+        names = {*names - {name}, items}
+    roots = {root[0] for root in map(_ROOT.match, names) if root}
+    return any(root not in values for root in roots - {"env"})
 
 
 class _Filled:
@@ -171,7 +201,10 @@ async def computed(
 ) -> Mapping[str, Any]:
     """The variables, with those of these names that are code computed, one after the other.
 
+    As in promptfoo, code sees what the files hold that stand before it.
+
     Args:
+        names: Those whose value names a file, of text or of code, in their order.
         prompt: The prompt's text, its tags not yet filled in.
         provider: The `id` and `label` of the model that is asked.
         base: The folder that paths start from.
@@ -179,19 +212,27 @@ async def computed(
     Raises:
         CodeError: It raised, took too long, answered with an error, or without an output.
     """
-    values = dict(variables)
+    values, seen = dict(variables), dict(variables)
+    whole = sent_whole(prompt)
     for name in names:
         if not is_code(values[name]):
+            seen[name] = _read(values[name], base, whole=name in whole)
             continue
         path, function = split_reference(values[name], "get_var")
         label = f"{Path(path).name}:{function}".removesuffix(":")
-        copied = plain_copy(dict(values))
+        copied = plain_copy(dict(seen))
         args: tuple[object, ...] = (name, prompt, copied)
         if not path.endswith(".py"):
             args = (*args, dict(provider))
         returned = await called_in_file(trial, base / path, function, *args)
-        values[name] = _output(returned, label)
+        values[name] = seen[name] = _output(returned, label)
     return values
+
+
+def _read(value: object, base: Path, *, whole: bool) -> object:
+    if not isinstance(value, str) or not value.startswith("file://"):
+        return value
+    return file_value(base / value.removeprefix("file://"), whole=whole)
 
 
 def _output(result: object, label: str) -> object:

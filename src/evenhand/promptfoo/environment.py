@@ -13,6 +13,9 @@ from evenhand.documents.findings import Findings, Place
 from evenhand.documents.tree import read_text
 
 _TAG = re.compile(r"""\{\{\s*env(?:\.(\w+)|\[\s*['"](\w+)['"]\s*\])\s*\}\}""")
+_EXPRESSION = re.compile(r"\{\{(?:[^}]|\}(?!\}))*\}\}")
+_QUOTED = re.compile(r"""'[^']*'|"[^"]*\"""")
+_WORD = re.compile(r"[A-Za-z_]\w*")
 _ANY_TAG = re.compile(r"\{[{%].*?[}%]\}", re.DOTALL)
 _NAMED = re.compile(r"""\benv(?:\.(\w+)|\[\s*['"](\w+)['"]\s*\])""")
 _LINE = re.compile(
@@ -85,7 +88,7 @@ def declared(value: Mapping[str, Any], env: Mapping[str, str]) -> dict[str, str]
 def env_filled(
     value: object, env: Mapping[str, str], variables: Mapping[str, str] | None = None
 ) -> object:
-    """The value with `{{ env.NAME }}` filled in wherever NAME is set.
+    """The value with `{{ env.NAME }}` filled in wherever NAME is set, and `{{ env.NAME | default("x") }}` always.
 
     Args:
         variables: What may be filled in below a key `vars`; None for the same as everywhere.
@@ -93,7 +96,7 @@ def env_filled(
     if isinstance(value, str):
         if "env" not in value or "{{" not in value:
             return value
-        return _TAG.sub(lambda m: env.get(m[1] or m[2], m[0]), value)
+        return _EXPRESSION.sub(lambda tag: _filled(tag[0], env), value)
     if isinstance(value, dict):
         inside = env if variables is None else variables
         return {
@@ -103,6 +106,32 @@ def env_filled(
     if isinstance(value, list):
         return [env_filled(v, env, variables) for v in cast("list[object]", value)]
     return value
+
+
+def _filled(tag: str, env: Mapping[str, str]) -> str:
+    """A tag that is made of variables of the environment, filled in; any other, and one without its variable, as it is.
+
+    With a filter a variable may be absent, unless it looks like a secret: it may be there, and not be for this place.
+    """
+    plain = _TAG.fullmatch(tag)
+    if plain:
+        return env.get(plain[1] or plain[2], tag)
+    first = _WORD.search(_QUOTED.sub("", tag))
+    names = [dotted or quoted for dotted, quoted in _NAMED.findall(tag)]
+    absent = [name for name in names if name not in env]
+    if not names or first is None or first[0] != "env":
+        return tag
+    if absent and (
+        "|" not in tag or any(redacted({name: name}) != {name: name} for name in absent)
+    ):
+        return tag
+    from evenhand.core.errors import TemplateError  # noqa: PLC0415 (imported on use)
+    from evenhand.templates.rendering import Templates  # noqa: PLC0415 (imported on use)
+
+    try:
+        return Templates().render(tag, {"env": {name: env[name] for name in names if name in env}})
+    except TemplateError:
+        return tag
 
 
 def unset(text: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""What is expected of a test's answers, as a digest for each variant; see `evenhand.core.plan.Step.checks`."""
+"""What is expected of a test's answers, as a digest for each variant; see `evenhand.core.plan.PlannedTrial.checks`."""
 
 from __future__ import annotations
 

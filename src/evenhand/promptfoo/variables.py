@@ -12,7 +12,7 @@ from evenhand.core.names import did_you_mean
 from evenhand.core.record import Record
 from evenhand.documents.findings import At, Findings, Place, matching
 from evenhand.documents.tree import read_document, read_text
-from evenhand.promptfoo.case_variables import is_code
+from evenhand.promptfoo.case_variables import asks_for_absent, is_code
 from evenhand.promptfoo.environment import secret_named
 from evenhand.promptfoo.variable_files import is_bytes, unreadable
 from evenhand.templates.rendering import Templates, has_tags
@@ -92,7 +92,8 @@ class VariableReader(Record, frozen=True):
                 elif has_tags(text):
                     tagged.add(name)
                     self._look_for_secrets(text, name, at)
-                    wrong = self.templates.problem(text) if self.checking else None
+                    looks = self.checking and not asks_for_absent(text, variables)
+                    wrong = self.templates.problem(text) if looks else None
                     if wrong:
                         self.findings.problem(at("vars", name), wrong)
         return frozenset(files), frozenset(tagged)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any, cast
 
@@ -37,7 +38,7 @@ def replied(row: Mapping[str, Any], output: object, text: str | None = None) -> 
         text=text,
         output=output,
         usage=_usage(row),
-        cost_usd=_dollars(row.get("cost")),
+        cost_usd=_amount(row.get("cost")),
         finish_reason=str(row.get("finishReason") or ""),
         refused=bool(row.get("isRefusal")),
         metadata=metadata,
@@ -45,11 +46,17 @@ def replied(row: Mapping[str, Any], output: object, text: str | None = None) -> 
     )
 
 
+def latency_s(row: Mapping[str, Any]) -> float | None:
+    """How long it says that the answer took, as `latencyMs`; None where it says nothing of it."""
+    took_ms = _amount(row.get("latencyMs"))
+    return None if took_ms is None else took_ms / 1000
+
+
 def paid_for(row: Mapping[str, Any]) -> bool | None:
     """Whether a return value without an answer was paid for: None, for perhaps, where it has a cost or tokens."""
     usage = mapping(row.get("tokenUsage"))
     counts = (number(usage.get(name)) for name in ("total", "prompt", "completion"))
-    return None if _dollars(row.get("cost")) or any(counts) else False
+    return None if _amount(row.get("cost")) or any(counts) else False
 
 
 def _usage(row: Mapping[str, Any]) -> Usage:
@@ -75,8 +82,8 @@ def _numbers(value: object) -> tuple[float, ...] | None:
     return numbers if numbers and len(numbers) == len(items) else None
 
 
-def _dollars(value: object) -> float | None:
+def _amount(value: object) -> float | None:
     """A number that is not negative; None for anything else that code may have put there."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or value < 0:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < math.inf:
         return None
     return float(value)

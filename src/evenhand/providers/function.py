@@ -25,7 +25,7 @@ from evenhand.core.record import Record
 from evenhand.core.secrets import redacted
 from evenhand.javascript import running as javascript
 from evenhand.javascript.source import is_reference, split_reference
-from evenhand.providers.call_result import paid_for, replied, shown_to_code
+from evenhand.providers.call_result import latency_s, paid_for, replied, shown_to_code
 from evenhand.providers.chat import seconds
 from evenhand.providers.classification import labelled
 from evenhand.providers.embeddings import numbers
@@ -139,7 +139,8 @@ class FunctionProvider:
                 f"{name} answered with something that cannot be kept: {error}",
                 hint="Return text, numbers, lists and dicts.",
             ) from error
-        return Answer(body, time.perf_counter() - started)
+        took = latency_s(result)  # pyright: ignore[reportUnknownArgumentType]
+        return Answer(body, time.perf_counter() - started if took is None else took)
 
     def reply(self, body: bytes) -> Reply:
         value = decode(body)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from msgspec import field
@@ -11,8 +11,10 @@ from msgspec import field
 from evenhand.core.record import MutableRecord
 from evenhand.report.clusters import Groups
 from evenhand.report.decisions import Decisions
-from evenhand.report.words import clip, columns, count, interval, padded, percents, safe
+from evenhand.report.standouts import Entry, p_of_extreme, worth_of_extremes
+from evenhand.report.words import clip, columns, count, folded, interval, padded, percents, safe
 from evenhand.scorers.label import ANSWERED, EXPECTED, plain
+from evenhand.stats.multiple import benjamini_hochberg
 from evenhand.stats.tallies import Share
 from evenhand.store.decoding import MeasuredTrial
 from evenhand.store.measured import measured_trials
@@ -26,6 +28,8 @@ MOST_LABELS = 30
 NAME = 20
 _SIGN = f'"{EXPECTED}":'.encode()
 """What stands in the JSON of a trial that expects a label."""
+A_PAIR = 2
+"""Of so many labels nobody looks for the extreme."""
 COUNTED = 8
 """With more labels than this, the counts are told in words."""
 
@@ -158,13 +162,48 @@ def classification_rows(run: RunFile) -> list[dict[str, Any]]:
 def classification_lines(run: RunFile, names: Sequence[str], width: int) -> list[str]:
     """A table for each column that answers with labels: what was taken for what, recall and precision."""
     lines: list[str] = []
-    for one in classified(run):
+    matrices = classified(run)
+    for one, qs in zip(matrices, _recall_qs(matrices), strict=True):
         name = f"{names[one.variant]}: " if len(names) > 1 else ""
         head = f"{name}labels expected (down) and answered (across)"
         if one.errors:
             head += f"; {count(one.errors, 'trial')} in error may have been answered with any"
         lines += [*([""] if lines else []), clip(f"  {head}", width), *_table(one, width)]
+        lines += folded(_worth(one, qs), width, "  ")
     return lines
+
+
+def _recall_qs(matrices: Sequence[LabelMatrix]) -> list[dict[str, float]]:
+    """For each column by label the p-value that its cases are found like others, corrected for their number."""
+    ps: list[float] = []
+    for one in matrices:
+        known = {label: _known(one.recall[label]) for label in one.labels}
+        every = {case: share for shares in known.values() for case, share in shares.items()}
+        ps += [p_of_extreme(known[label], every, one.recall[label].groups) for label in one.labels]
+    qs = iter(benjamini_hochberg(ps))
+    return [{label: next(qs) for label in one.labels} for one in matrices]
+
+
+def _known(recall: Decisions) -> dict[str, float]:
+    """How often each case was answered so, of those that errors leave no doubt about."""
+    return {
+        case: least.passed / least.n
+        for case, least in recall.least.items()
+        if least.n and least == recall.most[case]
+    }
+
+
+def _worth(one: LabelMatrix, qs: Mapping[str, float]) -> str:
+    """Which labels are found more or less often than chance makes the extremes of so many; nothing for one or two."""
+    if len(one.labels) <= A_PAIR:
+        return ""
+    recalls = [(label, one.recall[label].share) for label in one.labels]
+    entries = [
+        Entry(clip(safe(label), NAME), percents(share.least, share.most), share.least, qs[label])
+        for label, share in recalls
+        if share
+    ]
+    return worth_of_extremes(f"recall of {count(len(one.labels), 'label')}", entries, "labels")
 
 
 def _table(one: LabelMatrix, width: int) -> list[str]:

@@ -7,6 +7,7 @@ import time
 from typing import TextIO
 
 from evenhand.core.run import ProgressSnapshot
+from evenhand.report.screen import is_dumb, is_plain
 from evenhand.report.words import clip, columns, count, money, put_quietly, safe, seconds
 
 LOG_EVERY_S = 10.0
@@ -29,8 +30,8 @@ class Progress:
 
     def __init__(self, out: TextIO, live: bool) -> None:
         self._out = out
-        self._live = live and os.environ.get("TERM") != "dumb"
-        self._color = self._live and not os.environ.get("NO_COLOR")
+        self._live = live and not is_dumb()
+        self._color = self._live and not is_plain()
         self._drawn_at = 0.0
         self._drawn = False
         self._logged_at = time.monotonic()

@@ -31,4 +31,9 @@ def takes_colors(out: TextIO) -> bool:
 
 def is_plain() -> bool:
     """Whether the environment asks for text without colours."""
-    return bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
+    return bool(os.environ.get("NO_COLOR")) or is_dumb()
+
+
+def is_dumb() -> bool:
+    """Whether the terminal knows no escapes, so that a line cannot be rewritten."""
+    return os.environ.get("TERM") == "dumb"

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from statistics import fmean
 from typing import Any, cast
 
 from evenhand.core.record import Record
 from evenhand.core.run import RunMeta
-from evenhand.report.clusters import Groups, clusters_among, together
+from evenhand.report.clusters import Groups, clusters_among
 from evenhand.report.rates import Rate, rate_texts, share_in, share_row
-from evenhand.report.words import clip, columns, count, folded, padded, rounded, safe
+from evenhand.report.standouts import Entry, p_of_extreme, worth_of_extremes
+from evenhand.report.words import clip, columns, count, folded, padded, safe
 from evenhand.stats.multiple import benjamini_hochberg
-from evenhand.stats.standouts import group_p
 from evenhand.stats.tallies import Tally, counted
 from evenhand.store.decoding import MeasuredTrial
 from evenhand.store.encoding import written_case
@@ -24,9 +23,6 @@ MOST_SHOWN = 24
 NAME = 24
 FEWEST = 8
 """Columns of a terminal that a tag takes at most, and what is left of it where there is little room."""
-NAMED = 3
-LEVEL = 0.05
-"""Of those that stand out, no larger a share is chance."""
 _HEAD = "by tag"
 _GAP = "  "
 _SIGN = b'"tags":'
@@ -88,13 +84,12 @@ def tested_slices(run: RunFile) -> dict[str, list[Slice]]:
 
 def _p(own: Mapping[str, Tally], column: Mapping[str, Tally], groups: Groups) -> float:
     """How likely chance alone is to set cases apart from the others of their column. Errors say nothing of it."""
-    inside: list[tuple[str, float]] = []
-    outside: list[tuple[str, float]] = []
-    for case, (passed, failed, _) in column.items():
-        if passed + failed:
-            (inside if case in own else outside).append((case, passed / (passed + failed)))
-    group, others = ([fmean(each) for each in together(part, groups)] for part in (inside, outside))
-    return group_p(group, others)
+    shares = {
+        case: passed / (passed + failed)
+        for case, (passed, failed, _) in column.items()
+        if passed + failed
+    }
+    return p_of_extreme(own, shares, groups)
 
 
 def _rate(meta: RunMeta, variant: int, by_case: dict[str, Tally], groups: Groups) -> Rate:
@@ -188,31 +183,20 @@ def _cells(
 
 def _worth(found: Mapping[str, Sequence[Slice]], labels: Sequence[str]) -> str:
     """How many tags there are, and which of them say more than the extremes of so many do by chance."""
-    slices = [(tag, one) for tag, each in found.items() for one in each if one.rate.share]
-    if len(slices) < 2:
-        return ""
-    number = f"{count(len(found), 'tag')}" + (
-        f" × {len(labels)} variants" if len(labels) > 1 else ""
-    )
-    out = sorted((one.q, tag, one.rate) for tag, one in slices if one.q <= LEVEL)
-    if not out:
-        least = min(
-            slices, key=lambda each: each[1].rate.share.least if each[1].rate.share else 1.0
+    several = len(labels) > 1
+    entries = [
+        Entry(
+            f"{clip(safe(tag), NAME)}{f' in {labels[one.rate.variant]}' if several else ''}",
+            str(one.rate),
+            one.rate.share.least,
+            one.q,
         )
-        return (
-            f"{number}: none stands out from the other cases by more than chance makes the extremes of so many; "
-            f"the lowest is {clip(safe(least[0]), NAME)} at {least[1].rate} (q = {rounded(least[1].q, 2)})"
-        )
-    listed = ", ".join(_standout(tag, rate, q, labels) for q, tag, rate in out[:NAMED])
-    more = f" and {len(out) - NAMED:,} more" if len(out) > NAMED else ""
-    return f"{number}, corrected for their number: {len(out):,} stand out from the other cases: {listed}{more}"
-
-
-def _standout(tag: str, rate: Rate, q: float, labels: Sequence[str]) -> str:
-    where = f" in {labels[rate.variant]}" if len(labels) > 1 else ""
-    return (
-        f"{clip(safe(tag), NAME)}{where} at {rate} (q {'< 0.001' if q < 0.001 else f'= {q:.3f}'})"
-    )
+        for tag, each in found.items()
+        for one in each
+        if one.rate.share
+    ]
+    number = count(len(found), "tag") + (f" × {len(labels)} variants" if several else "")
+    return worth_of_extremes(number, entries)
 
 
 def _tags(trial: MeasuredTrial) -> list[str]:

@@ -22,8 +22,8 @@ def sentences(grid: Grid, apart: Callable[[int, int], str] | None = None) -> lis
     """The best column against each of the others, on the cases that both have.
 
     What is said holds whatever became of trials in error. Columns of different evals ask different questions, and so
-    do columns that share no case: they are not compared. More than MOST_VARIANTS columns are not either: nobody reads
-    so many sentences.
+    do columns that share no case: they are not compared. Of more than MOST_VARIANTS columns one sentence says what the
+    first place is worth: of many equal ones, some column is always ahead.
 
     Args:
         grid: The run's cells.
@@ -32,21 +32,51 @@ def sentences(grid: Grid, apart: Callable[[int, int], str] | None = None) -> lis
     lines: list[str] = []
     for name in dict.fromkeys(grid.evals):
         places = [i for i, other in enumerate(grid.evals) if other == name]
-        if 1 < len(places) <= MOST_VARIANTS:
-            lines += _compared(grid, places, apart or (lambda *_: ""))
+        if len(places) > 1:
+            told = _compared if len(places) <= MOST_VARIANTS else _first_of_many
+            lines += told(grid, places, apart or (lambda *_: ""))
     return lines
 
 
-def _compared(grid: Grid, places: Sequence[int], apart: Callable[[int, int], str]) -> list[str]:
-    # The best is the one that passes most for certain: had one that beats all others whatever became of errors.
+def _ranked(grid: Grid, places: Sequence[int]) -> tuple[list[int], int]:
+    """The columns that have a pass rate, the best last, and how many pairs they make.
+
+    The best is the one that passes most for certain: had one that beats all others whatever became of errors. It was
+    picked after a look at all of them: it has been compared with each, as each has with the others.
+    """
     shares = {i: rate_in(grid.tallies[i], grid.groups[i]) for i in places}
     rates = {i: (share.least, share.most, i) for i, share in shares.items() if share}
-    if len(rates) < 2:
+    return sorted(rates, key=rates.__getitem__), math.comb(len(rates), 2)
+
+
+def _first_of_many(
+    grid: Grid, places: Sequence[int], apart: Callable[[int, int], str]
+) -> list[str]:
+    order, pairs = _ranked(grid, places)
+    if len(order) < 2:
         return []
-    order = sorted(rates, key=rates.__getitem__)
     best = order[-1]
-    # It was picked after a look at all of them: it has been compared with each, as each has with the others.
-    pairs = math.comb(len(rates), 2)
+    others = [i for i in order[:-1] if grid.meet(best, i) and not apart(best, i)]
+    beaten = sum(
+        compared(grid, best, other).verdict(lambda p: min(1.0, p * pairs), of=pairs)[0] == "better"
+        for other in others
+    )
+    if not others:
+        return []
+    first = f"{grid.names[best]} passes most of {len(order):,} variants"
+    how = f"paired{corrected_for(pairs)}"
+    if not beaten:
+        return [
+            f"{first}, and is not shown to beat any: of so many, one is ahead by chance ({how})"
+        ]
+    return [f"{first}, and beats {beaten:,} of {count(len(others), 'other')} ({how})"]
+
+
+def _compared(grid: Grid, places: Sequence[int], apart: Callable[[int, int], str]) -> list[str]:
+    order, pairs = _ranked(grid, places)
+    if len(order) < 2:
+        return []
+    best = order[-1]
     lines: list[str] = []
     alike: dict[str, list[str]] = {}
     for other in order[:-1]:

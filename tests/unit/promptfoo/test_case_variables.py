@@ -25,6 +25,7 @@ async def test_variables_are_computed_by_javascript_and_python(tmp_path: Path):
     (tmp_path / "v.py").write_text(
         "def get_var(name, prompt, others): return {'output': f' {name}/{prompt}/{others[\"x\"]} '}\n"
     )
+    (tmp_path / "t.txt").write_text("text")
     given = {"x": 1, "a": "file://v.js", "b": "file://v.py", "t": "file://t.txt"}
     with CodeHost().open() as host:
         found = await computed(given, ["a", "b", "t"], "P {{x}}", PROVIDER, tmp_path, host)

@@ -12,7 +12,7 @@ from evenhand.core.secrets import redacted
 from evenhand.documents.findings import Findings
 from evenhand.promptfoo.config import Config, read_config
 from evenhand.promptfoo.config_files import find_config, find_configs
-from evenhand.promptfoo.environment import env_file
+from evenhand.promptfoo.environment import env_file, env_filled
 from evenhand.promptfoo.overrides import Chosen, Overrides
 
 
@@ -362,3 +362,28 @@ def test_no_key_that_promptfoo_documents_or_that_another_part_refers_to_is_calle
         "unknown key 'x-idle' is not used",
         "unknown key 'spare' is not used",
     ]
+
+
+@pytest.mark.parametrize(
+    ("written", "filled"),
+    [
+        ("in {{ env.PLACE | upper }}!", "in ROME!"),
+        ("{{ env['PLACE'] | replace('r', \"R\") }}", "Rome"),
+        ("{{ env.ABSENT | default('none') }} {{ env.PLACE }}", "none rome"),
+        ("{{ env.PLACE + '/x' }} {{ 'at ' + env.PLACE }}", "rome/x at rome"),
+        (
+            "{{ env.ABSENT or 'none' }} {{ env.ABSENT }}",
+            "{{ env.ABSENT or 'none' }} {{ env.ABSENT }}",
+        ),
+        ("{{ name | default(env.PLACE) }}", "{{ name | default(env.PLACE) }}"),
+        ("{{ envelope.x | upper }} {{ 'env.' }}", "{{ envelope.x | upper }} {{ 'env.' }}"),
+        ("{{ env.PLACE | nope }} {{ env.PLACE | }}", "{{ env.PLACE | nope }} {{ env.PLACE | }}"),
+        ("{{ env.OPENAI_API_KEY | default('x') }}", "{{ env.OPENAI_API_KEY | default('x') }}"),
+        ("{{ env.PLACE | default(env.HOME) }}", "rome"),
+    ],
+)
+def test_tags_of_the_environment_are_filled_in_with_their_filters(written, filled, monkeypatch):
+    """What the process has beside it is not seen, nor what looks like a secret; other tags are left for later."""
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-of-the-process")
+    monkeypatch.setenv("ABSENT", "of the process")
+    assert env_filled({"a": [written]}, {"PLACE": "rome"}) == {"a": [filled]}

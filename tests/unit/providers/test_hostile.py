@@ -575,6 +575,24 @@ def test_what_a_function_says_of_its_tokens_and_cost_is_taken_only_as_numbers(
     assert (reply.usage.tokens_in, reply.cost_usd, reply.metadata) == (tokens, cost, metadata)
 
 
+@pytest.mark.parametrize(
+    ("said", "seconds"),
+    [(9000, 9.0), (0, 0.0), (1.5, 0.0015), (True, None), (-1, None), ("9", None)],
+)
+async def test_how_long_a_function_says_it_took_is_taken_only_as_a_number(
+    tmp_path: Path, said: object, seconds: float | None
+):
+    """Anything else is measured."""
+    code = f"def call_api(p, o, c): return {{'output': 'a', 'latencyMs': {said!r}}}\n"
+    (tmp_path / "p.py").write_text(code)
+    provider = create("python:p.py", env={}, base=tmp_path)
+    host = CodeHost()
+    with host.open():
+        answer = await provider.send(provider.request(Prompt.of("hi")), host)
+    assert 0 < answer.latency_s < 5 if seconds is None else answer.latency_s == seconds
+    await provider.close()
+
+
 @pytest.mark.parametrize("body", [b"[]", b"1", b"{}"])
 def test_a_functions_answer_that_holds_none_is_a_bad_reply(tmp_path: Path, body: bytes):
     """As a damaged cache would give it."""

@@ -9,10 +9,12 @@ import pytest
 
 from evenhand import EvalSet, Run, at_least, run
 from evenhand.core.errors import UsageError
-from evenhand.report.classification import classified
+from evenhand.report.classification import classification_lines, classified
 from evenhand.report.console import show
 from evenhand.report.document import document
+from evenhand.report.grid import Grid
 from evenhand.report.slices import slice_lines, slices
+from evenhand.report.variant_comparison import sentences
 from evenhand.scorers import Label
 from evenhand.stats.interval import wilson
 
@@ -209,3 +211,46 @@ def test_it_is_said_how_many_tags_there_are_and_what_their_extremes_are_worth() 
             rows = {row["tag"]: row["q"] for row in document(found.file)["slices"]}
             assert (rows["t0"] < 0.05) == (good == 0)
             assert min(q for tag, q in rows.items() if tag != "t0") > 0.05
+
+
+def test_of_many_equal_labels_none_is_said_to_stand_out_and_one_that_is_never_found_is() -> None:
+    """Forty labels of ten cases; seed 3. Of errors nothing is said."""
+    for never, sentence in ((False, "recall of 40 labels: none stands out"), (True, "1 stand out")):
+        random = Random(3)
+        right = {
+            f"l{i % 40}c{i}": random.random() < 0.7 and not (never and i % 40 == 0)
+            for i in range(400)
+        }
+        data = [{"id": id_, "input": id_, "expected": id_.split("c")[0]} for id_ in right]
+        evals = EvalSet("triage", data=data)
+
+        @evals.eval
+        def labels(case, expect, right=right) -> None:
+            expect(case.expected if right[case.id] else "no", Label(case.expected))
+
+        with run(evals) as found:
+            lines = " ".join(" ".join(classification_lines(found.file, [""], 90)).split())
+            assert sentence in lines
+            assert ("other labels: l0 at 0 %" in lines) == never
+
+
+@pytest.mark.parametrize("best", [0.7, 1.0])
+def test_it_is_said_what_the_first_place_among_many_variants_is_worth(best: float) -> None:
+    """Of twelve equal ones, one is ahead by chance; one that always passes beats the others. Seed 4."""
+    random = Random(4)
+    passed = {
+        (v, i): random.random() < (best if v == 5 else 0.6) for v in range(12) for i in range(60)
+    }
+    data = [{"id": f"c{i}", "input": i} for i in range(60)]
+    evals = EvalSet("many", data=data, over={"v": list(range(12))})
+
+    @evals.eval
+    def answers(case, expect, v) -> None:
+        expect(passed[v, case.input], "is right")
+
+    with run(evals) as found:
+        (line,) = sentences(Grid(found.file))
+    assert "passes most of 12 variants" in line
+    assert "paired, corrected for 66 comparisons" in line
+    assert ("beats 11 of 11 others" in line) == (best == 1.0)
+    assert ("not shown to beat any" in line) == (best == 0.7)

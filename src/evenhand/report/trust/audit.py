@@ -43,7 +43,7 @@ class Audit(Record, frozen=True):
         measure: What the estimate is: a share, or the odds of one group as a multiple of another's; None for none.
         estimate: The number and its 95 % interval, infinite where nothing bounds it; None where not applicable.
         p: The two-sided p-value of no bias; None where nothing is tested.
-        corrected_p: The same, corrected for all that was tested; see `report.auditing`.
+        corrected_p: The same, corrected for all that was tested; see `report.trust.auditing`.
         labels: How many labels it rests on.
         items: How many questions, pairs or labelled outputs it rests on.
         counts: Of comparisons of two groups, what was counted.

@@ -246,7 +246,7 @@ class Calibration(Record, frozen=True):
         variants: Its variants.
         judges: One for each judged metric and judge.
         made_at: Seconds since 1970.
-        audits: What their verdicts depend on, by metric and judge; see `report.auditing`.
+        audits: What their verdicts depend on, by metric and judge; see `report.trust.auditing`.
         rankings: The judges that compared outputs in pairs.
     """
 
