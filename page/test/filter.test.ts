@@ -5,7 +5,7 @@ import vectors from "../../tests/vectors/where.json";
 import type { Head, Label } from "../src/data/source";
 import { Baseline } from "../src/model/baseline";
 import { keyOf, parse, searched, select, quoted, type Context } from "../src/model/filter";
-import { patternOf } from "../src/model/pattern";
+import { Pattern } from "../src/model/pattern";
 import { notesOn } from "../src/model/vocabulary";
 import { OUTCOMES, OUTCOME_WORDS, Table } from "../src/model/table";
 
@@ -63,11 +63,11 @@ const before = (vectors.before as [number, "pass", number | null][]).map(([i, ou
 const baseline = new Baseline(head, tableOf(before), table, head.columns, [[0, 0], [1, 1]]);
 
 function search({ text: wanted, pattern }: { text: string; pattern: boolean }): Set<number> {
-  const regular = pattern ? patternOf(wanted).expression : undefined;
+  const regular = pattern ? new Pattern(wanted) : undefined;
   return new Set(trials.filter((trial) => {
     const of = cases.find((each) => each.id === trial.case)!;
     const texts = [of.id, of.description, ...Object.values(of.vars).map(text), text(trial.output), trial.reason ?? "", trial.message ?? ""];
-    return texts.some((each) => regular?.test(each.toLowerCase()) ?? each.toLowerCase().includes(wanted.toLowerCase()));
+    return texts.some((each) => regular?.search(each.toLowerCase()) ?? each.toLowerCase().includes(wanted.toLowerCase()));
   }).map((trial) => trial.index));
 }
 

@@ -4,7 +4,7 @@
  */
 import { Problem } from "./problem";
 import type { Block, Cell, Comparison, DataSource, Head, Label, Preview, RunSummary, Sought, Summary } from "./source";
-import { patternOf } from "../model/pattern";
+import { Pattern } from "../model/pattern";
 import { fieldsOf, trialsWith } from "../model/texts";
 import { Matcher } from "./matcher";
 
@@ -129,7 +129,7 @@ class Pack {
     const texts = await this.texts;
     const found: number[] = [];
     let number = 0;
-    const matcher = sought.pattern ? new Matcher(patternOf(sought.text)) : undefined;
+    const matcher = sought.pattern ? new Matcher(new Pattern(sought.text)) : undefined;
     try {
       for await (const block of this.blocks()) {
         const text = texts[number++] ?? "";

@@ -1,6 +1,7 @@
 /** Mean scores over cases with their intervals, as `report/rates.py` has them. */
 import type { Interval } from "../data/source";
 import { meanOnScale, type Scale } from "./bounded";
+import { some } from "./clusters";
 import { FEWEST, meanOfSums, type Clusters } from "./interval";
 
 /** `scaled`: the interval is that of a mean on a known scale, and need not lie evenly around it. */
@@ -59,9 +60,4 @@ function both<T>({ totals, sizes, errors }: Sums, scale: Scale, of: (means: numb
   };
   const lowest = at(scale[0]);
   return [lowest, some(errors) ? at(scale[1]) : lowest];
-}
-
-function some(counts: ArrayLike<number>): boolean {
-  for (let i = 0; i < counts.length; i++) if (counts[i]! > 0) return true;
-  return false;
 }

@@ -17,22 +17,29 @@ export class PatternError extends Error {
   }
 }
 
-export interface Pattern {
+/** An expression that stands between two slashes, for texts in lower case. */
+export class Pattern {
   readonly expression: RegExp;
   /** Texts of which one stands in whatever is found; empty where nothing can be said. */
   readonly needed: readonly string[];
+
+  /** @throws PatternError It is not of this language, or too large. */
+  constructor(source: string) {
+    [this.expression, this.needed] = read(source);
+  }
+
+  /** Whether it occurs in a text: what can take long, and not be ended. */
+  search(text: string): boolean {
+    return (this.needed.length === 0 || this.needed.some((part) => text.includes(part))) && this.expression.test(text);
+  }
 }
 
-/**
- * The expression that stands between two slashes, for texts in lower case.
- *
- * @throws PatternError It is not of this language, or too large.
- */
-export function patternOf(source: string): Pattern {
+/** The same as one of the browser's, and what is needed. */
+function read(source: string): [RegExp, readonly string[]] {
   const longest = [""]; // of each alternative
   let run = ""; // letters that follow each other
   const ended = (): void => {
-    if (run.length > longest.at(-1)!.length) longest[longest.length - 1] = run;
+    if (run.length >= longest.at(-1)!.length) longest[longest.length - 1] = run;
     run = "";
   };
   const sizes = [0]; // of the brackets that are open
@@ -93,7 +100,7 @@ export function patternOf(source: string): Pattern {
   });
   if (sizes.length > 1) throw new PatternError("a '(' is not closed", "Write \\( for the character.");
   ended();
-  return { expression: new RegExp(whole.join(""), "u"), needed: longest.includes("") ? [] : longest };
+  return [new RegExp(whole.join(""), "u"), longest.includes("") ? [] : longest];
 }
 
 function membersOf(text: string): string {

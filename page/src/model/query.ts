@@ -8,7 +8,7 @@
  *     value   = word ("," word)*                       after ":", either of them
  */
 import { nearest } from "./nearest";
-import { PatternError, patternOf, type Pattern } from "./pattern";
+import { Pattern, PatternError } from "./pattern";
 
 export interface Names {
   /** The metrics that trials have. */
@@ -187,9 +187,9 @@ function closing(query: string, at: number): number {
   return -1;
 }
 
-function checked(source: string): Pattern {
+function patternOf(source: string): Pattern {
   try {
-    return patternOf(source);
+    return new Pattern(source);
   } catch (error) {
     if (error instanceof PatternError) throw new Wrong(error.what, error.hint);
     throw error;
@@ -208,7 +208,7 @@ function term(query: string, at: number, end: number, group: number, names: Name
   const place = { negated, at, end, group };
   if (closing(query, from) === end - 1) {
     const text = query.slice(from + 1, end - 1);
-    return { ...place, kind: "text", text, pattern: checked(text) };
+    return { ...place, kind: "text", text, pattern: patternOf(text) };
   }
   const word = query.slice(at, end);
   if (Object.hasOwn(NOTHING, word)) throw new Wrong(`'${word}' means nothing here`, NOTHING[word]!);

@@ -233,7 +233,7 @@ class _Reader:
         return match.group()
 
     def _end_of_run(self) -> None:
-        self._longest[-1] = max(self._longest[-1], self._run, key=len)
+        self._longest[-1] = max(self._run, self._longest[-1], key=len)
         self._run = ""
 
 
