@@ -1,5 +1,10 @@
 /** Cases that belong together count once, as `report/clusters.py` has it. */
-import type { Sums } from "./mean";
+import type { Clusters } from "./interval";
+
+/** By case the sum of what its trials have, of how many, and how many of its trials are in error. */
+export interface Sums extends Clusters {
+  readonly errors: ArrayLike<number>;
+}
 
 /**
  * Sums of cases, those of a cluster as one: each of its cases weighs the same, whatever its repeats.

@@ -1,16 +1,11 @@
 /** Mean scores over cases with their intervals, as `report/rates.py` has them. */
 import type { Interval } from "../data/source";
 import { meanOnScale, type Scale } from "./bounded";
-import { some } from "./clusters";
+import { some, type Sums } from "./clusters";
 import { FEWEST, meanOfSums, type Clusters } from "./interval";
 
 /** `scaled`: the interval is that of a mean on a known scale, and need not lie evenly around it. */
 export type Mean = Interval & { readonly scaled?: boolean };
-
-/** By case the sum of what its trials have, of how many, and how many of its trials are in error. */
-export interface Sums extends Clusters {
-  readonly errors: ArrayLike<number>;
-}
 
 /**
  * The mean over cases, each of which counts once, with its interval: `mean_of` of `report/means.py`. On a known scale a trial

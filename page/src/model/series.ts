@@ -5,15 +5,9 @@ import { together } from "./clusters";
 import { looked, meanOf, type Mean } from "./mean";
 import { NUMBERS, WORDS, quoted } from "./query";
 import { rateOf, type Rate } from "./rate";
-import { scaleIn } from "./scale";
+import { scaleIn, type Measured } from "./scale";
 import { ERROR, type Table } from "./table";
 import { money, number, seconds } from "./words";
-
-/** A number that can be drawn: a field, or a metric under its name. */
-export interface Measured {
-  readonly name: string;
-  readonly metric: boolean;
-}
 
 export interface Series {
   /** By trial of the column, NaN left out. */

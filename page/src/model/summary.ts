@@ -1,8 +1,8 @@
 /** What each column comes to over the rows that are shown: the same numbers as on the command line, for any choice. */
 import type { Head, Variant } from "../data/source";
 import type { Scale } from "./bounded";
-import { together } from "./clusters";
-import { looked, meanOf, middleOf, type Mean, type Sums } from "./mean";
+import { together, type Sums } from "./clusters";
+import { looked, meanOf, middleOf, type Mean } from "./mean";
 import { rateOf, type Rate } from "./rate";
 import { scaleIn } from "./scale";
 import { ERROR, FAIL, NOT_APPLICABLE, PASS, type Table } from "./table";
