@@ -14,7 +14,7 @@ import { missingOf, missingSaid } from "../src/model/missing";
 import { asking, plotOf, questionOf } from "../src/model/plot";
 import { parse } from "../src/model/query";
 import { axisOf, marksOf, shadeOf, tiled } from "../src/model/scatter";
-import { measuresOf, rowsOf, seriesOf, sidesOf, written } from "../src/model/series";
+import { bestFirst, measuresOf, rowsOf, seriesOf, sidesOf, written, type Series } from "../src/model/series";
 import { snapshot } from "../src/model/snapshot";
 import { Table } from "../src/model/table";
 
@@ -129,6 +129,15 @@ test("a cluster counts once in rates and means, whatever the repeats and errors 
   assert.deepEqual([all.least, all.most, all.low, all.high], [rate!.least, rate!.most, rate!.low, rate!.high]);
   const { rate: alone } = summaries(tableOf(trials, ["a", "b", "c"]), COLUMNS, every)[0]!;
   assert.deepEqual(rounded([alone!.least, alone!.n]), rounded([1.25 / 3, 3]));
+});
+
+test("the best column is first, of times the fastest, and one without a number last", () => {
+  const three = [0, 1, 2].map((index) => ({ variant: { index } }));
+  const order = (values: (number | null)[], name: string): number[] =>
+    bestFirst(three, values.map((value) => ({ mean: value === null ? null : { value, low: null, high: null, n: 1 } }) as Series), { name, metric: false }).map(({ variant }) => variant.index);
+  assert.deepEqual(order([0.2, 0.9, null], "score"), [1, 0, 2]);
+  assert.deepEqual(order([null, 2, 1], "latency"), [2, 1, 0]);
+  assert.deepEqual(order([null, null, 1], "score"), [2, 0, 1]);
 });
 
 test("a brush writes terms that choose what lies in it, and reads back as itself", () => {

@@ -93,6 +93,16 @@ export function seriesOf(table: Table, columns: readonly Variant[], { name, metr
   });
 }
 
+/** Columns by the middle of what they came to, the best first: of time, money and tokens the least. Those without a number come last. */
+export function bestFirst<T extends { readonly variant: { readonly index: number } }>(columns: readonly T[], series: readonly Series[], { name, metric }: Measured): T[] {
+  const sign = !metric && FLOORED.includes(name) ? -1 : 1;
+  const middle = ({ variant }: T): number => {
+    const { mean, rate } = series[variant.index]!;
+    return sign * (rate !== undefined ? rate.least + rate.most : (mean?.value ?? -sign * Infinity));
+  };
+  return [...columns].sort((a, b) => middle(b) - middle(a) || a.variant.index - b.variant.index);
+}
+
 /** In which of two columns cases are higher, by the numbers that are drawn. */
 export interface Sides {
   /** Cases with a number in both. */
