@@ -14,13 +14,13 @@ import { missingOf, missingSaid } from "../src/model/missing";
 import { asking, plotOf, questionOf } from "../src/model/plot";
 import { parse } from "../src/model/query";
 import { axisOf, marksOf, shadeOf, tiled } from "../src/model/scatter";
-import { measuresOf, rowsOf, seriesOf, sidesOf, written } from "../src/model/series";
+import { bestFirst, measuresOf, rowsOf, seriesOf, sidesOf, written, type Series } from "../src/model/series";
 import { snapshot } from "../src/model/snapshot";
 import { Table } from "../src/model/table";
 
 type Trial = readonly [row: number, variant: number, repeat: number, outcome: string, score: number | null];
 
-function tableOf(trials: readonly Trial[], ids: readonly string[]): Table {
+function tableOf(trials: readonly Trial[], ids: readonly string[], cluster: readonly number[] = []): Table {
   const table = new Table(2);
   const same = <T>(value: T): T[] => trials.map(() => value);
   const block: Block = {
@@ -28,7 +28,7 @@ function tableOf(trials: readonly Trial[], ids: readonly string[]): Table {
     index: trials.map((_, i) => i), row: trials.map(([row]) => row), variant: trials.map(([, variant]) => variant),
     repeat: trials.map(([, , repeat]) => repeat), outcome: trials.map(([, , , outcome]) => outcome).join(""),
     score: trials.map(([, , , , score]) => score), latency: same(1), cost: same(null), tokens_in: same(1), tokens_out: same(1),
-    calls: same(1), cached: same(0), met: same(1), asked: same(1), error: same(""), failing: same([]), output: same(0),
+    calls: same(1), cached: same(0), met: same(1), asked: same(1), error: same(""), failing: same([]), output: same(0), cluster,
     metrics: { "rating:clarity": trials.map(([, , , , score]) => score), score: same(1) },
   };
   table.add(block);
@@ -115,6 +115,29 @@ test("a column's rate counts every case once, and errors at both ends", () => {
   const uneven = tableOf([[0, 0, 0, "p", 1], [0, 0, 1, "p", 1], [0, 0, 2, "p", 1], [1, 0, 0, "f", 0]], ["a", "b"]);
   assert.equal(summaries(uneven, COLUMNS, every.subarray(1))[0]!.rate!.least, 0.5);
   assert.equal(seriesOf(uneven, COLUMNS, { name: "passed", metric: false }, every.subarray(1))[0]!.rate!.most, 0.5);
+});
+
+test("a cluster counts once in rates and means, whatever the repeats and errors of its cases", () => {
+  const trials: Trial[] = [[0, 0, 0, "p", 1], [0, 0, 1, "f", 0], [0, 0, 2, "f", 0], [0, 0, 3, "e", null], [1, 0, 0, "p", 1], [2, 0, 0, "f", 0]];
+  const grouped = tableOf(trials, ["a", "b", "c"], [7, 7, 7, 7, 7, 0]);
+  const { rate, score } = summaries(grouped, COLUMNS, every)[0]!;
+  assert.deepEqual(rounded([rate!.least, rate!.most, rate!.n]), rounded([(0.25 + 1) / 4, (0.5 + 1) / 4, 3]));
+  assert.deepEqual(rounded([score!.value, score!.n]), rounded([1.25 / 1.75 / 2, 2]));
+  const charted = seriesOf(grouped, COLUMNS, { name: "passed", metric: false }, every)[0]!.rate;
+  assert.deepEqual(charted, rate);
+  const all = snapshot({} as Head, grouped).rate!;
+  assert.deepEqual([all.least, all.most, all.low, all.high], [rate!.least, rate!.most, rate!.low, rate!.high]);
+  const { rate: alone } = summaries(tableOf(trials, ["a", "b", "c"]), COLUMNS, every)[0]!;
+  assert.deepEqual(rounded([alone!.least, alone!.n]), rounded([1.25 / 3, 3]));
+});
+
+test("the best column is first, of times the fastest, and one without a number last", () => {
+  const three = [0, 1, 2].map((index) => ({ variant: { index } }));
+  const order = (values: (number | null)[], name: string): number[] =>
+    bestFirst(three, values.map((value) => ({ mean: value === null ? null : { value, low: null, high: null, n: 1 } }) as Series), { name, metric: false }).map(({ variant }) => variant.index);
+  assert.deepEqual(order([0.2, 0.9, null], "score"), [1, 0, 2]);
+  assert.deepEqual(order([null, 2, 1], "latency"), [2, 1, 0]);
+  assert.deepEqual(order([null, null, 1], "score"), [2, 0, 1]);
 });
 
 test("a brush writes terms that choose what lies in it, and reads back as itself", () => {

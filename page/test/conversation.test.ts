@@ -1,7 +1,7 @@
 // Requests and replies of the usual shapes are read as messages; what is of another shape stays what it is.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { answerIn, conversationIn, messagesOf } from "../src/model/conversation";
+import { alike, answerIn, conversationIn, messagesOf } from "../src/model/conversation";
 
 test("messages of the usual requests", () => {
   const hello = [{ role: "system", text: "Be brief.", rest: [] }, { role: "user", text: "Hi", rest: [] }];
@@ -33,4 +33,12 @@ test("the words of the usual replies", () => {
   }
   assert.equal(answerIn('{"embedding": [1]}'), undefined);
   assert.equal(answerIn("<html>"), undefined);
+});
+
+test("turns that the call before sent as well are known, and no others", () => {
+  const [first, second] = [["Hi", "Hello"], ["Hi", "Hello", "And now?"]].map((texts) => messagesOf({ messages: texts.map((content, i) => ({ role: i % 2 ? "assistant" : "user", content })) })!);
+  assert.equal(alike(first!, second!), 2);
+  assert.equal(alike(second!, second!), 3);
+  assert.equal(alike([], second!), 0);
+  assert.equal(alike(second!.slice(1), second!), 0);
 });

@@ -106,3 +106,13 @@ test("shares are binned from 0 to 1, and no values have no bins", () => {
   assert.deepEqual([bins.low, bins.high], [0, 1]);
   assert.equal(binsOf([]).n, 0);
 });
+
+test("a few possible scores have a bin each, as far apart as they are", () => {
+  for (const [values, n, width] of [[[0, 0.5, 1, 1, 0.5], 3, 0.5], [[0, 1, 1], 2, 1], [[0.25, 0.75, 0.5], 3, 0.25], [[0, 1, 0.2, 0.6], 6, 0.2]] as const) {
+    const bins = binsOf(values);
+    assert.deepEqual([bins.n, Number(bins.width.toFixed(9))], [n, width]);
+    assert.equal(binned(values, bins).reduce((sum, each) => sum + each), values.length);
+    assert.equal(binned(values, bins)[0], values.filter((value) => value === Math.min(...values)).length);
+  }
+  for (const values of [[0.1, 0.95, 0.5], Array.from({ length: 9 }, (_, i) => i / 8), [0.5]]) assert.equal(binsOf(values).n, 20);
+});

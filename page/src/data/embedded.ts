@@ -4,7 +4,9 @@
  */
 import { Problem } from "./problem";
 import type { Block, Cell, Comparison, DataSource, Head, Label, Preview, RunSummary, Sought, Summary } from "./source";
-import { trialsWith } from "../model/texts";
+import { Pattern } from "../model/pattern";
+import { fieldsOf, trialsWith } from "../model/texts";
+import { Matcher } from "./matcher";
 
 /** How much of an output, a reason, a variable is shown in the matrix; the server clips alike. */
 const OUTPUT = 1200;
@@ -127,8 +129,15 @@ class Pack {
     const texts = await this.texts;
     const found: number[] = [];
     let number = 0;
-    for await (const block of this.blocks()) {
-      for (const at of trialsWith(texts[number++] ?? "", sought, blind)) found.push(block.index[at]!);
+    const matcher = sought.pattern ? new Matcher(new Pattern(sought.text)) : undefined;
+    try {
+      for await (const block of this.blocks()) {
+        const text = texts[number++] ?? "";
+        const places = matcher === undefined ? trialsWith(text, sought.text, blind) : await matcher.among(fieldsOf(text, blind));
+        for (const at of places) found.push(block.index[at]!);
+      }
+    } finally {
+      matcher?.stop();
     }
     return found;
   }

@@ -208,6 +208,8 @@ export interface Block {
   readonly error: readonly string[];
   /** What did not pass: labels of expectations, for each cell. */
   readonly failing: readonly (readonly string[])[];
+  /** What the case belongs to in this column, from 1; 0 where it stands alone. Empty where every case of the run does. */
+  readonly cluster?: readonly number[];
   /** A number that is the same for the same output of the same row: outputs differ where these do. */
   readonly output: readonly number[];
   /** Scores by metric, and null where a cell has none. */

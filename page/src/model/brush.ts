@@ -1,7 +1,8 @@
 /** A rectangle of a scatter as terms of the filter, and back. */
 import { roundStep } from "./histogram";
 import { changed, parse, type Names, type NumberTerm } from "./query";
-import { written, type Measured } from "./series";
+import { written } from "./series";
+import type { Measured } from "./scale";
 
 export interface Range {
   readonly low: number;

@@ -5,7 +5,7 @@
 import type { Scale } from "./bounded";
 import { measured } from "./filter";
 import type { Span } from "./rate";
-import type { Measured } from "./series";
+import type { Measured } from "./scale";
 import { ERROR, type Table } from "./table";
 
 export class Cells {

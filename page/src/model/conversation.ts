@@ -25,6 +25,12 @@ export function messagesOf(request: unknown): readonly Message[] | undefined {
   return undefined;
 }
 
+/** With how many messages both begin. */
+export function alike(first: readonly Message[], second: readonly Message[]): number {
+  const differ = second.findIndex((message, i) => JSON.stringify(message) !== JSON.stringify(first[i]));
+  return differ < 0 ? second.length : differ;
+}
+
 /** The messages of a prompt that is a conversation written as JSON; undefined for any other text. */
 export function conversationIn(prompt: string): readonly Message[] | undefined {
   const value = asJson(prompt);

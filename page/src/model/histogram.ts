@@ -9,30 +9,44 @@ export interface Bins {
 }
 
 const MOST = 20;
+const FEW = 8; // grades of which each has a bin of its own
 const STEPS = [1, 2, 2.5, 5, 10];
 
 /**
- * Bins for the first `size` of these values: a bin for each grade where they are a few whole numbers, from 0 to 1 for shares, and else of a
- * round width.
+ * Bins for the first `size` of these values: a bin for each grade where they are a few whole numbers, or a few other steps as far apart as
+ * each other; from 0 to 1 for shares, and else of a round width.
  */
 export function binsOf(values: ArrayLike<number>, size = values.length): Bins {
   let [low, high, whole] = [Infinity, -Infinity, true];
+  const grades = new Set<number>();
   for (let i = 0; i < size; i++) {
     const value = values[i]!;
     if (!Number.isFinite(value)) continue;
     low = Math.min(low, value);
     high = Math.max(high, value);
     whole &&= Number.isInteger(value);
+    if (grades.size <= MOST) grades.add(value);
   }
   if (low > high) return { low: 0, high: 1, n: 0, width: 1 };
   if (whole && (low < 0 || high > 1) && high - low < MOST) {
     return { low: low - 0.5, high: high + 0.5, n: high - low + 1, width: 1 };
   }
+  const step = stepOf([...grades]);
+  if (step !== undefined) return { low: low - step / 2, high: high + step / 2, n: Math.round((high - low) / step) + 1, width: step };
   if (low >= 0 && high <= 1) return { low: 0, high: 1, n: MOST, width: 1 / MOST };
   const width = roundStep((high - low || Math.abs(high) || 1) / MOST);
   const start = Math.floor(low / width);
   const end = Math.max(start + 1, Math.ceil(high / width));
   return { low: start * width, high: end * width, n: end - start, width };
+}
+
+/** How far apart values are that are a few even steps; undefined for all others. */
+function stepOf(values: readonly number[]): number | undefined {
+  if (values.length < 2 || values.length > FEW) return undefined;
+  const sorted = [...values].sort((a, b) => a - b);
+  const step = Math.min(...sorted.slice(1).map((value, i) => value - sorted[i]!));
+  const even = sorted.every((value) => Math.abs((value - sorted[0]!) / step - Math.round((value - sorted[0]!) / step)) < 1e-6);
+  return even && (sorted.at(-1)! - sorted[0]!) / step < FEW ? step : undefined;
 }
 
 /** How many values fall into each bin; its lower end belongs to it, and to the last one its upper end, too. */

@@ -1,15 +1,11 @@
 /** Mean scores over cases with their intervals, as `report/rates.py` has them. */
 import type { Interval } from "../data/source";
 import { meanOnScale, type Scale } from "./bounded";
+import { some, type Sums } from "./clusters";
 import { FEWEST, meanOfSums, type Clusters } from "./interval";
 
 /** `scaled`: the interval is that of a mean on a known scale, and need not lie evenly around it. */
 export type Mean = Interval & { readonly scaled?: boolean };
-
-/** By case the sum of what its trials have, of how many, and how many of its trials are in error. */
-export interface Sums extends Clusters {
-  readonly errors: ArrayLike<number>;
-}
 
 /**
  * The mean over cases, each of which counts once, with its interval: `mean_of` of `report/means.py`. On a known scale a trial
@@ -59,9 +55,4 @@ function both<T>({ totals, sizes, errors }: Sums, scale: Scale, of: (means: numb
   };
   const lowest = at(scale[0]);
   return [lowest, some(errors) ? at(scale[1]) : lowest];
-}
-
-function some(counts: ArrayLike<number>): boolean {
-  for (let i = 0; i < counts.length; i++) if (counts[i]! > 0) return true;
-  return false;
 }

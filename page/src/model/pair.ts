@@ -5,8 +5,7 @@ import { Cells } from "./cells";
 import { measured } from "./filter";
 import { FEWEST, intervalOfRates } from "./interval";
 import type { Span } from "./rate";
-import { declaredIn, reachOf, scaleOf } from "./scale";
-import type { Measured } from "./series";
+import { declaredIn, reachOf, scaleOf, type Measured } from "./scale";
 import type { Table } from "./table";
 import { count, signed } from "./words";
 

@@ -1,6 +1,6 @@
 /** Which measure and which two columns are drawn, as the address says it. */
 import type { Question } from "../data/source";
-import type { Measured } from "./series";
+import type { Measured } from "./scale";
 
 /** A measure's key: a metric may be called like a field. */
 export function keyOf({ name, metric }: Measured): string {

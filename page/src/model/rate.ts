@@ -5,6 +5,7 @@
  */
 import type { RateInterval } from "../data/source";
 import { meanOnScale, SHARES } from "./bounded";
+import { some, together } from "./clusters";
 import { shareSequence } from "./interval";
 
 /** A number that errors may leave open; without errors both ends are the same. */
@@ -25,6 +26,8 @@ export interface Tallies {
   readonly passed: ArrayLike<number>;
   readonly failed: ArrayLike<number>;
   readonly errors: ArrayLike<number>;
+  /** What cases belong to, as `Block` has it; without it each stands alone. */
+  readonly cluster?: ArrayLike<number> | undefined;
 }
 
 /**
@@ -32,7 +35,14 @@ export interface Tallies {
  *
  * @param stopped The run stopped as soon as it was decided: the interval is one that allows for having looked.
  */
-export function rateOf({ passed, failed, errors }: Tallies, stopped = false): Rate | undefined {
+export function rateOf(tallies: Tallies, stopped = false): Rate | undefined {
+  const { passed, failed, errors, cluster } = tallies;
+  if (cluster !== undefined && some(cluster)) {
+    const sizes = Array.from(passed, (n, i) => n + failed[i]!);
+    const joined = together({ totals: passed, sizes, errors }, cluster);
+    const rate = rateOf({ passed: joined.totals, failed: Array.from(joined.sizes, (n, i) => n - joined.totals[i]!), errors: joined.errors }, stopped);
+    return rate && { ...rate, n: sizes.reduce((n, size, i) => n + (size + errors[i]! > 0 ? 1 : 0), 0) };
+  }
   const [least, most] = [new Float64Array(passed.length), new Float64Array(passed.length)];
   let [n, broken] = [0, 0];
   for (let i = 0; i < passed.length; i++) {

@@ -2,8 +2,13 @@
 import type { Variant } from "../data/source";
 import { SHARES, type Scale } from "./bounded";
 import { measured } from "./filter";
-import type { Measured } from "./series";
 import type { Table } from "./table";
+
+/** A number that can be drawn: a field, or a metric under its name. */
+export interface Measured {
+  readonly name: string;
+  readonly metric: boolean;
+}
 
 /** The scale of a number in a column: of the score what the run says; undefined where nobody knows. */
 export function scaleIn(table: Table, column: Variant | undefined, measure: Measured): Scale | undefined {

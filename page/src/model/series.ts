@@ -1,18 +1,13 @@
 /** What each case came to in each column, in one measure: what charts are drawn from. */
 import type { Variant } from "../data/source";
 import { measured } from "./filter";
+import { together } from "./clusters";
 import { looked, meanOf, type Mean } from "./mean";
 import { NUMBERS, WORDS, quoted } from "./query";
 import { rateOf, type Rate } from "./rate";
-import { scaleIn } from "./scale";
+import { scaleIn, type Measured } from "./scale";
 import { ERROR, type Table } from "./table";
 import { money, number, seconds } from "./words";
-
-/** A number that can be drawn: a field, or a metric under its name. */
-export interface Measured {
-  readonly name: string;
-  readonly metric: boolean;
-}
 
 export interface Series {
   /** By trial of the column, NaN left out. */
@@ -66,13 +61,14 @@ export function seriesOf(table: Table, columns: readonly Variant[], { name, metr
   const all = measured(table, { name, metric, column: -1 }, {});
   const passed = !metric && name === "passed";
   const found = Array.from({ length: table.variantCount }, () => ({
-    values: new Float64Array(256), n: 0, sums: new Float64Array(rows.length), sizes: new Int32Array(rows.length), broken: new Int32Array(rows.length), errors: 0, without: 0,
+    values: new Float64Array(256), n: 0, sums: new Float64Array(rows.length), sizes: new Int32Array(rows.length), broken: new Int32Array(rows.length), cluster: new Int32Array(rows.length), errors: 0, without: 0,
   }));
   for (let i = 0; i < table.size; i++) {
     const row = table.row[i]!;
     if (rows[row] !== 1) continue;
     const column = found[table.variant[i]!]!;
     const value = all[i]!;
+    column.cluster[row] = table.cluster[i]!;
     if (Number.isNaN(value)) {
       if (table.outcome[i] === ERROR) {
         column.errors++;
@@ -89,12 +85,22 @@ export function seriesOf(table: Table, columns: readonly Variant[], { name, metr
     column.sums[row]! += value;
     column.sizes[row]!++;
   }
-  return found.map(({ values, n, sums, sizes, broken, errors, without }, i) => {
-    const mean = passed ? null : looked(meanOf({ totals: sums, sizes, errors: broken }, scaleIn(table, columns[i], { name, metric }), FLOORED.includes(name) && !metric ? 0 : -Infinity), stopped);
-    const rate = passed ? rateOf({ passed: sums, failed: sizes.map((size, row) => size - sums[row]!), errors: broken }, stopped) : undefined;
+  return found.map(({ values, n, sums, sizes, broken, cluster, errors, without }, i) => {
+    const mean = passed ? null : looked(meanOf(together({ totals: sums, sizes, errors: broken }, cluster), scaleIn(table, columns[i], { name, metric }), FLOORED.includes(name) && !metric ? 0 : -Infinity), stopped);
+    const rate = passed ? rateOf({ passed: sums, failed: sizes.map((size, row) => size - sums[row]!), errors: broken, cluster }, stopped) : undefined;
     for (let row = 0; row < sums.length; row++) sums[row] = sizes[row] ? sums[row]! / sizes[row]! : NaN;
     return { values: values.subarray(0, n), means: sums, mean, rate, errors, without };
   });
+}
+
+/** Columns by the middle of what they came to, the best first: of time, money and tokens the least. Those without a number come last. */
+export function bestFirst<T extends { readonly variant: { readonly index: number } }>(columns: readonly T[], series: readonly Series[], { name, metric }: Measured): T[] {
+  const sign = !metric && FLOORED.includes(name) ? -1 : 1;
+  const middle = ({ variant }: T): number => {
+    const { mean, rate } = series[variant.index]!;
+    return sign * (rate !== undefined ? rate.least + rate.most : (mean?.value ?? -sign * Infinity));
+  };
+  return [...columns].sort((a, b) => middle(b) - middle(a) || a.variant.index - b.variant.index);
 }
 
 /** In which of two columns cases are higher, by the numbers that are drawn. */

@@ -6,12 +6,14 @@ import { ERROR, FAIL, NOT_APPLICABLE, PASS, type Table } from "./table";
 /** The head, with the totals and the rate of these cells: it was read a moment before them. */
 export function snapshot(head: Head, table: Table): Head {
   const [passed, failed, errors] = [0, 1, 2].map(() => new Int32Array(table.rows.length)) as [Int32Array, Int32Array, Int32Array];
+  const cluster = new Int32Array(table.rows.length);
   const outcomes = [0, 0, 0, 0];
   const sums = { calls: 0, cached: 0, tokens_in: 0, tokens_out: 0 };
   let cost = 0;
   for (let i = 0; i < table.size; i++) {
     const [outcome, row] = [table.outcome[i]!, table.row[i]!];
     outcomes[outcome]!++;
+    cluster[row] ||= table.cluster[i]!;
     if (outcome !== NOT_APPLICABLE) [passed, failed, errors][outcome]![row]!++;
     sums.calls += table.calls[i]!;
     sums.cached += table.cached[i]!;
@@ -19,7 +21,7 @@ export function snapshot(head: Head, table: Table): Head {
     sums.tokens_out += table.tokensOut[i]! || 0;
     cost += table.cost[i]!; // NaN once one is not known
   }
-  const rate = rateOf({ passed, failed, errors });
+  const rate = rateOf({ passed, failed, errors, cluster });
   return {
     ...head,
     totals: {

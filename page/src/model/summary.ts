@@ -1,7 +1,8 @@
 /** What each column comes to over the rows that are shown: the same numbers as on the command line, for any choice. */
 import type { Head, Variant } from "../data/source";
 import type { Scale } from "./bounded";
-import { looked, meanOf, middleOf, type Mean, type Sums } from "./mean";
+import { together, type Sums } from "./clusters";
+import { looked, meanOf, middleOf, type Mean } from "./mean";
 import { rateOf, type Rate } from "./rate";
 import { scaleIn } from "./scale";
 import { ERROR, FAIL, NOT_APPLICABLE, PASS, type Table } from "./table";
@@ -31,7 +32,7 @@ class RowSums implements Sums {
   readonly totals: Float64Array;
   readonly sizes: Int32Array;
 
-  constructor(rows: number, readonly errors: Int32Array) {
+  constructor(rows: number, readonly errors: Int32Array, readonly cluster: Int32Array) {
     this.totals = new Float64Array(rows);
     this.sizes = new Int32Array(rows);
   }
@@ -50,6 +51,7 @@ class Tally {
   readonly passed: Int32Array;
   readonly failed: Int32Array;
   readonly errors: Int32Array;
+  readonly cluster: Int32Array;
   readonly scores: RowSums;
   readonly latencies: RowSums;
   met = 0;
@@ -59,8 +61,8 @@ class Tally {
   cost = 0;
 
   constructor(rows: number) {
-    [this.passed, this.failed, this.errors] = [new Int32Array(rows), new Int32Array(rows), new Int32Array(rows)];
-    [this.scores, this.latencies] = [new RowSums(rows, this.errors), new RowSums(rows, this.errors)];
+    [this.passed, this.failed, this.errors, this.cluster] = [new Int32Array(rows), new Int32Array(rows), new Int32Array(rows), new Int32Array(rows)];
+    [this.scores, this.latencies] = [new RowSums(rows, this.errors, this.cluster), new RowSums(rows, this.errors, this.cluster)];
   }
 }
 
@@ -74,6 +76,7 @@ export function summaries(table: Table, columns: readonly Variant[], rows: Uint8
     const tally = tallies[variant[i]!]!;
     const came = outcome[i]!;
     tally.outcomes[came as 0 | 1 | 2 | 3]++;
+    tally.cluster[row] = table.cluster[i]!;
     if (came === PASS) tally.passed[row]!++;
     else if (came === FAIL) tally.failed[row]!++;
     else if (came === ERROR) tally.errors[row]!++;
@@ -85,7 +88,7 @@ export function summaries(table: Table, columns: readonly Variant[], rows: Uint8
     tally.tokensOut += tokensOut[i]! || 0;
     tally.cost += cost[i]!; // NaN once one is not known
   }
-  const metrics = table.metricNames.slice(0, METRICS).map((name) => ({ name, means: metricMeans(table, name, rows) }));
+  const metrics = table.metricNames.slice(0, METRICS).map((name) => ({ name, means: metricMeans(table, name, rows, tallies) }));
   return tallies.map((tally, i) => ({
     ...summary(tally, scaleIn(table, columns[i], SCORE), stopped),
     metrics: metrics.flatMap(({ name, means }) => (means[i]!.n === 0 ? [] : [{ name, value: means[i]!.value, n: means[i]!.n }])),
@@ -93,11 +96,11 @@ export function summaries(table: Table, columns: readonly Variant[], rows: Uint8
 }
 
 /** By column the mean of a metric over cases. Its interval is in the charts: to work it out for all of them takes too long. */
-function metricMeans(table: Table, name: string, rows: Uint8Array): readonly { readonly value: number; readonly n: number }[] {
-  const sums = Array.from({ length: table.variantCount }, () => new RowSums(rows.length, new Int32Array()));
+function metricMeans(table: Table, name: string, rows: Uint8Array, tallies: readonly Tally[]): readonly { readonly value: number; readonly n: number }[] {
+  const sums = tallies.map(({ cluster }) => new RowSums(rows.length, new Int32Array(), cluster));
   const values = table.metric(name)!;
   for (let i = 0; i < table.size; i++) if (rows[table.row[i]!] === 1) sums[table.variant[i]!]!.add(table.row[i]!, values[i]!);
-  return sums.map(middleOf);
+  return sums.map((each) => middleOf(together(each, each.cluster)));
 }
 
 const METRICS = 24; // of which the heads have means: more are no longer read
@@ -109,8 +112,8 @@ function summary(tally: Tally, scale: Scale | undefined, stopped: boolean): Omit
   return {
     outcomes, met, asked, tokensIn, tokensOut,
     rate: rateOf(tally, stopped) ?? null,
-    score: looked(meanOf(tally.scores, scale), stopped),
-    latency: looked(meanOf(tally.latencies, undefined, 0), stopped),
+    score: looked(meanOf(together(tally.scores, tally.cluster), scale), stopped),
+    latency: looked(meanOf(together(tally.latencies, tally.cluster), undefined, 0), stopped),
     cost: Number.isNaN(cost) ? null : cost,
   };
 }

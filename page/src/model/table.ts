@@ -66,6 +66,7 @@ export class Table {
     met: new Numbers(Int32Array),
     asked: new Numbers(Int32Array),
     output: new Numbers(Int32Array),
+    cluster: new Numbers(Int32Array),
   };
   private readonly metrics = new Map<string, Numbers<Float64Array>>();
   /** By row × variant: the cell's first trial; by trial: the cell's next one; by place in the plan: the trial. -1: none. */
@@ -91,6 +92,8 @@ export class Table {
   get met() { return this.columns.met.values; }
   get asked() { return this.columns.asked.values; }
   get output() { return this.columns.output.values; }
+  /** What the trial's case belongs to in its column, from 1; 0 where it stands alone. */
+  get cluster() { return this.columns.cluster.values; }
 
   /** A metric's score by trial, NaN where a trial has none; undefined for a metric that no trial has. */
   metric(name: string): Float64Array | undefined {
@@ -134,6 +137,7 @@ export class Table {
     columns.met.put(at, block.met);
     columns.asked.put(at, block.asked);
     columns.output.put(at, block.output);
+    columns.cluster.put(at, block.cluster?.length ? block.cluster : new Int32Array(n));
     for (const slug of block.error) this.error.push(slug);
     for (const names of block.failing) this.failing.push(names.length === 0 ? NONE : names);
     this.addMetrics(block, at, n);

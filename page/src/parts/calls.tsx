@@ -2,7 +2,7 @@
 import { useState } from "preact/hooks";
 import { Problem, problemOf } from "../data/problem";
 import type { Call } from "../data/source";
-import { answerIn, messagesOf } from "../model/conversation";
+import { alike, answerIn, messagesOf } from "../model/conversation";
 import { asJson, asText } from "../model/visible";
 import { Copy } from "./copy";
 import { Json } from "./json";
@@ -25,13 +25,14 @@ export function Calls({ calls, all }: { calls: readonly Call[]; all: number }) {
     <div class="calls">
       {unknown > 0 && <p class="note">{`No record was kept of ${count(unknown, "call")}: what it cost nothing to ask, or what was asked before the run was imported.`}</p>}
       {calls.map((call, i) => (
-        <CallCard key={i} call={call} nth={i + 1} open={calls.length === 1} />
+        <CallCard key={i} call={call} before={calls[i - 1]} nth={i + 1} open={calls.length === 1} />
       ))}
     </div>
   );
 }
 
-export function CallCard({ call, nth, open = false }: { call: Call; nth?: number; open?: boolean }) {
+/** `before` is the call before: the turns that both sent are folded. */
+export function CallCard({ call, before, nth, open = false }: { call: Call; before?: Call | undefined; nth?: number; open?: boolean }) {
   const [unfolded, setUnfolded] = useState(open);
   return (
     <details class={call.error === "" ? "card" : "card card-error"} open={unfolded} onToggle={(event) => setUnfolded(event.currentTarget.open)}>
@@ -42,7 +43,7 @@ export function CallCard({ call, nth, open = false }: { call: Call; nth?: number
         <Origin call={call} />
         <span class="card-facts">{facts(call).join(" · ")}</span>
       </summary>
-      {unfolded && (call.whole === undefined ? <CallBody call={call} /> : <FirstPart call={call} whole={call.whole} />)}
+      {unfolded && (call.whole === undefined ? <CallBody call={call} before={before} /> : <FirstPart call={call} whole={call.whole} />)}
     </details>
   );
 }
@@ -91,8 +92,9 @@ function bytes(n: number): string {
   return n < 1e6 ? `${grouped(Math.ceil(n / 1e3))} kB` : `${(n / 1e6).toFixed(1)} MB`;
 }
 
-function CallBody({ call }: { call: Call }) {
+function CallBody({ call, before }: { call: Call; before?: Call | undefined }) {
   const messages = messagesOf(call.request);
+  const same = before === undefined || messages === undefined ? 0 : alike(messagesOf(before.request) ?? [], messages);
   const answer = answerIn(call.response);
   return (
     <div class="card-body">
@@ -106,13 +108,14 @@ function CallBody({ call }: { call: Call }) {
       {messages !== undefined && (
         <>
           <h3 class="sub">Sent</h3>
-          <Messages messages={messages} />
+          {same > 0 && <details class="raw"><summary>{`${count(same, "message")} as in the call before`}</summary><Messages messages={messages.slice(0, same)} /></details>}
+          <Messages messages={messages.slice(same)} />
         </>
       )}
       {answer !== undefined && (
         <>
           <h3 class="sub">Answer</h3>
-          <div class="message"><Text text={answer} /></div>
+          <div class="message from-assistant"><Text text={answer} /></div>
         </>
       )}
       <Raw title="Request as sent" value={call.request} open={messages === undefined} />

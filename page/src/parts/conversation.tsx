@@ -8,7 +8,7 @@ export function Messages({ messages }: { messages: readonly Message[] }) {
   return (
     <ol class="messages">
       {messages.map((message, i) => (
-        <li key={i} class="message">
+        <li key={i} class={`message ${/^(?:assistant|model|ai)$/i.test(message.role) ? "from-assistant" : /^(?:user|human)$/i.test(message.role) ? "from-user" : ""}`}>
           <span class="message-role">{shown(message.role)}</span>
           {message.text !== "" && <Clipped text={message.text} most={6000} lines={60} />}
           {message.rest.map((part, at) => (

@@ -1,13 +1,14 @@
 /** The charts of a run: pass rates, how scores are spread, and one column against another. */
-import { useMemo } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 import type { Head } from "../data/source";
 import { brushedOf, unbrushed, type Plane } from "../model/brush";
 import { columnsOf } from "../model/columns";
 import { measured, namesOf } from "../model/filter";
 import { binsOf } from "../model/histogram";
 import { missingOf } from "../model/missing";
+import { fitted } from "../model/names";
 import { plotOf } from "../model/plot";
-import { measuresOf, rowsOf, seriesOf } from "../model/series";
+import { bestFirst, measuresOf, rowsOf, seriesOf } from "../model/series";
 import { summaries } from "../model/summary";
 import type { Table } from "../model/table";
 import { visible } from "../model/visible";
@@ -29,13 +30,18 @@ interface Props {
   selection: Pick<Selection, "waiting" | "searching" | "failure" | "again">;
 }
 
+const MANY = 8; // columns, from which on the best is drawn first: as many as there are colours
+const NAME = 48; // characters of a column's name
+
 export function Charts({ head, table, chosen, go, state, selection }: Props) {
-  const columns = useMemo(
-    () => columnsOf(head, state.blind).filter(({ variant }) => !state.hide.includes(variant.index)),
-    [head, state.blind, state.hide],
-  );
+  const planned = useMemo(() => {
+    const all = columnsOf(head, state.blind).filter(({ variant }) => !state.hide.includes(variant.index));
+    const short = fitted(all.map(({ name }) => name), NAME);
+    return all.map(({ variant }, i) => ({ variant, name: short[i]! }));
+  }, [head, state.blind, state.hide]);
+  const [best, setBest] = useState(planned.length > MANY);
   const measures = measuresOf(table);
-  const { measure, x, y } = plotOf(state.plot, measures, columns.map(({ variant }) => variant.index));
+  const { measure, x, y } = plotOf(state.plot, measures, planned.map(({ variant }) => variant.index));
   const rows = useMemo(() => rowsOf(table, chosen), [table, chosen, table.size]);
   const found = useMemo(() => seriesOf(table, head.columns, measure, rows, head.status === "decided"), [table, head, rows, measure.name, measure.metric]);
   const values = useMemo(() => measured(table, { ...measure, column: -1 }, {}), [table, table.size, measure.name, measure.metric]);
@@ -43,6 +49,7 @@ export function Charts({ head, table, chosen, go, state, selection }: Props) {
   const missing = useMemo(() => missingOf(table, rows, values), [values, rows]);
   const unjudged = useMemo(() => missingOf(table, rows, measured(table, { name: "passed", metric: false, column: -1 }, {}), true), [table, rows]);
   const sums = useMemo(() => summaries(table, head.columns, rows, head.status === "decided"), [table, head, rows]);
+  const columns = useMemo(() => (best ? bestFirst(planned, found, measure) : planned), [best, planned, found]);
   const n = rows.reduce((sum, row) => sum + row, 0);
   const names = namesOf(head, table, state.base !== "");
   const plane: Plane = { measure, x, y };
@@ -56,6 +63,9 @@ export function Charts({ head, table, chosen, go, state, selection }: Props) {
         <span class="chart-count">
           {n === table.rows.length ? count(n, "case") : `${count(n, "case")} of ${grouped(table.rows.length)}`}
         </span>
+        {planned.length > 2 && (
+          <button class="button" type="button" aria-pressed={best} onClick={() => setBest(!best)}>Best first</button>
+        )}
         {brush !== undefined && (
           <span class="chart-chips">
             {brush.terms.map((term) => <code key={term} class="chart-chip">{visible(term)}</code>)}

@@ -6,6 +6,7 @@ import { useKeys } from "../parts/keyboard";
 import { Author } from "../parts/labels";
 import { count, Mark } from "../parts/marks";
 import { Answer } from "../parts/output";
+import { nextWithout, RuleForm } from "../parts/ruleform";
 import { Brief, shown, TextBox } from "../parts/text";
 import { useUnruled } from "../state/unruled";
 import { Told, Trouble, TroubleLine, Waiting } from "../parts/told";
@@ -127,18 +128,6 @@ function DrawForm({ draw, make }: { draw: Draw; make: (wish: DrawWish) => void }
   );
 }
 
-export function RuleForm({ metric, what, keep, without }: { metric: string; what: string; keep: (rule: string) => void; without: () => void }) {
-  const [rule, set] = useState("");
-  return (
-    <form class="labelling-rule" onSubmit={(event) => { event.preventDefault(); if (rule.trim() !== "") keep(rule.trim()); }}>
-      <label><span>What {what} <b>{shown(metric)}</b>? Write it in one or two sentences, before the first label.</span>
-        <textarea class="note-field" rows={2} maxLength={10_000} value={rule} onInput={(event) => set(event.currentTarget.value)} />
-      </label>
-      <span><button type="submit" class="button">Keep the rule</button>{" "}<button type="button" class="button quiet" onClick={without}>Label without one</button></span>
-    </form>
-  );
-}
-
 interface ItemsProps extends Pick<Props, "md" | "setMd"> {
   readonly draw: Draw;
   readonly more: (wish: DrawWish) => void;
@@ -254,12 +243,6 @@ function Remarks({ item, codes, remark }: { item: DrawnItem; codes: readonly str
       <datalist id="codes">{codes.map((code) => <option key={code} value={code} />)}</datalist>
     </div>
   );
-}
-
-/** The first that has no label after this one, or before it; -1 where all have one. */
-export function nextWithout(labels: readonly (string | null)[], at: number): number {
-  const after = labels.findIndex((label, i) => i > at && label === null);
-  return after >= 0 ? after : labels.findIndex((label) => label === null);
 }
 
 function focusOn(id: string): boolean {

@@ -5,10 +5,10 @@ import type { DataSource, DrawnPair, PairAnswer, PairDraw } from "../data/source
 import { useKeys } from "../parts/keyboard";
 import { count } from "../parts/marks";
 import { Answer } from "../parts/output";
+import { nextWithout, RuleForm } from "../parts/ruleform";
 import { Brief, shown, TextBox } from "../parts/text";
 import { Told, Trouble, TroubleLine, Waiting } from "../parts/told";
 import { useUnruled } from "../state/unruled";
-import { nextWithout, RuleForm } from "./label";
 
 const FIRST_DRAW = 60;
 const WORTH_EVERY = 10; // labels between two readings of how many there are

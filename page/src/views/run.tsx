@@ -69,6 +69,7 @@ export function RunPage({ source, state, go }: Props) {
   const trouble = problem !== undefined && <Trouble problem={problem}><a href="#/">{source.live ? "Back to the list of runs" : "The run of this report"}</a></Trouble>;
   return (
     <div class={`run-page${tools.low ? " low" : ""}${tools.folded ? " folded" : ""}`}>
+      <button type="button" class="button skip" onClick={() => document.querySelector<HTMLElement>("[role=grid], .page-scroll :is(a, button, input, select)")?.focus()}>Skip to the results</button>
       <TopBar source={source} help={() => setHelp(true)} tools={tools}>{head !== undefined && <RunTitle head={head} blind={state.blind || state.view === "label"} ranked={ranked} />}</TopBar>
       {trouble !== false && (head === undefined ? <main class="run-main"><h1 class="unseen">The run cannot be shown</h1>{trouble}</main> : trouble)}
       {head === undefined && problem === undefined && <Waiting>Reading the run…</Waiting>}

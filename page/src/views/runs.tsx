@@ -40,7 +40,7 @@ export function RunList({ source, state, go }: { source: DataSource; state: RunS
           <span class="list-compare">
             {run !== undefined && base !== undefined ? (
               <a class="button primary" href={write({ ...START, run: run.id, view: "comparison", base: base.id })}>Compare the two</a>
-            ) : (runs?.length ?? 0) > 1 && (
+            ) : (found?.length ?? 0) > 1 && (
               <span class="muted">{picked.length === 1 ? "Tick one more run to compare" : "Tick two runs to compare them"}</span>
             )}
           </span>

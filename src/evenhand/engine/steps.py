@@ -36,6 +36,7 @@ class StepLog:
         "_notes",
         "_origin",
         "_read",
+        "_reported",
         "_requests",
         "_skipped_s",
     )
@@ -44,6 +45,7 @@ class StepLog:
         self._lock = threading.Lock()
         self._notes: list[StepNote] = []
         self._dropped: set[int] = set()
+        self._reported: set[int] = set()  # whole and afterwards: when they began is not known
         self._requests = Conversations()
         self._read = 0  # so many notes' requests have been read
         self._origin = time.monotonic()
@@ -68,11 +70,26 @@ class StepLog:
                 raise ValueError(f"the parent of {step.name!r} is {parent}, no earlier step")
             if began is None:
                 began = self.now() - (step.duration_s or 0.0)
+                if step.duration_s is not None:
+                    self._end_before(began, parent)
+                    self._reported.add(place)
             step = replace(step, parent=parent, started_s=began)
             if request:
                 self._look_through()
             self._notes.append(StepNote(step, request=request))
             return place
+
+    def _end_before(self, began: float, parent: int | None) -> None:
+        """Moves the steps that were reported just before this one, afterwards as well: one came after the other."""
+        for place in range(len(self._notes) - 1, -1, -1):
+            note = self._notes[place]
+            step, taken = note.step, note.step.duration_s or 0.0
+            if place not in self._reported or step.parent != parent:
+                return
+            if (step.started_s or 0.0) + taken <= began:
+                return
+            began -= taken
+            note.step = replace(step, started_s=began)
 
     def within(self) -> int | None:
         """The place of the step that the calling code is in; None for none of this trial's."""

@@ -18,6 +18,7 @@ from evenhand.report.preferences import SIGN
 from evenhand.report.triggers import TRIGGERING
 from evenhand.scorers.trigger_metrics import MEASURES
 from evenhand.store.decoding import NO_JSON, SearchedTrial, read_searched
+from evenhand.store.groups import Groups
 from evenhand.store.opened import readable
 from evenhand.store.runfile import RunFile
 from evenhand.store.settled import metric_sign, warning_sign
@@ -39,7 +40,7 @@ _TRIGGERING = metric_sign(TRIGGERING)
 
 _NUMBERS = (
     *("index", "row", "variant", "repeat", "outcome", "score", "latency", "cost"),
-    *("tokens_in", "tokens_out", "calls", "cached", "met", "asked", "error", "output"),
+    *("tokens_in", "tokens_out", "calls", "cached", "met", "asked", "error", "cluster", "output"),
 )
 _blocks = msgspec.json.Encoder()
 
@@ -73,10 +74,26 @@ def parts(run: RunFile) -> Iterator[CellBlock]:
     trials = _trials_of(run)
     rows = NumberedTexts()
     numbers = {case: n for n, case in enumerate(run.cases(), 1)} if run.narrowed else {}
-    part = _made(islice(trials, FIRST), rows, numbers)
+    clusters = _Clusters(run.groups())
+    part = _made(islice(trials, FIRST), rows, numbers, clusters)
     while part.places:
         yield part
-        part = _made(islice(trials, BLOCK), rows, numbers)
+        part = _made(islice(trials, BLOCK), rows, numbers, clusters)
+
+
+class _Clusters:
+    """What each case belongs to in each column, in small numbers from 1; 0 for one that stands alone."""
+
+    def __init__(self, groups: Sequence[Groups]) -> None:
+        self._groups = groups if any(groups) else None
+        self._small: dict[int, int] = {}
+
+    def number(self, trial: SearchedTrial) -> int | None:
+        """That of a trial's case; None in a run whose cases all stand alone."""
+        if self._groups is None:
+            return None
+        whole = self._groups[trial.variant].get(row_case(trial.case))
+        return 0 if whole is None else self._small.setdefault(whole, len(self._small) + 1)
 
 
 def _trials_of(run: RunFile) -> Iterator[SearchedTrial]:
@@ -85,7 +102,10 @@ def _trials_of(run: RunFile) -> Iterator[SearchedTrial]:
 
 
 def _made(
-    trials: Iterable[SearchedTrial], rows: NumberedTexts, numbered: Mapping[str, int]
+    trials: Iterable[SearchedTrial],
+    rows: NumberedTexts,
+    numbered: Mapping[str, int],
+    clusters: _Clusters,
 ) -> CellBlock:
     """A block and its text, in one loop: it runs for hundreds of thousands of trials, and keeps numbers only.
 
@@ -93,6 +113,7 @@ def _made(
         trials: The block's.
         rows: Which row a case is; those of the block are added.
         numbered: How cases are numbered where some were left out; else a row has its own number.
+        clusters: What cases belong to.
     """
     numbers: list[tuple[Any, ...]] = []
     texts: list[bytes] = []
@@ -158,16 +179,24 @@ def _made(
                 met,
                 met + missed,
                 trial.error.slug if trial.error else "",
+                clusters.number(trial),
                 crc32(output.encode("utf-8", "surrogatepass")) & 0x7FFFFFFF,
             )
         )
     if not numbers:
         return CellBlock(b"", b"", (), (), (), ())
-    columns: dict[str, Any] = dict(zip(_NUMBERS, zip(*numbers, strict=True), strict=True))
+    columns = _columns(numbers)
     index = cast("Sequence[int]", columns["index"])
-    columns["outcome"] = "".join(columns["outcome"])
     block = Block(rows=named, failing=failing, metrics=_metrics(scores), **columns)
     return CellBlock(_line(block), b"".join(texts), starts, index, judged, triggers)
+
+
+def _columns(numbers: Sequence[tuple[Any, ...]]) -> dict[str, Any]:
+    columns: dict[str, Any] = dict(zip(_NUMBERS, zip(*numbers, strict=True), strict=True))
+    columns["outcome"] = "".join(columns["outcome"])
+    if columns["cluster"][0] is None:
+        columns["cluster"] = ()
+    return columns
 
 
 def _metrics(scores: Sequence[dict[str, float]]) -> dict[str, list[float | None]]:

@@ -90,8 +90,8 @@ def _write_run(run: RunFile, name: str, line: Callable[[str], object]) -> int:
 
 def _start(title: str, script: str, style: str) -> str:
     policy = (
-        f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}; img-src data:; base-uri 'none'; "
-        "form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+        f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}; img-src data:; worker-src blob:; "
+        "base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types matcher"
     )
     icon = base64.b64encode(ICON.encode()).decode()
     return (

@@ -112,7 +112,7 @@ class Pass:
             blind: Not in what tells of verdicts.
 
         Raises:
-            UsageError: It is not one of `report.filters.pattern`.
+            UsageError: It is not one of `report.filters.pattern`, or takes too long.
             StoreError: The run file cannot be read.
         """
         try:

@@ -184,7 +184,10 @@ class CaseRow:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Cells as parallel arrays, and the rows that they are the first to name."""
+    """Cells as parallel arrays, and the rows that they are the first to name.
+
+    `cluster` is empty where every case of the run stands alone.
+    """
 
     rows: Sequence[CaseRow]
     index: Sequence[int]
@@ -203,6 +206,7 @@ class Block:
     asked: Sequence[int]
     error: Sequence[str]
     failing: Sequence[Sequence[str]]
+    cluster: Sequence[int]
     output: Sequence[int]
     metrics: Mapping[str, Sequence[float | None]]
 

@@ -287,7 +287,8 @@ def watch(browser: Any) -> Iterator[Opener]:
         allowed = urlsplit(link)._replace(query="", fragment="").geturl()
 
         def asked(request: Any) -> None:
-            if request.url.startswith(allowed) or request.url.startswith("data:image/"):
+            # What is in a page's own memory is asked for nowhere: the thread that looks for an expression.
+            if request.url.startswith((allowed, "data:image/", "blob:null/")):
                 return
             watched.note(f"request: {request.url[:300]}")
 

@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from evenhand import Case, EvalSet, Expect, run
+from evenhand.report.rates import rates, scores
 from evenhand.store.runfile import RunFile
 
 FIRST_CASE = "() => document.querySelector('.matrix-body .case-number')?.textContent"
@@ -147,4 +149,45 @@ def test_sixty_columns_are_drawn_sparingly_and_all_of_them_are_reached(
         assert page.evaluate(ELEMENTS) < 2_500
         active = page.get_by_role("grid").get_attribute("aria-activedescendant")
         assert page.locator(f"[id='{active}']").is_visible()
+        seen.close()
+
+
+@pytest.mark.parametrize("where", ["server", "file"])
+def test_intervals_go_by_clusters_and_repeats_as_on_the_command_line(
+    where: str, tmp_path: Path, serve: Any, watch: Any, command: Any
+):
+    """A large document, small ones, repeats that differ and errors: each document counts once, filtered or not."""
+    rows = [
+        {"id": f"d{d}q{q}", "metadata": {"document": f"é{d}"}}
+        for d in range(8)
+        for q in range(15 if d == 0 else 3)
+    ]
+    evals = EvalSet("documents", data=rows, over={"v": ["a", "b"]}, cluster="document")
+    tries: dict[tuple[str, str], int] = {}
+
+    @evals.eval
+    def answers(case: Case, v: str, expect: Expect) -> None:
+        tries[case.id, v] = again = tries.get((case.id, v), 0) + 1
+        document, question = map(int, case.id[1:].split("q"))
+        if (document, question, again) == (3, 1, 2):
+            raise ValueError("broken")
+        expect((document + question * again) % 3 > (v == "a"), "is right", metric="right")
+
+    made = run(evals, repeats=2, concurrency=1, progress=False, home=tmp_path)
+    own, means = rates(made.file), scores(made.file)
+    assert [(rate.cases, rate.clusters) for rate in own] == [(36, 8), (36, 8)]
+    file = tmp_path / "report.html"
+    command("export", made.file.meta.id, "--to", file, EVENHAND_HOME=str(tmp_path))
+    with serve(tmp_path) as served:
+        seen = watch(served.link if where == "server" else file.as_uri())
+        for query in ("", "case:q"):
+            seen.turn(made.file.meta.id, q=query)
+            for rate, mean in zip(own, means, strict=True):
+                head = seen.page.get_by_role("columnheader").nth(rate.variant + 1)
+                assert head.locator(".head-rate b").inner_text().replace("\xa0", " ") == str(rate)
+                assert f"{rate.reach} %" in head.locator(".head-n").inner_text()
+                assert mean is not None
+                assert mean.low is not None
+                ends = head.locator(".head-ends").first.inner_text()
+                assert ends.strip("[] ").split("–")[0] == f"{mean.low:.2f}"
         seen.close()

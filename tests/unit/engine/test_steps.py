@@ -147,3 +147,18 @@ def test_a_parent_is_an_earlier_step():
     assert log.add(Step("tool", "b", parent=0)) == 1
     with pytest.raises(ValueError, match="no earlier step"):
         log.add(Step("tool", "c", parent=2))
+
+
+def test_steps_that_are_reported_afterwards_follow_each_other() -> None:
+    """Each ends where the next one begins at the latest, whatever they took; all have ended by now."""
+    log = StepLog()
+    log.add(Step("tool", "seen", started_s=0.0))
+    for seconds in (0.2, 0.5, 0.0, 3.0):
+        log.add(Step("tool", "reported", duration_s=seconds))
+    for place in (1, 2, 3):
+        one, following = log[place], log[place + 1]
+        assert (one.started_s or 0.0) + (one.duration_s or 0.0) <= (
+            following.started_s or 0.0
+        ) + 1e-9
+    assert (log[4].started_s or 0.0) + 3.0 <= log.now()
+    assert log[0].started_s == 0.0

@@ -42,7 +42,7 @@ def trial_of(
         score=None,
         output=_output(trace),
         reason=reason,
-        error=TrialError("recorded", reason) if failed else None,
+        error=TrialError("imported", reason) if failed else None,
         latency_s=trace.seconds,
         cost_usd=_sum([one.cost_usd for one in models]),
         tokens_in=_count([one.tokens_in for one in models]),

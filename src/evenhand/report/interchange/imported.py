@@ -217,7 +217,7 @@ def _result(index: int, trial: ImportedTrial) -> TrialResult:
         score=None if state in ("error", "not_applicable") else score,
         output=trial.output,
         reason=reason,
-        error=TrialError("recorded", reason) if state == "error" else None,
+        error=TrialError("imported", reason) if state == "error" else None,
         outcomes=tuple(trial.outcomes),
         named_scores=verdict.named_scores,
         latency_s=trial.latency_s,

@@ -288,7 +288,7 @@ def _trial(row: Mapping[str, Any], index: int, case: str, repeat: int) -> TrialR
         score=None if state == "error" else _number(row.get("score")),
         output=response.get("output"),
         reason=reason,
-        error=TrialError("recorded", reason or "promptfoo recorded an error")
+        error=TrialError("imported", reason or "promptfoo recorded an error")
         if state == "error"
         else None,
         outcomes=tuple(_outcomes(grading)),
