@@ -57,6 +57,19 @@ def needed(steps: list[Any]) -> dict[str, str]:
     return wanted
 
 
+def test_no_checkout_leaves_the_jobs_token_for_the_code_that_runs():
+    """On any page, and in our own workflows."""
+    pages = [*(ROOT / "docs").glob("*.md"), *(ROOT / ".github/workflows").glob("*.yml")]
+    pages += [ROOT / "action.yml", ROOT / "README.md"]
+    checkouts = [
+        (page.name, line)
+        for page in pages
+        for line in re.findall(r"uses: actions/checkout@v.*\n.*(?:\n.*)?", page.read_text("utf-8"))
+    ]
+    assert len(checkouts) >= 6
+    assert [name for name, line in checkouts if "persist-credentials: false" not in line] == []
+
+
 @pytest.mark.parametrize("text", BLOCKS)
 def test_each_workflow_can_be_pasted(text: str):
     """Jobs with steps and the permissions that they need; our command lines are such."""

@@ -73,7 +73,9 @@ def advice_on_run(run: RunFile, *, compared: bool = False) -> list[Next]:
     texts: list[str] = []
     name = short_id(run.meta.id)
     unfinished = run.meta.status != "decided" and run.totals().trials < run.meta.planned
-    if unfinished and run.meta.can_resume:
+    if unfinished and run.meta.status == "out_of_budget":
+        texts += [one.why for one in advice_on_budget(name)]
+    elif unfinished and run.meta.can_resume:
         texts.append(f"{name} did not finish; this continues it: evenhand resume {name}")
     if not compared:
         _, cut_off = run.empty_answers()
@@ -84,6 +86,21 @@ def advice_on_run(run: RunFile, *, compared: bool = False) -> list[Next]:
         if any(variant.where for variant in run.meta.variants) and any(run.unasked()):
             texts.append("evals that expect nothing give no verdict: write down what they expect")
     return [Next("", text) for text in texts]
+
+
+def advice_on_budget(run: str = "") -> list[Next]:
+    """What to do where the budget is used up.
+
+    Args:
+        run: The run that has what was paid for; empty for none.
+    """
+    person = (
+        f"its results are kept: a person continues {run} with a higher limit: evenhand resume {run} --max-cost USD"
+        if run
+        else "a person starts evenhand mcp with a higher --max-cost"
+    )
+    less = "run less of it (first), or set max_tokens, so that a call may cost less"
+    return [Next("", person), Next("", less)]
 
 
 _RULES: tuple[Callable[[str], Iterator[str]], ...] = (

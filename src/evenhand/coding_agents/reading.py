@@ -16,7 +16,7 @@ from evenhand.coding_agents.answers import (
     short,
     untrusted,
 )
-from evenhand.core.run import TrialResult
+from evenhand.core.run import RunMeta, TrialResult
 from evenhand.report.cell import find_cells
 from evenhand.report.comparison.comparing import compare as compare_runs
 from evenhand.report.document import document_head
@@ -39,9 +39,10 @@ def opened(root: Path, run: str) -> RunFile:
     Raises:
         UsageError: There is none, or more than one; or it is a file outside of the project.
     """
-    if "\0" in run:
-        raise Refused(f"{run!r} is not a run of this project")
-    path = find(root, run or None)
+    try:
+        path = find(root, run or None)
+    except (OSError, ValueError):  # longer than any name, or a NUL in it
+        raise Refused(f"{run!r:.80} is not a run of this project") from None
     if not path.resolve().is_relative_to(root):
         raise Refused(f"{run} is not a run of this project")
     return RunFile.open(path)
@@ -58,6 +59,7 @@ def summary(root: Path, run: str) -> Answer:
             "title": untrusted(run_file.meta.title, 120),
             "status": run_file.meta.status,
             "verdict": head["verdict"],
+            **_ending(run_file.meta),
             "totals": totals,
             "rates": [_rate(row) for row in head["rates"][:_LISTED]],
             "judged": [_judged(row) for row in head["judged"][:_LISTED]],
@@ -65,8 +67,11 @@ def summary(root: Path, run: str) -> Answer:
             "warnings": [untrusted(text) for text in head["warnings"][:5]],
         }
         advice = advice_on_run(run_file)
-    following = [Next("failures", "the trials that failed", {"run": name})]
-    if not totals["failed"] and not totals["errors"]:
+        whole = run_file.meta.status in ("finished", "decided")
+    following: list[Next] = []
+    if totals["failed"] or totals["errors"]:
+        following = [Next("failures", "the trials that failed", {"run": name})]
+    elif whole:
         following = [Next("", "nothing failed; compare with an earlier run to see what changed")]
     return answer(content, [*following, *advice])
 
@@ -193,6 +198,11 @@ def label_next(root: Path, run: str) -> Answer:
         }
     why = f"a person labels it: evenhand label {name}. Labels of a model are worth nothing for calibrating a judge"
     return answer(content, [Next("", why)])
+
+
+def _ending(meta: RunMeta) -> dict[str, Any]:
+    """Why a run ended before all that was planned; nothing where it did not."""
+    return {"planned": meta.planned, "ended": untrusted(meta.message)} if meta.message else {}
 
 
 def _rate(row: Mapping[str, Any]) -> dict[str, Any]:

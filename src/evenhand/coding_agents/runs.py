@@ -12,17 +12,20 @@ from typing import Any, BinaryIO
 
 from msgspec import field
 
-from evenhand.coding_agents.advice import advice_on
+from evenhand.coding_agents.advice import advice_on, advice_on_budget
 from evenhand.coding_agents.answers import Answer, Next, Refused, answer, untrusted
 from evenhand.coding_agents.reading import summary
 from evenhand.core.errors import UsageError
 from evenhand.core.ranges import BUDGET_USD, ROWS, Range
 from evenhand.core.record import MutableRecord
+from evenhand.report.words import short_id
 from evenhand.store.catalogue import find
 from evenhand.store.runfile import RunFile
 
 USAGE = 2
 """With this exit code, a command says that it was called wrongly, or that a file is wrong."""
+OUT_OF_BUDGET = 4
+"""With this one, that what it was allowed to spend is used up, or that a price is not known."""
 PATIENCE_S = 20.0
 """How long a call waits for a run before it answers that the run goes on."""
 _SHOWN = 2_000
@@ -169,14 +172,19 @@ class Runs(MutableRecord):
             refused = started.process.returncode == USAGE and _newest(self.root) == started.before
             self._count(started, 0.0 if refused else None)
             lines = _lines(err)
+            progress = self._progress(started)
+            spent = started.process.returncode == OUT_OF_BUDGET
             content = {
                 "job": started.job,
-                "status": "failed",
+                "status": "out_of_budget" if spent else "failed",
                 "left_usd": round(self.left_usd, 6),
+                **progress,
                 "problems": [untrusted(line) for line in lines],
             }
             following = [*advice_on(lines), Next("", "mend the problems, then run again")]
-            return answer(content, following)
+            return answer(
+                content, advice_on_budget(progress.get("run", "")) if spent else following
+            )
         totals = document["totals"]
         asked_nothing = totals["cost_usd"] is None and totals.get("calls") == 0
         self._count(started, 0.0 if asked_nothing else totals["cost_usd"])
@@ -199,6 +207,7 @@ class Runs(MutableRecord):
         with RunFile.open(path) as run:
             totals = run.totals()
             return {
+                "run": short_id(run.meta.id),
                 "settled": totals.trials,
                 "planned": run.meta.planned,
                 "passed": totals.passed,

@@ -58,10 +58,13 @@ class BucketObjects:
             batches = self._obstore.list(self._store, prefix=folder)
             return {str(one["path"]): int(one["size"]) for batch in batches for one in batch}
 
-    def get(self, name: str) -> bytes | None:
+    def get(self, name: str, most: int) -> bytes | None:
         with self._told():
             try:
-                return bytes(self._obstore.get(self._store, name).bytes())
+                there = self._obstore.get(self._store, name)
+                if int(there.meta["size"]) <= most:
+                    return bytes(there.bytes())
+                return bytes(self._obstore.get_range(self._store, name, start=0, end=most + 1))
             except FileNotFoundError:
                 return None
 

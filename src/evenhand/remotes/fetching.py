@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import hashlib
 import secrets
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
 from evenhand.core.errors import StoreError, UsageError
 from evenhand.core.record import Record
 from evenhand.remotes.manifest import Manifest
-from evenhand.remotes.remote import Remote, said_name
+from evenhand.remotes.remote import LARGEST_SAID, Remote, said_name
 from evenhand.store.catalogue import matching, newest_first
 from evenhand.store.said import Said, add_said, read_said
 
 FOLDER = "pushed"
 """Of the cache."""
+_LEFT_FREE = 256 << 20
+"""Bytes of the disk that no run takes."""
 
 
 def fetch(remote: Remote, run: str, cache: Path) -> Path:
@@ -95,36 +98,69 @@ def _fetched(remote: Remote, run: str, cache: Path) -> Path:
     path = cache / FOLDER / version[:32] / f"{run}.db"
     size = sum(part.size for part in manifest.file)
     if not path.is_file() or (not said and path.stat().st_size != size):
-        documents = [_said(remote, run, name) for name in said]
+        documents = _all_said(remote, run, said)
+        _refuse_too_large(remote, run, size, cache)
         _download(remote, manifest, documents, path)
     return path
 
 
-def _said(remote: Remote, run: str, name: str) -> Said:
-    data = remote.read_said(run, name)
-    if said_name(data) != name:
+def _all_said(remote: Remote, run: str, names: Sequence[str]) -> list[Said]:
+    documents: list[Said] = []
+    size = 0
+    for name in names:
+        data = remote.read_said(run, name)
+        size += len(data)
+        if size > LARGEST_SAID:
+            raise StoreError(
+                f"{remote.name}: labels of run {run} have more than {LARGEST_SAID:,} bytes"
+            )
+        if said_name(data) != name:
+            raise StoreError(
+                f"{remote.name}: labels of run {run} are not what was pushed: their hash differs",
+                hint=f"They were damaged or changed there, as {name!r:.80}.",
+            )
+        documents.append(read_said(data, run, remote.name))
+    return documents
+
+
+def _refuse_too_large(remote: Remote, run: str, size: int, cache: Path) -> None:
+    """Before anything is written: a disk that is full stops others, too."""
+    there = next(folder for folder in (cache, *cache.absolute().parents) if folder.is_dir())
+    free = shutil.disk_usage(there).free
+    if size > free - _LEFT_FREE:
         raise StoreError(
-            f"{remote.name}: labels of run {run} are not what was pushed: their hash differs",
-            hint=f"They were damaged or changed there, as {name}.",
+            f"{remote.name}: run {run} has {size / 1e9:,.1f} GB, and the disk of {cache} has room for"
+            f" {max(0, free - _LEFT_FREE) / 1e9:,.1f} GB",
+            hint="Free some space, or set EVENHAND_CACHE to a folder of another disk.",
         )
-    return read_said(data, run, remote.name)
 
 
 def _download(remote: Remote, manifest: Manifest, said: Sequence[Said], path: Path) -> None:
     """Writes the file, if it is what the manifest says, with what was said of it since."""
     beside = path.with_name(f".{secrets.token_hex(8)}")
+    differs = StoreError(
+        f"{remote.name}: run {manifest.id} is not what was pushed: its hash differs",
+        hint="It was damaged or changed there.",
+    )
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         whole = hashlib.sha256()
         with beside.open("xb") as file:
-            for piece in remote.read(manifest):
+            for part, piece in zip(manifest.file, remote.read(manifest), strict=True):
+                if len(piece) != part.size:
+                    has = f"{len(piece):,}" if len(piece) < part.size else "more"
+                    raise StoreError(
+                        f"{remote.name}: {part.name} of run {manifest.id} has {has} bytes, and its manifest says"
+                        f" {part.size:,}",
+                        hint="It was damaged or changed there: push the run again.",
+                    )
+                # By its name, so that the first wrong piece is the last one that is written.
+                if not part.name.endswith(f"/run-{hashlib.sha256(piece).hexdigest()[:32]}.db"):
+                    raise differs
                 whole.update(piece)
                 file.write(piece)
         if whole.hexdigest() != manifest.sha256:
-            raise StoreError(
-                f"{remote.name}: run {manifest.id} is not what was pushed: its hash differs",
-                hint="It was damaged or changed there.",
-            )
+            raise differs
         if said:
             add_said(beside, said)
         beside.chmod(0o444)

@@ -20,26 +20,32 @@ class FolderObjects:
         self.name = name
 
     def names(self, folder: str) -> list[str]:
-        return list(self.sizes(folder))
+        with self._told():
+            if not (self._root / folder).is_dir():
+                return []
+            return [
+                f"{folder}/{path.name}"
+                for path in (self._root / folder).iterdir()
+                if not path.name.startswith(".")
+            ]
 
     def sizes(self, folder: str) -> dict[str, int]:
         with self._told():
-            if not (self._root / folder).is_dir():
-                return {}
             return {
-                f"{folder}/{path.name}": path.stat().st_size
-                for path in (self._root / folder).iterdir()
-                if not path.name.startswith(".")
+                name: (self._root / name).stat().st_size
+                for name in self.names(folder)
+                if (self._root / name).is_file()
             }
 
-    def get(self, name: str) -> bytes | None:
+    def get(self, name: str, most: int) -> bytes | None:
         with self._told():
             path = self._root / name
             problem = unreadable(path)  # a pipe would be waited for, and a device may never end
             if problem is not None:
                 raise StoreError(f"{self.name}: {name} {problem[0]}")
             try:
-                return path.read_bytes()
+                with path.open("rb") as file:
+                    return file.read(most + 1)
             except FileNotFoundError:
                 return None
 

@@ -9,6 +9,10 @@ import msgspec
 from evenhand.core.errors import StoreError
 
 SCHEMA = "evenhand.pushed/1"
+LARGEST_MANIFEST = 16 << 20
+"""Bytes of a manifest: it has about a hundred for each piece."""
+_LARGEST_PIECE = 256 << 20
+"""Bytes of a piece of the run file, which is held in memory."""
 _ID = re.compile(r"[0-9A-Z]{26}")
 _PART = re.compile(r"parts/[0-9A-Z]{26}/[a-z0-9-]+(\.[a-z0-9]+)+")
 _HASH = re.compile(r"[0-9a-f]{64}")
@@ -69,9 +73,13 @@ def read_manifest(data: bytes, run: str, where: str) -> Manifest:
     Raises:
         StoreError: It is none, or a newer Evenhand wrote it.
     """
+    if len(data) > LARGEST_MANIFEST:
+        raise StoreError(
+            f"{where}: the manifest of run {run} cannot be read: it has more than {LARGEST_MANIFEST:,} bytes"
+        )
     try:
         manifest = msgspec.json.decode(data, type=Manifest)
-    except msgspec.MsgspecError as error:
+    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
         raise StoreError(f"{where}: the manifest of run {run} cannot be read: {error}") from error
     if manifest.schema != SCHEMA:
         raise StoreError(
@@ -84,6 +92,12 @@ def read_manifest(data: bytes, run: str, where: str) -> Manifest:
     if len(set(names)) < len(names) or any(piece.size < 0 for piece in pieces):
         raise StoreError(
             f"{where}: the manifest of run {run} names a piece twice, or one without a size"
+        )
+    large = next((piece for piece in manifest.file if piece.size > _LARGEST_PIECE), None)
+    if large is not None:
+        raise StoreError(
+            f"{where}: the manifest of run {run} names a piece of {large.size:,} bytes; none is larger than"
+            f" {_LARGEST_PIECE:,}"
         )
     if manifest.id != run or not names_fit or not _HASH.fullmatch(manifest.sha256):
         raise StoreError(f"{where}: the manifest of run {run} is not of this run")

@@ -15,9 +15,16 @@ from typing import Protocol
 
 from evenhand.core.errors import StoreError
 from evenhand.remotes.address import RUNS
-from evenhand.remotes.manifest import Manifest, Part, is_id, read_manifest, write_manifest
+from evenhand.remotes.manifest import (
+    LARGEST_MANIFEST,
+    Manifest,
+    Part,
+    is_id,
+    read_manifest,
+    write_manifest,
+)
 from evenhand.remotes.parquet import parquet_writer
-from evenhand.remotes.remote import Snapshot
+from evenhand.remotes.remote import LARGEST_SAID, Snapshot
 from evenhand.remotes.rows import OUTCOMES, TRIALS, Kind, Row, rows_of
 from evenhand.store.runfile import RunFile
 
@@ -43,8 +50,8 @@ class Objects(Protocol):
         """The same with their sizes."""
         ...
 
-    def get(self, name: str) -> bytes | None:
-        """What is in an object; None where it is not there."""
+    def get(self, name: str, most: int) -> bytes | None:
+        """What is in an object, its first `most` + 1 bytes where it is larger; None where it is not there."""
         ...
 
     def put(self, name: str, data: bytes) -> None:
@@ -71,7 +78,7 @@ class ObjectRemote:
         return [stem for stem in stems if is_id(stem)]
 
     def manifest(self, run: str) -> Manifest | None:
-        data = self._objects.get(f"{RUNS}/{run}.json")
+        data = self._objects.get(f"{RUNS}/{run}.json", LARGEST_MANIFEST)
         return None if data is None else read_manifest(data, run, self.name)
 
     def add(self, run: Snapshot) -> bool:
@@ -104,15 +111,9 @@ class ObjectRemote:
 
     def read(self, manifest: Manifest) -> Iterator[bytes]:
         for part in manifest.file:
-            data = self._objects.get(part.name)
+            data = self._objects.get(part.name, part.size)
             if data is None:
                 raise StoreError(f"{self.name}: run {manifest.id} lacks {part.name}")
-            if len(data) != part.size:
-                raise StoreError(
-                    f"{self.name}: {part.name} of run {manifest.id} has {len(data):,} bytes, and its manifest says"
-                    f" {part.size:,}",
-                    hint="It was damaged or changed there: push the run again.",
-                )
             yield data
 
     def said(self, run: str) -> list[str]:
@@ -122,7 +123,7 @@ class ObjectRemote:
         self._objects.put(f"{SAID}/{run}/{name}", data)
 
     def read_said(self, run: str, name: str) -> bytes:
-        data = self._objects.get(f"{SAID}/{run}/{name}")
+        data = self._objects.get(f"{SAID}/{run}/{name}", LARGEST_SAID)
         if data is None:
             raise StoreError(f"{self.name}: run {run} lacks {SAID}/{run}/{name}")
         return data

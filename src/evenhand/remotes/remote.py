@@ -19,6 +19,9 @@ from evenhand.store.snapshot import Digests, snapshot
 CHUNK = 32 * 1024 * 1024
 """The run file travels in pieces of so many bytes: what was pushed before a stop is not pushed again."""
 
+LARGEST_SAID = 256 << 20
+"""Bytes of all that people said of a run since it was pushed."""
+
 
 class Snapshot(Record, frozen=True):
     """A run as it is now, in a file of its own that nobody writes.
@@ -100,7 +103,7 @@ class Remote(Protocol):
         ...
 
     def read(self, manifest: Manifest) -> Iterator[bytes]:
-        """The pieces of a run file, in their order.
+        """The pieces of a run file, in their order; of one that is larger than it should be, perhaps only the start.
 
         Raises:
             StoreError: One is not there, or cannot be read.

@@ -24,6 +24,9 @@ from evenhand.store.runfile import RunFile
 LINES = 40
 COLUMNS_SHOWN = 10
 
+_DIGITS = 18
+"""Of a number that counts trials or columns: Python reads no longer ones than 4,300, and SQLite none above 2^63."""
+
 
 def find_cells(run: RunFile, grid: Grid, ref: str) -> list[TrialResult]:
     """The trials that a reference means, in the plan's order; more than one where cases are repeated.
@@ -39,9 +42,9 @@ def find_cells(run: RunFile, grid: Grid, ref: str) -> list[TrialResult]:
     """
     what = f"run {short_id(run.meta.id)}"
     if ref.isdecimal() and ref not in grid.numbers:
-        trial = run.trial(int(ref))
+        trial = run.trial(int(ref)) if len(ref) <= _DIGITS else None
         if trial is None:
-            raise UsageError(f"{what} has no settled trial {ref}", hint=_columns(grid))
+            raise UsageError(f"{what} has no settled trial {clip(ref, 60)}", hint=_columns(grid))
         return [trial]
     if row_case(ref) in grid.numbers:
         places = [row.index for row in run.outcomes() if row.case == row_case(ref)]
@@ -82,7 +85,11 @@ def _variants(run: RunFile, grid: Grid, column: str) -> list[int]:
             if column and wanted:
                 return wanted
     number = column.removeprefix("#")
-    return [int(number) - 1] if number.isdecimal() and 0 < int(number) <= len(every) else []
+    return (
+        [int(number) - 1]
+        if number.isdecimal() and len(number) <= _DIGITS and 0 < int(number) <= len(every)
+        else []
+    )
 
 
 def _read(run: RunFile, places: list[int]) -> list[TrialResult]:

@@ -15,6 +15,7 @@ from evenhand.report.column_names import column_names, short_names
 from evenhand.report.grid import Grid
 from evenhand.report.heading import heading_of
 from evenhand.report.ink import Ink
+from evenhand.report.outcome import CUT
 from evenhand.report.rates import share_in
 from evenhand.report.screen import NARROWEST, UNBOUND, width_of
 from evenhand.report.trust.run_verdict import verdict_of
@@ -131,12 +132,12 @@ def show_trial(
     grid, ink = Grid(run), Ink(color)
     width = max(NARROWEST, width or width_of(out))
     for i, trial in enumerate(find_cells(run, grid, ref)):
-        put(
-            out,
-            ("\n" if i else "")
-            + "\n".join(cell_lines(run, grid, trial, width, ink, calls=calls))
-            + "\n",
-        )
+        lines = cell_lines(run, grid, trial, width, ink, calls=calls)
+        if any(line.endswith(CUT) for line in lines):
+            name = f"{short_id(run.meta.id)} {trial.index}"
+            hint = f"all of what was cut: evenhand show {name} --json"
+            lines += ["", *folded(hint, width, "  ")]
+        put(out, ("\n" if i else "") + "\n".join(lines) + "\n")
 
 
 def list_lines(runs: Iterable[ListedRun], width: int = UNBOUND) -> list[str]:

@@ -118,13 +118,20 @@ def unsure(outcome: Outcome) -> bool:
     )
 
 
+CUT = "characters in all)"
+"""How the line ends that stands for what was cut."""
+
+
 def wrapped(text: str, width: int, indent: str, most: int) -> list[str]:
     """Foreign text in lines of this width, its own line breaks kept; cut, and its length told, where there are more."""
+    start = text[: 4 * (most + 1) * width]  # a line takes no more of a text that isn't all spaces
     lines: list[str] = []
-    for line in safe(text, multiline=True).split("\n"):
+    for line in safe(start, multiline=True).split("\n"):
         lines += folded(line.expandtabs(), width, indent) if line.strip() else [""]
         if len(lines) > most:
-            return [*lines[:most], f"{indent}… ({len(text):,} characters in all)"]
+            break
+    if len(lines) > most or len(start) < len(text):
+        return [*lines[:most], f"{indent}… ({len(text):,} {CUT}"]
     return lines
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from evenhand.core.record import Record
 from evenhand.report.column_list import ListedName, column_list
@@ -17,6 +17,7 @@ from evenhand.store.runfile import RunFile
 
 WORDY = 20
 READ = 5_000
+READ_BYTES = 256 << 20
 MOST_MARKS = 60
 _GAP = "   "
 _KEEP = ["errors", "cost", "score", "latency", "judge calls", "words"]
@@ -55,9 +56,11 @@ def table_lines(run: RunFile, grid: Grid, width: int, ink: Ink) -> list[str]:
         fitting = _fitting(names, "", rates_, extra, width) or []
     named = _TableColumn(head, [name.text for name in names if name.column is not None], left=True)
     table = [named, rates_, *(column for column in extra if column in fitting)]
-    left = width - 2 - sum(_width(column) + len(_GAP) for column in table)
+    widths = [_width(column) for column in table]  # once: each is that of all rows
+    left = width - 2 - sum(widths) - len(_GAP) * len(table)
     strip = _strip(grid, left, ink)
-    lines.append(ink(_line(table, lambda c: c.head, strip.head if strip else ""), "dim"))
+    heads = [column.head for column in table]
+    lines.append(ink(_joined(table, widths, heads, strip.head if strip else ""), "dim"))
     for name in names:
         place = name.column
         if place is None:
@@ -65,7 +68,7 @@ def table_lines(run: RunFile, grid: Grid, width: int, ink: Ink) -> list[str]:
         else:
             texts = [name.text, *(column.texts[place] for column in table[1:])]
             marks = strip.texts[place] if strip else ""
-            lines.append(_joined(table, texts, marks))
+            lines.append(_joined(table, widths, texts, marks))
     return lines
 
 
@@ -127,7 +130,7 @@ def _rank(column: _TableColumn) -> tuple[bool, int]:
 
 def _words(run: RunFile, trials: int) -> list[_TableColumn]:
     """How long the outputs are, where they are texts and somebody could wonder."""
-    if trials > READ:
+    if trials > READ or run.path.stat().st_size > READ_BYTES:
         return []
     means = [mean_in(run.meta, mean_of(cases)) for cases in run.word_sums()]
     if not any(mean is not None and mean.value >= WORDY for mean in means):
@@ -160,13 +163,11 @@ def _width(column: _TableColumn) -> int:
     return max(columns(text) for text in [column.head, *column.texts])
 
 
-def _line(table: Sequence[_TableColumn], text: Callable[[_TableColumn], str], last: str) -> str:
-    return _joined(table, [text(column) for column in table], last)
-
-
-def _joined(table: Sequence[_TableColumn], texts: Sequence[str], last: str) -> str:
+def _joined(
+    table: Sequence[_TableColumn], widths: Sequence[int], texts: Sequence[str], last: str
+) -> str:
     cells = [
-        padded(text, _width(c)) if c.left else " " * (_width(c) - columns(text)) + text
-        for c, text in zip(table, texts, strict=True)
+        padded(text, width) if c.left else " " * (width - columns(text)) + text
+        for c, width, text in zip(table, widths, texts, strict=True)
     ]
     return ("  " + _GAP.join([*cells, last] if last else cells)).rstrip()

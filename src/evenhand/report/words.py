@@ -13,6 +13,7 @@ import os
 import re
 import unicodedata
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import TextIO
 
@@ -80,10 +81,14 @@ def columns(text: str) -> int:
     """How many columns of a terminal a text takes: two for wide characters, none for marks on others."""
     if text.isascii():
         return len(text)
-    return sum(
-        0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1
-        for c in text
-    )
+    return sum(map(_columns_of, text))
+
+
+@lru_cache(maxsize=4096)
+def _columns_of(character: str) -> int:
+    if unicodedata.combining(character):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
 
 
 def in_one_line(text: str) -> str:

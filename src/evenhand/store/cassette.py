@@ -245,6 +245,10 @@ def _whole(value: Any, parts: Mapping[str, str]) -> Any:
     return value
 
 
+_YEAR_10000 = 253_402_300_800
+"""In seconds since 1970: no date is written for later ones."""
+
+
 def is_cassette(path: Path) -> bool:
     """Whether a file looks like one, damaged or not."""
     if not path.is_file():
@@ -300,9 +304,12 @@ def _header(path: Path, row: Mapping[str, Any]) -> CassetteHeader:
         what = f"its schema is {str(schema)[:40]!r}, and this Evenhand reads {SCHEMA}"
         raise UsageError(f"{path}: {what}", hint=AGAIN) if newer else _no_cassette(path, what)
     try:
-        return convert(row, CassetteHeader)
+        header = convert(row, CassetteHeader)
     except ValidationError as error:
         raise _no_cassette(path, str(error)) from None
+    if not 0 <= header.recorded_at < _YEAR_10000:
+        raise _no_cassette(path, "`recorded_at` is no time, in seconds since 1970")
+    return header
 
 
 def _no_cassette(path: Path, why: str) -> UsageError:

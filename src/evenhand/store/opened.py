@@ -173,6 +173,7 @@ def readable(path: Path) -> Iterator[None]:
         TypeError,
         OverflowError,
         LookupError,
+        RecursionError,
     ) as error:
         if isinstance(error, sqlite3.ProgrammingError) and "closed database" in str(error):
             raise StoreError(

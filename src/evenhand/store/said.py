@@ -61,7 +61,7 @@ def read_said(data: bytes, run: str, where: str) -> Said:
     """
     try:
         said = msgspec.msgpack.decode(data, type=Said)
-    except msgspec.MsgspecError as error:
+    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
         raise StoreError(f"{where}: labels of run {run} cannot be read: {error}") from error
     if said.schema != SCHEMA or not said.rows.keys() <= set(TABLES):
         raise StoreError(

@@ -26,13 +26,22 @@ import re
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import closing
-from functools import cache
+from functools import cache, lru_cache
 
 from evenhand.core.errors import StoreError
 
 RUN_FILE_ID = 0x45766E31  # "Evn1"
 CACHE_ID = 0x45766E43  # "EvnC"
-_COMMENT = re.compile(r"--[^\n]*")
+_QUOTED_OR_COMMENT = re.compile(r"('[^']*')|--[^\n]*")
+_OF_SQLITE = frozenset(
+    {
+        ("index", None),  # of a key
+        ("table", "CREATE TABLE sqlite_sequence(name,seq)"),
+        ("table", "CREATE TABLE sqlite_stat1(tbl,idx,stat)"),
+        ("table", "CREATE TABLE sqlite_stat4(tbl,idx,neq,nlt,ndlt,sample)"),
+    }
+)
+"""What SQLite makes by itself, under names that begin with `sqlite_`: kind and SQL."""
 _LONGEST_NAME = 60
 
 RUN_MIGRATIONS = (
@@ -329,8 +338,15 @@ def prepare(db: sqlite3.Connection, file_id: int, migrations: Sequence[str], wha
 def _schema(db: sqlite3.Connection) -> Iterator[tuple[str, str, str]]:
     """What a file consists of: kind, name and SQL, without comments, and spaced alike."""
     for kind, name, sql in db.execute("select type, name, sql from sqlite_master"):
-        if not str(name).startswith("sqlite_"):  # SQLite's own, which nobody else can make
-            yield kind, name, " ".join(_COMMENT.sub(" ", sql or "").split())
+        # The name alone shows nothing: whoever edits the schema as a table may call a trigger `sqlite_x`.
+        if not str(name).startswith("sqlite_") or (kind, sql) not in _OF_SQLITE:
+            yield kind, name, _bare(str(sql or ""))
+
+
+@lru_cache(maxsize=256)
+def _bare(sql: str) -> str:
+    # Two dashes within quotes begin no comment.
+    return " ".join(_QUOTED_OR_COMMENT.sub(lambda part: part[1] or " ", sql).split())
 
 
 @cache

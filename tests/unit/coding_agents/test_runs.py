@@ -58,6 +58,22 @@ async def test_a_run_that_fails_counts_with_all_that_it_was_allowed(
     assert runs.spent_usd == spent
 
 
+async def test_a_run_that_ends_with_its_budget_and_no_document_is_told_with_what_was_kept(
+    make_run: Make,  # noqa: F811
+):
+    """By its exit code; the trials that were paid for are in the file."""
+    run = await make_run([result(0)], status="out_of_budget", planned=3)
+    one = await started(0.6)
+    one.process = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", "import os; os._exit(4)"
+    )
+    told = await Runs(run.path.parents[2], 1.0, _started={"job-1": one}).status("job-1")
+    assert told["status"] == "out_of_budget"
+    assert (told["settled"], told["planned"], told["left_usd"]) == (1, 3, 0.4)
+    assert run.meta.id.startswith(told["run"])
+    assert f"evenhand resume {told['run']} --max-cost" in told["next"][0]["do"]
+
+
 @pytest.mark.parametrize(("cost", "spent"), [(None, 0.6), (0.0, 0.0), (0.02, 0.02)])
 async def test_a_run_of_unknown_cost_counts_with_all_that_it_might_spend(
     cost: float | None,

@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import sqlite3
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -156,7 +157,100 @@ async def test_a_piece_that_is_none_is_refused_at_once(
         piece.symlink_to("/dev/zero")
     else:
         piece.write_bytes(data[:-1] if instead == "shorter" else data + b"x")
-    with pytest.raises(StoreError, match=r"is a (pipe|device)|bytes, and its manifest says"):
+    with pytest.raises(
+        StoreError, match=r"is a (pipe|device)|has [\d,]+ bytes, and its|has more bytes, and its"
+    ):
+        fetch(remote, run, tmp_path / "cache")
+
+
+def _links(team: Path, run: str, bad: dict[str, object]) -> None:
+    first = json.loads(json.dumps(bad["file"]))[0]
+    names = [f"parts/{run}/{number}-{'0' * 32}.db" for number in range(20_000)]
+    bad["file"] = [{"name": name, "size": first["size"]} for name in names]
+    for name in names[:50]:
+        (team / name).symlink_to(team / first["name"])
+
+
+HOSTILE_MANIFESTS: dict[str, tuple[Callable[[Path, str, dict[str, object]], object], str]] = {
+    "20,000 links to one piece": (_links, "its hash differs"),
+    "one piece 20,000 times": (
+        lambda _, __, bad: bad.update(file=bad["file"] * 20_000),
+        "names a piece twice",
+    ),
+    "a size below 0": (lambda _, __, bad: bad["file"][0].update(size=-1), "without a size"),
+    "a size that is 0": (lambda _, __, bad: bad["file"][0].update(size=0), "more bytes, and"),
+    "a size of 4 TB": (lambda _, __, bad: bad["file"][0].update(size=1 << 42), "none is larger"),
+    "a size beyond any": (lambda _, __, bad: bad["file"][0].update(size=10**30), "none is larger"),
+    "a size that is text": (lambda _, __, bad: bad["file"][0].update(size="9"), "cannot be read"),
+    "more than the disk has": (
+        lambda _, run, bad: bad.update(
+            file=[
+                {"name": f"parts/{run}/{n}-{'0' * 32}.db", "size": 200 << 20} for n in range(90_000)
+            ]
+        ),
+        "has room for",
+    ),
+    "no pieces": (lambda _, __, bad: bad.update(file=[]), "its hash differs"),
+    "nested 100,000 deep": (
+        lambda _, __, bad: bad.update(more="DEEP"),
+        "cannot be read",
+    ),
+    "20 MB of title": (lambda _, __, bad: bad.update(title="x" * (20 << 20)), "more than 16,777"),
+    "not UTF-8": (lambda _, __, bad: bad.update(title="RAW"), "cannot be read"),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE_MANIFESTS)
+@pytest.mark.timeout(60)
+async def test_a_manifest_of_a_stranger_costs_neither_time_nor_memory_nor_the_disk(
+    make_run: Make,  # noqa: F811
+    folder: Dies,
+    tmp_path: Path,
+    name: str,
+):
+    """Each is refused with the name of the run, before more than a piece is written, and leaves the others there."""
+    remote = ObjectRemote(folder)
+    push((await make_run([result(0)])).path, remote)
+    (run,) = remote.ids()
+    path = tmp_path / "team" / "runs" / f"{run}.json"
+    bad = json.loads(path.read_bytes())
+    change, message = HOSTILE_MANIFESTS[name]
+    change(tmp_path / "team", run, bad)
+    data = json.dumps(bad).encode().replace(b'"RAW"', b'"\xff"')
+    path.write_bytes(data.replace(b'"DEEP"', b"[" * 100_000 + b"]" * 100_000))
+    with pytest.raises(StoreError, match=message) as refused:
+        fetch(remote, run, tmp_path / "cache")
+    assert run in str(refused.value)
+    assert [file for file in (tmp_path / "cache").rglob("*") if file.is_file()] == []
+
+
+@pytest.mark.parametrize("instead", ["dangling", "circle", "pipe", "device", "folder"])
+@pytest.mark.timeout(20)
+async def test_a_manifest_that_is_no_file_hides_no_other_run(
+    make_run: Make,  # noqa: F811
+    folder: Dies,
+    tmp_path: Path,
+    instead: str,
+):
+    """It is named, and so is what people said of a run where that is no file."""
+    remote = ObjectRemote(folder)
+    push((await make_run([result(0)])).path, remote)
+    (run,) = remote.ids()
+    other = f"{run[:-1]}0"
+    for place in (tmp_path / "team/runs" / f"{other}.json", tmp_path / "team/said" / run / "x"):
+        place.parent.mkdir(exist_ok=True, parents=True)
+        if instead == "pipe":
+            os.mkfifo(place)
+        elif instead == "folder":
+            place.mkdir()
+        else:
+            targets = {"dangling": "nowhere", "circle": place.name, "device": "/dev/zero"}
+            place.symlink_to(targets[instead])
+        if place.parent.name == "runs":
+            found = fetch_all(remote, tmp_path / "cache")
+            assert [path.stem for path in found.files] == [run]
+            assert other in found.left_out[0]
+    with pytest.raises(StoreError, match=f"said/{run}/x"):
         fetch(remote, run, tmp_path / "cache")
 
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import io
+import tracemalloc
 from dataclasses import replace
 
 import pytest
@@ -67,6 +68,8 @@ async def test_a_run_of_one_column_needs_no_name_of_it(make_run: Make) -> None:
     ("ref", "words"),
     [
         ("99", "no settled trial 99"),
+        ("9" * 5_000, "no settled trial 999"),
+        (f"#{'9' * 5_000}:1", "has no variant"),
         ("beter:3", "Did you mean 'better'?"),
         ("better:9", "has no settled case '9'"),
         ("nonsense", "has no variant 'nonsense'"),
@@ -179,9 +182,25 @@ async def test_long_texts_are_cut_and_foreign_ones_made_harmless(make_run: Make)
     trial = result(0, output="\x1b[2J\u202e" + "line\n" * 500, prompt="p", log="\x07")
     text = shown(await make_run([trial]), "0", width=60)
     assert "… (2,505 characters in all)" in text
+    assert text.endswith("  all of what was cut: evenhand show 01KAEXAMPL 0 --json\n")
     assert "\\x1b[2J\\u202e" in text
     assert all(c.isprintable() or c == "\n" for c in text)
     assert len(text.splitlines()) < 60
+
+
+async def test_a_text_of_many_megabytes_costs_little_more_than_its_beginning(
+    make_run: Make,
+) -> None:
+    """Twenty million words took a list of them, and forty times the memory."""
+    run = await make_run([result(0, output="of it " * 10_000_000)])
+    with RunFile.open(run.path) as opened:
+        assert opened.word_sums() == [[(20_000_000, 1, 0)]]
+        tracemalloc.start()
+        text = shown(opened, "0")
+        _, most = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+    assert "… (60,000,000 characters in all)" in text
+    assert most < 400_000_000
 
 
 async def test_repeats_are_shown_one_after_the_other(make_run: Make) -> None:

@@ -647,3 +647,12 @@ async def test_the_shortest_time_of_a_run_with_a_delay_is_what_check_says(
     begun = time.monotonic()
     await settle(plan, Settings(home=tmp_path / "home", cache=False))
     assert time.monotonic() - begun >= 0.12
+
+
+async def test_a_table_of_thousands_of_variants_takes_linear_time(make_run: Make) -> None:
+    """The width of a column was measured again for each of its rows: twenty seconds for these."""
+    variants = [Variant(i, f"prompt {i}", "m") for i in range(2_000)]
+    run = await make_run([result(0)], variants)
+    began = time.process_time()
+    show(run, io.StringIO(), width=100)
+    assert time.process_time() - began < 6

@@ -349,3 +349,19 @@ async def test_what_is_no_json_is_kept_as_it_is(tmp_path: Path):
             assert header.digest == digest_of(
                 encode(json.loads(line)) for line in data.splitlines()[1:]
             )
+
+
+@pytest.mark.parametrize("at", [-1, 253_402_300_800, 10**18, 10**30])
+def test_a_cassette_of_no_time_is_refused_by_name(at: int, tmp_path: Path) -> None:
+    """Such a moment has no date to tell."""
+    path = tmp_path / "c.cassette"
+    head = {
+        "schema": "evenhand.cassette/1", "title": "", "run": "", "recorded_at": at, "evenhand": "", "calls": 0,
+        "variants": [], "tools": 0, "hidden": 0,
+        "digest": digest_of([]),
+    }  # fmt: skip
+    path.write_text(json.dumps(head) + "\n")
+    with pytest.raises(
+        UsageError, match=r"c\.cassette is not a cassette: `recorded_at` is no time"
+    ):
+        read_cassette(path)

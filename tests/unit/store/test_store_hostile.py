@@ -28,6 +28,7 @@ from evenhand.store.encoding import write_result
 from evenhand.store.journal import Journal
 from evenhand.store.locks import Lock, held, lock_of
 from evenhand.store.measured import measured
+from evenhand.store.remarks import remark
 from evenhand.store.runfile import RunFile
 
 NOBODY = 65534
@@ -699,6 +700,7 @@ async def test_a_plan_read_by_the_same_process_that_writes_it_is_alive(tmp_path:
         "update trial set take = 'x'",
         "update trial set outcome = x'ff'",
         "drop table reply",
+        "update run set meta = cast(replace(hex(zeroblob(50000)), '0', '[') as blob)",
         "drop view latest",
     ],
 )
@@ -730,6 +732,15 @@ async def test_a_run_that_cannot_be_remembered_is_refused_in_words_and_let_go(
         "create table more (a, b as (abs(a)))",
         "create index every on trial (abs(score))",
         "drop table scale; create table scale (variant, metric, low, high, more as (low + 1))",
+        "drop table scale; create table scale (variant, metric, low, high check (abs(high) > 0))",
+        "drop table scale; create table scale (variant, metric, low default (random()), high)",
+        "create virtual table more using fts5 (a)",
+        "create index some on trial (score) where abs(score) > 0",
+        """pragma writable_schema = on; insert into sqlite_master values ('trigger', 'sqlite_x', 'remark', 0,
+        'create trigger sqlite_x after insert on remark begin update trial set score = 1; end')""",
+        """pragma writable_schema = on; update sqlite_master set sql = replace(sql, 'labels are never deleted',
+        'labels --''); update trial set score = 1; select raise(abort, ''' || char(10) || 'are never deleted')
+        where name = 'label_is_never_deleted'""",
     ],
 )
 def test_a_file_whose_schema_is_not_ours_is_refused_by_readers_and_writers(
@@ -743,3 +754,18 @@ def test_a_file_whose_schema_is_not_ours_is_refused_by_readers_and_writers(
     for opened in (RunFile.open, Journal.reopen):
         with pytest.raises(StoreError, match="that Evenhand did not make"):
             opened(journal.path)
+    with pytest.raises(StoreError, match="that Evenhand did not make"):
+        remark(journal.path, {"note": "a trigger would have run now"})
+
+
+@pytest.mark.parametrize("statement", ["analyze", "vacuum", "pragma journal_mode = delete"])
+def test_what_sqlite_itself_adds_to_a_file_keeps_nobody_from_reading_it(
+    statement: str, tmp_path: Path
+) -> None:
+    """Tables of statistics, and of numbers."""
+    journal = Journal.create(tmp_path, meta())
+    journal.close()
+    with contextlib.closing(sqlite3.connect(journal.path, isolation_level=None)) as db:
+        db.execute(statement)
+    with RunFile.open(journal.path) as run:
+        assert run.meta.planned == 4

@@ -419,7 +419,7 @@ def _column(text: str, word: _Word, names: Names) -> int:
         places = [n for n, each in enumerate(names.columns) if each[i].lower() == text.lower()]
         if len(places) == 1:
             return places[0]
-    if text.isascii() and text.isdigit() and 1 <= int(text) <= len(names.columns):
+    if re.fullmatch(r"[0-9]{1,9}", text) and 1 <= int(text) <= len(names.columns):
         return int(text) - 1
     every = [name for name, _, _ in names.columns]
     near = nearest(text, every)
