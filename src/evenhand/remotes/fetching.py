@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import secrets
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from evenhand.core.record import Record
 from evenhand.remotes.manifest import Manifest
 from evenhand.remotes.remote import Remote, said_name
 from evenhand.store.catalogue import matching, newest_first
+from evenhand.store.replacing import beside
 from evenhand.store.said import Said, add_said, read_said
 
 FOLDER = "pushed"
@@ -112,24 +112,22 @@ def _said(remote: Remote, run: str, name: str) -> Said:
 
 def _download(remote: Remote, manifest: Manifest, said: Sequence[Said], path: Path) -> None:
     """Writes the file, if it is what the manifest says, with what was said of it since."""
-    beside = path.with_name(f".{secrets.token_hex(8)}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        whole = hashlib.sha256()
-        with beside.open("xb") as file:
-            for piece in remote.read(manifest):
-                whole.update(piece)
-                file.write(piece)
-        if whole.hexdigest() != manifest.sha256:
-            raise StoreError(
-                f"{remote.name}: run {manifest.id} is not what was pushed: its hash differs",
-                hint="It was damaged or changed there.",
-            )
-        if said:
-            add_said(beside, said)
-        beside.chmod(0o444)
-        beside.replace(path)
+        with beside(path) as fetched:
+            whole = hashlib.sha256()
+            with fetched.open("wb") as file:
+                for piece in remote.read(manifest):
+                    whole.update(piece)
+                    file.write(piece)
+            if whole.hexdigest() != manifest.sha256:
+                raise StoreError(
+                    f"{remote.name}: run {manifest.id} is not what was pushed: its hash differs",
+                    hint="It was damaged or changed there.",
+                )
+            if said:
+                add_said(fetched, said)
+            fetched.chmod(0o444)
+            fetched.replace(path)
     except OSError as error:
         raise StoreError(f"{path} cannot be written: {error.strerror or error}") from error
-    finally:
-        beside.unlink(missing_ok=True)
