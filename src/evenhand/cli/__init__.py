@@ -125,6 +125,10 @@ def _run(words: list[str]) -> int:
         import errno
         import traceback
 
+        names = sys.modules.get("evenhand.engine.python_names")
+        if names is not None and (problem := names.trouble()):
+            tell(f"evenhand: ended without a verdict: {problem}")
+            return NO_VERDICT
         if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
             tell(
                 "evenhand: too many files are open\n  Allow more with `ulimit -n 1024`. "
