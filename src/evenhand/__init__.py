@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from evenhand.core.lazy import lazily
 
+TYPE_CHECKING = (
+    False  # type checkers know better; importing `typing` takes as long as all else here
+)
 if TYPE_CHECKING:
     from evenhand.authoring.batch import score_batch as score_batch
     from evenhand.authoring.batch import score_batch_async as score_batch_async
