@@ -18,11 +18,11 @@ Handler = Callable[[int, FrameType | None], Any] | int | signal.Handlers | None
 class LateSignals:
     """Hears of the signals that come while no trial of a command's run is under way.
 
-    While the run is being stored, the first one waits for that. Any other raises KeyboardInterrupt.
+    While the run is being made or stored, the first one waits for that. Any other raises KeyboardInterrupt.
 
     Attributes:
         number: The last one; 0 for none.
-        waits: The trials are over, and the run is being stored.
+        waits: The run is being made or stored.
         path: The run, once it is.
     """
 
@@ -43,7 +43,7 @@ class LateSignals:
     def waiting(self) -> Iterator[None]:
         """Around a run. It still hears of signals afterwards, until it is told to let go."""
         self.let_go()
-        self.number, self.path = 0, None
+        self.number, self.path, self.waits = 0, None, True
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             before = signal.getsignal(number)
             if before is not signal.SIG_IGN:
@@ -99,6 +99,9 @@ def heard(
             installed[number] = before
             # In its place; the loop still hears of the signal.
             signal.signal(number, insist)
+    if late in installed.values() and late.number:  # it came while the run was being made
+        loop.call_soon(drain, late.number, limits_s[signal.Signals(late.number)])
+        late.number = 0
     try:
         yield
     finally:
