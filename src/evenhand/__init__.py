@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from evenhand.core.lazy import lazily
 from evenhand.core.version import __version__
 
+TYPE_CHECKING = (
+    False  # type checkers know better; importing `typing` takes as long as all else here
+)
 if TYPE_CHECKING:
     from evenhand.authoring.batch import score_batch as score_batch
     from evenhand.authoring.batch import score_batch_async as score_batch_async

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from tests.faults.conftest import Folder, until
 
+from evenhand.store.runfile import RunFile
 from evenhand.testing import FakeProvider, Script
 
 QUIET = ("--no-progress", "--no-table")
@@ -91,3 +94,52 @@ def test_an_interrupt_while_it_starts_ends_it_without_a_traceback(
     assert "Traceback" not in err
     fake.latency_ms = 0
     assert evals.run("resume", *QUIET, "-j", "50").returncode == 1
+
+
+UP = [sys.executable, "-c", "from evenhand.cli import main; print('up', flush=True); main()"]
+
+
+@pytest.mark.parametrize("wait_s", [0.003, 0.01, 0.02, 0.04, 0.06, 0.09, 0.13, 0.2])
+def test_two_interrupts_before_a_command_runs_end_it_without_a_traceback(
+    wait_s: float, tmp_path: Path
+) -> None:
+    """The second one while the first is being told of, as by somebody who is impatient."""
+    with subprocess.Popen(
+        [*UP, "scorers"], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "up\n"
+        time.sleep(wait_s)
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.005)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=60)
+    assert process.returncode in (130, 0), err  # 0: it had printed all of it
+    assert "Traceback" not in err
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_while_the_report_is_printed_says_how_to_get_it(
+    number: signal.Signals, serve: Callable[..., FakeProvider], folder: Callable[..., Folder]
+) -> None:
+    """Nobody reads the report, which is longer than a pipe holds: it is being printed when the signal comes."""
+    fake = serve(Script())
+    evals = folder(fake)
+    evals.write(120)
+    process = evals.start("run", "--no-progress", "--no-cache", "--json")
+    until(lambda: fake.ledger.total == 120 and is_finished(evals))
+    time.sleep(1)
+    process.send_signal(number)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 128 + number, err
+    assert "Traceback" not in err
+    assert "interrupted; the run is whole: `evenhand show " in err
+    assert evals.document()["totals"]["trials"] == 120
+    assert evals.document()["run"]["status"] == "finished"
+
+
+def is_finished(evals: Folder) -> bool:
+    """Whether the only run is."""
+    (path,) = (evals.home / "runs").glob("*.db")
+    with RunFile.open(path) as run:
+        return run.meta.status == "finished"

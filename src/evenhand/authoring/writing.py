@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import csv
 import json
-import os
-import tempfile
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, TextIO, cast
@@ -20,6 +18,7 @@ from evenhand.authoring.tables import JSON_COLUMN, parquet_library
 from evenhand.core.case import Case
 from evenhand.core.encoding import encode
 from evenhand.core.errors import UsageError
+from evenhand.store.replacing import replaced
 
 _ALWAYS_JSON = frozenset({"context", "tags", "metadata"})
 _BATCH = 1000
@@ -54,17 +53,12 @@ def write_document(document: Mapping[str, Any], to: Path) -> None:
 
 def _replace(to: Path, write: Callable[[Path], None]) -> None:
     """Puts what is written into a file in its place, whole or not at all."""
-    suffix = to.suffix.lower()
     if to.is_dir() or not to.parent.is_dir():
         what = "is a folder" if to.is_dir() else f"there is no folder {to.parent}"
         raise UsageError(f"{to}: {what}")
-    handle, name = tempfile.mkstemp(dir=to.parent, prefix=f".{to.name}.", suffix=suffix)
-    os.close(handle)
-    beside = Path(name)
     try:
-        write(beside)
-        beside.chmod(0o644)
-        beside.replace(to)
+        with replaced(to) as beside:
+            write(beside)
     except UnicodeEncodeError:
         raise UsageError(
             f"{to}: a case holds half a character, which this format cannot write",
@@ -72,8 +66,6 @@ def _replace(to: Path, write: Callable[[Path], None]) -> None:
         ) from None
     except (TypeError, ValueError) as error:
         raise UsageError(f"{to}: a case cannot be written: {error}") from None
-    finally:
-        beside.unlink(missing_ok=True)
 
 
 def _jsonl(cases: Iterable[Case], to: Path) -> None:

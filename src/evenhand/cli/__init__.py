@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from evenhand.cli.interrupts import end_at_once, end_with  # the first: it hears Ctrl-C
+
+# isort: split
 import contextlib
 import os
 import sys
@@ -20,6 +23,8 @@ PATIENCE = 2.0
 
 def main(args: Sequence[str] | None = None) -> None:
     """Runs a command line, and exits with its code."""
+    if args is None:
+        end_at_once()
     present()
     words = list(sys.argv[1:] if args is None else args)
     if words in (["--version"], ["-V"]):  # scripts ask often: not worth importing anything
@@ -34,9 +39,10 @@ def main(args: Sequence[str] | None = None) -> None:
         guard(tell)
     try:
         code = _run(words)
-    except KeyboardInterrupt:  # so early that nothing had been imported yet
-        tell("interrupted")
+    except KeyboardInterrupt:  # once more, while that was said
         code = 130
+    end_with(code)
+    _let_go_of_signals()
     leave()
     code = _outlived(code)
     if guarded:
@@ -74,6 +80,26 @@ def _outlived(code: int) -> int:
     for line in runner.after_the_run:
         tell(f"evenhand: after the run had ended: {line}")
     return code or (3 if runner.after_the_run else 0)
+
+
+def _interrupted() -> tuple[int, str]:
+    """The signal that interrupted the command, 0 for Ctrl-C, and what to say of that."""
+    signals = sys.modules.get("evenhand.engine.signals")
+    if signals is None or signals.late.path is None:
+        return (signals.late.number if signals is not None else 0), "interrupted"
+    from pathlib import Path
+
+    from evenhand.store.catalogue import called
+
+    name = called(Path.cwd(), signals.late.path)
+    return signals.late.number, f"interrupted; the run is whole: `evenhand show {name}` prints it"
+
+
+def _let_go_of_signals() -> None:
+    """Has signals do what they did before the command."""
+    signals = sys.modules.get("evenhand.engine.signals")
+    if signals is not None:
+        signals.late.let_go()
 
 
 def _is_folder_gone() -> bool:
@@ -116,8 +142,10 @@ def _run(words: list[str]) -> int:
             _show(error)
         return USAGE
     except (click.Abort, KeyboardInterrupt):
-        tell("interrupted")
-        return INTERRUPTED
+        number, line = _interrupted()
+        end_with(code := 128 + number if number else INTERRUPTED)
+        tell(line)
+        return code
     except EvenhandError as error:
         tell(complaint(error).removesuffix("\n"))
         return code_of(error)
@@ -125,6 +153,10 @@ def _run(words: list[str]) -> int:
         import errno
         import traceback
 
+        names = sys.modules.get("evenhand.engine.python_names")
+        if names is not None and (problem := names.trouble()):
+            tell(f"evenhand: ended without a verdict: {problem}")
+            return NO_VERDICT
         if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
             tell(
                 "evenhand: too many files are open\n  Allow more with `ulimit -n 1024`. "

@@ -182,6 +182,7 @@ def settle(
     """
     from evenhand.engine import door
     from evenhand.engine.debugging import giving_way
+    from evenhand.engine.signals import late
     from evenhand.report.heading import heading, problem_lines
 
     for line in problem_lines(plan.hints):
@@ -196,9 +197,10 @@ def settle(
             _as_before(),
             giving_way(progress.make_way if progress else None),
             set_apart() as stdout,
+            late.waiting(),
         ):
             out = sys.stderr if session.as_json else stdout
-            return door.run(
+            finished = door.run(
                 plan,
                 settings,
                 resume=file,
@@ -207,9 +209,12 @@ def settle(
                 resumed=_resumed,
                 tell=_teller(plan, out, progress) if session.verbose else None,
             )
+            late.path = finished.path
     finally:
         if progress is not None:
             progress.stop()
+    late.raise_now()
+    return finished
 
 
 @contextlib.contextmanager

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from evenhand.cli.interrupts import end_as_usual
 from evenhand.core.version import __version__
 
 if TYPE_CHECKING:
@@ -170,7 +171,9 @@ class _Verbs(click.Group):
             else:
                 hint = command_hint(name, _COMMANDS) or f"There are: {', '.join(_COMMANDS)}."
             raise click.UsageError(f"'{name}' is not a command. {hint}", ctx)
-        return super().resolve_command(ctx, args)
+        resolved = super().resolve_command(ctx, args)
+        end_as_usual()  # from here on, there may be something to finish
+        return resolved
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """As always, but an option before the command is told where it belongs."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Coroutine, Mapping
+from inspect import isawaitable
 from typing import Any, Protocol, cast
 
 from msgspec.structs import replace
 
 from evenhand.core.encoding import decode
-from evenhand.core.errors import ScoreError
+from evenhand.core.errors import CodeError, ScoreError
 from evenhand.core.expect import Expectation, Trial
 from evenhand.core.message import Reply
 from evenhand.core.plan import PlannedTrial
@@ -16,6 +17,7 @@ from evenhand.core.provider import Provider
 from evenhand.core.score import Score
 from evenhand.core.thoughts import without_thoughts
 from evenhand.engine.guardian import running
+from evenhand.engine.python_names import Watched, users_call
 from evenhand.providers.answer_text import CutShort
 from evenhand.providers.paused import Paused
 
@@ -43,6 +45,10 @@ class Scored(Thinker, Trial, Protocol):
     """
 
     planned: PlannedTrial
+
+    def blame(self, problem: CodeError) -> None:
+        """Keeps it from passing."""
+        ...
 
 
 def answer_in(trial: Thinker, provider: Provider, reply: Reply) -> Reply:
@@ -78,8 +84,18 @@ def score_of(trial: Scored, expectation: Expectation) -> Awaitable[Score] | Scor
     scorer, value = expectation.scorer, scored(trial, expectation.value)
     if type(scorer).__module__.startswith("evenhand."):
         return scorer.score(value, trial)
-    with running(f"{type(scorer).__name__} {trial.planned.case.id}", trial.planned.index):
-        return scorer.score(value, trial)
+    name = type(scorer).__name__
+    with running(f"{name} {trial.planned.case.id}", trial.planned.index), users_call(name, trial):
+        score = scorer.score(value, trial)
+    return (
+        score if isinstance(score, Score) or not isawaitable(score) else Watched(score, name, trial)
+    )
+
+
+def give_up(score: Awaitable[Score]) -> None:
+    """Closes what a scorer returned, and nobody awaits any more."""
+    if isinstance(score, (Coroutine, Watched)):
+        score.close()
 
 
 def scored(trial: Thinker, value: object) -> object:

@@ -47,6 +47,7 @@ from evenhand.engine.importing import fresh_spec
 from evenhand.engine.local_imports import look_first_in
 from evenhand.engine.place import is_users
 from evenhand.engine.process import end_if_forked
+from evenhand.engine.python_names import users_call
 from evenhand.engine.suspending import Suspended
 from evenhand.engine.time_limit import TimeLimit
 from evenhand.engine.trial import present
@@ -204,7 +205,7 @@ class CodeHost:
         slot, task = self._noted(name), asyncio.current_task()
         limit = TimeLimit(limit_s, functools.partial(self._leave_behind, name, limit_s))
         try:
-            with user_code():
+            with user_code(), users_call(name, present.get()):
                 result = await awaitable
         except BaseException as error:
             if isinstance(error, GeneratorExit) and asyncio.current_task() is not task:
@@ -412,7 +413,7 @@ def waiting(give_up: Callable[[], object]) -> Iterator[None]:
 
 def _run(job: _Job) -> object:
     try:
-        with user_code():
+        with user_code(), users_call(job.name, present.get()):
             return job.function(*job.args)
     finally:
         end_if_forked(job.name)

@@ -365,7 +365,7 @@ def _exit(page: mmap.mmap, status: int, tell: Callable[[str], object]) -> NoRetu
             if line:
                 tell(line)
                 sys.stderr.flush()
-    if number:
+    if number and not (ended and number in _ASKED):  # else the command had its exit code already
         _die_of(number)
     os._exit(code or os.WEXITSTATUS(status) if ended else NO_VERDICT)
 

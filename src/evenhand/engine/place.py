@@ -21,7 +21,12 @@ def is_users(file: str) -> bool:
         (_OURS, _PYTHONS, "<frozen", "<string>")
     ):  # <string>: what dataclasses write
         return False
-    return not any(folder in file for folder in _INSTALLED)
+    return not is_installed(file)
+
+
+def is_installed(file: str) -> bool:
+    """Whether a code object's file is an installed package's."""
+    return any(folder in file for folder in _INSTALLED)
 
 
 def is_out(frame: FrameType | None) -> bool:

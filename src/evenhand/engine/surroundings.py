@@ -8,6 +8,7 @@ import gc
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+from evenhand.core.errors import EvenhandError
 from evenhand.core.plan import Plan
 from evenhand.engine.breaking_in import can_be_broken_into
 from evenhand.engine.carrying import trials_carried
@@ -15,6 +16,7 @@ from evenhand.engine.code import CodeHost
 from evenhand.engine.debugging import debuggable
 from evenhand.engine.ending import Ending
 from evenhand.engine.process import run_in_process
+from evenhand.engine.python_names import names_watched, trouble
 from evenhand.engine.runner import Runner
 from evenhand.engine.strays import strays_told
 from evenhand.engine.tasks import own_tasks
@@ -44,11 +46,27 @@ async def run_surrounded(
             can_be_broken_into(host.limit_s, host.crumbs.path if host.crumbs else None),
             debuggable(),
             _few_collections(),
+            names_watched(),
         ):
-            return await runner.run()
+            return await _run(runner)
     finally:
         closing = (provider.close() for provider in plan.providers)
         await asyncio.gather(*closing, return_exceptions=True)
+
+
+async def _run(runner: Runner) -> Ending:
+    """Runs the trials. Where code of the user's left the run without what it needs, it stops, and says whose it was."""
+    try:
+        return await runner.run()
+    except EvenhandError:
+        raise
+    except Exception:
+        problem = trouble()
+        if not problem:
+            raise
+        # What became of tasks that nobody waits for any more came of the same.
+        asyncio.get_running_loop().set_exception_handler(lambda _loop, _context: None)
+        return Ending("stopped", problem)
 
 
 @contextlib.contextmanager

@@ -31,7 +31,7 @@ from evenhand.core.score import Outcome, Score, Verdict
 from evenhand.core.sight import unseen
 from evenhand.core.step import Step
 from evenhand.core.variant import Variant
-from evenhand.engine.answers import score_of
+from evenhand.engine.answers import give_up, score_of
 from evenhand.engine.call_context import (
     Asked,
     Home,
@@ -514,8 +514,7 @@ class LiveTrial:
             except ANYTHING as error:  # a scorer may raise anything; it is an outcome
                 if is_final(error):
                     for _, unwanted, _ in waiting:
-                        if inspect.iscoroutine(unwanted):
-                            unwanted.close()
+                        give_up(unwanted)
                     raise
                 outcomes[i] = resting_on(calls, error_outcome(expectation, error))
             finally:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import re
-import tempfile
 from pathlib import Path
 
 from evenhand.core.errors import StoreError, UsageError
 from evenhand.documents.findings import shown_path
 from evenhand.registry.library import META
 from evenhand.registry.prompt import PromptFolder
+from evenhand.store.replacing import replaced
 
 
 def write(path: Path, text: str) -> bool:
@@ -22,13 +21,9 @@ def write(path: Path, text: str) -> bool:
     try:
         if path.is_file() and path.read_bytes() == text.encode():
             return False
-        mode = path.stat().st_mode & 0o777 if path.exists() else 0o644
         path.parent.mkdir(parents=True, exist_ok=True)
-        fd, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-        with os.fdopen(fd, "w", encoding="utf-8", newline="") as file:
-            file.write(text)
-        Path(name).chmod(mode)
-        Path(name).replace(path.resolve() if path.is_symlink() else path)
+        with replaced(path) as file:
+            file.write_text(text, "utf-8", newline="")
     except OSError as error:
         raise StoreError(
             f"{shown_path(path)} cannot be written: {error.strerror or error}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import secrets
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,6 +12,7 @@ from evenhand.core.record import Record
 from evenhand.remotes.manifest import Manifest
 from evenhand.remotes.remote import LARGEST_SAID, Remote, said_name
 from evenhand.store.catalogue import matching, newest_first
+from evenhand.store.replacing import beside
 from evenhand.store.said import Said, add_said, read_said
 
 FOLDER = "pushed"
@@ -137,35 +137,33 @@ def _refuse_too_large(remote: Remote, run: str, size: int, cache: Path) -> None:
 
 def _download(remote: Remote, manifest: Manifest, said: Sequence[Said], path: Path) -> None:
     """Writes the file, if it is what the manifest says, with what was said of it since."""
-    beside = path.with_name(f".{secrets.token_hex(8)}")
     differs = StoreError(
         f"{remote.name}: run {manifest.id} is not what was pushed: its hash differs",
         hint="It was damaged or changed there.",
     )
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        whole = hashlib.sha256()
-        with beside.open("xb") as file:
-            for part, piece in zip(manifest.file, remote.read(manifest), strict=True):
-                if len(piece) != part.size:
-                    has = f"{len(piece):,}" if len(piece) < part.size else "more"
-                    raise StoreError(
-                        f"{remote.name}: {part.name} of run {manifest.id} has {has} bytes, and its manifest says"
-                        f" {part.size:,}",
-                        hint="It was damaged or changed there: push the run again.",
-                    )
-                # By its name, so that the first wrong piece is the last one that is written.
-                if not part.name.endswith(f"/run-{hashlib.sha256(piece).hexdigest()[:32]}.db"):
-                    raise differs
-                whole.update(piece)
-                file.write(piece)
-        if whole.hexdigest() != manifest.sha256:
-            raise differs
-        if said:
-            add_said(beside, said)
-        beside.chmod(0o444)
-        beside.replace(path)
+        with beside(path) as fetched:
+            whole = hashlib.sha256()
+            with fetched.open("wb") as file:
+                for part, piece in zip(manifest.file, remote.read(manifest), strict=True):
+                    if len(piece) != part.size:
+                        has = f"{len(piece):,}" if len(piece) < part.size else "more"
+                        raise StoreError(
+                            f"{remote.name}: {part.name} of run {manifest.id} has {has} bytes, and its manifest"
+                            f" says {part.size:,}",
+                            hint="It was damaged or changed there: push the run again.",
+                        )
+                    # By its name, so that the first wrong piece is the last one that is written.
+                    if not part.name.endswith(f"/run-{hashlib.sha256(piece).hexdigest()[:32]}.db"):
+                        raise differs
+                    whole.update(piece)
+                    file.write(piece)
+            if whole.hexdigest() != manifest.sha256:
+                raise differs
+            if said:
+                add_said(fetched, said)
+            fetched.chmod(0o444)
+            fetched.replace(path)
     except OSError as error:
         raise StoreError(f"{path} cannot be written: {error.strerror or error}") from error
-    finally:
-        beside.unlink(missing_ok=True)

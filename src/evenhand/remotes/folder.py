@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import os
-import secrets
 from collections.abc import Iterator
 from pathlib import Path
 
 from evenhand.core.errors import StoreError
 from evenhand.documents.files import unreadable
+from evenhand.store.replacing import beside
 
 
 class FolderObjects:
@@ -51,15 +51,15 @@ class FolderObjects:
 
     def put(self, name: str, data: bytes) -> None:
         path = self._root / name
-        with self._told(), self._beside(path, data) as beside:
-            beside.replace(path)
+        with self._told(), self._beside(path, data) as file:
+            file.replace(path)
             _synced(path.parent)
 
     def put_new(self, name: str, data: bytes) -> bool:
         path = self._root / name
-        with self._told(), self._beside(path, data) as beside:
+        with self._told(), self._beside(path, data) as file:
             try:
-                os.link(beside, path)  # refused where there is one, on shared file systems, too
+                os.link(file, path)  # refused where there is one, on shared file systems, too
             except FileExistsError:
                 return False
             _synced(path.parent)
@@ -69,15 +69,12 @@ class FolderObjects:
     def _beside(self, path: Path, data: bytes) -> Iterator[Path]:
         """A file with this in it, on disk, of a name that nobody looks at."""
         path.parent.mkdir(parents=True, exist_ok=True)
-        beside = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
-        try:
-            with beside.open("xb") as file:
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
-            yield beside
-        finally:
-            beside.unlink(missing_ok=True)
+        with beside(path) as file:
+            with file.open("wb") as out:
+                out.write(data)
+                out.flush()
+                os.fsync(out.fileno())
+            yield file
 
     @contextlib.contextmanager
     def _told(self) -> Iterator[None]:

@@ -6,9 +6,7 @@ A file appears whole or not at all: it is written beside its place and moved the
 from __future__ import annotations
 
 import contextlib
-import os
 import sys
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -34,6 +32,7 @@ from evenhand.report.markdown import write_markdown
 from evenhand.report.own_files import refuse_own
 from evenhand.report.spreadsheet import write_csv
 from evenhand.report.step_rows import bounded_steps
+from evenhand.store.replacing import replaced
 from evenhand.store.runfile import RunFile
 
 
@@ -206,19 +205,11 @@ def _by_ending(variants: Sequence[Variant], to: Path) -> str:
 @contextlib.contextmanager
 def _replaced(path: Path) -> Iterator[TextIO]:
     """A file to write to that takes the place of `path` when it is done, and is gone when it is not."""
-    name = ""
     try:
-        fd, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:100]}.")
-        with os.fdopen(fd, "w", encoding="utf-8", newline="") as out:
+        with replaced(path) as file, file.open("w", encoding="utf-8", newline="") as out:
             yield out
-        os.chmod(name, path.stat().st_mode & 0o777 if path.exists() else 0o666 & ~_umask())
-        os.replace(name, path)
     except OSError as error:
-        _forget(name)
         raise StoreError(f"{path} cannot be written: {error.strerror or error}") from error
-    except BaseException:
-        _forget(name)
-        raise
 
 
 @contextlib.contextmanager
@@ -229,14 +220,3 @@ def _through(path: Path) -> Iterator[TextIO]:
             yield out
     except OSError as error:
         raise StoreError(f"{path} cannot be written: {error.strerror or error}") from error
-
-
-def _forget(name: str) -> None:
-    with contextlib.suppress(OSError):
-        os.unlink(name)
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

@@ -26,7 +26,7 @@ class Lock:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         self._fd = _locked(path, what)
         # Its holder let go, and took the file away, while it was being opened.
-        while not _is_at(self._fd, path):
+        while not is_at(self._fd, path):
             os.close(self._fd)
             self._fd = _locked(path, what)
         os.ftruncate(self._fd, 0)
@@ -57,7 +57,8 @@ def _locked(path: Path, what: str) -> int:
     return fd
 
 
-def _is_at(fd: int, path: Path) -> bool:
+def is_at(fd: int, path: Path) -> bool:
+    """Whether an open file is the one that is there."""
     try:
         return os.path.samestat(os.fstat(fd), path.stat())
     except OSError:

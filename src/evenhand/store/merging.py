@@ -12,7 +12,6 @@ place is copied for the trials that are taken; `call` and what hangs on it gets 
 
 from __future__ import annotations
 
-import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
@@ -27,6 +26,7 @@ from evenhand.core.shard import Sharded
 from evenhand.store.catalogue import id_at
 from evenhand.store.locks import held, lock_of
 from evenhand.store.opened import readable
+from evenhand.store.replacing import replaced
 from evenhand.store.runfile import RunFile
 from evenhand.store.schema import RUN_FILE_ID, RUN_MIGRATIONS, prepare
 from evenhand.store.signing import is_signed, signed
@@ -101,11 +101,9 @@ def merge(files: Sequence[Path], to: Path, homes: Iterable[Path] = ()) -> Merged
             metas.append(run.meta)
             settled.append(run.totals().trials)
     _check(files, metas, to)
-    beside = to.with_name(f".{to.name}.{os.getpid()}")
     try:
         to.parent.mkdir(parents=True, exist_ok=True)
-        beside.unlink(missing_ok=True)
-        with closing(sqlite3.connect(beside, isolation_level=None)) as db:
+        with replaced(to) as file, closing(_alone_in(file)) as db:
             prepare(db, RUN_FILE_ID, RUN_MIGRATIONS, str(to))
             taken, missing, drawn = _filled(db, files, metas)
             meta = _signed(_meta(metas, missing), metas, homes)
@@ -114,11 +112,8 @@ def merge(files: Sequence[Path], to: Path, homes: Iterable[Path] = ()) -> Merged
             (found,) = db.execute("select count(*) from latest").fetchone()
             if found != sum(taken):
                 raise StoreError(f"{to} would have {found:,} trials of {sum(taken):,}")
-        beside.replace(to)
     except (OSError, sqlite3.Error) as error:
         raise StoreError(f"{to} cannot be written: {error}") from error
-    finally:
-        beside.unlink(missing_ok=True)
     sources = map(MergedFrom, files, metas, settled, taken, drawn)
     return Merged(to, meta, tuple(sources), missing, _missing_shards(metas))
 
@@ -253,6 +248,14 @@ _CHOSEN = """
     ) where place = 1
 """
 """Those that have a verdict come first, then those of the run with the most verdicts on the case, then the oldest."""
+
+
+def _alone_in(file: Path) -> sqlite3.Connection:
+    """A connection to a file that nobody else opens: no locks, and nothing beside it."""
+    address = f"{file.absolute().as_uri()}?nolock=1"
+    db = sqlite3.connect(address, uri=True, isolation_level=None)
+    db.execute("pragma journal_mode = memory")
+    return db
 
 
 @contextmanager

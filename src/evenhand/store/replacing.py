@@ -1,13 +1,62 @@
-"""Writes a small file in the place of an earlier one: whole or not at all, and never over something else."""
+"""Writes a file in the place of an earlier one: whole or not at all, and never over something else.
+
+How this works: a file is written beside its place, under a name of a few that the place has, and moved there when it is
+done. Its writer holds a lock on it, which the kernel lets go when the writer dies: a file of such a name that nobody
+holds is what a killed writer left, and whoever writes next to the same place removes it.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import fcntl
+import itertools
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from evenhand.core.errors import UsageError
+from evenhand.store.locks import is_at
+
+LOOKED_AT = 8
+"""So many writers to one place may have been killed at the same time, and all that they left is removed."""
+_OF_SQLITE = ("", "-journal", "-wal", "-shm")
+"""What a killed writer of a run file leaves: the file, and what SQLite had beside it."""
+
+
+@contextlib.contextmanager
+def beside(path: Path, mode: int = 0o666) -> Iterator[Path]:
+    """A new file beside a place, to be written and then moved or linked there. If it is not moved, it is removed.
+
+    Args:
+        path: The place.
+        mode: The permissions of the file, less the umask. Its owner may always write it.
+    """
+    file, number = _begun(path, mode | 0o600)
+    try:
+        yield file
+    finally:
+        if is_at(number, file):  # and not another writer's, once this one is in its place
+            with contextlib.suppress(OSError):
+                file.unlink()
+        os.close(number)
+
+
+@contextlib.contextmanager
+def replaced(path: Path) -> Iterator[Path]:
+    """A new file that takes the place of `path`, and its permissions, unless something is raised.
+
+    What a link points to is replaced, not the link.
+    """
+    path = Path(os.path.realpath(path))
+    try:
+        earlier = path.stat().st_mode & 0o777
+    except FileNotFoundError:
+        earlier = None
+    with beside(path, 0o666 if earlier is None else earlier) as file:
+        yield file
+        if earlier is not None:
+            file.chmod(earlier)
+        file.replace(path)
 
 
 def replace_file(data: bytes, path: Path, is_one: Callable[[Path], bool], kind: str) -> None:
@@ -22,7 +71,6 @@ def replace_file(data: bytes, path: Path, is_one: Callable[[Path], bool], kind: 
     Raises:
         UsageError: It cannot be written, or the file that is there is something else.
     """
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         if path.exists() and not is_one(path):
             raise UsageError(
@@ -30,9 +78,61 @@ def replace_file(data: bytes, path: Path, is_one: Callable[[Path], bool], kind: 
                 hint="Give --to another name, or delete that file.",
             )
         path.parent.mkdir(parents=True, exist_ok=True)
-        beside.write_bytes(data)
-        beside.replace(path)
+        with replaced(path) as file:
+            file.write_bytes(data)
     except OSError as error:
-        with contextlib.suppress(OSError):
-            beside.unlink(missing_ok=True)  # half of it, on a full disk
         raise UsageError(f"{path} cannot be written: {error.strerror or error}") from error
+
+
+def _begun(path: Path, mode: int) -> tuple[Path, int]:
+    """An empty file beside a place, and its number, which holds the lock. Removes what killed writers left there."""
+    for count in itertools.count(1):
+        number = _made(_name(path, count), mode)
+        if number is not None:
+            for other in range(count + 1, LOOKED_AT + 1):
+                _is_free(_name(path, other))
+            return _name(path, count), number
+    raise AssertionError  # there is always one more name
+
+
+def _name(path: Path, count: int) -> Path:
+    return path.with_name(f".{path.name[:50]}.evenhand-{count}")  # of 255 bytes at most
+
+
+def _made(file: Path, mode: int) -> int | None:
+    """The number of a new file of this name; None where it is another writer's."""
+    while True:
+        try:
+            number = os.open(file, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
+        except FileExistsError:
+            if not _is_free(file):
+                return None
+            continue
+        with contextlib.suppress(
+            OSError
+        ):  # a file system without locks: there, nobody removes anything
+            fcntl.flock(number, fcntl.LOCK_EX)
+        if is_at(number, file):
+            return number
+        os.close(number)  # before it had its lock, it was taken for a left-over
+
+
+def _is_free(file: Path) -> bool:
+    """Whether there is no file of this name any more. One that no living writer holds is removed."""
+    try:
+        number = os.open(file, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
+    try:
+        fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if is_at(number, file):
+            for end in reversed(_OF_SQLITE):
+                file.with_name(file.name + end).unlink(missing_ok=True)
+    except OSError:
+        return False
+    else:
+        return True
+    finally:
+        os.close(number)

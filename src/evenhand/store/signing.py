@@ -20,6 +20,7 @@ from pathlib import Path
 from evenhand.core.encoding import encode
 from evenhand.core.run import RunMeta
 from evenhand.core.secrets import known
+from evenhand.store.replacing import beside
 
 KEY = "key"
 """The name of the file with a home's key."""
@@ -55,18 +56,13 @@ def _key(home: Path) -> bytes | None:
 
 def _made(home: Path) -> bytes | None:
     """A new key, or that of a process that has just made one."""
-    beside = home / f".{KEY}.{os.getpid()}"
     try:
         home.mkdir(parents=True, exist_ok=True, mode=0o700)
-        descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(secrets.token_bytes(_BYTES))
-        os.link(beside, home / KEY)  # fails where there is one, and never leaves half of one
+        with beside(home / KEY, 0o600) as file:
+            file.write_bytes(secrets.token_bytes(_BYTES))
+            os.link(file, home / KEY)  # fails where there is one, and never leaves half of one
     except FileExistsError:
         pass
     except OSError:
         return None
-    finally:
-        with suppress(OSError):
-            beside.unlink()
     return _key(home)
