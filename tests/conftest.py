@@ -56,9 +56,9 @@ def cold(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """Three workers for two cores: about half of the time, a test waits for a process, a disk or a server."""
+    """Twice as many workers as cores: about half of the time, a test waits for a process, a disk or a server."""
     cores = os.cpu_count() or 1
-    return cores + (cores + 1) // 2
+    return 2 * cores
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
