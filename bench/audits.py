@@ -12,9 +12,9 @@ from __future__ import annotations
 import argparse
 from random import Random
 
-from evenhand.report.trust.audit import Audit
-from evenhand.report.trust.auditing import corrected
-from evenhand.report.trust.group_audits import LabelledOutput, OutputTraits, group_audits
+from evenhand.analysis.trust.audit import Audit
+from evenhand.analysis.trust.auditing import corrected
+from evenhand.analysis.trust.group_audits import LabelledOutput, OutputTraits, group_audits
 
 SEED = 20_261_104
 SIZES = (60, 120, 250, 500)

@@ -18,7 +18,7 @@ from statistics import NormalDist
 from typing import NamedTuple
 
 from evenhand.stats.bounded import mean_on_scale
-from evenhand.stats.gating import gate_rule
+from evenhand.stats.gate_rule import gate_rule
 from evenhand.stats.paired import Differences, verdict
 
 SEED = 20_261_128

@@ -15,11 +15,11 @@ from random import Random
 from types import SimpleNamespace
 from typing import cast
 
-from evenhand.report.comparison.case_ids import CaseIds
-from evenhand.report.comparison.case_values import PASSED, ColumnCases, Measured, Seen
-from evenhand.report.comparison.pairing import paired, with_verdicts
-from evenhand.report.grid import Grid
-from evenhand.report.variant_comparison import sentences
+from evenhand.analysis.comparison.case_ids import CaseIds
+from evenhand.analysis.comparison.case_values import PASSED, ColumnCases, Measured, Seen
+from evenhand.analysis.comparison.pairing import paired, with_verdicts
+from evenhand.analysis.comparison.variants import sentences
+from evenhand.analysis.summaries.grid import Grid
 from evenhand.stats.tallies import Tally, rate_of
 
 SEED = 20_240_229

@@ -215,7 +215,7 @@ def workers_of(pid: int) -> list[int]:
     """The processes of this machine that a driver has work for it."""
     with contextlib.suppress(OSError):
         children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-        return [c for c in map(int, children) if b"evenhand.fleet" in _command(c)]
+        return [c for c in map(int, children) if b"evenhand.wings.fleet" in _command(c)]
     return []
 
 

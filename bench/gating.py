@@ -17,8 +17,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from random import Random
 
-from evenhand.report.gates.gate_deciding import BETS, LAST
-from evenhand.stats.gating import gate_rule
+from evenhand.analysis.gates.early_stopping import BETS, LAST
+from evenhand.stats.gate_rule import gate_rule
 from evenhand.stats.paired import LEVEL, Differences
 from evenhand.stats.sequential import MarginWatch
 

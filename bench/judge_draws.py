@@ -11,7 +11,7 @@ from statistics import fmean
 from judge_lines import Line, seeded
 from judge_tables import Table
 
-from evenhand.report.trust.calibration import UNLIKELY
+from evenhand.analysis.trust.calibration import UNLIKELY
 from evenhand.stats.correction import drawn_at_random
 
 LEANING = 3

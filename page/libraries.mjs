@@ -2,7 +2,7 @@
 import { readFile, readdir } from "node:fs/promises";
 import { basename, join } from "node:path";
 
-// In the package, under evenhand/javascript/libraries: the file in node_modules that it is a copy of.
+// In the package, under evenhand/languages/javascript/libraries: the file in node_modules that it is a copy of.
 const DATABASES =
   "athena bigquery db2 flinksql hive mariadb mysql noql postgresql redshift snowflake sqlite transactsql trino";
 const COPIES = {

@@ -8,7 +8,7 @@ from typing import Any
 
 from openai import OpenAI
 
-from evenhand import recording
+from evenhand.doors import recording
 
 client = OpenAI(http_client=recording.http_client())
 POLICY = (

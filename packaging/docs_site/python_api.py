@@ -13,8 +13,8 @@ MODULES = {
     "evenhand": "Eval sets, scoring, datasets, comparisons",
     "evenhand.scorers": "Scorers",
     "evenhand.testing": "Fake providers, and contracts",
-    "evenhand.isolation": "Isolation of trials",
-    "evenhand.recording": "Recorded replies and tools of an application",
+    "evenhand.doors.isolation": "Isolation of trials",
+    "evenhand.doors.recording": "Recorded replies and tools of an application",
 }
 """Those whose names are all public (see docs/what-is-public.md)."""
 SECTION = re.compile(r"^(Args|Attributes|Returns|Raises|Yields):$")

@@ -12,14 +12,14 @@ from typing import Any
 
 import pytest
 
-from evenhand.authoring.evalset import EvalSet
-from evenhand.authoring.plan import plan_of
 from evenhand.core.errors import ConfigError
 from evenhand.core.plan import Plan, Selection
-from evenhand.promptfoo.load import load as load_folder
-from evenhand.promptfoo.overrides import Chosen
-from evenhand.registry.library import prompts_at
-from evenhand.registry.plan import load as load_prompts
+from evenhand.doors.eval_sets.evalset import EvalSet
+from evenhand.doors.eval_sets.plan import plan_of
+from evenhand.doors.prompt_directories.library import prompts_at
+from evenhand.doors.prompt_directories.plan import load as load_prompts
+from evenhand.doors.promptfoo.load import load as load_folder
+from evenhand.doors.promptfoo.overrides import Chosen
 
 META = """\
 id: greet
@@ -82,7 +82,7 @@ def eval_set(
     selection: Selection | None = None,
 ) -> Plan:
     """An eval set."""
-    from evenhand.authoring.discovery import find
+    from evenhand.doors.eval_sets.discovery import find
 
     scorer = 'reply.text, Passes("is kind")' if judged else "'x' in reply.text, 'has x'"
     text = SET.format(rows=rows, model=model, more="", prompt=prompt, scorer=scorer)

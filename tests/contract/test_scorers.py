@@ -14,9 +14,6 @@ import pytest
 from tests.unit.scorers.evaluators.objects import Autoevals42, Has42, Ragas42, Share42
 
 import evenhand.scorers as public
-from evenhand.assertions.assertion import Assertion, Cell
-from evenhand.assertions.kinds import SUPPORTED, kind_of
-from evenhand.assertions.preparing import prepared
 from evenhand.core.case import Case
 from evenhand.core.errors import EvenhandError, ScoreError, UsageError
 from evenhand.core.message import Message, Prompt, Reply
@@ -26,6 +23,9 @@ from evenhand.core.score import Score
 from evenhand.core.step import Step
 from evenhand.core.traits import traits_of
 from evenhand.core.variant import Variant
+from evenhand.doors.assertions.assertion import Assertion, Cell
+from evenhand.doors.assertions.kinds import SUPPORTED, kind_of
+from evenhand.doors.assertions.preparing import prepared
 from evenhand.engine.code import CodeHost
 from evenhand.engine.trial import LiveTrial
 from evenhand.scorers import CustomJudge, Graded, Judgement

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from tests.oracle.test_trace_dialects import SHOP
 from tests.oracle.trace_writers import as_json, genai, written
-from tests.unit.moving.test_recorded_evals import a_log
+from tests.unit.wings.interchange.test_recorded_evals import a_log
 
 ROOT = Path(__file__).resolve().parents[2]
 RUN_ELSEWHERE: Mapping[str, str] = {

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import click
 
-from evenhand.assertions.deviations import DEVIATIONS
-from evenhand.assertions.kinds import FAMILIES, INSTEAD, kind_of
 from evenhand.cli.verbs import evenhand
-from evenhand.promptfoo import config, prompt_files, sources
-from evenhand.report.export import FORMATS
+from evenhand.doors.assertions.deviations import DEVIATIONS
+from evenhand.doors.assertions.kinds import FAMILIES, INSTEAD, kind_of
+from evenhand.doors.promptfoo import config, prompt_files, sources
+from evenhand.render.export import FORMATS
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "coming-from-promptfoo.md"
 _BLOCK = re.compile(r"<!-- table: (\w+) -->\n.*?<!-- end -->", re.DOTALL)

@@ -11,15 +11,15 @@ import click
 import pytest
 import yaml
 
-from evenhand.assertions.kinds import INSTEAD, SUPPORTED
 from evenhand.cli import exits
 from evenhand.cli.verbs import evenhand
 from evenhand.core.errors import EvenhandError
-from evenhand.probing.judge_variants import read_variants
-from evenhand.promptfoo.load import load
-from evenhand.promptfoo.overrides import Chosen
+from evenhand.doors.assertions.kinds import INSTEAD, SUPPORTED
+from evenhand.doors.promptfoo.load import load
+from evenhand.doors.promptfoo.overrides import Chosen
 from evenhand.providers.catalog import KEYS, SCHEMES
 from evenhand.scorers.catalog import scorers
+from evenhand.wings.judge_checks.judge_variants import read_variants
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"

@@ -13,17 +13,29 @@ from typing import Any
 
 import pytest
 from tests.e2e.commands import in_process
-from tests.unit.report.conftest import (
+from tests.unit.analysis.trust.labels.test_ranking_labels import better
+from tests.unit.analysis.trust.labels.test_ranking_labels import label as label_pairs
+from tests.unit.analysis.trust.test_standings import NAME, drawn
+from tests.unit.conftest import (
     SUMMARIES,
     Make,
     make_run,  # noqa: F401 (a fixture)
     result,
     summaries,
 )
-from tests.unit.report.labels.test_ranking_labels import better
-from tests.unit.report.labels.test_ranking_labels import label as label_pairs
-from tests.unit.report.trust.test_standings import NAME, drawn
 
+from evenhand.analysis.estimates.precedent import Precedent
+from evenhand.analysis.gates.baseline_file import read_baseline, write_baseline
+from evenhand.analysis.gates.baseline_making import baseline_of
+from evenhand.analysis.gates.gate_results import Stopping, nothing
+from evenhand.analysis.gates.gate_verdict import gate
+from evenhand.analysis.history.history import history
+from evenhand.analysis.trust.audit import Audit, GroupCount
+from evenhand.analysis.trust.calibration import calibrate
+from evenhand.analysis.trust.canaries import canary_report
+from evenhand.analysis.trust.labels.failure_codes import codes_document
+from evenhand.analysis.trust.power import JudgeWorth, Pilot, Power
+from evenhand.analysis.trust.selective import selective_verdicts
 from evenhand.cli.regrade import print_json
 from evenhand.core.batch import BatchRecord
 from evenhand.core.encoding import encode
@@ -37,44 +49,17 @@ from evenhand.core.score import Outcome
 from evenhand.core.shard import Shard, Sharded
 from evenhand.core.step import Step
 from evenhand.core.variant import Variant
-from evenhand.probing.canaries import kept_canaries
-from evenhand.probing.judge_variants import JudgeModel, JudgeVariant
-from evenhand.remotes.address import Address
-from evenhand.remotes.manifest import write_manifest
-from evenhand.remotes.opening import remote_at
-from evenhand.remotes.pushing import push, push_document
-from evenhand.report import estimates
-from evenhand.report.batch_status import status_document
-from evenhand.report.comparison.comparing import compare
-from evenhand.report.document import trial_row, write_document
-from evenhand.report.estimates import estimate_row
-from evenhand.report.gates.baseline_file import read_baseline, write_baseline
-from evenhand.report.gates.baseline_making import baseline_of
-from evenhand.report.gates.gate_results import Stopping, nothing
-from evenhand.report.gates.gate_text import document as gate_document
-from evenhand.report.gates.gating import gate
-from evenhand.report.history import history
-from evenhand.report.history_text import document as history_document
-from evenhand.report.interchange.import_report import ImportedDataset, ImportedFile
-from evenhand.report.interchange.import_report import document as import_document
-from evenhand.report.interchange.importers import read_runs
-from evenhand.report.judge_tests.probe import ATTACK, CONTROL, probe_of, probed_axes
-from evenhand.report.judge_tests.tried import JudgeTryout, Tried, Tryout, decide
-from evenhand.report.judge_tests.tryout_record import (
-    CHOOSING,
-    CONFIRMING,
-    TODAY,
-    TriedItem,
-    TriedJudge,
-)
-from evenhand.report.labels.failure_codes import codes_document
-from evenhand.report.merge_report import merge_document
-from evenhand.report.precedent import Precedent
-from evenhand.report.trust.audit import Audit, GroupCount
-from evenhand.report.trust.calibration import calibrate
-from evenhand.report.trust.canaries import canary_report
-from evenhand.report.trust.power import JudgeWorth, Pilot, Power
-from evenhand.report.trust.selective import selective_verdicts
+from evenhand.doors.importers.import_report import ImportedDataset, ImportedFile
+from evenhand.doors.importers.import_report import document as import_document
+from evenhand.doors.importers.registry import read_runs
+from evenhand.render import estimates
+from evenhand.render.batch_status import status_document
+from evenhand.render.comparing import compare
+from evenhand.render.document import trial_row, write_document
+from evenhand.render.estimates import estimate_row
+from evenhand.render.gate import document as gate_document
+from evenhand.render.history_text import document as history_document
+from evenhand.render.merge_report import merge_document
 from evenhand.store import schema
 from evenhand.store.cache import Cache
 from evenhand.store.cassette_making import cassette_of
@@ -84,6 +69,21 @@ from evenhand.store.merging import merge
 from evenhand.store.pair_labels import add_pair_labels
 from evenhand.store.runfile import RunFile
 from evenhand.testing import example
+from evenhand.wings.judge_checks.canaries import kept_canaries
+from evenhand.wings.judge_checks.judge_variants import JudgeModel, JudgeVariant
+from evenhand.wings.judge_checks.probe import ATTACK, CONTROL, probe_of, probed_axes
+from evenhand.wings.judge_checks.tried import JudgeTryout, Tried, Tryout, decide
+from evenhand.wings.judge_checks.tryout_record import (
+    CHOOSING,
+    CONFIRMING,
+    TODAY,
+    TriedItem,
+    TriedJudge,
+)
+from evenhand.wings.remotes.address import Address
+from evenhand.wings.remotes.manifest import write_manifest
+from evenhand.wings.remotes.opening import remote_at
+from evenhand.wings.remotes.pushing import push, push_document
 
 FORMATS = Path(__file__).resolve().parents[2] / "docs" / "formats"
 MAIN = "The document"

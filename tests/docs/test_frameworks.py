@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from evenhand import EvalSet, Expect, recording, run
+from evenhand import EvalSet, Expect, run
+from evenhand.doors import recording
 from evenhand.scorers import Contains
 from evenhand.testing import FakeProvider, Rule, Script
 

@@ -19,8 +19,8 @@ MODULES = [
     "evenhand",
     "evenhand.scorers",
     "evenhand.testing",
-    "evenhand.isolation",
-    "evenhand.recording",
+    "evenhand.doors.isolation",
+    "evenhand.doors.recording",
 ]
 
 pytestmark = pytest.mark.timeout(300)

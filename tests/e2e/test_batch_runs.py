@@ -34,7 +34,8 @@ tests:
 WITHOUT_EMBEDDINGS = "\n".join(line for line in CONFIG.splitlines() if "similar" not in line)
 AGENT = """
 import openai
-from evenhand import Case, EvalSet, Expect, recording
+from evenhand import Case, EvalSet, Expect
+from evenhand.doors import recording
 from evenhand.scorers import Contains
 
 client = openai.AsyncOpenAI(http_client=recording.async_http_client(), max_retries=0)
@@ -67,7 +68,8 @@ PLAIN = '''
 import concurrent.futures
 import contextvars
 import anthropic
-from evenhand import Case, EvalSet, Expect, recording
+from evenhand import Case, EvalSet, Expect
+from evenhand.doors import recording
 
 client = anthropic.Anthropic(http_client=recording.http_client())
 evals = EvalSet("plain", data=[{"id": f"case-{i}", "input": f"order {i}"} for i in range(3)])

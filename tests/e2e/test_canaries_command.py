@@ -15,7 +15,7 @@ import pytest
 from evenhand.store.catalogue import find
 from evenhand.store.runfile import RunFile
 from evenhand.testing import FakeProvider, Rule, Script
-from evenhand.viewer.history import canary_points
+from evenhand.wings.viewer.history import canary_points
 
 CONFIG = {
     "prompts": ["Tell me of {{q}}"],

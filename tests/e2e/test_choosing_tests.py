@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.e2e.commands import Run, in_process
 
-from evenhand.javascript.node import found_node
+from evenhand.languages.javascript.node import found_node
 from evenhand.store.catalogue import find
 from evenhand.store.runfile import RunFile
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from tests.e2e.test_import_openai_evals import NASTY, evenhand
-from tests.unit.report.interchange.exports import EXPORTS, names, saved
+from tests.unit.wings.interchange.exports import EXPORTS, names, saved
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 CAPITALS = """\

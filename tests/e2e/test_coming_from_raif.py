@@ -14,13 +14,13 @@ import pytest
 from click.testing import CliRunner, Result
 
 from evenhand import Case, EvalSet, Expect, Message, Model, Rubric, run
+from evenhand.analysis.summaries.rates import rates
 from evenhand.cli.verbs import evenhand
 from evenhand.core.run import TrialResult
 from evenhand.core.traits import traits_of
-from evenhand.report.document import document
-from evenhand.report.rates import rates
-from evenhand.report.run import Run
-from evenhand.report.run_warnings import warnings
+from evenhand.render.document import document
+from evenhand.render.run import Run
+from evenhand.render.run_warnings import warnings
 from evenhand.scorers import (
     ACCURACY,
     CLARITY,

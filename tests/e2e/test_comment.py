@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.unit.code_hosts.fake_hosts import BROKEN, READ_ONLY, FakeHost, serving
+from tests.unit.wings.code_hosts.fake_hosts import BROKEN, READ_ONLY, FakeHost, serving
 
 from evenhand.cli import main
-from evenhand.code_hosts import comments
+from evenhand.wings.code_hosts import comments
 
 NOTHING = ("GITHUB_", "GITLAB_", "CI_", "CI")
 DOCUMENT: dict[str, Any] = {
@@ -217,7 +217,7 @@ def test_a_host_that_is_down_is_no_traceback(
     job: Comment, github: FakeHost, monkeypatch: pytest.MonkeyPatch
 ):
     """Exit code 3: what an earlier push said may still stand there."""
-    monkeypatch.setattr("evenhand.code_hosts.api.TRIES", 1)
+    monkeypatch.setattr("evenhand.providers.rest.TRIES", 1)
     github.before = lambda *_: BROKEN
     code, _, err = job(event={"pull_request": PULL}, **variables(github))
     assert code == 3

@@ -14,10 +14,10 @@ import pytest
 from tests.e2e.commands import Run, in_process
 
 from evenhand import compare as compared
-from evenhand.report.comparison.comparison_results import ComparedRuns
-from evenhand.report.run import Run as OpenRun
+from evenhand.analysis.comparison.comparison_results import ComparedRuns
+from evenhand.render.run import Run as OpenRun
 from evenhand.store.catalogue import paths
-from evenhand.viewer.comparison import comparison as viewed
+from evenhand.wings.viewer.comparison import comparison as viewed
 
 
 @pytest.fixture(autouse=True)

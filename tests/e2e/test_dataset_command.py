@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from evenhand.authoring.dataset import Dataset
+from evenhand.doors.eval_sets.dataset import Dataset
 from evenhand.testing import FakeProvider, Script
 from evenhand.testing.script import Rule
 

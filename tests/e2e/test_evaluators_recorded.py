@@ -8,7 +8,8 @@ from typing import Any
 import openai
 import pytest
 
-from evenhand import Case, Dataset, EvalSet, Expect, recording, run
+from evenhand import Case, Dataset, EvalSet, Expect, run
+from evenhand.doors import recording
 from evenhand.scorers import DeepEval, PydanticEvals
 from evenhand.testing import FakeProvider, Rule, Script
 

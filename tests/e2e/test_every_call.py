@@ -24,9 +24,10 @@ from typing import Any
 
 import pytest
 
-from evenhand import EvalSet, recording, run
-from evenhand.report.run import Run
-from evenhand.report.run_warnings import warnings
+from evenhand import EvalSet, run
+from evenhand.doors import recording
+from evenhand.render.run import Run
+from evenhand.render.run_warnings import warnings
 from evenhand.scorers import Cost, Latency, OnlyCalls, StepCost, StepCount, TokenCount
 from evenhand.store.runfile import RunFile
 
@@ -490,7 +491,8 @@ def test_a_run_that_replays_or_has_a_budget_too_small_sends_nothing(
 
 WORKERS = """
 import queue, threading
-from evenhand import EvalSet, recording
+from evenhand import EvalSet
+from evenhand.doors import recording
 
 client, jobs = recording.http_client(), queue.Queue()
 

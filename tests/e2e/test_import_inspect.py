@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from tests.e2e.test_import_openai_evals import NASTY, evenhand
-from tests.unit.report.interchange.inspect_logs.conftest import (
+from tests.unit.wings.interchange.inspect_logs.conftest import (
     a_header,
     a_sample,
     deflated,

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.unit.report.interchange.openai_evals.conftest import (
+from tests.unit.wings.interchange.openai_evals.conftest import (
     a_result,
     a_run,
     a_sample,

@@ -57,23 +57,23 @@ def test_a_plain_run_imports_nothing_of_judges_batches_and_comparisons(folder: P
         env = {**os.environ, **fake.env()}
         imported = modules(folder, env, *QUIET, "--no-cache")
     unused = (
-        "evenhand.report.trust.",
-        "evenhand.report.comparison",
-        "evenhand.report.variant_comparison",
+        "evenhand.analysis.trust.",
+        "evenhand.analysis.comparison",
+        "evenhand.analysis.comparison.variants",
         "evenhand.providers.batches.places",
         "evenhand.providers.anthropic",
         "evenhand.providers.google",
-        "evenhand.promptfoo.tables",
+        "evenhand.doors.promptfoo.tables",
         "evenhand.scorers.judge",
-        "evenhand.conversations",
-        "evenhand.moving",
-        "evenhand.viewer",
-        "evenhand.fleet.",
+        "evenhand.doors.conversations",
+        "evenhand.wings.interchange",
+        "evenhand.wings.viewer",
+        "evenhand.wings.fleet.",
         "numpy",
         "opentelemetry",
         "mcp",
     )
-    allowed = {"evenhand.report.trust.run_verdict"}
+    allowed = {"evenhand.analysis.trust.run_verdict"}
     assert [name for name in sorted(imported - allowed) if name.startswith(unused)] == []
     assert "aiohttp" in imported
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 import pytest
-from tests.unit.report.interchange.openai_evals.conftest import (
+from tests.unit.wings.interchange.openai_evals.conftest import (
     EQUAL,
     a_result,
     a_run,

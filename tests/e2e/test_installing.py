@@ -19,11 +19,11 @@ import evenhand
 
 ROOT = Path(__file__).parents[2]
 PARTS = (
-    "evenhand/viewer/static/app.js",
-    "evenhand/viewer/static/app.css",
-    "evenhand/javascript/libraries/nunjucks.js",
-    "evenhand/javascript/libraries/big-integer.js",
-    "evenhand/javascript/libraries/sql.json.xz",
+    "evenhand/wings/viewer/static/app.js",
+    "evenhand/wings/viewer/static/app.css",
+    "evenhand/languages/javascript/libraries/nunjucks.js",
+    "evenhand/languages/javascript/libraries/big-integer.js",
+    "evenhand/languages/javascript/libraries/sql.json.xz",
 )
 REDISTRIBUTED = {
     "a-sync-waterfall", "asap", "big-integer", "diff", "marked", "node-sql-parser", "nunjucks", "preact",
@@ -120,7 +120,7 @@ def test_a_wheel_from_the_source_distribution_has_all_parts_and_licences_and_nee
 
 def test_the_page_names_whose_code_is_in_it() -> None:
     """A report that is passed on has the page in it, and no folder of licences."""
-    head = (ROOT / "src/evenhand/viewer/static/app.js").read_text("utf-8")[:1000]
+    head = (ROOT / "src/evenhand/wings/viewer/static/app.js").read_text("utf-8")[:1000]
     assert all(re.search(rf"\* {name} [\d.]+, .*Copyright", head) for name in ("diff", "marked"))
 
 

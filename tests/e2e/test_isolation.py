@@ -19,9 +19,9 @@ from sqlalchemy.orm import scoped_session as scoped
 from sqlalchemy.pool import NullPool, StaticPool
 
 from evenhand import EvalSet, Expect, Model, run
-from evenhand.authoring import plan
 from evenhand.core.errors import CodeError, UsageError
-from evenhand.isolation import rolled_back
+from evenhand.doors.eval_sets import plan
+from evenhand.doors.isolation import rolled_back
 
 
 class Base(DeclarativeBase):

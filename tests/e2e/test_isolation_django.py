@@ -67,7 +67,7 @@ from django.db import IntegrityError, transaction
 from notes.models import Note
 
 from evenhand import EvalSet
-from evenhand.isolation import django_rolled_back
+from evenhand.doors.isolation import django_rolled_back
 
 DATA = [{"id": str(i)} for i in range(20)]
 plain = EvalSet("plain", data=DATA)
@@ -174,8 +174,8 @@ import time
 from notes.models import Note
 
 from evenhand import EvalSet
-from evenhand.authoring import plan
-from evenhand.isolation import django_rolled_back
+from evenhand.doors.eval_sets import plan
+from evenhand.doors.isolation import django_rolled_back
 
 plan.LIMIT_S = 1.0
 late = EvalSet("late")
@@ -215,7 +215,7 @@ from notes.models import Note
 from sqlalchemy import create_engine, text
 
 from evenhand import EvalSet
-from evenhand.isolation import django_rolled_back, rolled_back
+from evenhand.doors.isolation import django_rolled_back, rolled_back
 
 engine = create_engine(f"sqlite:///{Path(__file__).parent}/other.db")
 cases = [{"id": str(i)} for i in range(6)]
@@ -338,7 +338,7 @@ def test_what_a_trial_does_too_late_is_refused(project: Path):
 def test_a_django_that_is_not_set_up_is_told(tmp_path: Path):
     """And so is a database that is only in memory."""
     script = """
-from evenhand.isolation import django_rolled_back
+from evenhand.doors.isolation import django_rolled_back
 try:
     django_rolled_back()
 except Exception as error:

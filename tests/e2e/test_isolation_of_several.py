@@ -15,7 +15,7 @@ from sqlalchemy import Engine, create_engine
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
 from evenhand import EvalSet, Expect, run
-from evenhand.isolation import rolled_back
+from evenhand.doors.isolation import rolled_back
 
 COMMAND = [sys.executable, "-c", "from evenhand.cli import main; main()"]
 CASES = [{"id": str(i)} for i in range(6)]
@@ -28,7 +28,7 @@ from sqlalchemy import create_engine
 
 from evenhand import EvalSet
 from evenhand.engine import runner
-from evenhand.isolation import rolled_back
+from evenhand.doors.isolation import rolled_back
 
 runner.DRAIN_S = 0.5
 here = Path(__file__).parent

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from tests.e2e.commands import Run, in_process
 
+from evenhand.analysis.filters.where import narrow
+from evenhand.analysis.trust.every_label import every_label
 from evenhand.core.label import NewLabel, standing
-from evenhand.report.every_label import every_label
-from evenhand.report.filters.where import narrow
 from evenhand.store.draws import add_metric_labels
 from evenhand.store.labels import append_labels
 from evenhand.store.pair_labels import add_pair_labels

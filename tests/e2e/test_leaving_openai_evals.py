@@ -18,9 +18,9 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from openai import NotFoundError, OpenAI
-from tests.unit.report.interchange.openai_evals.conftest import a_run, an_eval, an_item
+from tests.unit.wings.interchange.openai_evals.conftest import a_run, an_eval, an_item
 
-from evenhand.report.interchange.importers import read_runs
+from evenhand.doors.importers.registry import read_runs
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "leaving-openai-evals.md").read_text("utf-8")

@@ -10,8 +10,8 @@ import pytest
 from tests.e2e.mcp_servers import SERVER, served
 
 from evenhand import Conversation, EvalSet, Expect, Model, run
-from evenhand.conversations import MCPWorld
 from evenhand.core.errors import InfrastructureError, UsageError
+from evenhand.doors.conversations import MCPWorld
 from evenhand.scorers import Contains, StepCount, Succeeds
 from evenhand.testing import FakeProvider, Rule, Script
 

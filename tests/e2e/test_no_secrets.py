@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from evenhand.cli import main
-from evenhand.report.export import FORMATS
+from evenhand.render.export import FORMATS
 
 KEYS = {
     "SHOP_API_KEY": "from-the-process-0123456789",

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.unit.report.interchange.exports import EXPORTS, saved
+from tests.unit.wings.interchange.exports import EXPORTS, saved
 
 from evenhand.cli import main
 from evenhand.core.errors import UsageError
-from evenhand.moving.importers import OURS, read_runs
-from evenhand.report.interchange.recorded import Recordings
+from evenhand.doors.importers.recorded import Recordings
+from evenhand.wings.interchange.importers import OURS, read_runs
 
 PACKAGE = "of the package acme-importer 0.1"
 RETURNS = "returns Recordings"
@@ -41,7 +41,7 @@ def installed(
 
 
 PRELUDE = '''
-from evenhand.importers import *
+from evenhand.doors.importers import *
 from evenhand.core.run import RunMeta, TrialResult
 
 def run(path, **changed):
@@ -199,7 +199,7 @@ def test_a_copy_of_our_reader_in_a_package_gives_what_ours_gives(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Run
 ):
     """By the command, too: two experiments, and their dataset in a file."""
-    reader = ROOT / "src/evenhand/report/interchange/langsmith/reading.py"
+    reader = ROOT / "src/evenhand/wings/interchange/langsmith/reading.py"
     installed(tmp_path, monkeypatch, copied="acme_langsmith:read")
     (tmp_path / "site" / "acme_langsmith.py").write_text(reader.read_text("utf-8"), "utf-8")
     paths = EXPORTS["langsmith"](tmp_path / "files")

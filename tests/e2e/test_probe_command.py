@@ -34,7 +34,8 @@ CONFIG = {
 FILES = {"promptfooconfig.json": json.dumps(CONFIG)}
 EVALS = """
 import openai
-from evenhand import Case, Dataset, EvalSet, Expect, Model, recording
+from evenhand import Case, Dataset, EvalSet, Expect, Model
+from evenhand.doors import recording
 from evenhand.scorers import Contains, Passes
 
 evals = EvalSet(

@@ -77,8 +77,8 @@ def test_a_threshold_of_the_project_bounds_what_has_no_bound(evenhand):
 
 def test_a_run_resumes_only_under_the_thresholds_that_it_began_with(evenhand):
     """Other bounds are another plan."""
-    from evenhand.authoring.discovery import find
-    from evenhand.authoring.plan import plan_of
+    from evenhand.doors.eval_sets.discovery import find
+    from evenhand.doors.eval_sets.plan import plan_of
 
     Path("words_evals.py").write_text(SET.replace("{more}", ""))
     prints: set[str] = set()

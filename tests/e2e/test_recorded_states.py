@@ -14,8 +14,9 @@ import anthropic
 import openai
 import pytest
 
-from evenhand import EvalSet, recording, run
-from evenhand.report.run import Run
+from evenhand import EvalSet, run
+from evenhand.doors import recording
+from evenhand.render.run import Run
 
 PRICES = {"gpt-x": (1.0, 2.0)}
 TEXT = {"type": "output_text", "text": "done", "annotations": []}

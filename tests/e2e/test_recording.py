@@ -12,8 +12,9 @@ import httpx2
 import openai
 import pytest
 
-from evenhand import EvalSet, Score, recording, run
-from evenhand.report.run import Run
+from evenhand import EvalSet, Score, run
+from evenhand.doors import recording
+from evenhand.render.run import Run
 from evenhand.store.runfile import RunFile
 from evenhand.testing import FakeProvider, Rule, Script
 

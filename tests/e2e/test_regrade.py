@@ -24,7 +24,8 @@ tests:
 """
 SET = """
 import openai
-from evenhand import Case, EvalSet, Expect, recording
+from evenhand import Case, EvalSet, Expect
+from evenhand.doors import recording
 from evenhand.scorers import Contains, Passes
 
 client = openai.OpenAI(http_client=recording.http_client())

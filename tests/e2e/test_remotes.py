@@ -14,7 +14,7 @@ import psycopg
 import pytest
 from click.testing import CliRunner
 from tests.e2e.s3 import Bucket, bucket
-from tests.unit.report.conftest import (
+from tests.unit.conftest import (
     SUMMARIES,
     Make,
     make_run,  # noqa: F401 (a fixture)
@@ -25,13 +25,13 @@ from evenhand.cli.verbs import evenhand
 from evenhand.core.errors import EvenhandError, StoreError
 from evenhand.core.label import NewLabel
 from evenhand.core.secrets import known
-from evenhand.remotes import database
-from evenhand.remotes.address import Address
-from evenhand.remotes.fetching import fetch
-from evenhand.remotes.opening import remote_at
-from evenhand.remotes.pushing import push
 from evenhand.store.labels import append_labels
 from evenhand.store.runfile import RunFile
+from evenhand.wings.remotes import database
+from evenhand.wings.remotes.address import Address
+from evenhand.wings.remotes.fetching import fetch
+from evenhand.wings.remotes.opening import remote_at
+from evenhand.wings.remotes.pushing import push
 
 COMMAND = [sys.executable, "-c", "from evenhand.cli import main; main()"]
 

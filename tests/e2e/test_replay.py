@@ -17,7 +17,8 @@ from evenhand.testing import FakeProvider, Rule, Script
 
 APP = """
 import openai
-from evenhand import Case, EvalSet, Expect, recording
+from evenhand import Case, EvalSet, Expect
+from evenhand.doors import recording
 from evenhand.scorers import Contains, Passes
 
 client = openai.OpenAI(api_key="sk-none", http_client=recording.http_client())
@@ -40,7 +41,8 @@ def answers(case: Case, expect: Expect) -> str:
 """
 PLAIN = """
 import os
-from evenhand import Case, EvalSet, Expect, recording
+from evenhand import Case, EvalSet, Expect
+from evenhand.doors import recording
 from evenhand.scorers import Contains
 
 client = recording.async_http_client()

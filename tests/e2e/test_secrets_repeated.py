@@ -16,7 +16,7 @@ import pytest
 
 from evenhand.cli import main
 from evenhand.core.secrets import HIDDEN, known
-from evenhand.report.export import FORMATS
+from evenhand.render.export import FORMATS
 from evenhand.testing import FakeProvider, Rule, Script
 
 KEY = "config-key-of-nobody-0123456789"

@@ -13,11 +13,12 @@ import openai
 import pytest
 from tests.unit.core.test_thoughts import FORMS, THOUGHT
 
-from evenhand import EvalSet, recording, run, score
+from evenhand import EvalSet, run, score
 from evenhand import scorers as s
 from evenhand.cli import main
+from evenhand.doors import recording
 from evenhand.providers.catalog import create
-from evenhand.report.run import Run
+from evenhand.render.run import Run
 from evenhand.testing import FakeProvider, Rule, Script
 
 CUT = f"<think>{THOUGHT}"

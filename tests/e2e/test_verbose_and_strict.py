@@ -14,8 +14,8 @@ import pytest
 from tests.e2e.commands import in_process
 
 from evenhand import run
-from evenhand.authoring.discovery import find
 from evenhand.core.errors import ConfigError
+from evenhand.doors.eval_sets.discovery import find
 
 COMMAND = [sys.executable, "-c", "from evenhand.cli import main; main()"]
 

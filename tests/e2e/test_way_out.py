@@ -11,9 +11,9 @@ from click.testing import CliRunner
 
 from evenhand.cli.verbs import evenhand
 from evenhand.core.expect import weighted_mean
-from evenhand.promptfoo.load import read_folder
-from evenhand.promptfoo.overrides import Chosen
-from evenhand.promptfoo.porting.as_python import as_python
+from evenhand.doors.promptfoo.load import read_folder
+from evenhand.doors.promptfoo.overrides import Chosen
+from evenhand.doors.promptfoo.porting.as_python import as_python
 from evenhand.store.catalogue import find
 from evenhand.store.runfile import RunFile
 

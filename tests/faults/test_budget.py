@@ -227,7 +227,8 @@ def test_an_applications_own_calls_stay_within_the_budget(
     evals = folder(serve())
     (evals.path / "own_evals.py").write_text(
         textwrap.dedent(f"""\
-        from evenhand import EvalSet, recording
+        from evenhand import EvalSet
+        from evenhand.doors import recording
         from openai import OpenAI
 
         evals = EvalSet("own", data=[{{"id": str(i)}} for i in range(60)])

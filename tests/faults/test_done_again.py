@@ -181,7 +181,8 @@ def test_a_comparison_is_not_paid_for_again_whichever_of_its_trials_was_in_error
 EVALS = """
 from openai import OpenAI
 
-from evenhand import EvalSet, recording
+from evenhand import EvalSet
+from evenhand.doors import recording
 from evenhand.scorers import Contains
 
 client = OpenAI(http_client=recording.http_client(prices={"m": (1.0, 2.0), "e": (1.0, 0.0)}))

@@ -9,12 +9,12 @@ import sys
 import time
 from pathlib import Path
 
-from evenhand.registry.evidence import append, read
+from evenhand.doors.prompt_directories.evidence import append, read
 
 WRITER = """\
 import sys
 from pathlib import Path
-from evenhand.registry import evidence
+from evenhand.doors.prompt_directories import evidence
 evidence.os.fsync = lambda fd: None  # the disk is not what is looked at
 path, name, count = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
 for i in range(count):

@@ -22,13 +22,13 @@ from evenhand.cli.far_plan import far_plan
 from evenhand.cli.run_request import Asked
 from evenhand.core.errors import UsageError
 from evenhand.core.plan import Selection
+from evenhand.doors.promptfoo.overrides import Overrides
 from evenhand.engine import door
-from evenhand.fleet.driver import Fleet
-from evenhand.fleet.processes import Processes
-from evenhand.promptfoo.overrides import Overrides
-from evenhand.report.document import write_document
+from evenhand.render.document import write_document
 from evenhand.store.runfile import RunFile
 from evenhand.testing import FakeProvider, Rule, Script
+from evenhand.wings.fleet.driver import Fleet
+from evenhand.wings.fleet.processes import Processes
 
 pytestmark = pytest.mark.timeout(900)  # many short processes
 QUIET = ("--no-progress", "--no-table")
@@ -65,7 +65,7 @@ def workers_of(process: subprocess.Popen[str]) -> list[int]:
     workers: list[int] = []
     for pid in children_of(str(process.pid)):
         with contextlib.suppress(OSError):
-            if b"evenhand.fleet" in Path(f"/proc/{pid}/cmdline").read_bytes():
+            if b"evenhand.wings.fleet" in Path(f"/proc/{pid}/cmdline").read_bytes():
                 workers.append(int(pid))
     return workers
 

@@ -21,7 +21,8 @@ import asyncio
 
 from openai import AsyncOpenAI, OpenAI
 
-from evenhand import EvalSet, recording
+from evenhand import EvalSet
+from evenhand.doors import recording
 from evenhand.scorers import Contains
 
 PRICES = {"m": (1.0, 2.0)}

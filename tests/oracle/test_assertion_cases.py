@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
+from evenhand.doors.promptfoo.load import load
+from evenhand.doors.promptfoo.overrides import Chosen
 from evenhand.engine import door
-from evenhand.promptfoo.load import load
-from evenhand.promptfoo.overrides import Chosen
-from evenhand.report.interchange.promptfoo_results.writing import write_promptfoo
+from evenhand.render.promptfoo.writing import write_promptfoo
 from evenhand.store.runfile import RunFile
 
 HERE = Path(__file__).parent

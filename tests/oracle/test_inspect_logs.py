@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
+from evenhand.analysis.filters.where import narrow
 from evenhand.core.errors import UsageError
 from evenhand.core.run import TrialResult
+from evenhand.doors.importers.imported import Imported, ImportedRun, ImportedTrial
+from evenhand.doors.importers.registry import read_runs
 from evenhand.engine.door import waited_for
-from evenhand.report.export import export
-from evenhand.report.filters.where import narrow
-from evenhand.report.interchange.imported import Imported, ImportedRun, ImportedTrial
-from evenhand.report.interchange.importers import read_runs
+from evenhand.render.export import export
 from evenhand.store.keeping import keep_run
 from evenhand.store.runfile import RunFile
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from evenhand.core.errors import TemplateError
-from evenhand.javascript.templates import Nunjucks
-from evenhand.templates.rendering import NO_CONFIG, left_open
+from evenhand.languages.javascript.templates import Nunjucks
+from evenhand.languages.templates.rendering import NO_CONFIG, left_open
 
 render = NO_CONFIG.render
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from tests.oracle.shapes.answers import ANSWERS, asked, encoded
 
-from evenhand.documents.findings import Findings
-from evenhand.promptfoo.config import read_config
-from evenhand.promptfoo.models import FolderModels
-from evenhand.promptfoo.overrides import Chosen
+from evenhand.doors.promptfoo.config import read_config
+from evenhand.doors.promptfoo.models import FolderModels
+from evenhand.doors.promptfoo.overrides import Chosen
+from evenhand.languages.documents.findings import Findings
 from evenhand.providers.roster import Roster
 
 RECORDED = json.loads((Path(__file__).parent / "shapes" / "recorded.json").read_text())

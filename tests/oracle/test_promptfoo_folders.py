@@ -12,8 +12,8 @@ import pytest
 from click.testing import CliRunner
 
 from evenhand.cli.verbs import evenhand
-from evenhand.javascript.node import found_node
-from evenhand.report.export import export
+from evenhand.languages.javascript.node import found_node
+from evenhand.render.export import export
 from evenhand.store.catalogue import find
 from evenhand.store.runfile import RunFile
 

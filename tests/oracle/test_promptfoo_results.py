@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from evenhand.cli.verbs import evenhand
-from evenhand.report.export import export
+from evenhand.render.export import export
 from evenhand.store.catalogue import find
 from evenhand.store.runfile import RunFile
 

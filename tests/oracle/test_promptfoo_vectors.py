@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from evenhand.assertions.deviations import DEVIATIONS
+from evenhand.doors.assertions.deviations import DEVIATIONS
+from evenhand.doors.promptfoo.load import load
+from evenhand.doors.promptfoo.overrides import Chosen
 from evenhand.engine import door
-from evenhand.promptfoo.load import load
-from evenhand.promptfoo.overrides import Chosen
-from evenhand.report.interchange.promptfoo_results.writing import write_promptfoo
+from evenhand.render.promptfoo.writing import write_promptfoo
 from evenhand.store.runfile import RunFile
 
 VECTORS = Path(__file__).parents[3] / "shared" / "vectors" / "promptfoo"

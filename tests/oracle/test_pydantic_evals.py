@@ -21,10 +21,10 @@ from pydantic_evals.evaluators import (
 )
 from pydantic_evals.reporting import EvaluationReportAdapter
 
-from evenhand.authoring.dataset import Dataset as Ours
-from evenhand.authoring.writing import write_document
-from evenhand.report.interchange.importers import read_runs
-from evenhand.report.interchange.pydantic_evals.dataset import document_of
+from evenhand.doors.eval_sets.dataset import Dataset as Ours
+from evenhand.doors.eval_sets.writing import write_document
+from evenhand.doors.importers.registry import read_runs
+from evenhand.wings.interchange.pydantic_evals.dataset import document_of
 
 
 @dataclass

@@ -7,7 +7,7 @@ import random
 import pytest
 import pytrec_eval
 
-from evenhand.metrics.ranking import parse
+from evenhand.scorers.metrics.ranking import parse
 
 PAIRS = {
     "P@5": "P_5",

@@ -10,15 +10,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.unit.report.conftest import (
+from tests.unit.conftest import (
     Make,
     make_run,  # noqa: F401 (a fixture)
     result,
 )
 
+from evenhand.analysis.summaries.rates import repeats
+from evenhand.analysis.summaries.steps import steps_of
 from evenhand.core.step import Step
-from evenhand.report.rates import repeats
-from evenhand.report.steps import steps_of
 from evenhand.scorers import CallsTool, CallsTools, NeverLoops
 
 FILE = (

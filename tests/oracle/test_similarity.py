@@ -11,7 +11,7 @@ from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
 from tests.oracle.record_similarity import WORDS, pairs, recorded
 
-from evenhand.metrics.similarity import SIMILARITIES, text_similarity, tokens_13a
+from evenhand.scorers.metrics.similarity import SIMILARITIES, text_similarity, tokens_13a
 
 RECORDED = json.loads(
     (Path(__file__).parents[1] / "vectors" / "similarity.json").read_text("utf-8")

@@ -9,11 +9,11 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from tests.unit.conversations.seeding import KINDS, Spoken, seeded
-from tests.unit.conversations.test_checking import checked, kinds
+from tests.unit.doors.conversations.seeding import KINDS, Spoken, seeded
+from tests.unit.doors.conversations.test_checking import checked, kinds
 
-from evenhand.conversations import TurnChecks, UserContract
-from evenhand.conversations.checking import without_stop
+from evenhand.doors.conversations import TurnChecks, UserContract
+from evenhand.doors.conversations.checking import without_stop
 
 # τ-bench, airline, gpt-4o (sierra-research/tau-bench, MIT).
 RECORDED = (

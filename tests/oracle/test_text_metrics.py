@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import sacrebleu
 
-from evenhand.metrics.text import bleu, chrf, exact_match, rouge, token_f1
+from evenhand.scorers.metrics.text import bleu, chrf, exact_match, rouge, token_f1
 
 # rouge-score 0.1.2, `RougeScorer(["rouge1", "rouge2", "rougeL"], use_stemmer=False)`, F-measures.
 ROUGE = [

@@ -22,11 +22,11 @@ from tests.oracle.trace_writers import (
 )
 
 from evenhand.core.step import Step
-from evenhand.moving.traces.assembling import assembled
-from evenhand.moving.traces.messages import value_of
-from evenhand.moving.traces.otlp_protobuf import logged_of, spans_of
-from evenhand.moving.traces.reading import read_span
-from evenhand.moving.traces.run import run_of
+from evenhand.doors.spans.assembling import assembled
+from evenhand.doors.spans.messages import value_of
+from evenhand.doors.spans.reading import read_span
+from evenhand.wings.traces.otlp_protobuf import logged_of, spans_of
+from evenhand.wings.traces.run import run_of
 
 FIND = {"id": "c1", "name": "find_order", "arguments": {"order": 1042}}
 REFUND = {"id": "c2", "name": "refund", "arguments": {"order": 1042, "amount": 9.5}}

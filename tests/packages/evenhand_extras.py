@@ -13,7 +13,7 @@ from evenhand.core.message import CHATS, Prompt, Reply, Task, Usage
 from evenhand.core.provider import Answer, Host, Request
 from evenhand.core.score import SHARES, Score
 from evenhand.core.traits import Traits
-from evenhand.importers import ImportedRun, ImportedTrial, Recordings, recordings
+from evenhand.doors.importers import ImportedRun, ImportedTrial, Recordings, recordings
 
 
 def word_count(output: str) -> int:

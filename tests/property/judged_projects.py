@@ -13,15 +13,15 @@ from typing import Any, Protocol
 
 import yaml
 
-from evenhand.authoring.discovery import find
-from evenhand.authoring.plan import plan_of
+from evenhand.analysis.trust.calibrated import JudgedRate, judged_rates
+from evenhand.analysis.trust.calibration import calibrate
+from evenhand.analysis.trust.calibration_file import place_of, write_calibration
+from evenhand.analysis.trust.labels.drawing import draw, drawn_items
 from evenhand.core.plan import Plan
+from evenhand.doors.eval_sets.discovery import find
+from evenhand.doors.eval_sets.plan import plan_of
+from evenhand.doors.promptfoo.load import load
 from evenhand.engine.door import Settings, run
-from evenhand.promptfoo.load import load
-from evenhand.report.labels.labelling import draw, drawn_items
-from evenhand.report.trust.calibrated import JudgedRate, judged_rates
-from evenhand.report.trust.calibration import calibrate
-from evenhand.report.trust.calibration_file import place_of, write_calibration
 from evenhand.store.draws import add_metric_labels, set_rule
 from evenhand.store.runfile import RunFile
 from evenhand.testing import Rule, Script

@@ -9,15 +9,15 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evenhand.core.errors import UsageError
-from evenhand.report.gates.baseline import (
+from evenhand.analysis.gates.baseline import (
     SCHEMA,
     BaselineExpectation,
     BaselineHeader,
     BaselineTrial,
     BaselineVariant,
 )
-from evenhand.report.gates.baseline_file import read_baseline, written
+from evenhand.analysis.gates.baseline_file import read_baseline, written
+from evenhand.core.errors import UsageError
 
 TEXT = st.text(st.characters(), max_size=12)
 NUMBER = st.floats(allow_nan=False, allow_infinity=False)

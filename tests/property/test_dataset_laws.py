@@ -10,9 +10,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from evenhand.authoring.dataset import Dataset
-from evenhand.metrics.ranking import parse
-from evenhand.metrics.text import exact_match, rouge, token_f1
+from evenhand.doors.eval_sets.dataset import Dataset
+from evenhand.scorers.metrics.ranking import parse
+from evenhand.scorers.metrics.text import exact_match, rouge, token_f1
 
 TEXT = st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=8) | st.sampled_from(
     ["", "null", "[1]", "a,b", 'q"', "x\ny", "007", "{}", "=1"]

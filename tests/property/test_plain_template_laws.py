@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenhand.registry.prompt_values import vars_hash
-from evenhand.templates.plain import names_in, render
+from evenhand.doors.prompt_directories.prompt_values import vars_hash
+from evenhand.languages.templates.plain import names_in, render
 
 NAMES = ("a", "b", "c-d", "e.f")
 VALUES = st.text() | st.sampled_from(["{{a}}", "{{ b }}", "\\1", "{{c-d}}{{e.f}}", "}}{{"])

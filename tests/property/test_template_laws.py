@@ -8,9 +8,9 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenhand.assertions.python_source import filled_in
+from evenhand.doors.assertions.python_source import filled_in
+from evenhand.languages.templates.rendering import NO_CONFIG
 from evenhand.scorers.json_objects import UnreadableError, objects_in, whole_objects
-from evenhand.templates.rendering import NO_CONFIG
 
 render = NO_CONFIG.render
 

@@ -28,7 +28,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from evenhand.report.labels.drawing import FLOOR, _spread  # pyright: ignore[reportPrivateUsage]
+from evenhand.analysis.trust.labels.uneven_drawing import FLOOR, _spread  # pyright: ignore[reportPrivateUsage]
 from evenhand.stats.allocation import allocated
 from evenhand.stats.correction import (
     Verdicts,

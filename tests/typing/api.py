@@ -16,14 +16,14 @@ import polars as pl
 
 import evenhand
 from evenhand import EvalSet, Expect, Message, Run, compare, run_async
+from evenhand.analysis.summaries.metrics import Summary
 from evenhand.core.case import Case
 from evenhand.core.expect import Expectation, Scorer, Trial
 from evenhand.core.score import Outcome, Score, State, check
 from evenhand.core.traits import Traits, traits_of
-from evenhand.report.batch import BatchReport
-from evenhand.report.comparison.comparing import Comparison
-from evenhand.report.settled_trials import Trials
-from evenhand.report.summaries import Summary
+from evenhand.render.batch import BatchReport
+from evenhand.render.comparing import Comparison
+from evenhand.render.settled_trials import Trials
 from evenhand.scorers import (
     CLARITY,
     CallsTools,

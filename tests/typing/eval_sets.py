@@ -26,8 +26,8 @@ from evenhand import (
     score_async,
 )
 from evenhand.core.score import Outcome
-from evenhand.report.run import Run
-from evenhand.report.scored import Scored
+from evenhand.render.run import Run
+from evenhand.render.scored import Scored
 from evenhand.scorers import (
     CLARITY,
     CallsTool,

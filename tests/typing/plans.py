@@ -8,9 +8,9 @@ from typing import assert_type
 
 from evenhand.core.expect import Trial
 from evenhand.core.plan import Plan, Selection
+from evenhand.doors.promptfoo.load import load
+from evenhand.doors.promptfoo.overrides import Chosen
 from evenhand.engine.door import Finished, Settings, run
-from evenhand.promptfoo.load import load
-from evenhand.promptfoo.overrides import Chosen
 from evenhand.testing import Scripted, example
 
 

@@ -83,7 +83,7 @@ def absent(name: str) -> bool:
 
 
 def test_files_and_modules_that_comments_send_readers_to_are_there():
-    """`bench/coverage.py`, `report/gates/gating.py`, `stats.choosing`: one that has moved is named where it is."""
+    """`bench/coverage.py`, `analysis/gates/gate_verdict.py`, `stats.choosing`: all are named where they are."""
     rooms = sorted(p.name for p in PACKAGE.iterdir() if p.is_dir() and p.name != "__pycache__")
     tops = sorted(p.name for p in ROOT.iterdir() if p.is_dir() and not p.name.startswith("."))
     file = re.compile(rf"`((?:{'|'.join([*tops, *rooms])})/[\w./-]+\.\w+)`")
@@ -103,7 +103,7 @@ def test_one_module_knows_what_a_terminal_takes():
     """What asks for text without colours, or says that a line can't be rewritten, is read in one place."""
     asking = re.compile(r"\"(?:NO_COLOR|TERM)\"")
     places = [str(p.relative_to(PACKAGE)) for p in MODULES if asking.search(p.read_text("utf-8"))]
-    assert places == ["report/screen.py"]
+    assert places == ["render/screen.py"]
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(PACKAGE)))

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.unit.test_pytest_plugin import JUDGED, Run, kept, run
+from tests.unit.doors.test_pytest_plugin import JUDGED, Run, kept, run
 
-from evenhand.report.labels.labelling import draw, drawn_items
-from evenhand.report.trust.calibration import calibrate
-from evenhand.report.trust.calibration_file import place_of, write_calibration
+from evenhand.analysis.trust.calibration import calibrate
+from evenhand.analysis.trust.calibration_file import place_of, write_calibration
+from evenhand.analysis.trust.labels.drawing import draw, drawn_items
 from evenhand.store.draws import add_metric_labels
 from evenhand.store.runfile import RunFile
 from evenhand.testing import FakeProvider, Script

@@ -1,4 +1,4 @@
-/** Cases that belong together count once, as `report/clusters.py` has it. */
+/** Cases that belong together count once, as `analysis/summaries/clusters.py` has it. */
 import type { Clusters } from "./interval";
 
 /** By case the sum of what its trials have, of how many, and how many of its trials are in error. */

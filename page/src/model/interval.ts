@@ -83,7 +83,7 @@ export interface Mean {
 }
 
 /**
- * The mean of scores that come in clusters, each [sum, how many], with its t interval: `mean_of` of `report/rates.py`, and
+ * The mean of scores that come in clusters, each [sum, how many], with its t interval: `mean_of` of `analysis/summaries/rates.py`, and
  * with a difference in each cluster that of paired scores. Undefined for no scores.
  */
 export function meanOfSums(clusters: Iterable<Cluster> | Clusters): Mean | undefined {

@@ -1,6 +1,6 @@
 /**
  * Regular expressions of the filter: what `RegExp` here and Python's `re` read alike. The rules are those of
- * `report/filters/pattern.py`, tested on the same vectors.
+ * `analysis/filters/pattern.py`, tested on the same vectors.
  */
 const LARGEST = 2_000; // characters that an expression can ask for, each as often as it is repeated
 const DEEPEST = 50; // brackets in brackets

@@ -1,4 +1,4 @@
-/** Searches the texts of trials, which lie one after the other as `viewer/columns.py` writes them, in lower case. */
+/** Searches the texts of trials, which lie one after the other as `wings/viewer/columns.py` writes them, in lower case. */
 /** Between the fields of a trial's text, before those that tell what came of it, and behind the last. */
 const [FIELD, TOLD, TRIAL] = ["\x1f", "\x1d", "\x1e"];
 

@@ -1,4 +1,4 @@
-/** How numbers are written: the same forms as on the command line (`report/words.py`), in one place. */
+/** How numbers are written: the same forms as on the command line (`core/wording/words.py`), in one place. */
 import type { Mean } from "./mean";
 import type { Rate, Span } from "./rate";
 

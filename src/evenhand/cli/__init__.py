@@ -115,7 +115,7 @@ def _show(error: click.ClickException) -> None:
     """Shows an error of the command line, which quotes what was typed."""
     import io
 
-    from evenhand.report.words import put_quietly, safe
+    from evenhand.core.wording.words import put_quietly, safe
 
     text = io.StringIO()
     error.show(text)

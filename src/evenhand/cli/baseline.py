@@ -25,11 +25,11 @@ def baseline(run: str | None, to: Path, outputs: bool) -> int:
 
     Commit the file. `evenhand gate` compares the evals with it, and says whether they became worse.
     """
-    from evenhand.report.gates.baseline_file import read_baseline, write_baseline
-    from evenhand.report.gates.baseline_making import baseline_of
-    from evenhand.report.judgements.judge_checks import refuse_judge_check
-    from evenhand.report.own_files import look_for_folder
-    from evenhand.report.words import count, safe
+    from evenhand.analysis.gates.baseline_file import read_baseline, write_baseline
+    from evenhand.analysis.gates.baseline_making import baseline_of
+    from evenhand.analysis.trust.judgements.judge_checks import refuse_judge_check
+    from evenhand.core.wording.words import count, safe
+    from evenhand.render.own_files import look_for_folder
     from evenhand.store.catalogue import find
     from evenhand.store.runfile import RunFile
 

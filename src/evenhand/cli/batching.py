@@ -159,12 +159,12 @@ def foresee(plan: Plan, settings: Settings) -> Settings:
     """
     from pathlib import Path
 
+    from evenhand.analysis.estimates.batches import batch_shares, foreseen_waves
+    from evenhand.analysis.estimates.precedent import precedent_of
+    from evenhand.analysis.estimates.waves import waves_in_words
     from evenhand.cli.streams import tell
+    from evenhand.core.wording.words import short_id
     from evenhand.engine.door import look_at_set_up
-    from evenhand.report.batch_estimate import batch_shares, foreseen_waves
-    from evenhand.report.precedent import precedent_of
-    from evenhand.report.waves import waves_in_words
-    from evenhand.report.words import short_id
     from evenhand.store.catalogue import home_for
 
     assert settings.batch is not None  # noqa: S101 (called for these alone)

@@ -101,7 +101,7 @@ def explain(store: Cache, key: str, first: int, as_json: bool) -> int:
     from itertools import islice
 
     from evenhand.core.secrets import shown
-    from evenhand.report.words import safe
+    from evenhand.core.wording.words import safe
 
     rows: list[dict[str, object]] = []
     for entry in islice(store.entries(key), first):

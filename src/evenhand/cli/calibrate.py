@@ -76,9 +76,9 @@ def calibrate(
     With --try it asks variants of the judge about the labelled outputs instead, and says whether one of them agrees
     with people more often. It writes nothing beside the run; with the id of such a tryout it prints or continues it.
     """
+    from evenhand.analysis.trust.judgements.judge_checks import is_tryout, refuse_judge_check
     from evenhand.cli.probe import run_or_folder
     from evenhand.core.errors import UsageError
-    from evenhand.report.judgements.judge_checks import is_tryout, refuse_judge_check
     from evenhand.store.runfile import RunFile
 
     path = run_or_folder(run)
@@ -113,10 +113,10 @@ def _tryout(
     **options: Any,
 ) -> int:
     """Tries variants, or goes on with that."""
+    from evenhand.analysis.trust.judgements.judge_checks import is_tryout, refuse_judge_check
     from evenhand.cli.tryout import continue_tryout, try_variants
     from evenhand.cli.tryout_request import TryoutRequest
     from evenhand.core.errors import UsageError
-    from evenhand.report.judgements.judge_checks import is_tryout, refuse_judge_check
     from evenhand.store.runfile import RunFile
 
     session = Session.of(options)
@@ -141,11 +141,11 @@ def _calibrated(
     file: Path, as_json: bool, to: Path | None, no_write: bool, accept_risk: float | None
 ) -> int:
     """Prints a calibration, and writes it."""
-    from evenhand.report.trust.calibration import calibrate as calibrated
-    from evenhand.report.trust.calibration_file import place_of, write_calibration
-    from evenhand.report.trust.selective import selective_verdicts
-    from evenhand.report.trust.trust_lines import calibration_lines
-    from evenhand.report.words import put
+    from evenhand.analysis.trust.calibration import calibrate as calibrated
+    from evenhand.analysis.trust.calibration_file import place_of, write_calibration
+    from evenhand.analysis.trust.selective import selective_verdicts
+    from evenhand.core.wording.words import put
+    from evenhand.render.calibration import calibration_lines
     from evenhand.store.runfile import RunFile
 
     with RunFile.open(file) as run_file:
@@ -158,7 +158,7 @@ def _calibrated(
         tell(f"written to {path}; commit it, and later runs are corrected with it")
     with printing():
         if as_json:
-            from evenhand.report.json_text import json_text, writer
+            from evenhand.core.wording.json_text import json_text, writer
 
             decided = {key: verdicts.document() for key, verdicts in selective.items()}
             writer(sys.stdout)(json_text(calibration.document(decided or None)) + "\n")

@@ -65,13 +65,13 @@ def canaries(
     A canary is an output with a verdict that people gave. It is the same each time, so only the judge can change what
     comes of it. Canaries are no part of RUN's numbers. --keep makes them of a labelled run; commit the file.
     """
+    from evenhand.analysis.trust.calibration_file import place_of
+    from evenhand.analysis.trust.judgements.judge_checks import is_canary_check, refuse_judge_check
     from evenhand.cli.canary_request import CanaryRequest
     from evenhand.cli.probe import run_or_folder
     from evenhand.core.errors import UsageError
-    from evenhand.probing.canaries import NAME
-    from evenhand.report.judgements.judge_checks import is_canary_check, refuse_judge_check
-    from evenhand.report.trust.calibration_file import place_of
     from evenhand.store.runfile import RunFile
+    from evenhand.wings.judge_checks.canaries import NAME
 
     session = Session(as_json=as_json, no_table=True, **options)
     path = run_or_folder(run)
@@ -99,9 +99,9 @@ def canaries(
 
 def _kept(path: Path, count: int, metrics: tuple[str, ...], file: Path) -> int:
     """Makes canaries of a labelled run."""
-    from evenhand.probing.canaries import kept_canaries, write_canaries
-    from evenhand.report.words import count as counted
+    from evenhand.core.wording.words import count as counted
     from evenhand.store.runfile import RunFile
+    from evenhand.wings.judge_checks.canaries import kept_canaries, write_canaries
 
     with RunFile.open(path) as run_file:
         made, usable = kept_canaries(run_file, count, metrics)
@@ -133,9 +133,9 @@ def _checked(
 def report_check(file: Path, *, as_json: bool) -> int:
     """Prints what judges said of canaries, and returns the exit code."""
     from evenhand.cli.exits import FAILED, NO_VERDICT, PASSED
-    from evenhand.report.json_text import json_text, writer
-    from evenhand.report.judge_tests.canary_lines import canary_lines
-    from evenhand.report.words import put
+    from evenhand.core.wording.json_text import json_text, writer
+    from evenhand.core.wording.words import put
+    from evenhand.wings.judge_checks.canary_lines import canary_lines
 
     report = report_of(file)
     with printing():

@@ -11,18 +11,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from evenhand.analysis.trust.judgements.judge_checks import WITH_CANARIES
 from evenhand.cli.judge_asking import as_asked, judges_asked
 from evenhand.cli.session import Session
 from evenhand.cli.settling import safe_text
 from evenhand.cli.streams import tell
 from evenhand.core.errors import ConfigError, UsageError
-from evenhand.report.judgements.judge_checks import WITH_CANARIES
 
 if TYPE_CHECKING:
+    from evenhand.analysis.trust.canaries import CanaryReport
     from evenhand.cli.canary_request import CanaryRequest
     from evenhand.core.plan import Plan
     from evenhand.engine.door import Settings
-    from evenhand.report.trust.canaries import CanaryReport
     from evenhand.store.runfile import RunFile
 
 
@@ -52,8 +52,8 @@ def look_for_canaries(plan: Plan, settings: Settings) -> Settings:
     Raises:
         UsageError: There are none, or the file is damaged.
     """
-    from evenhand.probing.canaries import NAME, read_canaries
-    from evenhand.report.trust.calibration_file import kept_beside
+    from evenhand.analysis.trust.calibration_file import kept_beside
+    from evenhand.wings.judge_checks.canaries import NAME, read_canaries
 
     wanted: Mapping[str, Any] = settings.record[WITH_CANARIES]
     file = kept_beside(plan.source).with_name(NAME)
@@ -78,9 +78,9 @@ def ask_canaries(run: Path, session: Session) -> None:
     wanted = meta.settings.get(WITH_CANARIES)
     if not isinstance(wanted, Mapping) or meta.status != "finished":
         return
+    from evenhand.analysis.trust.calibration_file import place_of
     from evenhand.cli.canary_request import CanaryRequest
-    from evenhand.probing.canaries import NAME
-    from evenhand.report.trust.calibration_file import place_of
+    from evenhand.wings.judge_checks.canaries import NAME
 
     most = int(cast("Mapping[str, int]", wanted)["most"])
     left = None if session.max_cost is None else max(0.0, session.max_cost - spent)
@@ -122,7 +122,7 @@ def settings_of(request: CanaryRequest, run: Path, session: Session) -> Settings
 
 def report_of(check: Path) -> CanaryReport:
     """A check of canaries beside the earlier ones."""
-    from evenhand.report.trust.canaries import canary_report
+    from evenhand.analysis.trust.canaries import canary_report
     from evenhand.store.catalogue import paths
     from evenhand.store.runfile import RunFile
 
@@ -136,7 +136,7 @@ def code_with_canaries(code: int, run: RunFile) -> int:
 
     if code != PASSED or run.meta.settings.get("calibrated") != "required":
         return code
-    from evenhand.report.trust.canaries import canaries_of
+    from evenhand.analysis.trust.canaries import canaries_of
 
     canaries = canaries_of(run)
     if canaries is None or not canaries.drifted:

@@ -84,9 +84,9 @@ class CanaryRequest(Record, frozen=True):
             UsageError: The files have changed since the run, there are no canaries, or none of the run's cases.
             ConfigError: All that is wrong with the files.
         """
-        from evenhand.probing.canaries import read_canaries
-        from evenhand.probing.canary_plan import canary_plan
         from evenhand.store.runfile import RunFile
+        from evenhand.wings.judge_checks.canaries import read_canaries
+        from evenhand.wings.judge_checks.canary_plan import canary_plan
 
         canaries = read_canaries(self.file)
         with RunFile.open(self.run) as run_file:

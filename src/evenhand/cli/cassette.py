@@ -31,9 +31,9 @@ def cassette(run: str | None, to: Path, max_age: int | None) -> int:
 
     Commit the file. `evenhand run PATH --replay FILE` answers every call from it, and sends nothing.
     """
-    from evenhand.report.judgements.judge_checks import refuse_judge_check
-    from evenhand.report.own_files import look_for_folder
-    from evenhand.report.words import count, safe
+    from evenhand.analysis.trust.judgements.judge_checks import refuse_judge_check
+    from evenhand.core.wording.words import count, safe
+    from evenhand.render.own_files import look_for_folder
     from evenhand.store.cassette_making import cassette_of, write_cassette
     from evenhand.store.catalogue import find
     from evenhand.store.runfile import RunFile
@@ -65,6 +65,6 @@ def cassette(run: str | None, to: Path, max_age: int | None) -> int:
 
 
 def _near(path: str) -> str:
-    from evenhand.report.words import near
+    from evenhand.core.wording.words import near
 
     return near(path)

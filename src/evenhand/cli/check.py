@@ -34,10 +34,10 @@ def check(paths: tuple[str, ...], as_json: bool, **options: Any) -> int:
     PATH is what `evenhand run` takes. Default: the current folder. All problems are shown at once, each with its file,
     line and column. For a promptfoo config, known differences from promptfoo are listed, too.
     """
-    from evenhand.report.estimates import estimate_lines, estimate_row
-    from evenhand.report.export import check_endings
-    from evenhand.report.heading import problem_lines
-    from evenhand.report.precedent import precedent_of
+    from evenhand.analysis.estimates.precedent import precedent_of
+    from evenhand.render.estimates import estimate_lines, estimate_row
+    from evenhand.render.export import check_endings
+    from evenhand.render.heading import problem_lines
     from evenhand.store.catalogue import home_for
 
     plan, missing_keys = _planned(asked_for(paths, options))
@@ -92,7 +92,7 @@ def _planned(asked: Asked) -> tuple[Plan, Sequence[Problem]]:
 
 
 def _difference_lines(sentences: Sequence[str]) -> Iterator[str]:
-    from evenhand.report.words import folded
+    from evenhand.core.wording.words import folded
 
     if sentences:
         yield "differences from promptfoo:"

@@ -17,10 +17,10 @@ from evenhand.core.ranges import Range
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from evenhand.code_hosts.comments import Kept, Thread
-    from evenhand.code_hosts.github import GitHubPlace
-    from evenhand.code_hosts.gitlab import GitLabPlace
-    from evenhand.report.gates.gate_document import GateDocument
+    from evenhand.analysis.gates.gate_document import GateDocument
+    from evenhand.wings.code_hosts.comments import Kept, Thread
+    from evenhand.wings.code_hosts.github import GitHubPlace
+    from evenhand.wings.code_hosts.gitlab import GitLabPlace
 
 NUMBER = Range(1, 10**9, whole=True)
 
@@ -51,9 +51,9 @@ def comment(gate: Path, pr: int | None, key: str, report_url: str, only_print: b
 
     Exits with 0 whatever the gate's verdict was: the gate itself fails the job.
     """
+    from evenhand.analysis.gates.gate_document import read_gate
     from evenhand.core.errors import UsageError
-    from evenhand.report.gates.gate_document import read_gate
-    from evenhand.report.gates.gate_markdown import CommentLinks, address, markdown
+    from evenhand.render.gate_markdown import CommentLinks, address, markdown
 
     document = read_gate(gate)
     if report_url and not address(report_url):
@@ -65,7 +65,7 @@ def comment(gate: Path, pr: int | None, key: str, report_url: str, only_print: b
     text = markdown(document, links)
     if place is None:
         with printing():
-            from evenhand.report.words import put
+            from evenhand.core.wording.words import put
 
             put(sys.stdout, text)
         return PASSED
@@ -79,9 +79,9 @@ def _place(env: Mapping[str, str], number: int | None) -> GitHubPlace | GitLabPl
     Raises:
         UsageError: Nobody says.
     """
-    from evenhand.code_hosts.github import github_place
-    from evenhand.code_hosts.gitlab import gitlab_place
     from evenhand.core.errors import UsageError
+    from evenhand.wings.code_hosts.github import github_place
+    from evenhand.wings.code_hosts.gitlab import gitlab_place
 
     if env.get("GITHUB_REPOSITORY"):
         return github_place(env, number)
@@ -95,8 +95,8 @@ def _place(env: Mapping[str, str], number: int | None) -> GitHubPlace | GitLabPl
 
 def _summarise(gate: GateDocument, text: str) -> None:
     """Writes the job's summary, and annotations, where GitHub reads them."""
-    from evenhand.report.gates.gate_annotations import annotation_lines
-    from evenhand.report.words import put
+    from evenhand.core.wording.words import put
+    from evenhand.render.gate_annotations import annotation_lines
 
     summary = os.environ.get("GITHUB_STEP_SUMMARY")
     if summary:
@@ -120,8 +120,8 @@ def _sent(place: GitHubPlace | GitLabPlace, key: str, text: str) -> int:
     """
     import asyncio
 
-    from evenhand.code_hosts.github import GitHubPlace
     from evenhand.core.errors import AuthError, UsageError
+    from evenhand.wings.code_hosts.github import GitHubPlace
 
     github = isinstance(place, GitHubPlace)
     what, variable = ("pull", "GITHUB_TOKEN") if github else ("merge", "GITLAB_TOKEN")
@@ -161,10 +161,10 @@ _GITLAB_HINT = (
 
 
 async def _kept(place: GitHubPlace | GitLabPlace, key: str, text: str) -> Kept | None:
-    from evenhand.code_hosts.comments import keep_one
-    from evenhand.code_hosts.github import GitHubPlace, GitHubThread, pull_request
-    from evenhand.code_hosts.gitlab import GitLabThread
     from evenhand.providers.http import close
+    from evenhand.wings.code_hosts.comments import keep_one
+    from evenhand.wings.code_hosts.github import GitHubPlace, GitHubThread, pull_request
+    from evenhand.wings.code_hosts.gitlab import GitLabThread
 
     api = place.api()
     try:

@@ -60,23 +60,23 @@ def compare(
 
     Exits with 0 if B is not worse, 1 if it is worse, and 3 if the data don't decide it.
     """
-    from evenhand.report.comparison.comparing import compare as compared
-    from evenhand.report.words import put
+    from evenhand.core.wording.words import put
+    from evenhand.render.comparing import compare as compared
 
     comparison = compared(a, b, metric=metrics, margin=margin, cluster=cluster, lower=lower)
     with printing():
         if as_json:
-            from evenhand.report.comparison.comparison_text import json_parts
-            from evenhand.report.json_text import writer
+            from evenhand.core.wording.json_text import writer
+            from evenhand.render.comparison import json_parts
 
             write = writer(sys.stdout)
             for part in json_parts(comparison):
                 write(part)
             write("\n")
         else:
-            from evenhand.report.comparison.comparison_text import lines
-            from evenhand.report.screen import width_of
-            from evenhand.report.words import folded
+            from evenhand.core.wording.words import folded
+            from evenhand.render.comparison import lines
+            from evenhand.render.screen import width_of
 
             width = width_of(sys.stdout)
             head = folded(f"{comparison.first} → {comparison.second}", width, "", "  ")

@@ -37,7 +37,7 @@ def complete_runs(
 
 def _run(path: Path, name: str) -> CompletionItem:
     from evenhand.core.errors import EvenhandError
-    from evenhand.report.words import safe
+    from evenhand.core.wording.words import safe
     from evenhand.store.runfile import RunFile
 
     try:
@@ -54,7 +54,7 @@ def complete_prompts(
     """The ids of the repository's prompts that begin so."""
     del parameter
     from evenhand.core.errors import EvenhandError
-    from evenhand.registry.library import library_of
+    from evenhand.doors.prompt_directories.library import library_of
 
     start = context.obj if isinstance(context.obj, Path) else Path.cwd()
     try:

@@ -18,9 +18,9 @@ from evenhand.core.errors import UsageError
 from evenhand.core.ranges import BUDGET_USD, CONCURRENCY, PER_DOCUMENT, PORTS, SEED, SHOWN, Range
 
 if TYPE_CHECKING:
-    from evenhand.authoring.dataset import Dataset
-    from evenhand.authoring.preparing import Prepared
-    from evenhand.moving.traces.review import DatasetReview
+    from evenhand.doors.eval_sets.dataset import Dataset
+    from evenhand.doors.eval_sets.preparing import Prepared
+    from evenhand.wings.traces.review import DatasetReview
 
 F = TypeVar("F", bound=Callable[..., object])
 _FILE = click.Path(path_type=Path)
@@ -64,9 +64,9 @@ def dataset() -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
 def show(file: Path, first: int, as_json: bool) -> int:
     """Show a dataset: the number of cases, fields, tags, the fingerprint and the first cases."""
-    from evenhand.authoring.rowcase import row_of
     from evenhand.cli.streams import printing
-    from evenhand.report.words import clip, count, safe
+    from evenhand.core.wording.words import clip, count, safe
+    from evenhand.doors.eval_sets.rowcase import row_of
 
     data = _read(file, stream=True)
     fields: dict[str, int] = {}
@@ -118,12 +118,12 @@ def convert(file: Path, to: Path, tool: str | None) -> int:
     With --for pydantic-evals, write a dataset of pydantic-evals. One that was imported from there is equal to what it
     was, with its evaluators.
     """
-    from evenhand.report.words import count, safe
+    from evenhand.core.wording.words import count, safe
 
     data = _read(file, stream=tool is None)
     if tool is not None:
-        from evenhand.authoring.writing import write_document
-        from evenhand.report.interchange.pydantic_evals.dataset import document_of
+        from evenhand.doors.eval_sets.writing import write_document
+        from evenhand.wings.interchange.pydantic_evals.dataset import document_of
 
         write_document(document_of(data, data.name), to)
         click.echo(f"{safe(str(to))}: {count(len(data), 'case')}")
@@ -166,7 +166,7 @@ def split(file: Path, into: str, seed: int, by: str, group: str) -> int:
     Which part a case is in hangs on its id and the seed alone: rows that are added later move no other. So give cases
     an id; without one it is a hash of the row.
     """
-    from evenhand.report.words import count, safe
+    from evenhand.core.wording.words import count, safe
 
     data = _read(file, stream=True)
     parts: dict[str, float] = {}
@@ -215,7 +215,7 @@ def enrich(
     The claims and entities of the right answer and the parts of the question go into the case's metadata, so that every
     run counts against the same. What a case has already is left alone. Stopped, the same command goes on from there.
     """
-    from evenhand.authoring.preparing import enrich as find
+    from evenhand.doors.eval_sets.preparing import enrich as find
 
     data = _read(file)
     prepared = find(
@@ -258,7 +258,7 @@ def generate(
     A pair is kept only if its quotes are in the document, and no other pair asks the same. If it is stopped, the same
     command continues, and nothing is paid for twice. Review the cases before you rely on them.
     """
-    from evenhand.authoring.generating import generate as write
+    from evenhand.doors.eval_sets.generating import generate as write
 
     prepared = write(
         documents,
@@ -324,12 +324,12 @@ def from_traces(
     of the file at once. The decisions are kept with RUN: the same command continues a review, and without --review it
     leaves out the same traces.
     """
-    from evenhand.authoring.dataset import Dataset
     from evenhand.cli.show import narrowed
-    from evenhand.moving.traces.cases import drawn_cases, without_left_out
-    from evenhand.report.words import count, safe
+    from evenhand.core.wording.words import count, safe
+    from evenhand.doors.eval_sets.dataset import Dataset
     from evenhand.store.catalogue import find
     from evenhand.store.runfile import RunFile
+    from evenhand.wings.traces.cases import drawn_cases, without_left_out
 
     if not review and (port is not None or open_ is not None):
         raise UsageError("--port, --open and --no-browser are for --review", hint="Add --review.")
@@ -340,8 +340,8 @@ def from_traces(
         made = without_left_out(drawn, whole.labels())
     reviewing = None
     if review:
-        from evenhand.moving.traces.review import DatasetReview
-        from evenhand.viewer.page import static
+        from evenhand.wings.traces.review import DatasetReview
+        from evenhand.wings.viewer.page import static
 
         static("app.js")  # or it says why there is no page, before it writes anything
         reviewing = DatasetReview(path, drawn, to)
@@ -375,8 +375,8 @@ def from_traces(
 def _reviewed(review: DatasetReview, port: int | None, open_: bool | None) -> int:
     """Serves the viewer until it is ended, and says what the review came to."""
     from evenhand.cli.view import serve_page
-    from evenhand.report.words import count, safe
-    from evenhand.viewer.listing import Runs
+    from evenhand.core.wording.words import count, safe
+    from evenhand.wings.viewer.listing import Runs
 
     place = f"#/run/{review.run.stem}?show=drawn"
     serve_page(Runs(Path.cwd(), review.run), place, "127.0.0.1", port, open_, review)
@@ -390,13 +390,13 @@ def _reviewed(review: DatasetReview, port: int | None, open_: bool | None) -> in
 
 
 def _read(file: Path, *, stream: bool = False) -> Dataset:
-    from evenhand.authoring.dataset import Dataset
+    from evenhand.doors.eval_sets.dataset import Dataset
 
     return Dataset.read(file.absolute(), stream=stream and file.suffix.lower() in _STREAMED)
 
 
 def _report(prepared: Prepared, to: Path, what: str) -> int:
-    from evenhand.report.words import count, money, safe
+    from evenhand.core.wording.words import count, money, safe
 
     cost = "cost not known" if prepared.cost_usd is None else money(prepared.cost_usd)
     click.echo(
@@ -407,7 +407,7 @@ def _report(prepared: Prepared, to: Path, what: str) -> int:
 
 
 def _complain(prepared: Prepared) -> None:
-    from evenhand.report.words import count, safe
+    from evenhand.core.wording.words import count, safe
 
     if prepared.in_doubt:
         calls = count(prepared.in_doubt, "call")

@@ -17,8 +17,8 @@ from evenhand.cli.plugin_listing import checked
 from evenhand.core.built_parts import is_built, missing
 from evenhand.core.errors import ConfigError
 from evenhand.core.record import Record
-from evenhand.documents.findings import shown_path
-from evenhand.documents.project import project_for
+from evenhand.languages.documents.findings import shown_path
+from evenhand.languages.documents.project import project_for
 from evenhand.store.catalogue import cache_folder, run_folder
 
 SCHEMA = "evenhand.doctor/1"
@@ -40,14 +40,14 @@ PACKAGES = (
 )
 """What an installation cannot do without; uvloop is looked for by itself."""
 PARTS = {
-    "the viewer's page": ("evenhand.viewer", "static", "app.js"),
+    "the viewer's page": ("evenhand.wings.viewer", "static", "app.js"),
     "Nunjucks, for templates with more than names": (
-        "evenhand.javascript",
+        "evenhand.languages.javascript",
         "libraries",
         "nunjucks.js",
     ),
     "the SQL parsers of is-sql and contains-sql": (
-        "evenhand.javascript",
+        "evenhand.languages.javascript",
         "libraries",
         "big-integer.js",
     ),

@@ -17,7 +17,7 @@ from evenhand.core.ranges import EXIT_CODE
 from evenhand.core.run import RunStatus, VerdictWord
 
 if TYPE_CHECKING:
-    from evenhand.report.gates.gate_results import Gate
+    from evenhand.analysis.gates.gate_results import Gate
     from evenhand.stats.paired import Word
 
 PASSED = 0
@@ -120,7 +120,7 @@ def code_of(error: EvenhandError) -> int:
 
 def complaint(error: EvenhandError) -> str:
     """What to print of an error: all problems of a config, or one message with what to do about it."""
-    from evenhand.report.words import safe
+    from evenhand.core.wording.words import safe
 
     if not isinstance(error, ConfigError):
         return f"evenhand: {safe(str(error), multiline=True)}\n"

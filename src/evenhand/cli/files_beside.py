@@ -17,6 +17,6 @@ def look_at_files_beside(source: str) -> None:
     path = Path(source or ".").absolute()
     if not any((folder / "calibration.json").exists() for folder in (path, *path.parents)):
         return  # what reads it takes long to import
-    from evenhand.report.trust.calibration_file import look_at_calibration
+    from evenhand.analysis.trust.calibration_file import look_at_calibration
 
     look_at_calibration(source)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from evenhand.cli.session import Session
     from evenhand.core.plan import Plan
     from evenhand.engine.door import Settings
-    from evenhand.fleet.messages import Cluster
+    from evenhand.wings.fleet.messages import Cluster
 
 F = TypeVar("F", bound=Callable[..., object])
 CPUS = Range(0.01, 1_000)
@@ -72,7 +72,7 @@ def with_fleet(asked: object, plan: Plan, settings: Settings, session: Session) 
     from evenhand.cli.run_request import Asked
     from evenhand.core.errors import UsageError
     from evenhand.core.version import __version__
-    from evenhand.fleet.driver import Fleet
+    from evenhand.wings.fleet.driver import Fleet
 
     if not isinstance(asked, Asked):
         raise UsageError("this kind of run has no workers", hint="Leave out --workers and --ray.")
@@ -120,11 +120,11 @@ def _cpus() -> int:
 def _cluster(session: Session, cpus: float, folder: Path) -> tuple[Cluster, int, bool]:
     """Where workers are started, how many there is room for, and whether they are sent the folder."""
     if session.ray is None:
-        from evenhand.fleet.processes import Processes
+        from evenhand.wings.fleet.processes import Processes
 
         return Processes(), 1, False
-    from evenhand.fleet.ray_address import cluster_address
-    from evenhand.fleet.ray_cluster import RayCluster
+    from evenhand.wings.fleet.ray_address import cluster_address
+    from evenhand.wings.fleet.ray_cluster import RayCluster
 
     cluster = RayCluster(cluster_address(session.ray), cpus, folder)
     room, wanted = cluster.room(), session.workers or 1
@@ -140,8 +140,8 @@ def _cluster(session: Session, cpus: float, folder: Path) -> tuple[Cluster, int,
 
 def _folder(asked: Asked) -> Path:
     """The folder that is sent to workers: the current one, if it has all that is run, else that of what is run."""
-    from evenhand.authoring.eval_paths import split_line
     from evenhand.core.errors import UsageError
+    from evenhand.doors.eval_sets.eval_paths import split_line
 
     paths = [Path(split_line(path)[0]) for path in asked.paths]
     here = Path.cwd()
@@ -158,8 +158,8 @@ def _without_env_files(asked: Asked) -> tuple[Asked, tuple[str, ...]]:
     """What is asked for, without the files of variables, which stay here, and the names of the variables in them."""
     from dataclasses import replace
 
-    from evenhand.documents.findings import Findings
-    from evenhand.promptfoo.environment import read_env_files
+    from evenhand.doors.promptfoo.environment import read_env_files
+    from evenhand.languages.documents.findings import Findings
 
     names = read_env_files(asked.over.env_files, Path.cwd(), Findings())
     return replace(asked, over=replace(asked.over, env_files=())), tuple(names)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from evenhand.registry.library import Library
+    from evenhand.doors.prompt_directories.library import Library
 
 _CONFIG = "promptfooconfig."
 
@@ -17,7 +17,7 @@ def prompts_meant(paths: Sequence[str]) -> tuple[Library, list[str]] | None:
 
     A folder with a promptfoo config is promptfoo's, whatever else it holds.
     """
-    from evenhand.registry.library import prompts_at
+    from evenhand.doors.prompt_directories.library import prompts_at
 
     library, ids = None, dict[str, None]()
     for text in paths:

@@ -26,19 +26,19 @@ from evenhand.core.errors import EvenhandError, NothingSelected, UsageError
 from evenhand.core.gate_terms import GateTerms
 from evenhand.core.ranges import MARGIN
 from evenhand.core.record import MutableRecord, Record
-from evenhand.report.words import clip, in_one_line, near, safe, short_id
+from evenhand.core.wording.words import clip, in_one_line, near, safe, short_id
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
+    from evenhand.analysis.gates.baseline import Baseline
+    from evenhand.analysis.gates.early_stopping import GateDecider
+    from evenhand.analysis.gates.gate_results import Gate
+    from evenhand.analysis.gates.taking import FromBaseline
     from evenhand.cli.run_request import Asked
     from evenhand.core.plan import Plan
     from evenhand.core.run import RunMeta
     from evenhand.engine.door import Settings
-    from evenhand.report.gates.baseline import Baseline
-    from evenhand.report.gates.gate_deciding import GateDecider
-    from evenhand.report.gates.gate_results import Gate
-    from evenhand.report.gates.taking import FromBaseline
     from evenhand.store.runfile import RunFile
 
 
@@ -129,7 +129,7 @@ def gate(
     Exits with 0 if nothing became worse by more than the margin, 1 if something did, 3 if the cases don't decide it,
     and 5 if nothing was compared: a gate never passes on nothing.
     """
-    from evenhand.documents.project import project_for
+    from evenhand.languages.documents.project import project_for
 
     session = Session.of(options)
     replaying = ReplayRequest.of(options)
@@ -194,8 +194,8 @@ def gate_gone_on(file: Path, meta: RunMeta, settings: Settings, session: Session
 @contextlib.contextmanager
 def _written_whatever_comes(request: GateRequest) -> Iterator[None]:
     """Sees to it that what an earlier gate left in the file says nothing of this one."""
+    from evenhand.analysis.gates.gate_results import nothing
     from evenhand.core.secrets import known, shown
-    from evenhand.report.gates.gate_results import nothing
 
     to = request.file
     if to is None:
@@ -257,7 +257,7 @@ class _Ended(Record, frozen=True):
 
 
 def _nothing(why: str, terms: GateTerms) -> _Ended:
-    from evenhand.report.gates.gate_results import nothing
+    from evenhand.analysis.gates.gate_results import nothing
 
     name = near(terms.baseline) if terms.baseline else ""
     return _Ended(nothing(why, terms.margin or 0.0, name), terms)
@@ -282,7 +282,7 @@ def _gated(
     Raises:
         NothingSelected: The baseline has nothing in common with what is run.
     """
-    from evenhand.report.gates.taking import FromBaseline
+    from evenhand.analysis.gates.taking import FromBaseline
     from evenhand.store.runfile import RunFile
 
     gatings: list[_Gating] = []
@@ -326,7 +326,7 @@ def _run_before(file: Path | None) -> int:
 
 
 def _read(request: GateRequest) -> Baseline:
-    from evenhand.report.gates.baseline_file import read_baseline
+    from evenhand.analysis.gates.baseline_file import read_baseline
 
     return read_baseline(Path(request.terms.baseline))
 
@@ -353,8 +353,8 @@ def _write(file: Path, gate: Gate) -> None:
     Raises:
         UsageError: The file cannot be written.
     """
-    from evenhand.report.gates.gate_text import document
-    from evenhand.report.json_text import json_text
+    from evenhand.core.wording.json_text import json_text
+    from evenhand.render.gate import document
 
     try:
         file.write_text(json_text(document(gate)) + "\n", encoding="utf-8")
@@ -402,7 +402,7 @@ class _Gating(MutableRecord):
         Raises:
             UsageError: They lack something, or the baseline lacks a metric, or cannot be read.
         """
-        from evenhand.report.gates.gating import look_at
+        from evenhand.analysis.gates.gate_verdict import look_at
 
         if not terms.baseline:
             raise UsageError(
@@ -432,7 +432,7 @@ class _Gating(MutableRecord):
 
     def stopping(self, plan: Plan, seed: int) -> GateDecider:
         """What stops the run as soon as it is decided."""
-        from evenhand.report.gates.gate_deciding import GateDecider
+        from evenhand.analysis.gates.early_stopping import GateDecider
 
         metrics = self.terms.metrics
         return GateDecider(
@@ -441,7 +441,7 @@ class _Gating(MutableRecord):
 
     def outcome(self, run: RunFile) -> Gate:
         """What the run came to, with the reasons for which trials were not taken."""
-        from evenhand.report.gates.gating import gate as gated
+        from evenhand.analysis.gates.gate_verdict import gate as gated
 
         outcome = gated(
             self.before,
@@ -488,7 +488,7 @@ def _look_at_plan(gating: _Gating, plan: Plan) -> None:
     Raises:
         NothingSelected: It has not.
     """
-    from evenhand.report.comparison.comparison_sides import matched_variants
+    from evenhand.analysis.comparison.comparison_sides import matched_variants
 
     baseline, file = gating.before, near(gating.terms.baseline)
     pairs, _, _ = matched_variants(baseline.variants, plan.variants)
@@ -504,15 +504,15 @@ def _look_at_plan(gating: _Gating, plan: Plan) -> None:
 
 def _printed(gate: Gate, session: Session, undecided: str | None, signal: int = 0) -> int:
     """Prints a gate; with what it exits."""
-    from evenhand.report.gates.gate_text import document, lines
-    from evenhand.report.ink import Ink
-    from evenhand.report.screen import takes_colors, width_of
-    from evenhand.report.words import put
+    from evenhand.core.wording.ink import Ink
+    from evenhand.core.wording.words import put
+    from evenhand.render.gate import document, lines
+    from evenhand.render.screen import takes_colors, width_of
 
     code = code_for_gate(gate, signal, undecided or "")
     with printing():
         if session.as_json:
-            from evenhand.report.json_text import json_text, writer
+            from evenhand.core.wording.json_text import json_text, writer
 
             writer(sys.stdout)(json_text(document(gate)) + "\n")
         else:

@@ -35,13 +35,13 @@ def history(path: str | None, last: int, as_json: bool) -> int:
     PATH is a folder, a config or a remote. Default: all runs in and below the current folder. Lines between the runs
     say where the judge, the data, the prompt or the model changed. Probes and checks of canaries are left out.
     """
+    from evenhand.analysis.history.history import history as read_history
     from evenhand.core.errors import UsageError
-    from evenhand.report.history import history as read_history
-    from evenhand.report.history_text import document, lines
-    from evenhand.report.ink import Ink
-    from evenhand.report.json_text import json_text, writer
-    from evenhand.report.screen import takes_colors, width_of
-    from evenhand.report.words import put, safe
+    from evenhand.core.wording.ink import Ink
+    from evenhand.core.wording.json_text import json_text, writer
+    from evenhand.core.wording.words import put, safe
+    from evenhand.render.history_text import document, lines
+    from evenhand.render.screen import takes_colors, width_of
     from evenhand.store.catalogue import files
 
     remote = whole_remote(path)

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from evenhand.report.interchange.import_report import ImportedDataset
-    from evenhand.report.interchange.recorded import RecordedDataset
+    from evenhand.doors.importers.import_report import ImportedDataset
+    from evenhand.doors.importers.recorded import RecordedDataset
 
 _LONGEST = 60
 
@@ -27,9 +27,9 @@ def written(
     Raises:
         UsageError: There is no such folder, or a file of the name has other cases. Nothing is written then.
     """
-    from evenhand.authoring.dataset import Dataset
     from evenhand.core.errors import UsageError
-    from evenhand.report.interchange.import_report import ImportedDataset
+    from evenhand.doors.eval_sets.dataset import Dataset
+    from evenhand.doors.importers.import_report import ImportedDataset
 
     if datasets and not folder.is_dir():
         raise UsageError(
@@ -62,8 +62,8 @@ def written(
 
 
 def _same(path: Path, data: object) -> bool:
-    from evenhand.authoring.dataset import Dataset
     from evenhand.core.errors import EvenhandError
+    from evenhand.doors.eval_sets.dataset import Dataset
 
     try:
         there = Dataset.read(path.absolute())

@@ -15,8 +15,8 @@ from evenhand.cli.exits import PASSED
 from evenhand.cli.streams import printing, tell
 
 if TYPE_CHECKING:
-    from evenhand.report.interchange.import_report import ImportedDataset, ImportedFile
-    from evenhand.report.interchange.recorded import Recordings
+    from evenhand.doors.importers.import_report import ImportedDataset, ImportedFile
+    from evenhand.doors.importers.recorded import Recordings
 
 
 @click.command(name="import", short_help="Import another tool's results, datasets and traces.")
@@ -61,7 +61,7 @@ def import_(
     written to NAME.jsonl; nothing is overwritten.
     """
     from evenhand.cli.import_datasets import written
-    from evenhand.report.interchange.chosen_verdicts import with_verdicts
+    from evenhand.doors.importers.chosen_verdicts import with_verdicts
 
     tool, files = _meant(words, importer)
     recordings = _read(tool, files, guessed=importer is None and len(files) == len(words))
@@ -79,7 +79,7 @@ def _meant(words: Sequence[str], importer: str | None) -> tuple[str, list[Path]]
     """
     from evenhand.core.errors import UsageError
     from evenhand.core.names import nearest
-    from evenhand.moving.importers import names
+    from evenhand.wings.interchange.importers import names
 
     first, *more = words
     if importer is not None:
@@ -107,8 +107,8 @@ def _read(tool: str, files: Sequence[Path], *, guessed: bool) -> Recordings:
         UsageError: They cannot be read.
     """
     from evenhand.core.errors import UsageError
-    from evenhand.moving.importers import names, read_runs
-    from evenhand.report.interchange.promptfoo_results.reading import NotPromptfooError
+    from evenhand.wings.interchange.importers import names, read_runs
+    from evenhand.wings.interchange.promptfoo_results.reading import NotPromptfooError
 
     folder = next((file for file in files if file.is_dir()), None)
     if guessed and folder:
@@ -137,9 +137,9 @@ def kept(recordings: Recordings) -> list[ImportedFile]:
         StoreError: One cannot be written.
     """
     from evenhand.core.errors import EvenhandError, UsageError
+    from evenhand.core.wording.words import safe
+    from evenhand.doors.importers.import_report import ImportedFile
     from evenhand.engine.door import waited_for
-    from evenhand.report.interchange.import_report import ImportedFile
-    from evenhand.report.words import safe
     from evenhand.store.catalogue import files
     from evenhand.store.keeping import keep_run
     from evenhand.store.labels import append_labels
@@ -194,8 +194,8 @@ def _print_json(
     datasets: Sequence[ImportedDataset],
     recordings: Recordings,
 ) -> None:
-    from evenhand.report.interchange.import_report import document
-    from evenhand.report.json_text import json_text, writer
+    from evenhand.core.wording.json_text import json_text, writer
+    from evenhand.doors.importers.import_report import document
 
     with printing():
         writer(sys.stdout)(json_text(document(tool, runs, recordings.notes, datasets)) + "\n")
@@ -205,15 +205,15 @@ def _print(
     runs: Sequence[ImportedFile], datasets: Sequence[ImportedDataset], recordings: Recordings
 ) -> None:
     from evenhand.cli.show import print_run
-    from evenhand.report.ink import Ink
-    from evenhand.report.interchange.import_report import (
+    from evenhand.core.wording.ink import Ink
+    from evenhand.core.wording.words import put
+    from evenhand.doors.importers.import_report import (
         dataset_lines,
         newest_pair,
         note_lines,
         run_lines,
     )
-    from evenhand.report.screen import takes_colors
-    from evenhand.report.words import put
+    from evenhand.render.screen import takes_colors
     from evenhand.store.catalogue import called, files, newest_first
     from evenhand.store.runfile import RunFile
 

@@ -15,8 +15,8 @@ from evenhand.core.ranges import Range
 from evenhand.core.record import Record
 
 if TYPE_CHECKING:
+    from evenhand.analysis.trust.judgements.compared_pairs import ComparedPairs
     from evenhand.core.draw import Draw
-    from evenhand.report.judgements.compared_pairs import ComparedPairs
     from evenhand.store.runfile import RunFile
 
 DRAW = Range(1, 1_000_000, whole=True)
@@ -99,14 +99,14 @@ def label(
 
     Of a ranking (--metric), pairs of outputs are drawn, and you say which of the two is better.
     """
+    from evenhand.analysis.trust.judgements.judge_checks import refuse_judge_check
+    from evenhand.analysis.trust.labels.drawing import drawn_items, items_for, judged_places
+    from evenhand.analysis.trust.labels.label_sheets import write_items
+    from evenhand.analysis.trust.labels.pair_drawing import ranking_to_label
+    from evenhand.analysis.trust.labels.pair_sheets import ranking_in
+    from evenhand.analysis.trust.selective import items_for_people
     from evenhand.core.errors import UsageError
-    from evenhand.report.judgements.judge_checks import refuse_judge_check
-    from evenhand.report.labels.label_sheets import write_items
-    from evenhand.report.labels.labelling import drawn_items, items_for, judged_places
-    from evenhand.report.labels.pair_drawing import ranking_to_label
-    from evenhand.report.labels.pair_sheets import ranking_in
-    from evenhand.report.trust.selective import items_for_people
-    from evenhand.report.words import count
+    from evenhand.core.wording.words import count
     from evenhand.store.catalogue import find
     from evenhand.store.draws import set_rule, standing_labels
     from evenhand.store.runfile import RunFile
@@ -203,8 +203,12 @@ class _Design(Record, frozen=True):
 
     def draw(self, run: RunFile, size: int, seed: int, metrics: tuple[str, ...]) -> Draw:
         """Draws; of a draw that isn't uniform it says what it came to."""
-        from evenhand.report.labels.drawing import draw_by_stratum, draw_lines, draw_unsure
-        from evenhand.report.labels.labelling import draw
+        from evenhand.analysis.trust.labels.drawing import draw
+        from evenhand.analysis.trust.labels.uneven_drawing import (
+            draw_by_stratum,
+            draw_lines,
+            draw_unsure,
+        )
 
         if self.active:
             drawn = draw_unsure(run, size, seed, metrics)
@@ -225,11 +229,11 @@ def _read_sheet(
     run: RunFile, source: Path, metrics: tuple[str, ...], author: str, name: str
 ) -> int:
     """Keeps the labels in a file."""
+    from evenhand.analysis.trust.labels.inclusion_column import inclusion_line
+    from evenhand.analysis.trust.labels.label_sheets import NEEDED, read_labels
     from evenhand.core.errors import UsageError
     from evenhand.core.label import NewLabel
-    from evenhand.report.labels.inclusion_column import inclusion_line
-    from evenhand.report.labels.label_sheets import NEEDED, read_labels
-    from evenhand.report.words import count
+    from evenhand.core.wording.words import count
     from evenhand.store.draws import add_metric_labels
     from evenhand.store.labels import append_labels
 
@@ -296,7 +300,7 @@ def _label_pairs(run: RunFile, pairs: ComparedPairs, rule: str | None, files: _F
 
 def _tell_rule(metric: str, run: str, *, is_drawn: bool) -> None:
     """Says that a rule was kept, and what comes next."""
-    from evenhand.report.words import safe
+    from evenhand.core.wording.words import safe
 
     draw = "" if is_drawn else "--draw 60 "
     tell(
@@ -307,8 +311,8 @@ def _tell_rule(metric: str, run: str, *, is_drawn: bool) -> None:
 
 def _codes(path: Path, rename: tuple[str, ...], *, codes: bool, as_json: bool) -> int:
     """Renames failure codes, and counts them."""
+    from evenhand.analysis.trust.labels.failure_codes import code_lines, codes_document, rename_code
     from evenhand.core.errors import UsageError
-    from evenhand.report.labels.failure_codes import code_lines, codes_document, rename_code
     from evenhand.store.runfile import RunFile
 
     if as_json and not (codes or rename):  # what else `label` does prints nothing
@@ -352,8 +356,8 @@ def _one_metric(run: RunFile, metrics: tuple[str, ...]) -> str:
     Raises:
         UsageError: None is named, and there are several.
     """
+    from evenhand.analysis.trust.labels.drawing import judged_places
     from evenhand.core.errors import UsageError
-    from evenhand.report.labels.labelling import judged_places
 
     _, names = judged_places(run, metrics)
     if len(names) != 1:

@@ -8,15 +8,15 @@ from pathlib import Path
 
 import click
 
+from evenhand.analysis.trust.calibration import calibrations
+from evenhand.analysis.trust.judgements.judged import judgements
+from evenhand.analysis.trust.labels.drawing import DrawnItem, draw, drawn_items, items_for
+from evenhand.analysis.trust.labels.failure_codes import failure_codes
 from evenhand.core.draw import LabelledVerdict
 from evenhand.core.errors import UsageError
 from evenhand.core.label import LabelField, LabelValue, NewLabel, newest, standing
-from evenhand.report.judgements.judged import judgements
-from evenhand.report.labels.failure_codes import failure_codes
-from evenhand.report.labels.labelling import DrawnItem, draw, drawn_items, items_for
-from evenhand.report.trust.calibration import calibrations
-from evenhand.report.trust.trust_lines import worth_line
-from evenhand.report.words import count, safe
+from evenhand.core.wording.words import count, safe
+from evenhand.render.calibration import worth_line
 from evenhand.store.catalogue import called
 from evenhand.store.draws import add_metric_labels, set_rule, standing_labels
 from evenhand.store.labels import append_labels

@@ -8,18 +8,23 @@ from pathlib import Path
 
 import click
 
+from evenhand.analysis.trust.judgements.compared_pairs import ComparedPairs
+from evenhand.analysis.trust.labels.inclusion_column import inclusion_line
+from evenhand.analysis.trust.labels.pair_drawing import (
+    DrawnPair,
+    draw_pairs,
+    drawn_pairs,
+    pairs_for,
+)
+from evenhand.analysis.trust.labels.pair_sheets import NEEDED, read_pair_labels, write_pairs
+from evenhand.analysis.trust.labels.ranking_labels import ranking_labels
 from evenhand.cli.labelling import session_line
 from evenhand.cli.streams import tell
 from evenhand.core.drawn_pairs import Pair, PairAnswer, unordered
 from evenhand.core.errors import UsageError
 from evenhand.core.record import Record
-from evenhand.report.judgements.compared_pairs import ComparedPairs
-from evenhand.report.labels.inclusion_column import inclusion_line
-from evenhand.report.labels.pair_drawing import DrawnPair, draw_pairs, drawn_pairs, pairs_for
-from evenhand.report.labels.pair_sheets import NEEDED, read_pair_labels, write_pairs
-from evenhand.report.labels.ranking_labels import ranking_labels
-from evenhand.report.trust.ranking_lines import labels_line
-from evenhand.report.words import count, safe
+from evenhand.core.wording.words import count, safe
+from evenhand.render.ranking_calibration import labels_line
 from evenhand.store.draws import set_rule
 from evenhand.store.pair_labels import add_pair_labels, standing_pair_labels
 from evenhand.store.runfile import RunFile
@@ -158,7 +163,7 @@ class PairLabelling(Record, frozen=True):
 
 
 def _named(run: RunFile, name: str) -> list[ComparedPairs]:
-    from evenhand.report.judgements.compared_pairs import compared_pairs
+    from evenhand.analysis.trust.judgements.compared_pairs import compared_pairs
 
     return [pairs for pairs in compared_pairs(run) if pairs.name == name]
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from evenhand.assertions.kinds import kinds
 from evenhand.cli.plugin_listing import added
 from evenhand.core.plugins import ASSERTIONS, PROVIDERS, SCORERS
+from evenhand.doors.assertions.kinds import kinds
 from evenhand.providers.catalog import KEYS, SCHEMES
 from evenhand.scorers.catalog import scorers
 

@@ -20,8 +20,8 @@ from evenhand.cli.streams import printing, tell
 from evenhand.core.ranges import PORTS
 
 if TYPE_CHECKING:
-    from evenhand.moving.traces.listening import Listener
-    from evenhand.moving.traces.run import Traces
+    from evenhand.wings.traces.listening import Listener
+    from evenhand.wings.traces.run import Traces
 
 
 @click.command(short_help="Take an application's traces in, and keep them as a run.")
@@ -50,9 +50,9 @@ def listen(
 
     Only this machine can reach the listener, and only with the token.
     """  # noqa: D301 (click's mark for a paragraph that keeps its lines)
-    from evenhand.moving.traces.listening import Listener
-    from evenhand.moving.traces.run import Traces
     from evenhand.store.catalogue import home_for
+    from evenhand.wings.traces.listening import Listener
+    from evenhand.wings.traces.run import Traces
 
     received = (
         home_for(Path.cwd()) / "traces" / f"{time.strftime('%Y%m%dT%H%M%S')}-{os.getpid()}.jsonl"
@@ -78,8 +78,8 @@ def _keep(traces: Traces, received: Path, *, as_json: bool) -> None:
     """Keeps the run; what was received stays in its file if that fails."""
     from evenhand.cli.importing import kept, print_imported
     from evenhand.core.errors import EvenhandError
-    from evenhand.moving.traces.run import TracedRun
-    from evenhand.report.interchange.recorded import Recordings
+    from evenhand.doors.importers.recorded import Recordings
+    from evenhand.wings.traces.run import TracedRun
 
     try:
         recordings = Recordings([TracedRun(traces)], traces.notes)

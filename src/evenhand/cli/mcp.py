@@ -31,7 +31,7 @@ def mcp(budget_usd: float, root: Path) -> int:
 
     The agent can check, run, look at failures and compare. It can't spend more than --max-cost.
     """
-    from evenhand.coding_agents.server import serve
+    from evenhand.wings.coding_agents.server import serve
 
     serve(root, budget_usd)
     return PASSED

@@ -28,10 +28,10 @@ def merge(runs: tuple[str, ...], to: Path, as_json: bool) -> int:
     A trial that several runs have is taken from one of them. Trials that no run has are named, and may go either way
     for the verdict: `evenhand resume FILE` runs them. The exit code is that of a run with these trials.
     """
-    from evenhand.report.json_text import json_text, writer
-    from evenhand.report.merge_report import merge_document, merge_lines
-    from evenhand.report.trust.run_verdict import verdict_of
-    from evenhand.report.words import put, safe, short_id
+    from evenhand.analysis.trust.run_verdict import verdict_of
+    from evenhand.core.wording.json_text import json_text, writer
+    from evenhand.core.wording.words import put, safe, short_id
+    from evenhand.render.merge_report import merge_document, merge_lines
     from evenhand.store import merging
     from evenhand.store.catalogue import find, homes
     from evenhand.store.runfile import RunFile

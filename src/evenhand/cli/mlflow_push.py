@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from evenhand.cli.streams import tell
 
 if TYPE_CHECKING:
-    from evenhand.moving.mlflow.server import MlflowServer
+    from evenhand.wings.remotes.mlflow.server import MlflowServer
 
 TARGET = "mlflow"
 
@@ -35,8 +35,8 @@ def push_runs_to_mlflow(files: Sequence[Path]) -> list[dict[str, Any]]:
         ProviderError: The server does not take it.
         StoreError: A file cannot be read.
     """
-    from evenhand.moving.mlflow.server import MlflowServer
-    from evenhand.report.words import safe
+    from evenhand.core.wording.words import safe
+    from evenhand.wings.remotes.mlflow.server import MlflowServer
 
     server = MlflowServer.at("", os.environ)
     rows = asyncio.run(_pushed(files, server))
@@ -49,8 +49,8 @@ def push_runs_to_mlflow(files: Sequence[Path]) -> list[dict[str, Any]]:
 
 
 async def _pushed(files: Sequence[Path], server: MlflowServer) -> list[dict[str, Any]]:
-    from evenhand.moving.mlflow.writing import push_to_mlflow
     from evenhand.providers.http import close
+    from evenhand.wings.remotes.mlflow.writing import push_to_mlflow
 
     rows: list[dict[str, Any]] = []
     try:

@@ -90,7 +90,7 @@ def document_of(
         kind: `run` or `gate`.
     """
     from evenhand.core.secrets import shown
-    from evenhand.report.words import clip, count, safe, seconds, short_id
+    from evenhand.core.wording.words import clip, count, safe, seconds, short_id
 
     took = max(0.0, (meta.finished_at or meta.created_at) - meta.created_at)
     title = clip(safe(shown(meta.title)), 200)

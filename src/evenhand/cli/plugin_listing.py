@@ -60,11 +60,11 @@ def _usable(one: Plugin) -> None:
 
         metric(one.name)
     elif one.group == ASSERTIONS:
-        from evenhand.assertions.kinds import kind_of
+        from evenhand.doors.assertions.kinds import kind_of
 
         kind_of(one.name)
     elif one.group == IMPORTERS:
-        from evenhand.report.interchange.packaged import importer_of
+        from evenhand.doors.importers.packaged import importer_of
 
         importer_of(one)
     else:
@@ -77,11 +77,11 @@ def _ours(group: str) -> Callable[[str], bool]:
 
         return lambda name: own_metric(name) is not None
     if group == ASSERTIONS:
-        from evenhand.assertions.kinds import SUPPORTED
+        from evenhand.doors.assertions.kinds import SUPPORTED
 
         return SUPPORTED.__contains__
     if group == IMPORTERS:
-        from evenhand.moving.importers import OURS
+        from evenhand.wings.interchange.importers import OURS
 
         return OURS.__contains__
     from evenhand.providers.catalog import is_ours

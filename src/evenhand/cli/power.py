@@ -66,9 +66,9 @@ def power(
     From RUN, a run that was made before (default: the latest), or from numbers: --rate 0.8. Power is 80 %, confidence
     95 %. With RUN, labels are counted for each of its judges; with numbers, for a judge with --rho2.
     """
+    from evenhand.analysis.trust.power import JudgeWorth, Pilot, Power, pilot_of
     from evenhand.core.errors import UsageError
-    from evenhand.report.trust.power import JudgeWorth, Pilot, Power, pilot_of
-    from evenhand.report.words import put
+    from evenhand.core.wording.words import put
     from evenhand.store.catalogue import find
     from evenhand.store.runfile import RunFile
 
@@ -95,7 +95,7 @@ def power(
     answers = Power(pilot, difference, half_width)
     with printing():
         if as_json:
-            from evenhand.report.json_text import json_text, writer
+            from evenhand.core.wording.json_text import json_text, writer
 
             writer(sys.stdout)(json_text(answers.document()) + "\n")
         else:

@@ -16,13 +16,13 @@ from evenhand.cli.session import Session, spending_options
 from evenhand.cli.streams import printing, tell
 from evenhand.cli.trusting import look_at_origin, trust_option
 from evenhand.core.ranges import SHARE, Range
-from evenhand.report.judge_tests.probe_kinds import WORDS
+from evenhand.wings.judge_checks.probe_kinds import WORDS
 
 if TYPE_CHECKING:
     from evenhand.cli.probe_request import ProbeRequest
     from evenhand.core.plan import Plan
     from evenhand.engine.door import Settings
-    from evenhand.report.judge_tests.probe import Probe
+    from evenhand.wings.judge_checks.probe import Probe
 
 ITEMS = Range(1, 10_000, whole=True)
 SEED = Range(0, 2**53, whole=True)
@@ -92,12 +92,16 @@ def probe(
     padding and so on. The judges are asked with the same prompts, criteria and settings. PATH is a folder: its latest
     run is probed. Default: the latest run. With the id of a probe, it continues that probe and prints what it came to.
     """
+    from evenhand.analysis.trust.judgements.judge_checks import (
+        is_probe,
+        is_tryout,
+        refuse_judge_check,
+    )
     from evenhand.cli.probe_request import ProbeRequest
     from evenhand.core.errors import UsageError
     from evenhand.engine.door import Settings
-    from evenhand.probing.plan import Probing
-    from evenhand.report.judgements.judge_checks import is_probe, is_tryout, refuse_judge_check
     from evenhand.store.runfile import RunFile
+    from evenhand.wings.judge_checks.plan import Probing
 
     if dry_run and as_json:
         raise UsageError("--dry-run prints no document", hint="Leave --json out.")
@@ -197,9 +201,9 @@ def _estimate(request: ProbeRequest, plan: Plan, *, cached: bool) -> str:
     Args:
         cached: Whether the cache answers what is asked again.
     """
-    from evenhand.probing.estimate import probe_estimate
-    from evenhand.report.words import count, money
+    from evenhand.core.wording.words import count, money
     from evenhand.store.runfile import RunFile
+    from evenhand.wings.judge_checks.estimate import probe_estimate
 
     with RunFile.open(request.run) as run_file:
         one = probe_estimate(run_file, plan, cached=cached)
@@ -216,11 +220,11 @@ def _estimate(request: ProbeRequest, plan: Plan, *, cached: bool) -> str:
 def report_probe(file: Path, at_most: float, *, as_json: bool) -> int:
     """Prints what a probe came to, and returns the exit code."""
     from evenhand.cli.exits import FAILED, NO_VERDICT, PASSED
-    from evenhand.report.json_text import json_text, writer
-    from evenhand.report.judge_tests.probe import probe_of
-    from evenhand.report.judge_tests.probe_lines import probe_lines
-    from evenhand.report.words import put
+    from evenhand.core.wording.json_text import json_text, writer
+    from evenhand.core.wording.words import put
     from evenhand.store.runfile import RunFile
+    from evenhand.wings.judge_checks.probe import probe_of
+    from evenhand.wings.judge_checks.probe_lines import probe_lines
 
     with RunFile.open(file) as run_file:
         result: Probe = probe_of(run_file, at_most)
@@ -229,7 +233,7 @@ def report_probe(file: Path, at_most: float, *, as_json: bool) -> int:
             writer(sys.stdout)(json_text(result.document()) + "\n")
         else:
             put(sys.stdout, "".join(f"{line}\n" for line in probe_lines(result)))
-            from evenhand.report.words import count, money
+            from evenhand.core.wording.words import count, money
             from evenhand.store.catalogue import called
 
             tell(
@@ -240,6 +244,6 @@ def report_probe(file: Path, at_most: float, *, as_json: bool) -> int:
 
 
 def _safe(text: str) -> str:
-    from evenhand.report.words import safe
+    from evenhand.core.wording.words import safe
 
     return safe(text)

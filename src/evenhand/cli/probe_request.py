@@ -13,7 +13,7 @@ from evenhand.cli.run_request import Asked
 from evenhand.core.errors import UsageError
 from evenhand.core.malformed import shape_fault
 from evenhand.core.record import Record
-from evenhand.probing.plan import Probing
+from evenhand.wings.judge_checks.plan import Probing
 
 if TYPE_CHECKING:
     from evenhand.core.plan import Plan
@@ -89,8 +89,8 @@ class ProbeRequest(Record, frozen=True):
             UsageError: The files have changed since the run, or nothing in it can be probed.
             ConfigError: All that is wrong with the files.
         """
-        from evenhand.probing.plan import probe_plan
         from evenhand.store.runfile import RunFile
+        from evenhand.wings.judge_checks.plan import probe_plan
 
         with RunFile.open(self.run) as run_file:
             return probe_plan(self.asked.plan(), run_file, self.probing)

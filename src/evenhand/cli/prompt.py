@@ -42,8 +42,8 @@ def new(id_: str, source: str) -> int:
     """Create prompts/ID with metadata, a template, an example and an eval. Never overwrites a prompt."""
     from evenhand.cli.ignoring import ignore_runs
     from evenhand.core.errors import UsageError
-    from evenhand.registry.library import Library, library_of
-    from evenhand.registry.new_prompts import new as make
+    from evenhand.doors.prompt_directories.library import Library, library_of
+    from evenhand.doors.prompt_directories.new_prompts import new as make
 
     try:
         library = library_of(start())
@@ -72,7 +72,7 @@ def edit(id_: str, name: str) -> int:
     import subprocess
 
     from evenhand.core.errors import UsageError
-    from evenhand.registry.new_prompts import bumped
+    from evenhand.doors.prompt_directories.new_prompts import bumped
 
     path = library_here().folder(id_) / name
     editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
@@ -96,7 +96,7 @@ def edit(id_: str, name: str) -> int:
 @click.option("--reason", default="", metavar="TEXT", help="Why; kept in .promotions.jsonl.")
 def promote(id_: str, *, force: bool, reason: str) -> int:
     """Promote a prompt (draft → tested → ready) if its evidence is sufficient; otherwise list what is missing."""
-    from evenhand.registry.promotion import promote as promote_it
+    from evenhand.doors.prompt_directories.promotion import promote as promote_it
 
     folder = prompt_named(id_)
     done = promote_it(folder, force=force, reason=reason)
@@ -122,7 +122,7 @@ def promote(id_: str, *, force: bool, reason: str) -> int:
 )
 def index(shell: str) -> int:
     """Write the list of prompts between the marks of README.md, and their verbs between those of a shell file."""
-    from evenhand.registry.index import index as write
+    from evenhand.doors.prompt_directories.index import index as write
 
     for line in write(library_here(), shell):
         tell(plain(line))
@@ -143,7 +143,7 @@ def site(out: Path) -> int:
 
     Each page is one file without script and without an address in it. Written again without a change, it is the same.
     """
-    from evenhand.registry.site import build
+    from evenhand.doors.prompt_directories.site import build
 
     messages = build(library_here(), out)
     for line in messages:
@@ -160,7 +160,7 @@ def site(out: Path) -> int:
 def export_skill(id_: str, *, force: bool) -> int:
     """Export a ready prompt as dist/skills/ID/SKILL.md. Replaces that folder."""
     from evenhand.core.errors import ConfigError
-    from evenhand.registry.skill import export
+    from evenhand.doors.prompt_directories.skill import export
 
     try:
         path, notes = export(prompt_named(id_), force=force)
@@ -179,7 +179,7 @@ def export_skill(id_: str, *, force: bool) -> int:
 )
 def migrate(*, write_them: bool) -> int:
     """Make a folder of each prompts/{ready,tested,draft}/*.md, the layout in which a status was a folder."""
-    from evenhand.registry.migrating import migrate as move
+    from evenhand.doors.prompt_directories.migrating import migrate as move
 
     moves = move(library_here(), write_them=write_them)
     for line in moves:

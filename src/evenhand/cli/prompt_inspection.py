@@ -23,7 +23,7 @@ from evenhand.cli.streams import say_wrapped, tell
 from evenhand.core.ranges import ROWS
 
 if TYPE_CHECKING:
-    from evenhand.registry.doctor import Looked
+    from evenhand.doors.prompt_directories.doctor import Looked
 
 
 @click.command(name="list", short_help="List prompts and the state of their evidence.")
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 @in_json
 def list_(status: str | None, tag: str, *, check: bool, as_json: bool) -> int:
     """List the prompts: status, version, uses, and whether what they have shown is about what they are now."""
-    from evenhand.registry.listing import listed, table
+    from evenhand.doors.prompt_directories.listing import listed, table
 
     rows = [
         row
@@ -57,7 +57,7 @@ def list_(status: str | None, tag: str, *, check: bool, as_json: bool) -> int:
 @in_json
 def show(id_: str, *, as_json: bool) -> int:
     """Show a prompt: its metadata, its usage with medians, its latest evidence, and what the next status wants."""
-    from evenhand.registry.listing import described, description_lines
+    from evenhand.doors.prompt_directories.listing import described, description_lines
 
     description = described(prompt_named(id_))
     if as_json:
@@ -76,8 +76,8 @@ def show(id_: str, *, as_json: bool) -> int:
 def log(id_: str, last: int, *, evals: bool, promotions: bool) -> int:
     """Print the latest rows of .usage.jsonl, as they are; of .eval.jsonl, or of .promotions.jsonl."""
     from evenhand.core.encoding import encode
-    from evenhand.documents.findings import Findings
-    from evenhand.registry.evidence import EVALS, PROMOTIONS, USAGE, read
+    from evenhand.doors.prompt_directories.evidence import EVALS, PROMOTIONS, USAGE, read
+    from evenhand.languages.documents.findings import Findings
 
     name = EVALS if evals else PROMOTIONS if promotions else USAGE
     rows = read(library_here().folder(id_) / name)
@@ -107,9 +107,9 @@ def doctor(ids: tuple[str, ...], *, check: bool, evidence: bool, quiet: bool, as
     not count. With --evidence, a row that its run contradicts is wrong; one whose run is not on this machine is a
     warning.
     """
-    from evenhand.registry.doctor import look
-    from evenhand.registry.runs import KeptRuns
-    from evenhand.report.words import count
+    from evenhand.core.wording.words import count
+    from evenhand.doors.prompt_directories.doctor import look
+    from evenhand.doors.prompt_directories.runs import KeptRuns
     from evenhand.store.catalogue import home_for
 
     looks = [

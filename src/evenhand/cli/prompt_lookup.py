@@ -12,15 +12,15 @@ import click
 from evenhand.cli.streams import printing
 
 if TYPE_CHECKING:
-    from evenhand.registry.library import Library
-    from evenhand.registry.prompt import PromptFolder
+    from evenhand.doors.prompt_directories.library import Library
+    from evenhand.doors.prompt_directories.prompt import PromptFolder
 
 in_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
 
 
 def library_here() -> Library:
     """The repository that is meant: of -C, or the one that one stands in."""
-    from evenhand.registry.library import library_of
+    from evenhand.doors.prompt_directories.library import library_of
 
     return library_of(start())
 
@@ -32,8 +32,8 @@ def start() -> Path:
 
 def prompt_named(id_: str) -> PromptFolder:
     """A prompt that can be used: nothing is wrong with its metadata and its template."""
-    from evenhand.documents.findings import Findings
-    from evenhand.registry.prompt import read_prompt
+    from evenhand.doors.prompt_directories.prompt import read_prompt
+    from evenhand.languages.documents.findings import Findings
 
     library, findings = library_here(), Findings()
     library.folder(id_)
@@ -48,7 +48,7 @@ def prompts_meant(texts: tuple[str, ...]) -> dict[Library, list[str] | None]:
 
     A path that is in no prompt's folder, inputs that are shared say, means all prompts of its repository.
     """
-    from evenhand.registry.library import PROMPTS, library_of
+    from evenhand.doors.prompt_directories.library import PROMPTS, library_of
 
     if not texts:
         return {library_here(): None}
@@ -79,7 +79,7 @@ def document_of(value: Any) -> str:
 
 def plain(text: str) -> str:
     """A text that somebody else wrote, without what a terminal would obey."""
-    from evenhand.report.words import safe
+    from evenhand.core.wording.words import safe
 
     return safe(text, multiline=True)
 

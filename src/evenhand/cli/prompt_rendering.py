@@ -17,7 +17,7 @@ from evenhand.cli.streams import tell
 from evenhand.core.ranges import SECONDS
 
 if TYPE_CHECKING:
-    from evenhand.registry.sending import Rendered
+    from evenhand.doors.prompt_directories.sending import Rendered
 
 F = TypeVar("F", bound=Callable[..., object])
 
@@ -64,7 +64,7 @@ def render(
 
     The shell's verbs do this; with --send they send.
     """
-    from evenhand.registry.sending import log_dry
+    from evenhand.doors.prompt_directories.sending import log_dry
 
     if and_send:
         return context.invoke(send, id_=id_, case=case, pairs=pairs, var_file=var_file)
@@ -109,10 +109,10 @@ def send(
 
     from evenhand.cli.offline import offline_answers
     from evenhand.core.errors import UsageError
+    from evenhand.doors.prompt_directories.gates import sent_to
+    from evenhand.doors.prompt_directories.sending import as_json as document
+    from evenhand.doors.prompt_directories.sending import send as send_it
     from evenhand.providers.roster import model_id
-    from evenhand.registry.gates import sent_to
-    from evenhand.registry.sending import as_json as document
-    from evenhand.registry.sending import send as send_it
 
     rendering = _rendered(id_, case, pairs, var_file)
     chosen = model_id(model) if model else sent_to(rendering.prompt)
@@ -141,8 +141,8 @@ def send(
 
 
 def _rendered(id_: str, case: str, pairs: tuple[str, ...], var_file: Path | None) -> Rendered:
-    from evenhand.documents.findings import Findings
-    from evenhand.registry.sending import rendered, variables
+    from evenhand.doors.prompt_directories.sending import rendered, variables
+    from evenhand.languages.documents.findings import Findings
 
     prompt, findings = prompt_named(id_), Findings()
     inputs = prompt.example(case, findings) if case else {}

@@ -30,13 +30,13 @@ def push(runs: tuple[str, ...], to: str, as_json: bool) -> int:
     """
     from evenhand.cli.mlflow_push import is_mlflow, push_runs_to_mlflow
     from evenhand.core.errors import UsageError
-    from evenhand.remotes.address import Address
-    from evenhand.remotes.opening import remote_at
-    from evenhand.remotes.pushing import Pushed, push_document
-    from evenhand.remotes.pushing import push as pushed
-    from evenhand.report.json_text import json_text, writer
-    from evenhand.report.words import count, safe, short_id
+    from evenhand.core.wording.json_text import json_text, writer
+    from evenhand.core.wording.words import count, safe, short_id
     from evenhand.store.catalogue import find
+    from evenhand.wings.remotes.address import Address
+    from evenhand.wings.remotes.opening import remote_at
+    from evenhand.wings.remotes.pushing import Pushed, push_document
+    from evenhand.wings.remotes.pushing import push as pushed
 
     if "#" in to:
         raise UsageError(

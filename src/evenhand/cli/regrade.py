@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from evenhand.cli.run_request import Asked
-    from evenhand.report.comparison.comparing import Comparison
+    from evenhand.render.comparing import Comparison
 
 _ANY = ("pass", "fail", "error", "not_applicable")
 
@@ -46,8 +46,8 @@ def regrade(run: str, path: str, *, offline: bool, **options: Any) -> int:
     What the model under evaluation is asked is answered from RUN: by the same request, or, where prompts have changed,
     by the same trial's call. Cases that RUN doesn't have are left out.
     """
+    from evenhand.analysis.trust.run_verdict import verdict_of
     from evenhand.cli.show import print_run
-    from evenhand.report.trust.run_verdict import verdict_of
     from evenhand.store.runfile import RunFile
 
     session = Session.of(options)
@@ -66,13 +66,13 @@ def regrade(run: str, path: str, *, offline: bool, **options: Any) -> int:
     with RunFile.open(finished.path) as graded:
         comparison = _compared(file, finished.path)
         if session.as_json:
-            from evenhand.report.document import document
+            from evenhand.render.document import document
 
             print_json(document(graded), None if comparison is None else comparison.document())
         else:
             print_run(graded, as_json=False, table=not session.no_table)
             if comparison is not None:
-                from evenhand.report.words import put
+                from evenhand.core.wording.words import put
 
                 with printing():
                     title = f"\n{comparison.first} → {comparison.second}, the same outputs\n"
@@ -86,7 +86,7 @@ def _asked(path: str, file: Path, *, offline: bool) -> Asked:
     """What is asked for: all cases of PATH that the run has."""
     from evenhand.cli.run_request import Asked, Failing, absolute
     from evenhand.core.plan import Selection
-    from evenhand.promptfoo.overrides import Overrides
+    from evenhand.doors.promptfoo.overrides import Overrides
     from evenhand.store.runfile import RunFile
 
     with RunFile.open(file) as before:
@@ -104,7 +104,7 @@ def _asked(path: str, file: Path, *, offline: bool) -> Asked:
 def _compared(before: Path, after: Path) -> Comparison | None:
     """Both runs, paired; None where they have nothing in common, which is said."""
     from evenhand.core.errors import UsageError
-    from evenhand.report.comparison.comparing import compare
+    from evenhand.render.comparing import compare
 
     try:
         return compare(before, after)
@@ -120,7 +120,7 @@ def print_json(run: Mapping[str, Any], comparison: Mapping[str, Any] | None) -> 
         run: The new run.
         comparison: It and the old one; None where they have nothing in common.
     """
-    from evenhand.report.json_text import json_text, writer
+    from evenhand.core.wording.json_text import json_text, writer
 
     row = {"schema": "evenhand.regrade/1", "run": run, "comparison": comparison}
     with printing():

@@ -11,7 +11,7 @@ import click
 from evenhand.cli.streams import tell
 
 if TYPE_CHECKING:
-    from evenhand.remotes.address import Address
+    from evenhand.wings.remotes.address import Address
 
 
 class RunName(click.ParamType):  # pyright: ignore[reportMissingTypeArgument] (it takes none before 8.5)
@@ -26,14 +26,14 @@ class RunName(click.ParamType):  # pyright: ignore[reportMissingTypeArgument] (i
             return value
         if "#" not in value and "/" not in value and not Path(value).is_dir():
             return value
-        from evenhand.remotes.address import remote_run
+        from evenhand.wings.remotes.address import remote_run
 
         meant = remote_run(value)
         if meant is None:
             return value
-        from evenhand.remotes.fetching import fetch
-        from evenhand.remotes.opening import remote_at
         from evenhand.store.catalogue import cache_folder, home_for
+        from evenhand.wings.remotes.fetching import fetch
+        from evenhand.wings.remotes.opening import remote_at
 
         with remote_at(meant.address) as remote:
             path = fetch(remote, meant.run, cache_folder(home_for(None)))
@@ -44,7 +44,7 @@ def whole_remote(text: str | None) -> Address | None:
     """The remote of which all runs are meant; None where none is named, or one of its runs is."""
     if not text or "#" in text:
         return None
-    from evenhand.remotes.address import remote_run
+    from evenhand.wings.remotes.address import remote_run
 
     meant = remote_run(text)
     return meant.address if meant else None
@@ -52,10 +52,10 @@ def whole_remote(text: str | None) -> Address | None:
 
 def fetched(address: Address) -> Sequence[Path]:
     """The files of all runs of a remote, on this machine; says which are left out, and why."""
-    from evenhand.remotes.fetching import fetch_all
-    from evenhand.remotes.opening import remote_at
-    from evenhand.report.words import safe
+    from evenhand.core.wording.words import safe
     from evenhand.store.catalogue import cache_folder, home_for
+    from evenhand.wings.remotes.fetching import fetch_all
+    from evenhand.wings.remotes.opening import remote_at
 
     with remote_at(address) as remote:
         runs = fetch_all(remote, cache_folder(home_for(None)))

@@ -139,7 +139,7 @@ def run(
     """
     from evenhand.core.errors import NothingSelected, UsageError
     from evenhand.core.shard import Shard
-    from evenhand.documents.project import project_for
+    from evenhand.languages.documents.project import project_for
 
     session = Session.of(options)
     request = ReplayRequest.of(options)

@@ -37,7 +37,7 @@ def run_asked(
         step: What else has to be looked at once the plan is there; None for nothing.
         report: Prints what the run came to, and returns its exit code; None for the report of a run of evals.
     """
-    from evenhand.report.judgements.judge_checks import WITH_CANARIES
+    from evenhand.analysis.trust.judgements.judge_checks import WITH_CANARIES
 
     steps: list[Callable[[Plan, Settings], Settings]] = []
     if settings.record.get("stop_when_decided") is not None:
@@ -66,8 +66,8 @@ def _with_decider(plan: Plan, settings: Settings) -> Settings:
     Raises:
         UsageError: There is nothing to decide, or the cases depend on one another.
     """
+    from evenhand.analysis.gates.early_pass_rates import ShareDecider
     from evenhand.engine.door import requirements
-    from evenhand.report.gates.share_deciding import ShareDecider
 
     seed = int(settings.record["stop_when_decided"])
     return replace(settings, decider=ShareDecider(plan, requirements(plan, settings), seed))
@@ -89,7 +89,7 @@ def _write(run_file: RunFile, outputs: Sequence[str], *, calls: bool) -> None:
     if not outputs:
         return
     from evenhand.cli.show import written
-    from evenhand.report.export import has_calls
+    from evenhand.render.export import has_calls
 
     for name in outputs:
         to = Path(name)
@@ -98,8 +98,8 @@ def _write(run_file: RunFile, outputs: Sequence[str], *, calls: bool) -> None:
 
 
 def _report(finished: Finished, plan: Plan, session: Session) -> int:
+    from evenhand.analysis.trust.run_verdict import verdict_of
     from evenhand.cli.show import print_run
-    from evenhand.report.trust.run_verdict import verdict_of
     from evenhand.store.runfile import RunFile
 
     # On a terminal the progress line has said it already.

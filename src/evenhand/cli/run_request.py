@@ -24,11 +24,11 @@ from evenhand.core.malformed import shape_fault
 from evenhand.core.plan import Selection
 from evenhand.core.record import Record
 from evenhand.core.version import __version__
-from evenhand.promptfoo.overrides import Chosen, Overrides
+from evenhand.doors.promptfoo.overrides import Chosen, Overrides
 
 if TYPE_CHECKING:
     from evenhand.core.plan import Plan
-    from evenhand.registry.library import Library
+    from evenhand.doors.prompt_directories.library import Library
 
 
 class Failing(Record, frozen=True):
@@ -128,8 +128,8 @@ class Asked(Record, frozen=True):
     @property
     def folder(self) -> Path:
         """The first path's, or, for eval files in `evals`, the one above: it keeps the runs, and has offline.jsonl."""
-        from evenhand.authoring.eval_paths import split_line
-        from evenhand.documents.project import project_folder
+        from evenhand.doors.eval_sets.eval_paths import split_line
+        from evenhand.languages.documents.project import project_folder
 
         path = Path(split_line(self.paths[0])[0])
         folder = path if path.is_dir() else path.parent
@@ -146,7 +146,7 @@ class Asked(Record, frozen=True):
         Raises:
             UsageError: A path does not exist.
         """
-        from evenhand.authoring.eval_paths import split_line
+        from evenhand.doors.eval_sets.eval_paths import split_line
 
         if not self.offline or (self.folder / "offline.jsonl").is_file() or self._prompts():
             return
@@ -161,8 +161,8 @@ class Asked(Record, frozen=True):
         Raises:
             UsageError: One does: what was probably meant.
         """
-        from evenhand.authoring.eval_paths import split_line
         from evenhand.cli.other_words import meant_path
+        from evenhand.doors.eval_sets.eval_paths import split_line
 
         for path in (Path(split_line(each)[0]) for each in self.paths):
             meant = "" if path.exists() else meant_path(path)
@@ -230,8 +230,8 @@ class Asked(Record, frozen=True):
         }
 
     def _evals(self, selection: Selection) -> Plan:
-        from evenhand.authoring.discovery import find
-        from evenhand.authoring.plan import plan_of
+        from evenhand.doors.eval_sets.discovery import find
+        from evenhand.doors.eval_sets.plan import plan_of
 
         refuse(self._specific_options(), EVALS)
         discovered = find(self.paths)
@@ -250,7 +250,7 @@ class Asked(Record, frozen=True):
         )
 
     def _configs(self, selection: Selection, *, prepare: bool) -> Plan:
-        from evenhand.promptfoo.load import load
+        from evenhand.doors.promptfoo.load import load
 
         refuse(self._specific_options(), CONFIGS)
         chosen = Chosen(selection, self.over, self.strict_prompts, prepare=prepare)
@@ -263,7 +263,7 @@ class Asked(Record, frozen=True):
         return prompts_meant(self.paths)
 
     def _registry(self, library: Library, ids: list[str], selection: Selection) -> Plan:
-        from evenhand.registry.plan import load
+        from evenhand.doors.prompt_directories.plan import load
 
         refuse(self._specific_options(), PROMPTS)
         return load(
@@ -279,7 +279,7 @@ class Asked(Record, frozen=True):
     def _is_evals(path: str) -> bool:
         if path.endswith((".yaml", ".yml", ".json")):
             return False
-        from evenhand.authoring.eval_paths import is_evals
+        from evenhand.doors.eval_sets.eval_paths import is_evals
 
         return is_evals(path)
 

@@ -35,7 +35,7 @@ def rename(run: str, title: str) -> int:
 @click.option("--remove", is_flag=True, help="Remove these tags; without any, remove all.")
 def tag(run: str, tags: tuple[str, ...], remove: bool) -> int:
     """Add TAGS to RUN (an id, the start of one, or a file); without any, list its tags."""
-    from evenhand.report.words import safe
+    from evenhand.core.wording.words import safe
 
     _refuse_blank(tags)
     path = _run_path(run)
@@ -62,7 +62,7 @@ def note(run: str, text: str | None) -> int:
 
     An empty TEXT removes the note.
     """
-    from evenhand.report.words import safe
+    from evenhand.core.wording.words import safe
 
     path = _run_path(run)
     remarks = _remarks(path) if text is None else _remark(path, note=text)
@@ -82,7 +82,7 @@ def delete(runs: tuple[str, ...], yes: bool) -> int:
     Without --yes, only list what would be deleted. A run in progress is not deleted.
     """
     from evenhand.core.errors import EvenhandError
-    from evenhand.report.words import count, safe
+    from evenhand.core.wording.words import count, safe
     from evenhand.store import remarks
     from evenhand.store.runfile import RunFile
 

@@ -37,7 +37,7 @@ def schema(file: str, path: Path | None) -> int:
     project    [tool.evenhand] in a pyproject.toml
     """  # noqa: D301 (click's mark for a paragraph that keeps its lines)
     module, name = FILES[file]
-    made = importlib.import_module(f"evenhand.schemas.{module}").schema()
+    made = importlib.import_module(f"evenhand.doors.schemas.{module}").schema()
     text = json.dumps(made, indent=2, ensure_ascii=False) + "\n"
     if path is None:
         with printing():

@@ -277,7 +277,7 @@ def asked_for(paths: tuple[str, ...], options: Mapping[str, Any]) -> Asked:
     from evenhand.cli.run_request import Asked, Failing, absolute
     from evenhand.core.errors import UsageError
     from evenhand.core.plan import Selection
-    from evenhand.promptfoo.overrides import Overrides, range_of, split_paths
+    from evenhand.doors.promptfoo.overrides import Overrides, range_of, split_paths
 
     if bool(options["assertions"]) != bool(options["model_outputs"]):
         raise UsageError(

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from evenhand.core.plan import Plan
     from evenhand.core.run import CallRecord, ProgressSnapshot, TrialResult
     from evenhand.engine.door import Finished, Settings
-    from evenhand.report.progress import Progress
+    from evenhand.render.progress import Progress
 
 
 SCRIPTED = " · replies replayed, no key needed"
@@ -93,7 +93,7 @@ def settled(
         outputs = (*session.outputs, *plan.options.outputs)
         _check_outputs(session, outputs, plan)
         if any(Path(name).suffix.lower() in (".html", ".htm") for name in outputs):
-            from evenhand.viewer.page import static
+            from evenhand.wings.viewer.page import static
 
             static("app.js")  # or it says, before anything is paid for, why no page can be written
         for problem in plan.broken:
@@ -102,7 +102,7 @@ def settled(
         if settings.replay is not None and settings.replay.empty and not settings.regrades:
             tell(
                 f"{safe_text(settings.replay.header.name)} has no recorded calls to answer from. A client of your own "
-                "is recorded, and replayed, only through evenhand.recording: any other sends what it is told to."
+                "is recorded, and replayed, only through evenhand.doors.recording: any other sends what it is told to."
             )
         source = _source(settings, offline=asked.offline)
         with another_may_go_on():
@@ -148,8 +148,8 @@ def _check_outputs(session: Session, outputs: Sequence[str], plan: Plan) -> None
     if not outputs and not session.calls:
         return
     from evenhand.core.errors import UsageError
-    from evenhand.report.export import check_endings, has_calls
-    from evenhand.report.own_files import look_for_folder, refuse_own
+    from evenhand.render.export import check_endings, has_calls
+    from evenhand.render.own_files import look_for_folder, refuse_own
 
     variants = plan.variants
     check_endings(outputs, variants)
@@ -166,7 +166,7 @@ def _check_outputs(session: Session, outputs: Sequence[str], plan: Plan) -> None
 
 def safe_text(text: str) -> str:
     """Text of whatever origin, as it may be printed."""
-    from evenhand.report.words import safe
+    from evenhand.core.wording.words import safe
 
     return safe(text, multiline=True)
 
@@ -183,7 +183,7 @@ def settle(
     from evenhand.engine import door
     from evenhand.engine.debugging import giving_way
     from evenhand.engine.signals import late
-    from evenhand.report.heading import heading, problem_lines
+    from evenhand.render.heading import heading, problem_lines
 
     for line in problem_lines(plan.hints):
         tell(line)
@@ -249,7 +249,7 @@ def _point_to_killed(plan: Plan, settings: Settings) -> None:
 def _progress(wanted: bool) -> Progress | None:
     if not wanted:
         return None
-    from evenhand.report.progress import Progress
+    from evenhand.render.progress import Progress
 
     return Progress(sys.stderr, sys.stderr.isatty())
 
@@ -270,8 +270,8 @@ def _unless_debugging(
 def _teller(plan: Plan, out: TextIO, progress: Progress | None) -> Callable[[TrialResult], None]:
     """Prints each trial whole, above the line that says how far the run is."""
     from evenhand.cli.show import verbose_for
+    from evenhand.core.wording.words import put_quietly
     from evenhand.engine.clock import stands_still
-    from evenhand.report.words import put_quietly
 
     verbose = verbose_for(out, plan.variants, plan.repeats)
 
@@ -291,13 +291,13 @@ def _teller(plan: Plan, out: TextIO, progress: Progress | None) -> Callable[[Tri
 
 def _resumed(in_doubt: Sequence[CallRecord], last_words: Sequence[str]) -> None:
     """Said before anything is run: the same code may end this session as well."""
-    from evenhand.report.heading import doubt_lines
+    from evenhand.render.heading import doubt_lines
 
     for line in doubt_lines(in_doubt, last_words):
         tell(line)
 
 
 def _note(text: str) -> None:
-    from evenhand.report.words import safe
+    from evenhand.core.wording.words import safe
 
     tell(f"evenhand: {safe(text)}")

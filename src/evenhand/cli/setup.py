@@ -81,8 +81,8 @@ def init(words: tuple[str, ...], origin: str | None, *, python: bool, agent: boo
     from evenhand.cli.ignoring import ignore_runs
     from evenhand.cli.init import init as scaffold
     from evenhand.core.errors import UsageError
-    from evenhand.report.own_files import look_for_folder
-    from evenhand.report.words import safe
+    from evenhand.core.wording.words import safe
+    from evenhand.render.own_files import look_for_folder
 
     if folder.absolute() == Path(folder.absolute().anchor):
         raise UsageError("nothing is begun in /", hint="Name a folder: evenhand init my-evals")
@@ -117,10 +117,10 @@ def _move_in(tool: str, words: Sequence[Path]) -> int:
     from evenhand.cli.ignoring import ignore_runs
     from evenhand.cli.streams import printing
     from evenhand.core.errors import UsageError
-    from evenhand.report.ink import Ink
-    from evenhand.report.interchange.import_report import note_lines
-    from evenhand.report.screen import takes_colors
-    from evenhand.report.words import put
+    from evenhand.core.wording.ink import Ink
+    from evenhand.core.wording.words import put
+    from evenhand.doors.importers.import_report import note_lines
+    from evenhand.render.screen import takes_colors
 
     named = words and not words[-1].is_file() and (len(words) > 1 or words[-1].is_dir())
     files, folder = (words[:-1], words[-1]) if named else (words, Path())
@@ -130,23 +130,23 @@ def _move_in(tool: str, words: Sequence[Path]) -> int:
             hint=f"Name what you saved: evenhand init --from {tool} {_TOOLS.get(tool, 'export.json')} my-evals",
         )
     if tool == "openai-evals":
-        from evenhand.moving.openai_evals.folder import move_in
+        from evenhand.wings.interchange.openai_evals.folder import move_in
 
         made = move_in(files, folder)
     elif tool == "pydantic-evals":
-        from evenhand.moving.pydantic_evals.folder import move_in
+        from evenhand.wings.interchange.pydantic_evals.folder import move_in
 
         made = move_in(files, folder)
     elif tool == "inspect":
-        from evenhand.moving.inspect_logs.folder import move_in
+        from evenhand.wings.interchange.inspect_logs.folder import move_in
 
         made = move_in(files, folder)
     elif tool == "lm-eval":
-        from evenhand.moving.lm_eval.folder import move_in
+        from evenhand.wings.interchange.lm_eval.folder import move_in
 
         made = move_in(files, folder)
     else:
-        from evenhand.moving.dataset_folder import move_in
+        from evenhand.wings.interchange.dataset_folder import move_in
 
         made = move_in(files, folder, tool)
     ignored = ignore_runs(folder)
@@ -169,8 +169,8 @@ def _move_in(tool: str, words: Sequence[Path]) -> int:
 
 def _print_as_python(config: Path) -> int:
     from evenhand.cli.streams import printing, tell
-    from evenhand.promptfoo.load import read_folder
-    from evenhand.promptfoo.porting.as_python import as_python
+    from evenhand.doors.promptfoo.load import read_folder
+    from evenhand.doors.promptfoo.porting.as_python import as_python
 
     file = as_python(read_folder(config))
     with printing():
@@ -211,9 +211,9 @@ def scorers(as_json: bool) -> int:
 
         say_json(scorers_document())
         return PASSED
-    from evenhand.assertions.kinds import kinds
     from evenhand.cli.plugin_listing import list_added
     from evenhand.core.plugins import ASSERTIONS, SCORERS
+    from evenhand.doors.assertions.kinds import kinds
     from evenhand.scorers.catalog import Entry
     from evenhand.scorers.catalog import scorers as listed
 

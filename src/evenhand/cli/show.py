@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from evenhand.core.label import Label
     from evenhand.core.variant import Variant
-    from evenhand.report.verbose import Verbose
+    from evenhand.render.verbose import Verbose
     from evenhand.store.runfile import RunFile
 
 
@@ -55,7 +55,7 @@ def narrowed(run_file: RunFile, where: str | None, baseline: str | None) -> RunF
                 hint="To compare two runs: evenhand compare BASELINE RUN",
             )
         return run_file
-    from evenhand.report.filters.where import narrow
+    from evenhand.analysis.filters.where import narrow
     from evenhand.store.catalogue import find
     from evenhand.store.runfile import RunFile
 
@@ -102,8 +102,8 @@ def show(
     With CELL, e.g. `better:3`, show one trial in full: prompt, output, every outcome, every call. A CELL without RUN is
     one of the latest run. With --where, only matching trials are listed and counted.
     """
-    from evenhand.report.console import cells_json, list_lines, listed_json, show_trial
-    from evenhand.report.screen import takes_colors, width_of
+    from evenhand.render.console import cells_json, list_lines, listed_json, show_trial
+    from evenhand.render.screen import takes_colors, width_of
     from evenhand.store.catalogue import find, homes, runs
     from evenhand.store.runfile import RunFile
 
@@ -194,10 +194,10 @@ def export(
 
 def _send(run: str | None, where: str | None, baseline: str | None) -> None:
     """Sends the outcomes of a run as events."""
-    from evenhand.moving.traces.verdicts import send
-    from evenhand.report.words import count
+    from evenhand.core.wording.words import count
     from evenhand.store.catalogue import find
     from evenhand.store.runfile import RunFile
+    from evenhand.wings.traces.verdicts import send
 
     with RunFile.open(find(Path.cwd(), run)) as whole:
         many, to = send(narrowed(whole, where, baseline))
@@ -221,12 +221,12 @@ def written(
         baseline: The run that a page holds it against.
         calls: With the model calls of each trial.
     """
-    from evenhand.report.export import export as write
+    from evenhand.render.export import export as write
     from evenhand.store.catalogue import find
     from evenhand.store.runfile import RunFile
 
     def page(run: RunFile, out: TextIO) -> int:
-        from evenhand.viewer.embed import write_page
+        from evenhand.wings.viewer.embed import write_page
 
         if baseline is None:
             return write_page(run, out)
@@ -237,7 +237,7 @@ def written(
         with printing():
             write(run_file, to, format_, page=page, calls=calls)
         return
-    from evenhand.report.words import count
+    from evenhand.core.wording.words import count
 
     rows = write(run_file, to, format_, page=page, calls=calls)
     tell(f"{count(rows, 'trial')} written to {to}")
@@ -250,11 +250,11 @@ def written(
 
 def _list_trials(run_file: RunFile, out: TextIO) -> None:
     """Prints a line for each trial."""
-    from evenhand.report.filters.where import cell_rows
-    from evenhand.report.grid import Grid
-    from evenhand.report.ink import Ink
-    from evenhand.report.screen import takes_colors, width_of
-    from evenhand.report.words import put
+    from evenhand.analysis.filters.where import cell_rows
+    from evenhand.analysis.summaries.grid import Grid
+    from evenhand.core.wording.ink import Ink
+    from evenhand.core.wording.words import put
+    from evenhand.render.screen import takes_colors, width_of
 
     rows = cell_rows(run_file, Grid(run_file), width_of(out), Ink(takes_colors(out)))
     with printing():
@@ -263,12 +263,12 @@ def _list_trials(run_file: RunFile, out: TextIO) -> None:
 
 def _print_trials(run_file: RunFile, out: TextIO, *, calls: bool = False) -> None:
     """Prints each trial whole, one after the other; `calls`: with what was asked and answered."""
+    from evenhand.analysis.trust.every_label import every_label
     from evenhand.core.label import standing
-    from evenhand.report.cell import call_lines
-    from evenhand.report.every_label import every_label
-    from evenhand.report.ink import Ink
-    from evenhand.report.screen import takes_colors, width_of
-    from evenhand.report.words import put
+    from evenhand.core.wording.ink import Ink
+    from evenhand.core.wording.words import put
+    from evenhand.render.cell import call_lines
+    from evenhand.render.screen import takes_colors, width_of
 
     meta, labels = run_file.meta, standing(every_label(run_file))
     verbose = verbose_for(out, meta.variants, meta.repeats, labels)
@@ -288,9 +288,9 @@ def verbose_for(
     labels: Mapping[int, Sequence[Label]] | None = None,
 ) -> Verbose:
     """What puts a run's trials, and what people say of them, into words for this stream."""
-    from evenhand.report.ink import Ink
-    from evenhand.report.screen import takes_colors, width_of
-    from evenhand.report.verbose import Verbose
+    from evenhand.core.wording.ink import Ink
+    from evenhand.render.screen import takes_colors, width_of
+    from evenhand.render.verbose import Verbose
 
     return Verbose(variants, repeats, width_of(out), Ink(takes_colors(out)), labels)
 
@@ -306,12 +306,12 @@ def print_run(
     """Prints a run to stdout: for programs, or for people."""
     with printing():
         if as_json:
-            from evenhand.report.document import write_document
+            from evenhand.render.document import write_document
 
             write_document(run_file, sys.stdout, calls=calls)
             return
-        from evenhand.report.console import show as print_it
-        from evenhand.report.screen import takes_colors
+        from evenhand.render.console import show as print_it
+        from evenhand.render.screen import takes_colors
 
         print_it(
             run_file,

@@ -16,8 +16,8 @@ from evenhand.cli.streams import printing, tell
 from evenhand.core.ranges import REPEATS
 
 if TYPE_CHECKING:
-    from evenhand.coding_agents.skills.effect import SkillEffect
     from evenhand.core.run import Totals
+    from evenhand.wings.coding_agents.skills.effect import SkillEffect
 
 
 @click.command(short_help="Say whether a skill helps: its evals with and without it.")
@@ -90,8 +90,8 @@ def skill(
 
 def report_skill(file: Path, *, as_json: bool) -> int:
     """Prints what difference a skill makes, and returns the exit code."""
-    from evenhand.coding_agents.skills.effect import effect_of
-    from evenhand.report.run import Run
+    from evenhand.render.run import Run
+    from evenhand.wings.coding_agents.skills.effect import effect_of
 
     with Run.open(file) as run:
         effect = effect_of(run)
@@ -100,8 +100,8 @@ def report_skill(file: Path, *, as_json: bool) -> int:
 
 
 def _print(effect: SkillEffect, run: str, totals: Totals, *, as_json: bool) -> None:
-    from evenhand.report.json_text import json_text, writer
-    from evenhand.report.words import count, put, short_id
+    from evenhand.core.wording.json_text import json_text, writer
+    from evenhand.core.wording.words import count, put, short_id
 
     with printing():
         if as_json:

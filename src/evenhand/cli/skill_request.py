@@ -48,7 +48,7 @@ class SkillRequest(Record, frozen=True):
         Raises:
             UsageError: There is no such agent.
         """
-        from evenhand.coding_agents.skills.plan import agent_command
+        from evenhand.wings.coding_agents.skills.plan import agent_command
 
         command = shlex.join(agent_command(agent)) if agent else ""
         return SkillRequest(str(folder.absolute()), model, command, judge, repeats, offline)
@@ -83,8 +83,8 @@ class SkillRequest(Record, frozen=True):
             UsageError: The skill cannot be read, or nobody can answer or judge.
             ConfigError: All that is wrong with its evals.
         """
-        from evenhand.coding_agents.skills.plan import skill_plan
-        from evenhand.coding_agents.skills.reading import read_skill
+        from evenhand.wings.coding_agents.skills.plan import skill_plan
+        from evenhand.wings.coding_agents.skills.reading import read_skill
 
         return skill_plan(
             read_skill(self.folder),

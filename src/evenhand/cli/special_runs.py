@@ -41,11 +41,11 @@ def special_run(meta: RunMeta, file: Path) -> SpecialRun | None:
     Raises:
         UsageError: The record is damaged, of another version, or needs a run that is gone.
     """
+    from evenhand.analysis.trust.judgements.judge_checks import is_canary_check, is_probe, is_tryout
     from evenhand.cli.canary_request import CanaryRequest
     from evenhand.cli.probe_request import ProbeRequest
     from evenhand.cli.skill_request import SkillRequest, is_skill
     from evenhand.cli.tryout_request import TryoutRequest
-    from evenhand.report.judgements.judge_checks import is_canary_check, is_probe, is_tryout
 
     if is_probe(meta):
         return _probe(ProbeRequest.again(meta, file))

@@ -95,7 +95,7 @@ def tell(line: str) -> None:
     It may repeat what was typed, or what a file says: nothing in it steers a terminal.
     """
     from evenhand.core.secrets import known, shown
-    from evenhand.report.words import put_quietly, safe
+    from evenhand.core.wording.words import put_quietly, safe
 
     known.learn_environment(os.environ)
     put_quietly(sys.stderr, safe(shown(line), multiline=True) + "\n")
@@ -119,7 +119,7 @@ def drop(stream: TextIO | None = None) -> None:
 
 def say_json(document: object) -> None:
     """Prints one JSON document to stdout, on a line."""
-    from evenhand.report.json_text import json_text, writer
+    from evenhand.core.wording.json_text import json_text, writer
 
     with printing():
         writer(sys.stdout)(json_text(document) + "\n")
@@ -132,8 +132,8 @@ def say_wrapped(text: str, indent: str = "") -> None:
         text: One line, or several.
         indent: Before each line that a wrapped one goes on in; a short one where that would leave no room.
     """
-    from evenhand.report.screen import width_of
-    from evenhand.report.words import folded, without_commands
+    from evenhand.core.wording.words import folded, without_commands
+    from evenhand.render.screen import width_of
 
     width = width_of(sys.stdout)
     if len(indent) > width // 2:

@@ -55,7 +55,7 @@ def look_at_origin(meta: RunMeta, *, trust: bool) -> None:
 
 def _named(meta: RunMeta) -> Iterator[str]:
     """What the run's file has a later command use, a line each."""
-    from evenhand.report.words import safe
+    from evenhand.core.wording.words import safe
 
     asked = meta.settings.get("asked")
     for name, value in _settings(asked if isinstance(asked, Mapping) else {}):
@@ -85,7 +85,7 @@ def _text(value: object) -> str:
 
 
 def _look_at_files(meta: RunMeta) -> None:
-    from evenhand.authoring.project_code import changed_files
+    from evenhand.doors.eval_sets.project_code import changed_files
     from evenhand.engine.door import changed_since
 
     asked: Mapping[str, Any] = meta.settings.get("asked") or {}

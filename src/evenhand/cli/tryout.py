@@ -106,10 +106,10 @@ def _estimate(request: TryoutRequest, *, quiet: bool) -> None:
     Args:
         quiet: Only the sum, to stderr.
     """
-    from evenhand.probing.estimate import tryout_estimate
-    from evenhand.probing.tryout_plan import labelled_judges
-    from evenhand.report.words import count, money, padded, safe
+    from evenhand.core.wording.words import count, money, padded, safe
     from evenhand.store.runfile import RunFile
+    from evenhand.wings.judge_checks.estimate import tryout_estimate
+    from evenhand.wings.judge_checks.tryout_plan import labelled_judges
 
     calls, costs = 0, list[float | None]()
     lines: list[str] = []
@@ -135,12 +135,12 @@ def _estimate(request: TryoutRequest, *, quiet: bool) -> None:
 
 def report_tryout(file: Path, *, as_json: bool) -> int:
     """Prints what a tryout came to. It is no gate: whatever that is, the exit code is 0."""
-    from evenhand.report.json_text import json_text, writer
-    from evenhand.report.judge_tests.tryout import tryout_of
-    from evenhand.report.judge_tests.tryout_lines import tryout_lines
-    from evenhand.report.words import count, money, put
+    from evenhand.core.wording.json_text import json_text, writer
+    from evenhand.core.wording.words import count, money, put
     from evenhand.store.catalogue import called
     from evenhand.store.runfile import RunFile
+    from evenhand.wings.judge_checks.tryout import tryout_of
+    from evenhand.wings.judge_checks.tryout_lines import tryout_lines
 
     with RunFile.open(file) as run_file:
         tryout = tryout_of(run_file)

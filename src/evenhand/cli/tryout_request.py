@@ -15,7 +15,7 @@ from evenhand.core.record import Record
 if TYPE_CHECKING:
     from evenhand.core.plan import Plan
     from evenhand.core.run import RunMeta
-    from evenhand.probing.tryout_plan import Lineup
+    from evenhand.wings.judge_checks.tryout_plan import Lineup
 
 AGAIN = "Start a new tryout: answers that the cache has are not paid for twice."
 
@@ -110,7 +110,7 @@ class TryoutRequest(Record, frozen=True):
             ConfigError: All that is wrong with the files that hold them.
             UsageError: What is wrong with those on the command line.
         """
-        from evenhand.probing.judge_variants import read_variants
+        from evenhand.wings.judge_checks.judge_variants import read_variants
 
         variants = read_variants(self.tried, self.base)
         return [(one, [model.provider() for model in one.models]) for one in variants]
@@ -122,8 +122,8 @@ class TryoutRequest(Record, frozen=True):
             UsageError: The files have changed since the run, nothing is labelled, or a variant is wrong.
             ConfigError: All that is wrong with the files.
         """
-        from evenhand.probing.tryout_plan import tryout_plan
         from evenhand.store.runfile import RunFile
+        from evenhand.wings.judge_checks.tryout_plan import tryout_plan
 
         lineup = self.lineup()
         with RunFile.open(self.run) as run_file:

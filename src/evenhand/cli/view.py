@@ -20,9 +20,9 @@ from evenhand.cli.streams import printing, tell
 from evenhand.core.ranges import PORTS
 
 if TYPE_CHECKING:
-    from evenhand.moving.traces.review import DatasetReview
-    from evenhand.viewer.access import RequestGate
-    from evenhand.viewer.listing import Runs
+    from evenhand.wings.traces.review import DatasetReview
+    from evenhand.wings.viewer.access import RequestGate
+    from evenhand.wings.viewer.listing import Runs
 
 PORT = 15_500
 
@@ -49,11 +49,11 @@ def view(run: str | None, port: int | None, host: str, open_: bool | None) -> in
     Prints a link and serves the page until Ctrl-C. Only this machine can reach it, and only with the token in the link.
     Runs that are in progress are updated live.
     """
-    from evenhand.report.words import near
+    from evenhand.core.wording.words import near
     from evenhand.store.catalogue import find
-    from evenhand.viewer.access import loopback
-    from evenhand.viewer.listing import Runs
-    from evenhand.viewer.page import static
+    from evenhand.wings.viewer.access import loopback
+    from evenhand.wings.viewer.listing import Runs
+    from evenhand.wings.viewer.page import static
 
     static("app.js")  # or it says why there is no page, before it serves one
     host = loopback(host)
@@ -85,7 +85,7 @@ def serve_page(
         open_: Whether to open a browser; None where somebody sits before a screen.
         review: A dataset that is reviewed meanwhile.
     """
-    from evenhand.viewer.server import serve
+    from evenhand.wings.viewer.server import serve
 
     def started(gate: RequestGate) -> None:
         link = gate.link + place

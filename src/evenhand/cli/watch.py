@@ -28,9 +28,9 @@ from evenhand.cli.run import run
 from evenhand.cli.streams import tell
 from evenhand.cli.watched import Target, Watched
 from evenhand.core.record import MutableRecord
-from evenhand.documents.watching import Looked, changed
-from evenhand.report.ink import Ink
-from evenhand.report.screen import is_dumb, is_plain
+from evenhand.core.wording.ink import Ink
+from evenhand.languages.documents.watching import Looked, changed
+from evenhand.render.screen import is_dumb, is_plain
 
 POLL_S = 0.3
 """Between two looks; what was saved is run once nothing more was saved from one look to the next."""
@@ -88,8 +88,8 @@ def watch(
 
 def _refuse_missing(paths: Sequence[str]) -> None:
     """Raises a UsageError that names the paths that don't exist: nothing would ever be saved there."""
-    from evenhand.authoring.eval_paths import split_line
     from evenhand.core.errors import UsageError
+    from evenhand.doors.eval_sets.eval_paths import split_line
 
     missing = [path for path in paths if not Path(split_line(path)[0]).exists()]
     if missing:
@@ -99,11 +99,11 @@ def _refuse_missing(paths: Sequence[str]) -> None:
 
 def _refuse_what_never_runs(paths: Sequence[str]) -> None:
     """Raises a ConfigError for files that are of no kind that runs: saving them would never help."""
-    from evenhand.authoring.eval_paths import is_evals
     from evenhand.core.errors import ConfigError
-    from evenhand.documents.findings import Findings
-    from evenhand.promptfoo.config_files import find_config
-    from evenhand.registry.library import prompts_at
+    from evenhand.doors.eval_sets.eval_paths import is_evals
+    from evenhand.doors.prompt_directories.library import prompts_at
+    from evenhand.doors.promptfoo.config_files import find_config
+    from evenhand.languages.documents.findings import Findings
 
     findings = Findings()
     for path in paths:
@@ -193,7 +193,7 @@ class _Watcher(MutableRecord):
 
     def _watching(self, files: int) -> str:
         """How much is watched, and what a target that could not be run waits for."""
-        from evenhand.report.words import count, safe
+        from evenhand.core.wording.words import count, safe
 
         text = f"watching {count(files, 'file')} of {count(len(self.watched.targets), 'target')}"
         idle = [target for target in self.watched.targets if target.path in self.not_run]
@@ -285,8 +285,8 @@ class _Watcher(MutableRecord):
         seconds: float,
     ) -> list[str]:
         """What a run came to: a line, and one more for what changed since the one before."""
-        from evenhand.report.words import safe
-        from evenhand.report.words import seconds as duration
+        from evenhand.core.wording.words import safe
+        from evenhand.core.wording.words import seconds as duration
 
         ink = Ink(self.live and not is_plain())
         name = (
@@ -316,7 +316,7 @@ class _Watcher(MutableRecord):
         self, target: Target, paths: Sequence[str], document: dict[str, Any]
     ) -> Iterator[str]:
         """Which cases fail that did not, and the other way round, where the whole of the target was run before."""
-        from evenhand.report.words import clip, safe
+        from evenhand.core.wording.words import clip, safe
 
         if list(paths) != [target.path]:
             return
@@ -336,7 +336,7 @@ class _Watcher(MutableRecord):
                 yield f"         {word}: {named}{more}"
 
     def _say(self, line: str) -> None:
-        from evenhand.report.words import put_quietly
+        from evenhand.core.wording.words import put_quietly
 
         put_quietly(sys.stdout, f"{_CLEAR * self.live}{line}\n")
         with contextlib.suppress(OSError):
@@ -359,6 +359,6 @@ def _text(err: IO[bytes]) -> str:
 
 def _name(path: str) -> str:
     """A path as people would write it from here."""
-    from evenhand.documents.findings import shown_path
+    from evenhand.languages.documents.findings import shown_path
 
     return shown_path(Path(path))

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from evenhand.authoring.changed_evals import changed_evals
-from evenhand.authoring.eval_paths import ENDINGS, split_line
-from evenhand.documents.watching import Looked, look
-from evenhand.registry.library import prompts_at
+from evenhand.doors.eval_sets.changed_evals import changed_evals
+from evenhand.doors.eval_sets.eval_paths import ENDINGS, split_line
+from evenhand.doors.prompt_directories.library import prompts_at
+from evenhand.languages.documents.watching import Looked, look
 
 WRITTEN = frozenset({"calibration.json", "canaries.json"})
 """Files that runs and their judges' checks write beside what they were made of: no change of the user's."""
@@ -132,8 +132,8 @@ def _without_line(path: str) -> str:
 
 def _targets(path: str) -> list[Target]:
     """What a path stands for."""
-    from evenhand.authoring.eval_paths import is_evals
-    from evenhand.documents.project import project_folder
+    from evenhand.doors.eval_sets.eval_paths import is_evals
+    from evenhand.languages.documents.project import project_folder
 
     place = Path(_without_line(path))
     if is_evals(path):

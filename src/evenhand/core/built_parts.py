@@ -17,7 +17,7 @@ CURE = (
 
 
 def is_built(package: str, *path: str) -> bool:
-    """Whether a part is there, as `is_built("evenhand.viewer", "static", "app.js")`."""
+    """Whether a part is there, as `is_built("evenhand.wings.viewer", "static", "app.js")`."""
     return resources.files(package).joinpath(*path).is_file()
 
 

@@ -7,7 +7,8 @@ import os
 from pathlib import Path
 from types import FrameType
 
-_OURS = f"{Path(__file__).parent.parent}{os.sep}"
+OURS = f"{Path(__file__).parent.parent}{os.sep}"
+"""How the paths of our own code begin."""
 _PYTHONS = f"{Path(os.__file__).parent}{os.sep}"
 _INSTALLED = ("site-packages", "dist-packages")
 
@@ -17,9 +18,7 @@ def is_users(file: str) -> bool:
 
     Code that was typed in a notebook, or that stands in a config, is the user's.
     """
-    if file.startswith(
-        (_OURS, _PYTHONS, "<frozen", "<string>")
-    ):  # <string>: what dataclasses write
+    if file.startswith((OURS, _PYTHONS, "<frozen", "<string>")):  # <string>: what dataclasses write
         return False
     return not is_installed(file)
 
@@ -32,7 +31,7 @@ def is_installed(file: str) -> bool:
 def is_out(frame: FrameType | None) -> bool:
     """Whether a frame is one of ours, or of what we called, and none of the user's code or of what that called."""
     while frame is not None and not is_users(frame.f_code.co_filename):
-        if frame.f_code.co_filename.startswith(_OURS):
+        if frame.f_code.co_filename.startswith(OURS):
             return True
         frame = frame.f_back
     return frame is None

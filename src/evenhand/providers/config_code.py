@@ -8,8 +8,8 @@ from pathlib import Path
 
 from evenhand.core.errors import CodeError
 from evenhand.core.provider import Host
-from evenhand.javascript import running as javascript
-from evenhand.javascript.source import function_text, is_reference, split_reference
+from evenhand.languages.javascript import running as javascript
+from evenhand.languages.javascript.source import function_text, is_reference, split_reference
 
 _FUNCTION = re.compile(r"(?:async\s*)?(?:\([^)]*\)\s*=>|[\w$]+\s*=>|function\b)")
 _RETURNS = re.compile(r"\breturn\b")

@@ -23,8 +23,8 @@ from evenhand.core.provider import Answer, Host, Request
 from evenhand.core.ranges import WORKERS
 from evenhand.core.record import Record
 from evenhand.core.secrets import redacted
-from evenhand.javascript import running as javascript
-from evenhand.javascript.source import is_reference, split_reference
+from evenhand.languages.javascript import running as javascript
+from evenhand.languages.javascript.source import is_reference, split_reference
 from evenhand.providers.call_result import latency_s, paid_for, replied, shown_to_code
 from evenhand.providers.chat import seconds
 from evenhand.providers.classification import labelled

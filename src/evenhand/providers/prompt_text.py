@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from evenhand.core.encoding import TooDeep, decode
 from evenhand.core.message import Message
-from evenhand.documents.depth import refuse_yaml_depth
+from evenhand.languages.documents.depth import refuse_yaml_depth
 from evenhand.providers.message_forms import conversation_of, is_message
 
 

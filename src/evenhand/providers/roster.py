@@ -14,7 +14,7 @@ from typing import Any, cast
 from evenhand.core.errors import UsageError
 from evenhand.core.provider import Provider
 from evenhand.core.record import Record
-from evenhand.documents.project import Project, project_for
+from evenhand.languages.documents.project import Project, project_for
 from evenhand.providers.catalog import create, key_missing, timed
 from evenhand.providers.missing_keys import NO_KEY, set_key
 from evenhand.providers.template_filling import Fill, plainly_filled

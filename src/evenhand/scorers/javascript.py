@@ -12,8 +12,8 @@ from typing import Any
 
 from evenhand.core.expect import Trial
 from evenhand.core.score import Score
-from evenhand.javascript.running import JavaScriptCode, call
-from evenhand.javascript.wire import Returned
+from evenhand.languages.javascript.running import JavaScriptCode, call
+from evenhand.languages.javascript.wire import Returned
 from evenhand.scorers.python_code import is_verdict, verdict_of
 
 

@@ -27,9 +27,9 @@ from evenhand.core.plugins import SCORERS, Plugin, plugin, plugins
 from evenhand.core.record import Record
 from evenhand.core.score import Score
 from evenhand.core.traits import traits_of
-from evenhand.metrics.ranking import parse
 from evenhand.scorers.function import as_scorer
 from evenhand.scorers.jury import JudgeQuestion
+from evenhand.scorers.metrics.ranking import parse
 from evenhand.scorers.rag.claims import ENTITIES, REFERENCE_CLAIMS, SUB_QUESTIONS
 from evenhand.scorers.rag.context_precision import ContextPrecision, ContextUtilization
 from evenhand.scorers.rag.contexts import ContextRecall, ContextRelevance

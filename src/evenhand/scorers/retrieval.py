@@ -1,8 +1,8 @@
 """How well something was found: `expect(ids, nDCG(relevant, k=10), at_least=0.7)`. No model is asked.
 
 The output is a ranking: ids, the best first, or a dict from ids to scores. What is relevant is a list or set of ids, or
-a dict from ids to grades. Where nothing is relevant, the question does not apply. `evenhand.metrics.ranking` defines
-the numbers.
+a dict from ids to grades. Where nothing is relevant, the question does not apply.
+`evenhand.scorers.metrics.ranking` defines the numbers.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from evenhand.core.errors import ScoreError, UsageError
 from evenhand.core.expect import Trial
 from evenhand.core.score import SHARES, Score
 from evenhand.core.traits import Traits
-from evenhand.metrics.ranking import Kind, RankMetric, Relevant, Retrieved
+from evenhand.scorers.metrics.ranking import Kind, RankMetric, Relevant, Retrieved
 from evenhand.scorers.opposite import Question
 
 _MOST = 1000.0
@@ -26,7 +26,7 @@ _SHOWN = 10
 
 @dataclass(frozen=True, slots=True)
 class Ranked(Question):
-    """Any of these numbers, as `evenhand.metrics.ranking.parse` gives it: `Ranked(parse("nDCG@10"), relevant)`.
+    """Any of these numbers, as `evenhand.scorers.metrics.ranking.parse` gives it: `Ranked(parse("nDCG@10"), relevant)`.
 
     Args:
         metric: The number.

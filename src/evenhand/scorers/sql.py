@@ -13,7 +13,7 @@ from typing import Any
 from evenhand.core.expect import Trial
 from evenhand.core.record import Record
 from evenhand.core.score import Score, check
-from evenhand.javascript.sql import sql_reader
+from evenhand.languages.javascript.sql import sql_reader
 from evenhand.scorers.javascript_regex import SPACE
 from evenhand.scorers.text import text_of
 
@@ -58,7 +58,7 @@ class IsSql(Record, frozen=True):
     """The whole output is SQL: one statement or several.
 
     Attributes:
-        database: Whose, as `evenhand.javascript.sql.DATABASES` spells it.
+        database: Whose, as `evenhand.languages.javascript.sql.DATABASES` spells it.
         tables: What it may do to which tables, as regular expressions: `select::null::users` for a table without a
             schema. None allow everything.
         columns: The same for columns: `select::users::id`, which allows a bare `id` as well.

@@ -1,7 +1,7 @@
 """How near an output's wording comes to a reference: `expect(text, TokenF1(case.expected), at_least=0.8)`.
 
-No model is asked. `evenhand.metrics.text` defines the numbers. Where a reference has no words, the question does not
-apply. BLEU and chrF are sacrebleu's, which `pip install 'evenhand[text]'` brings along.
+No model is asked. `evenhand.scorers.metrics.text` defines the numbers. Where a reference has no words, the question
+does not apply. BLEU and chrF are sacrebleu's, which `pip install 'evenhand[text]'` brings along.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from evenhand.core.errors import UsageError
 from evenhand.core.expect import Trial
 from evenhand.core.score import SHARES, Score
 from evenhand.core.traits import Traits
-from evenhand.metrics import text as measures_of_text
-from evenhand.metrics.meteor import meteor
-from evenhand.metrics.overlap import edit_distance
 from evenhand.scorers.argument_checks import need_text, texts
+from evenhand.scorers.metrics import text as measures_of_text
+from evenhand.scorers.metrics.meteor import meteor
+from evenhand.scorers.metrics.overlap import edit_distance
 from evenhand.scorers.opposite import Question
 from evenhand.scorers.text import text_of
 

@@ -107,7 +107,7 @@ class RunFile:
     def kept_steps(self, index: int) -> list[Step] | None:
         """What was kept of a settled trial's steps, without what calls and tools have; None where nothing was.
 
-        To read steps whole: `evenhand.report.steps.steps_of`.
+        To read steps whole: `evenhand.analysis.summaries.steps.steps_of`.
         """
         return kept_steps(self._opened, index)
 

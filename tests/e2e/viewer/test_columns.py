@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from evenhand import Case, EvalSet, Expect, run
-from evenhand.report.rates import rates, scores
+from evenhand.analysis.summaries.rates import rates, scores
 from evenhand.store.runfile import RunFile
 
 FIRST_CASE = "() => document.querySelector('.matrix-body .case-number')?.textContent"

@@ -14,13 +14,13 @@ from typing import Any
 import pytest
 from tests.e2e.viewer.conftest import serving
 
+from evenhand.analysis.summaries.rates import rates
 from evenhand.core.run import RunMeta, TrialResult
 from evenhand.core.variant import Variant
-from evenhand.report.rates import rates
-from evenhand.report.words import rounded
+from evenhand.core.wording.words import rounded
 from evenhand.store.journal import Journal
 from evenhand.store.runfile import RunFile
-from evenhand.viewer.history import measures
+from evenhand.wings.viewer.history import measures
 
 
 def test_a_measure_is_drawn_over_the_runs_of_one_config(

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from evenhand.report.trust.calibrated import judged_rates
-from evenhand.report.trust.trust_lines import standing
+from evenhand.analysis.trust.calibrated import judged_rates
+from evenhand.render.calibration import standing
 from evenhand.store.runfile import RunFile
 
 EXAMPLE = Path(__file__).resolve().parents[3] / "examples" / "judge"

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from evenhand.report.labels.failure_codes import failure_codes
-from evenhand.report.trust.calibration import calibrate
+from evenhand.analysis.trust.calibration import calibrate
+from evenhand.analysis.trust.labels.failure_codes import failure_codes
 from evenhand.store.draws import add_metric_labels, standing_labels
 from evenhand.store.runfile import RunFile
 

@@ -33,7 +33,7 @@ def test_the_built_page_matches_its_source(page: Path) -> None:
 
 def test_the_packed_parsers_are_those_of_the_package_that_is_pinned(page: Path) -> None:
     """Each database's, without the line that asks for a source map."""
-    packed = PAGE.parent / "src/evenhand/javascript/libraries/sql.json.xz"
+    packed = PAGE.parent / "src/evenhand/languages/javascript/libraries/sql.json.xz"
     parsers = json.loads(lzma.decompress(packed.read_bytes()))
     assert page.is_dir()
     assert len(parsers) == 14

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from evenhand.authoring.expect import Expect
 from evenhand.core.expect import Trial
+from evenhand.doors.eval_sets.expect import Expect
 from evenhand.engine import door
 from evenhand.engine.door import Settings
 from evenhand.scorers import NeverFails, StepCount

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from evenhand import Case, EvalSet, Expect, at_least, at_most, run
-from evenhand.report.slices import slices
-from evenhand.report.trust.requirement_lines import bound_words, interval_words, value_words, why
-from evenhand.report.trust.requirements import held
+from evenhand.analysis.summaries.slices import slices
+from evenhand.analysis.trust.requirements import held
+from evenhand.render.requirements import bound_words, interval_words, value_words, why
 from evenhand.scorers import Label
 from evenhand.store.runfile import RunFile
 

@@ -10,8 +10,8 @@ from evenhand.cli.fleet_options import most_processes, with_fleet
 from evenhand.cli.run_request import Asked
 from evenhand.cli.session import Session, settings_for
 from evenhand.core.plan import Selection
-from evenhand.fleet.driver import Fleet
-from evenhand.promptfoo.overrides import Overrides
+from evenhand.doors.promptfoo.overrides import Overrides
+from evenhand.wings.fleet.driver import Fleet
 
 
 @pytest.mark.parametrize("trials", [1, 6, 300])

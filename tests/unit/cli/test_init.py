@@ -9,13 +9,13 @@ from pathlib import Path
 import click
 import pytest
 
-from evenhand.authoring.discovery import find
-from evenhand.authoring.plan import plan_of
 from evenhand.cli.init import SKILLS, init
 from evenhand.cli.verbs import evenhand
 from evenhand.core.errors import UsageError
-from evenhand.promptfoo.load import load
-from evenhand.promptfoo.overrides import Chosen
+from evenhand.doors.eval_sets.discovery import find
+from evenhand.doors.eval_sets.plan import plan_of
+from evenhand.doors.promptfoo.load import load
+from evenhand.doors.promptfoo.overrides import Chosen
 from evenhand.testing import Script
 
 

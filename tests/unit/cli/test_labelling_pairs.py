@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from click.testing import CliRunner
-from tests.unit.report.conftest import (
+from tests.unit.analysis.trust.labels.test_ranking_labels import drawn_of
+from tests.unit.analysis.trust.test_standings import NAME, VARIANTS, drawn
+from tests.unit.conftest import (
     Make,
     make_run,  # noqa: F401 (a fixture)
 )
-from tests.unit.report.labels.test_ranking_labels import drawn_of
-from tests.unit.report.trust.test_standings import NAME, VARIANTS, drawn
 
 from evenhand.cli.labelling_pairs import PairLabelling
 from evenhand.store.runfile import RunFile

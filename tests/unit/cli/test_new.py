@@ -11,11 +11,11 @@ import pytest
 from click.shell_completion import ShellComplete
 from click.testing import CliRunner
 
-from evenhand.authoring.discovery import find
-from evenhand.authoring.plan import plan_of
 from evenhand.cli.new import class_name, new, write
 from evenhand.cli.verbs import evenhand
 from evenhand.core.errors import UsageError
+from evenhand.doors.eval_sets.discovery import find
+from evenhand.doors.eval_sets.plan import plan_of
 from evenhand.engine import door
 from evenhand.engine.door import Settings
 from evenhand.store.runfile import RunFile

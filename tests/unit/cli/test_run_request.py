@@ -13,7 +13,7 @@ from evenhand import __version__
 from evenhand.cli.run_request import VERSION, Asked, Failing
 from evenhand.core.errors import UsageError
 from evenhand.core.plan import Selection
-from evenhand.promptfoo.overrides import Overrides
+from evenhand.doors.promptfoo.overrides import Overrides
 
 ASKED = Asked(
     ("/evals",),

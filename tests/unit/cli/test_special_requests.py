@@ -22,8 +22,8 @@ from evenhand.core.gate_terms import GateTerms
 from evenhand.core.plan import Selection
 from evenhand.core.record import Record
 from evenhand.core.run import RunMeta
-from evenhand.probing.plan import Probing
-from evenhand.promptfoo.overrides import Overrides
+from evenhand.doors.promptfoo.overrides import Overrides
+from evenhand.wings.judge_checks.plan import Probing
 
 ASKED = Asked(("/evals/a.py",), Selection(), Overrides())
 RUN = Path("/runs/01RUN.db")

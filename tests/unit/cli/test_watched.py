@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from evenhand.cli.watched import Watched
-from evenhand.documents.watching import changed, look
+from evenhand.languages.documents.watching import changed, look
 
 
 @pytest.fixture

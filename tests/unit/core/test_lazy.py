@@ -11,7 +11,7 @@ from types import ModuleType
 
 import pytest
 
-PACKAGES = ("evenhand", "evenhand.scorers", "evenhand.testing", "evenhand.recording")
+PACKAGES = ("evenhand", "evenhand.scorers", "evenhand.testing", "evenhand.doors.recording")
 
 
 def declared(package: ModuleType) -> dict[str, str]:

@@ -74,10 +74,12 @@ def test_a_plain_run_imports_what_it_needs() -> None:
     """Neither judges nor simulated users, batches, probes, nor the heavy libraries."""
     code = (
         "import sys, evenhand.cli.run, evenhand.cli.run_request, evenhand.cli.session, evenhand.engine.door, "
-        "evenhand.promptfoo.load\n"
-        "print(*[m for m in sys.modules if m.startswith(('evenhand.conversations', 'evenhand.scorers.judging', "
-        "'evenhand.engine.batch', 'evenhand.engine.regrading', 'evenhand.providers.batches', 'evenhand.probing', "
-        "'evenhand.report.trust.calibration', 'aiohttp', 'uvloop', 'yaml', 'quickjs', 'email.utils'))])"
+        "evenhand.doors.promptfoo.load\n"
+        "print(*[m for m in sys.modules if m.startswith(('evenhand.doors.conversations', 'evenhand.scorers.judging', "
+        "'evenhand.engine.batch', 'evenhand.engine.regrading', 'evenhand.providers.batches', "
+        "'evenhand.wings.judge_checks', "
+        "'evenhand.analysis.trust.calibration', "
+        "'aiohttp', 'uvloop', 'yaml', 'quickjs', 'email.utils'))])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == []

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.unit.report.conftest import Make, make_run, result
-from tests.unit.report.test_judge_trust import judge_call
+from tests.unit.conftest import Make, make_run, result
+from tests.unit.render.test_judge_trust import judge_call
 
 from evenhand.core.plan import CassetteUse
 from evenhand.core.variant import Variant

@@ -8,16 +8,16 @@ from typing import Any
 
 import pytest
 
-from evenhand.authoring.expect import Expect
+from evenhand.analysis.summaries.steps import steps_of
 from evenhand.core.errors import UsageError
 from evenhand.core.expect import Trial
 from evenhand.core.step import Step
+from evenhand.doors.eval_sets.expect import Expect
+from evenhand.doors.recording import tool
 from evenhand.engine import door
 from evenhand.engine.door import Settings
 from evenhand.engine.steps import StepLog
-from evenhand.recording import tool
-from evenhand.report.step_rows import step_row
-from evenhand.report.steps import steps_of
+from evenhand.render.step_rows import step_row
 from evenhand.store.runfile import RunFile
 from evenhand.testing import example
 

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from evenhand import recording
 from evenhand.core.errors import UsageError
 from evenhand.core.message import Prompt, Usage
 from evenhand.core.provider import Price
-from evenhand.promptfoo.load import load
-from evenhand.promptfoo.overrides import Chosen
+from evenhand.doors import recording
+from evenhand.doors.promptfoo.load import load
+from evenhand.doors.promptfoo.overrides import Chosen
 from evenhand.providers.catalog import create
 from evenhand.providers.prices import cost, price_of
 

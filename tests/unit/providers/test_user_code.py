@@ -15,7 +15,7 @@ import pytest
 from evenhand.core.errors import BadRequest, UsageError
 from evenhand.core.message import Prompt, Reply
 from evenhand.engine.code import CodeHost
-from evenhand.javascript.node import found_node
+from evenhand.languages.javascript.node import found_node
 from evenhand.providers.call_result import replied
 from evenhand.providers.catalog import create
 

@@ -24,8 +24,8 @@ from evenhand.core.errors import (
 from evenhand.core.message import Prompt, Reply
 from evenhand.core.secrets import known
 from evenhand.engine.code import CodeHost
+from evenhand.languages.templates.rendering import NO_CONFIG
 from evenhand.providers.catalog import create
-from evenhand.templates.rendering import NO_CONFIG
 
 render = NO_CONFIG.render
 

@@ -12,7 +12,7 @@ import pytest
 from tests.unit.providers.message_shapes import DATA, FORMS, Row
 
 from evenhand.core.encoding import decode
-from evenhand.promptfoo.prompts import TextPrompt
+from evenhand.doors.promptfoo.prompts import TextPrompt
 from evenhand.providers.catalog import create
 from evenhand.providers.chat import ChatProvider
 from evenhand.providers.message_forms import UntoldMessage, bare_inside

@@ -11,14 +11,14 @@ from typing import Any
 
 import pytest
 
-from evenhand.authoring.evalset import EvalSet
-from evenhand.authoring.plan import plan_of
 from evenhand.core.case import Case
 from evenhand.core.errors import CodeError
 from evenhand.core.expect import Expectation
 from evenhand.core.message import Prompt, Reply
 from evenhand.core.score import Outcome
 from evenhand.core.variant import Variant
+from evenhand.doors.eval_sets.evalset import EvalSet
+from evenhand.doors.eval_sets.plan import plan_of
 from evenhand.engine import door
 from evenhand.engine.door import Settings
 from evenhand.store.runfile import RunFile

@@ -10,11 +10,11 @@ from typing import Annotated, Any, Literal
 
 import pytest
 
-from evenhand.authoring.evalset import EvalSet
-from evenhand.authoring.plan import plan_of
 from evenhand.core.errors import JudgeError, UsageError
 from evenhand.core.message import Message
 from evenhand.core.score import Outcome
+from evenhand.doors.eval_sets.evalset import EvalSet
+from evenhand.doors.eval_sets.plan import plan_of
 from evenhand.engine import door
 from evenhand.engine.door import Settings
 from evenhand.scorers import CustomJudge, Graded, Judgement

@@ -12,14 +12,14 @@ from typing import Any
 
 import pytest
 
-from evenhand.authoring.batch import score_batch
-from evenhand.authoring.evalset import EvalSet
-from evenhand.authoring.plan import plan_of
-from evenhand.authoring.scoring import score
 from evenhand.core.case import Case
 from evenhand.core.errors import ConfigError, UsageError
 from evenhand.core.score import Outcome, Score
 from evenhand.core.traits import Traits
+from evenhand.doors.eval_sets.batch import score_batch
+from evenhand.doors.eval_sets.evalset import EvalSet
+from evenhand.doors.eval_sets.plan import plan_of
+from evenhand.doors.eval_sets.scoring import score
 from evenhand.engine import door
 from evenhand.engine.door import Settings
 from evenhand.scorers import FunctionScorer
@@ -189,7 +189,7 @@ def test_what_a_file_says_plainly_is_seen_before_it_runs(tmp_path: Path):
         "def asks(expect):\n"
         "    expect('a b', words)\n"
     )
-    from evenhand.authoring.discovery import find
+    from evenhand.doors.eval_sets.discovery import find
 
     with pytest.raises(ConfigError, match="words gives a number, and has no bound"):
         plan_of(find([str(file)]).sets, env={})

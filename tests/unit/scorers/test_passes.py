@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from evenhand.authoring.evalset import EvalSet
-from evenhand.authoring.plan import plan_of
 from evenhand.core.errors import BadRequest, UsageError
+from evenhand.doors.eval_sets.evalset import EvalSet
+from evenhand.doors.eval_sets.plan import plan_of
 from evenhand.engine import door
 from evenhand.engine.door import Settings
 from evenhand.scorers.passes import Passes

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 from tests.unit.scorers.test_preferred import said, stuck, text_in
 
-from evenhand.authoring.evalset import EvalSet
-from evenhand.authoring.plan import plan_of
 from evenhand.core.errors import ProviderError, UsageError
 from evenhand.core.message import Prompt
 from evenhand.core.run import TrialResult
+from evenhand.doors.eval_sets.evalset import EvalSet
+from evenhand.doors.eval_sets.plan import plan_of
 from evenhand.engine import door
 from evenhand.engine.door import Settings
 from evenhand.scorers import Ranking

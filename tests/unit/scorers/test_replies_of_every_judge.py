@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from evenhand.assertions.contests import SelectBest
-from evenhand.assertions.grading import Grader
-from evenhand.assertions.judged import Factual, GEval, MeetsCriterion, StaysRelevant
-from evenhand.assertions.retrieval import _attributions, _verdicts
-from evenhand.assertions.trajectory import ReachesGoal
 from evenhand.core.errors import JudgeError
 from evenhand.core.message import Message, Prompt, Reply
 from evenhand.core.run import TrialResult
+from evenhand.doors.assertions.contests import SelectBest
+from evenhand.doors.assertions.grading import Grader
+from evenhand.doors.assertions.judged import Factual, GEval, MeetsCriterion, StaysRelevant
+from evenhand.doors.assertions.retrieval import _attributions, _verdicts
+from evenhand.doors.assertions.trajectory import ReachesGoal
 from evenhand.scorers import (
     CLARITY,
     CustomJudge,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from evenhand.core.errors import ScoreError, UsageError
-from evenhand.metrics.ranking import parse
 from evenhand.scorers import (
     BLEU,
     METEOR,
@@ -22,6 +21,7 @@ from evenhand.scorers import (
     nDCG,
     wording,
 )
+from evenhand.scorers.metrics.ranking import parse
 from evenhand.scorers.wording import WORDINGS, Wording
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from evenhand.core.errors import CodeError, ScoreError
-from evenhand.javascript.sql import DATABASES, sql_reader
+from evenhand.languages.javascript.sql import DATABASES, sql_reader
 from evenhand.scorers.sql import ContainsSql, IsSql
 
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evenhand.stats.bounded import mean_on_scale
-from evenhand.stats.gating import gate_rule
+from evenhand.stats.gate_rule import gate_rule
 from evenhand.stats.paired import Differences, verdict
 from evenhand.stats.tallies import Tally, rate_of, rate_of_decisions, rate_over_clusters
 

@@ -10,7 +10,7 @@ import pytest
 from evenhand.stats.bounded import mean_on_scale
 from evenhand.stats.compare import mcnemar, paired_rates
 from evenhand.stats.extremes import Extremes, certain
-from evenhand.stats.gating import gate_rule, more_cases
+from evenhand.stats.gate_rule import gate_rule, more_cases
 from evenhand.stats.interval import z_of
 from evenhand.stats.multiple import holm
 from evenhand.stats.paired import Differences, verdict

@@ -25,9 +25,9 @@ from evenhand.core.run import TrialResult
 from evenhand.core.score import check
 from evenhand.core.scrubbing import scrubbed, scrubbed_text
 from evenhand.core.variant import Variant
+from evenhand.doors.recording import tool
 from evenhand.engine import door
 from evenhand.engine.door import Settings
-from evenhand.recording import tool
 from evenhand.store.cassette import CassetteSource, read_cassette
 from evenhand.store.cassette_making import cassette_of, write_cassette
 from evenhand.store.recordings import Recordings

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.unit.report.conftest import Make, make_run, result
+from tests.unit.conftest import Make, make_run, result
 
 from evenhand.core.run import CallEnd, CallStart
 from evenhand.core.variant import Variant

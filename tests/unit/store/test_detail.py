@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from tests.unit.report.conftest import Make, make_run, result
+from tests.unit.conftest import Make, make_run, result
 from tests.unit.store.earlier_files import make_earlier
 
 from evenhand.core.definition import Definition

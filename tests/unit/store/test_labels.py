@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.unit.report.conftest import Make, make_run, result
+from tests.unit.conftest import Make, make_run, result
 from tests.unit.store.earlier_files import make_earlier
 
 from evenhand.core.errors import StoreError, UsageError

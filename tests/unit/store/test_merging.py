@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.unit.report.conftest import Make, make_run, result
+from tests.unit.conftest import Make, make_run, result
 
 from evenhand.core.errors import StoreError, UsageError
 from evenhand.core.requirement import PASSED, Bound, Requirement

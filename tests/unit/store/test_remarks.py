@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.unit.report.conftest import Make, make_run, result
+from tests.unit.conftest import Make, make_run, result
 from tests.unit.store.earlier_files import make_earlier
 
 from evenhand.core.errors import StoreError, UsageError

@@ -11,20 +11,20 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from tests.unit.report.conftest import Make, make_run, result
+from tests.unit.conftest import Make, make_run, result
 
-from evenhand.authoring.writing import write_cases, write_document
 from evenhand.core.case import Case
 from evenhand.core.errors import UsageError
-from evenhand.registry.writing import write
-from evenhand.remotes.fetching import fetch
-from evenhand.remotes.folder import FolderObjects
-from evenhand.remotes.objects import ObjectRemote
-from evenhand.remotes.pushing import push
-from evenhand.report.export import FORMATS, HTML, export
+from evenhand.doors.eval_sets.writing import write_cases, write_document
+from evenhand.doors.prompt_directories.writing import write
+from evenhand.render.export import FORMATS, HTML, export
 from evenhand.store.merging import merge
 from evenhand.store.replacing import LOOKED_AT, beside, replace_file, replaced
 from evenhand.store.signing import KEY, signed
+from evenhand.wings.remotes.fetching import fetch
+from evenhand.wings.remotes.folder import FolderObjects
+from evenhand.wings.remotes.objects import ObjectRemote
+from evenhand.wings.remotes.pushing import push
 
 __all__ = ["make_run"]
 

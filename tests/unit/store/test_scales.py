@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tests.unit.report.conftest import Make, make_run, result
+from tests.unit.conftest import Make, make_run, result
 from tests.unit.store.earlier_files import make_earlier
 
 from evenhand.core.run import TrialResult

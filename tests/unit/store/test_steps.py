@@ -9,16 +9,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.unit.report.conftest import (
+from tests.unit.conftest import (
     Make,
     make_run,  # noqa: F401 (a fixture)
     result,
 )
 
+from evenhand.analysis.summaries.steps import steps_of
 from evenhand.core.errors import StoreError
 from evenhand.core.secrets import Secrets
 from evenhand.core.step import Step
-from evenhand.report.steps import steps_of
 from evenhand.store.runfile import RunFile
 from evenhand.store.steps import STEPS, VALUE, written_steps
 

@@ -15,11 +15,11 @@ from typing import Any
 
 import pytest
 
-from evenhand.authoring.evalset import EvalSet
-from evenhand.authoring.plan import plan_of
 from evenhand.core.case import Case
 from evenhand.core.message import Prompt
 from evenhand.core.score import Outcome
+from evenhand.doors.eval_sets.evalset import EvalSet
+from evenhand.doors.eval_sets.plan import plan_of
 from evenhand.engine import door
 from evenhand.engine.door import Settings
 from evenhand.scorers.rag.sentences import sentences

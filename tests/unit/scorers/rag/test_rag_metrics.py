@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from evenhand.authoring.evalset import EvalSet
-from evenhand.authoring.plan import plan_of
 from evenhand.core.case import Case
 from evenhand.core.errors import ConfigError, UsageError
+from evenhand.doors.eval_sets.evalset import EvalSet
+from evenhand.doors.eval_sets.plan import plan_of
 from evenhand.scorers import (
     AnswerRelevance,
     Completeness,

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from evenhand.authoring.evalset import EvalSet
-from evenhand.authoring.plan import plan_of
 from evenhand.core.case import Case
+from evenhand.doors.eval_sets.evalset import EvalSet
+from evenhand.doors.eval_sets.plan import plan_of
 from evenhand.engine import door
 from evenhand.engine.door import Settings
 from evenhand.scorers import (

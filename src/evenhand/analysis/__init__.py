@@ -1,0 +1,1 @@
+"""What runs say: summaries, comparisons, gates, history, filters, how far judges can be trusted."""

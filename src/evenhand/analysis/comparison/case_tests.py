@@ -1,0 +1,582 @@
+"""What each case of a column says and is asked, so that two columns can be told apart where their tests differ.
+
+How this works: digests come from the run file (`evenhand.core.definition`), so nothing is looked up in the files of
+today. Where a config says what is asked, whatever differs counts. The arguments of an eval's scorers may come from the
+application's answer instead: those count that several cases share in each run, and that the other run doesn't have at
+all. The others are told, and decide nothing.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import cast
+
+from msgspec import field
+
+from evenhand.core.definition import CODE, UNKNOWN, Definition, brief
+from evenhand.core.record import MutableRecord, Record
+from evenhand.core.run import TrialResult
+from evenhand.core.score import Outcome, Scale
+from evenhand.core.wording.words import clip, count, safe
+
+PARTS = ("input", "expected", "vars", "context", "tags", "rule")
+"""What a case says, in the order in which it is told; the rule decides its verdict and score alone."""
+_BROKEN_OFF = "Raised"
+"""The scorer of what could not be asked."""
+_CONDITION = "Stated"
+"""The scorer of a condition that an eval's own code found."""
+_JUDGE_PROMPT = "judge's prompt"
+_ANY = "any"
+"""In place of a digest: all values of an argument."""
+NAME = 40
+
+Slot = tuple[str, int]
+"""What an expectation is known by in its trial: its metric or its name, and which of several under it."""
+Counts = Counter[tuple[Slot, str, str]]
+"""How many cases have an expectation, an argument of it, and a value of that."""
+
+
+class Argument(Record, frozen=True):
+    """An argument that differs: the expectations, its name, and its digests in both; empty where there is none."""
+
+    slots: tuple[Slot, Slot]
+    name: str
+    values: tuple[str, str]
+
+
+class Asked(Record, frozen=True, gc=False):
+    """One expectation of a trial, as far as it is the test's and not the output's.
+
+    Attributes:
+        slot: What it is known by.
+        name: What people read.
+        kind: What asks; empty where that was not recorded.
+        settings: Its arguments by name, as digests, and the judge's prompt.
+        bounds: What its score has to reach.
+        weight: What it counts.
+        scale: The lowest and the highest score there can be.
+        exact: Whether no argument can be what the application answered.
+    """
+
+    slot: Slot
+    name: str
+    kind: str
+    settings: tuple[tuple[str, str], ...]
+    bounds: tuple[float | None, float | None, float | None]
+    weight: float
+    scale: Scale | None
+    exact: bool
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Its metric, where it has one, and its name."""
+        return tuple(dict.fromkeys((self.slot[0], self.name)))
+
+
+class Change(Record, frozen=True):
+    """How an expectation differs between two runs.
+
+    Attributes:
+        slot: Its metric or name; empty for the whole trial.
+        names: All that it is called.
+        text: What differs, in words.
+        scored: Whether its score means something else, and not its verdict alone.
+        of_argument: Whether it is an argument of the scorer, or the judge's prompt, that is another one.
+        argument: Of an eval's scorer which argument, with both digests, as it may be what the application answered.
+    """
+
+    slot: str
+    names: tuple[str, ...]
+    text: str
+    scored: bool = True
+    of_argument: bool = False
+    argument: Argument | None = None
+
+
+Signature = tuple[Asked, ...]
+"""What a trial was asked, in the order in which it was."""
+
+
+class CaseTests:
+    """What the cases of a column say and are asked, by their place in it.
+
+    Args:
+        imported: Another program recorded the trials: their references are told and decide nothing, and what goes by
+            the name of a variable may be what was answered.
+    """
+
+    def __init__(self, *, imported: bool = False) -> None:
+        self.imported = imported
+        self._parts: dict[str, array[int]] = {}
+        self._signatures: dict[Signature, int] = {}
+        self._asked = array("I")
+        """By place one more than the number of what it was asked; 0 where that isn't known."""
+        self._passed = bytearray()
+        self._last = _Last((), ())
+        self.recorded = True
+        """Whether all trials say what they were given and asked."""
+        self.holding: set[Slot] = set()
+        """The expectations that held in some trial."""
+        self.says_something = False
+        """Whether some trial says what it was given."""
+
+    def add(self, place: int, trial: TrialResult) -> None:
+        """One trial of the case at this place."""
+        content: Mapping[str, str] = trial.content
+        if not content:
+            self.recorded = False
+            content = _derived(trial, imported=self.imported)
+        self.says_something = self.says_something or bool(content)
+        for part, letters in content.items():
+            numbers = self._parts.get(part)
+            if numbers is None:
+                numbers = self._parts[part] = array("I")
+            _reach(numbers, place)
+            numbers[place] = numbers[place] or int(letters, 16) or 1
+        _reach(self._asked, place)
+        while len(self._passed) <= place:
+            self._passed.append(0)
+        if trial.outcome == "pass":
+            self._passed[place] = 1
+        terms = tuple(map(_terms, trial.outcomes))
+        last = self._last
+        if terms != last.terms or trial.definitions != last.definitions:
+            last = self._last = _Last(terms, trial.definitions)
+        self.holding.update(last.holding(trial.outcomes))
+        if last.signature and not self._asked[place]:
+            number = self._signatures.setdefault(last.signature, len(self._signatures))
+            self._asked[place] = number + 1
+
+    def part(self, name: str, place: int) -> int:
+        """A number for what the case at this place says in a part; 0 for nothing."""
+        numbers = self._parts.get(name)
+        return numbers[place] if numbers is not None and place < len(numbers) else 0
+
+    def has(self, part: str) -> bool:
+        """Whether some case says something in a part."""
+        return part in self._parts
+
+    def asked(self, place: int) -> int:
+        """A number for what the case at this place was asked; 0 where that isn't known."""
+        return self._asked[place] if place < len(self._asked) else 0
+
+    def passed(self, place: int) -> bool:
+        """Whether a trial of the case at this place passed."""
+        return place < len(self._passed) and bool(self._passed[place])
+
+    def signatures(self) -> list[Signature]:
+        """What was asked, by number less one."""
+        return list(self._signatures)
+
+    def scales(self) -> Mapping[str, set[Scale]]:
+        """The scales that the scorers of each metric say."""
+        scales: dict[str, set[Scale]] = {}
+        for signature in self._signatures:
+            for one in signature:
+                if one.scale is not None:
+                    scales.setdefault(one.slot[0], set()).add(one.scale)
+        return scales
+
+    def signature(self, number: int) -> Signature:
+        """What was asked, by its number."""
+        return self.signatures()[number - 1]
+
+    def sums(self) -> tuple[Counts, int]:
+        """For each expectation, argument and value how many cases have it; and how many cases were asked anything."""
+        cases = Counter(number for number in self._asked if number)
+        values: Counts = Counter()
+        for number, signature in enumerate(self._signatures, 1):
+            for one in signature:
+                values[one.slot, "", ""] += cases[number]
+                for name, value in one.settings:
+                    values[one.slot, name, value] += cases[number]
+                    values[one.slot, name, _ANY] += cases[number]
+        return values, cases.total()
+
+
+class TestChanges:
+    """How the tests of two columns differ, case by case.
+
+    Args:
+        first: Those of the one.
+        second: Those of the other.
+        places: The places of the cases that both have.
+        one_run: Whether both are of one run, so that a case says the same in both.
+    """
+
+    __test__ = False  # for pytest
+
+    def __init__(
+        self,
+        first: CaseTests,
+        second: CaseTests,
+        places: Iterable[tuple[int, int]],
+        *,
+        one_run: bool = False,
+    ) -> None:
+        self._first, self._second = first, second
+        # Nobody knows of an earlier version's runs what was filled into a case on the way.
+        alike = first.recorded is second.recorded
+        known = PARTS if alike else ("input", "expected")
+        known = () if one_run else known
+        # A baseline of an earlier version has no texts at all.
+        exists = any if first.recorded and second.recorded else all
+        self._compared = [
+            part for part in known if exists(side.has(part) for side in (first, second))
+        ]
+        self._imported = first.imported or second.imported
+        self._known: dict[tuple[int, int], list[Change]] = {}
+        passed: dict[tuple[int, int], list[int]] = {}
+        for one, two in places:
+            pair = first.asked(one), second.asked(two)
+            if all(pair):
+                counts = passed.setdefault(pair, [0, 0, 0])
+                counts[0] += first.passed(one)
+                counts[1] += second.passed(two)
+                counts[2] += 1
+        mine, theirs = first.signatures(), second.signatures()
+        self.names = {name for one in (*mine, *theirs) for asked in one for name in asked.names}
+        """What expectations are called, by metric and by name."""
+        alone = _Alone(first, second, passed, mine, theirs)
+        raw = {
+            pair: list(_changes(mine[pair[0] - 1], theirs[pair[1] - 1], alone)) for pair in passed
+        }
+        for made in raw.values():
+            for one in made:
+                if one.argument is not None:
+                    alone.add(one.argument)
+        self.doubts: Counter[str] = Counter()
+        """What differs and may be what the application answered, and in how many cases."""
+        for pair, made in raw.items():
+            self._known[pair] = []
+            for one in made:
+                if one.argument is None or alone.edited(one.argument):
+                    self._known[pair].append(one)
+                else:
+                    self.doubts[f"{one.slot}: {one.text}"] += passed[pair][2]
+
+    def of_case(self, one: int, two: int) -> list[str]:
+        """The parts in which a case says something else, but for its rule."""
+        return [
+            part
+            for part in self._compared
+            if part not in ("rule", self._imported and "expected")
+            and self._first.part(part, one) != self._second.part(part, two)
+        ]
+
+    def other_references(self, places: Iterable[tuple[int, int]]) -> int:
+        """How many cases of imported runs have another expected value, and are compared."""
+        if not self._imported or "expected" not in self._compared:
+            return 0
+        pairs = (
+            (self._first.part("expected", a), self._second.part("expected", b)) for a, b in places
+        )
+        return sum(one != two for one, two in pairs)
+
+    def of_checks(self, one: int, two: int) -> Sequence[Change]:
+        """How a case is asked something else."""
+        changes = self._known.get((self._first.asked(one), self._second.asked(two)), ())
+        of_rule = self._first.part("rule", one), self._second.part("rule", two)
+        if "rule" in self._compared and of_rule[0] != of_rule[1]:
+            return [*changes, _RULE]
+        return changes
+
+
+def same_test(first: CaseTests, one: int, second: CaseTests, two: int) -> bool:
+    """Whether a case says and is asked just the same in both columns, as far as both say it.
+
+    Args:
+        first: The one column.
+        one: The case's place in it.
+        second: The other.
+        two: Its place there.
+    """
+    if not (first.recorded and second.recorded):
+        return True
+    if any(first.part(part, one) != second.part(part, two) for part in PARTS):
+        return False
+    asked = first.asked(one), second.asked(two)
+    return not all(asked) or first.signature(asked[0]) == second.signature(asked[1])
+
+
+_RULE = Change("", (), "another threshold, scoring function or transform", scored=False)
+
+
+class _Alone(MutableRecord):
+    """What only one of two columns has."""
+
+    first: CaseTests
+    second: CaseTests
+    passed: Mapping[tuple[int, int], Sequence[int]]
+    mine: Sequence[Signature]
+    theirs: Sequence[Signature]
+    _counts: list[tuple[Counts, int]] = field(default_factory=list)
+    _expected: dict[tuple[Slot, bool], bool] = field(default_factory=dict)
+    _became: dict[tuple[tuple[Slot, Slot], str, int, str], set[str]] = field(default_factory=dict)
+
+    def counts(self, side: int) -> tuple[Counts, int]:
+        """See `CaseTests.sums`."""
+        if not self._counts:
+            self._counts = [self.first.sums(), self.second.sums()]
+        return self._counts[side]
+
+    def add(self, one: Argument) -> None:
+        """Takes in an argument that differs."""
+        first, second = one.values
+        self._became.setdefault((one.slots, one.name, 0, first), set()).add(second)
+        self._became.setdefault((one.slots, one.name, 1, second), set()).add(first)
+
+    def edited(self, one: Argument) -> bool:
+        """Whether an argument was written otherwise: it became the same other one for all cases that shared it.
+
+        What an application answers is another text for each case, or became the same for cases that differed.
+        """
+        for side, value in enumerate(one.values):
+            (own, cases), (other, _) = self.counts(side), self.counts(1 - side)
+            if _having(own, one.slots[side], one.name, value) < 2 < cases:
+                return False
+            if _having(other, one.slots[1 - side], one.name, value):
+                return False
+            if len(self._became[one.slots, one.name, side, value]) > 1:
+                return False
+        return True
+
+    def is_new(self, one: Asked, side: int) -> bool:
+        """Whether an expectation is one of this side alone: where it stands, trials of the other pass without it.
+
+        Where they don't, the eval may have come to an end before it. One that never holds, in place of others, may be
+        what an eval says where it comes to an end itself.
+        """
+        key = one.slot, bool(side)
+        if key not in self._expected:
+            (own, cases), (other, _) = self.counts(side), self.counts(1 - side)
+            shared = own[one.slot, "", ""] >= 2 or cases < 3
+            self._expected[key] = (
+                shared and not other[one.slot, "", ""] and any(self._stands_beside(one, side))
+            )
+        return self._expected[key]
+
+    def _stands_beside(self, one: Asked, side: int) -> Iterator[bool]:
+        """For each pair of what was asked with the expectation on this side whether it is one more than the other's."""
+        holds = one.slot in (self.first, self.second)[side].holding
+        for pair, counts in self.passed.items():
+            both = self.mine[pair[0] - 1], self.theirs[pair[1] - 1]
+            if counts[1 - side] and any(each.slot == one.slot for each in both[side]):
+                more = len(both[side]) - len(both[1 - side])
+                yield holds or more > 0 or (more == 0 and one.kind != _CONDITION)
+
+
+def _having(counts: Counts, slot: Slot, name: str, value: str) -> int:
+    """How many cases have an argument with this value; without a value, how many lack the argument."""
+    if value:
+        return counts[slot, name, value]
+    return counts[slot, "", ""] - counts[slot, name, _ANY]
+
+
+def _changes(first: Signature, second: Signature, alone: _Alone) -> Iterator[Change]:
+    if first == second:
+        return
+    left = {one.slot: one for one in first}
+    right = {one.slot: one for one in second}
+    pairs = [(left.pop(slot), right.pop(slot)) for slot in [*left] if slot in right]
+    # One that is counted under another metric is known by its name.
+    by_name = {one.name: one for one in right.values()}
+    for one in list(left.values()):
+        if one.name in by_name:
+            two = by_name.pop(one.name)
+            pairs.append((left.pop(one.slot), right.pop(two.slot)))
+    for one, two in pairs:
+        if one is not two and one != two:
+            yield from _between(one, two)
+    for side, (rest, where) in enumerate(((left, "first"), (right, "second"))):
+        for one in rest.values():
+            if one.kind and one.weight and (one.exact or alone.is_new(one, side)):
+                yield Change(one.slot[0], one.names, f"in the {where} alone")
+
+
+def _between(one: Asked, two: Asked) -> Iterator[Change]:
+    """How two expectations differ that are known by the same name."""
+    slot, names = one.slot[0], tuple(dict.fromkeys((*one.names, *two.names)))
+    if one.bounds[:2] != two.bounds[:2] or _differ(one.bounds[2], two.bounds[2]):
+        words = f"{_bounds(one.bounds)}, now {_bounds(two.bounds)}"
+        yield Change(slot, names, words, scored=False)
+    if one.weight != two.weight:
+        yield Change(slot, names, f"weight {one.weight:g}, now {two.weight:g}")
+    if one.scale and two.scale and one.scale != two.scale:
+        yield Change(slot, names, f"scale {_scale(one.scale)}, now {_scale(two.scale)}")
+    known = bool(one.kind and two.kind)
+    if known and one.kind != two.kind:
+        yield Change(slot, names, f"{one.kind}, now {two.kind}")
+        return
+    mine, theirs = dict(one.settings), dict(two.settings)
+    different = [
+        name
+        for name in dict.fromkeys((*mine, *theirs))
+        if mine.get(name, "") != theirs.get(name, "")
+        and (known if name != _JUDGE_PROMPT else name in mine and name in theirs)
+    ]
+    # The judge's prompt has all of its arguments in it.
+    if len(different) > 1 and _JUDGE_PROMPT in different:
+        different.remove(_JUDGE_PROMPT)
+    for name in different:
+        values = mine.get(name, ""), theirs.get(name, "")
+        if name == CODE and _other_python(*values):
+            continue
+        argument = None
+        if not (one.exact and two.exact):
+            argument = Argument((one.slot, two.slot), name, values)
+        yield Change(slot, names, f"{name} changed", of_argument=name != CODE, argument=argument)
+
+
+def _differ(first: float | None, second: float | None) -> bool:
+    """Whether two thresholds of a judge differ. One that gave no verdict doesn't say its own."""
+    return first is not None and second is not None and first != second
+
+
+def _other_python(first: str, second: str) -> bool:
+    """Whether two digests of code were made in different versions of Python: they say nothing of each other."""
+    return first.partition(":")[0] != second.partition(":")[0]
+
+
+def _bounds(bounds: tuple[float | None, float | None, float | None]) -> str:
+    words = ("at least", "at most", "threshold")
+    text = " and ".join(
+        f"{word} {bound:g}" for word, bound in zip(words, bounds, strict=True) if bound is not None
+    )
+    return text or "no bound"
+
+
+def _scale(scale: Scale) -> str:
+    return f"{scale[0]:g}–{scale[1]:g}"
+
+
+_Terms = tuple[str, str, float | None, float | None, float, Scale | None, str, int | float | None]
+"""Of an outcome what says how it was asked for: its name, metric, bounds, weight, scale, judge's prompt, threshold."""
+
+
+def _terms(outcome: Outcome) -> _Terms:
+    prompt, threshold = "", None
+    if outcome.metadata:
+        prompt, threshold = _prompt_of(outcome.metadata), outcome.metadata.get("threshold")
+    return (
+        outcome.name,
+        outcome.metric,
+        outcome.at_least,
+        outcome.at_most,
+        outcome.weight,
+        outcome.scale,
+        prompt,
+        threshold if isinstance(threshold, int | float) else None,
+    )
+
+
+class _Last:
+    """What the last trial was asked. Most are asked the same as the one before, which is seen at a glance.
+
+    Args:
+        terms: How each of its outcomes was asked for.
+        definitions: What asked, where that is known.
+    """
+
+    def __init__(self, terms: Sequence[_Terms], definitions: Sequence[Definition]) -> None:
+        self.terms = terms
+        self.definitions = definitions
+        self._slots: list[Slot | None] = []
+        places: dict[str, int] = {}
+        asked: list[Asked] = []
+        for place, one in enumerate(terms):
+            definition = definitions[place] if place < len(definitions) else UNKNOWN
+            if definition.kind == _BROKEN_OFF or (definitions and definition is UNKNOWN):
+                self._slots.append(None)
+                continue
+            known_by = one[1] or one[0]
+            slot = known_by, places.get(known_by, 0)
+            asked.append(_asked(slot, one, definition))
+            self._slots.append(slot)
+            places[known_by] = slot[1] + 1
+        self.signature = tuple(asked)
+
+    def holding(self, outcomes: Sequence[Outcome]) -> Iterator[Slot]:
+        """The expectations that hold, of a trial that was asked so."""
+        for slot, outcome in zip(self._slots, outcomes, strict=True):
+            if slot is not None and outcome.outcome == "pass":
+                yield slot
+
+
+def _asked(slot: Slot, terms: _Terms, definition: Definition) -> Asked:
+    name, _, least, most, weight, scale, prompt, threshold = terms
+    settings = tuple(sorted(definition.settings.items()))
+    return Asked(
+        slot=slot,
+        name=name,
+        kind=definition.kind,
+        settings=(*settings, (_JUDGE_PROMPT, prompt)) if prompt else settings,
+        bounds=(least, most, threshold),
+        weight=weight,
+        scale=scale,
+        exact=definition.exact,
+    )
+
+
+def _prompt_of(metadata: Mapping[str, object]) -> str:
+    """What the judge was asked, apart from what it was to judge; empty where nobody knows, or no judge was asked."""
+    members = metadata.get("jury")
+    if not isinstance(members, list):
+        return str(metadata.get("instrument") or "")
+    rows = cast("list[object]", members)
+    each = [cast("Mapping[str, object]", one) for one in rows if isinstance(one, Mapping)]
+    prompts = [str(one.get("instrument") or "") for one in each]
+    return brief(prompts) if all(prompts) and prompts else ""
+
+
+def _derived(trial: TrialResult, *, imported: bool) -> dict[str, str]:
+    """What a case says, of a run that doesn't have its digests."""
+    content: dict[str, str] = {}
+    if trial.input is not None:
+        content["input"] = brief(trial.input)
+    if trial.expected is not None:
+        content["expected"] = brief(trial.expected)
+    if trial.vars and (trial.input is None or not imported):
+        content["vars"] = brief(trial.vars)
+    return content
+
+
+def _reach(numbers: array[int], place: int) -> None:
+    if place >= len(numbers):
+        numbers.frombytes(bytes(numbers.itemsize * (place + 1 - len(numbers))))
+
+
+def case_digest(trial: TrialResult) -> str:
+    """What a trial's case is called and says, as a short digest: the same one in all runs that have the case so."""
+    content = trial.content or _derived(trial, imported=False)
+    said = {part: letters for part, letters in content.items() if part != "rule"}
+    return brief([trial.case, said])
+
+
+def part_words(parts: Sequence[str]) -> str:
+    """What a case says otherwise, in words: `another input and other tags`."""
+    words = [_WORDS[part] for part in parts]
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+
+
+_WORDS = {
+    "input": "another input",
+    "expected": "another expected value",
+    "vars": "other variables",
+    "context": "another context",
+    "tags": "other tags",
+    "rule": "another rule",
+}
+
+
+def change_words(changes: Iterable[Change]) -> str:
+    """What is asked otherwise, in words; of many the first."""
+    texts = list(
+        dict.fromkeys(
+            f"{clip(safe(one.slot), NAME)}: {one.text}" if one.slot else one.text for one in changes
+        )
+    )
+    more = f" and {count(len(texts) - 3, 'other change')}" if len(texts) > 3 else ""
+    return "; ".join(texts[:3]) + more

@@ -1,0 +1,231 @@
+"""What people would find of the difference between two columns that a judge judged.
+
+Each column's rate is corrected by its own labels, or its calibration, and the two are subtracted. Where 50 or more
+cases are labelled in both, these say how far the two rates are off together: easy and hard cases then cancel out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+from evenhand.analysis.comparison.variants import points
+from evenhand.analysis.trust.calibrated import JudgedRate, Status, judged_rates
+from evenhand.analysis.trust.calibration import estimate_row, peoples_verdicts
+from evenhand.analysis.trust.judgements.judged import Item, JudgedMetric, judgements
+from evenhand.analysis.trust.scores_calibrated import JudgedMean
+from evenhand.analysis.trust.trust_rules import LOOKED, NOT_CHECKED
+from evenhand.core.record import Record
+from evenhand.core.wording.words import count, safe
+from evenhand.stats.corrected_differences import (
+    JudgedCases,
+    LabelledCase,
+    corrected_difference,
+    corrected_paired_difference,
+)
+from evenhand.stats.correction import Estimate
+from evenhand.store.runfile import RunFile
+
+FEWEST_PAIRED = 50
+"""Cases that must be labelled in both columns for their differences to be used."""
+
+
+class JudgedDifference(Record, frozen=True):
+    """A judged metric of two columns: second minus first.
+
+    Attributes:
+        metric: The metric.
+        columns: The two columns, as their tables name them.
+        several: Whether there are other pairs of columns beside this one.
+        first: Its rate in the first, as the judge has it and corrected.
+        second: The same in the second.
+        corrected: The difference that people would have found; None where a side is not corrected.
+        paired: How many cases labelled in both it takes into account; 0 where they are too few.
+        mean: The difference of the mean scores that people would have given; None where a side has none.
+    """
+
+    metric: str
+    columns: tuple[str, str]
+    several: bool
+    first: JudgedRate
+    second: JudgedRate
+    corrected: Estimate | None
+    paired: int
+    mean: Estimate | None = None
+
+    @property
+    def place(self) -> tuple[str, tuple[str, str]]:
+        """The metric and the columns."""
+        return self.metric, self.columns
+
+    @property
+    def statuses(self) -> tuple[Status, Status]:
+        """Whether each side has a calibration, and whether it still holds."""
+        return self.first.status, self.second.status
+
+    def line(self, pair: str = "") -> str:
+        """The difference in words, on one line; after what its two variants are called, where there are several."""
+        columns = f"{pair or ' → '.join(self.columns)} · " if self.several else ""
+        raw = points(self.second.raw.value - self.first.raw.value)
+        judge = f"{raw} points by the judge"
+        name = f"{safe(columns)}{safe(self.metric)}"
+        stopped = self.first.stopped or self.second.stopped
+        looked = f" · {LOOKED}" if stopped and (self.corrected or self.mean) else ""
+        if self.corrected is None:
+            return f"{name}: {judge} · {self._doubt()}{self._means()}{looked}"
+        one = self.corrected
+        ends = f"[{points(one.low)}, {points(one.high)}]"
+        labels = f"{self.first.labels:,} and {count(self.second.labels, 'label')}"
+        over = f", {count(self.paired, 'case')} labelled in both" if self.paired else ""
+        text = f"{name}: {points(one.value)} points {ends} corrected, {labels}{over} · {judge}"
+        return f"{text}{self._means()}{looked}"
+
+    def _means(self) -> str:
+        """The difference of the mean scores in words; empty where there is none."""
+        one, first, second = self.mean, self.first.mean, self.second.mean
+        if one is None or first is None or second is None:
+            return ""
+        raw = second.raw.value - first.raw.value
+        scores = f"{first.labels:,} and {count(second.labels, 'score')}"
+        ends = f"[{one.low:+.2f}, {one.high:+.2f}]"
+        return f" · mean {one.value:+.2f} {ends} corrected, {scores} · {raw:+.2f} by the judge"
+
+    def _doubt(self) -> str:
+        if self.first.why and self.first.why == self.second.why:
+            return f"labelled, and not corrected: {self.first.why}"
+        sides: list[str] = []
+        for which, rate in (("first", self.first), ("second", self.second)):
+            if rate.why:
+                return f"the {which} is labelled, and not corrected: {rate.why}"
+            if rate.corrected is None:
+                stale = f"stale in the {which} ({', '.join(rate.changed)} changed)"
+                sides.append(stale if rate.status == "stale" else f"none for the {which}")
+        if self.first.status == self.second.status == "missing":
+            return NOT_CHECKED
+        return f"{NOT_CHECKED}: the calibration is {' and '.join(sides)}"
+
+    def document(self) -> dict[str, Any]:
+        """It as plain values."""
+        return {
+            "metric": self.metric,
+            "columns": list(self.columns),
+            "raw": self.second.raw.value - self.first.raw.value,
+            "corrected": estimate_row(self.corrected),
+            "labels": [self.first.labels, self.second.labels],
+            "paired": self.paired,
+            "mean": estimate_row(self.mean),
+            "calibration": list(self.statuses),
+        }
+
+
+class JudgedRun:
+    """The judged rates of a run, and people's verdicts on it. Everything is read on use, once."""
+
+    def __init__(self, run: RunFile) -> None:
+        self._run = run
+
+    @cached_property
+    def rates(self) -> dict[tuple[str, int], JudgedRate]:
+        """By metric and variant; without those that several judges share."""
+        rates: dict[tuple[str, int], JudgedRate] = {}
+        shared: set[tuple[str, int]] = set()
+        for rate in judged_rates(self._run):
+            key = rate.metric, rate.variant
+            if key in rates:
+                shared.add(key)
+            rates[key] = rate
+        return {key: rate for key, rate in rates.items() if key not in shared}
+
+    @cached_property
+    def metrics(self) -> dict[str, JudgedMetric]:
+        """All that judges said."""
+        judged = judgements(self._run, verdicts_only=True)
+        return {metric.metric: metric for metric in judged.metrics.values()}
+
+    def labelled(self, metric: str, variant: int) -> tuple[dict[str, Item], dict[str, bool]]:
+        """The judge's and people's verdicts by case; none where cases were repeated, or nothing is drawn."""
+        judged = self.metrics.get(metric) if self._run.draws() else None
+        items = [i for i in judged.items if i.variant == variant] if judged else []
+        by_case = {item.case: item for item in items}
+        if judged is None or len(by_case) < len(items):
+            return {}, {}
+        people = peoples_verdicts(self._run, judged)
+        return by_case, {item.case: people[item] for item in items if item in people}
+
+
+def judged_differences(
+    first: JudgedRun,
+    second: JudgedRun,
+    pairs: Sequence[tuple[int, int]],
+    names: Sequence[tuple[str, str]],
+) -> Iterator[JudgedDifference]:
+    """The judged metrics that both columns of a pair have.
+
+    Args:
+        first: What is compared with.
+        second: What is judged. It may be the same run.
+        pairs: The columns' indices.
+        names: Their names.
+    """
+    for (i, j), columns in zip(pairs, names, strict=True):
+        for (metric, variant), rate in first.rates.items():
+            other = second.rates.get((metric, j))
+            if variant != i or other is None:
+                continue
+            corrected, paired = None, 0
+            if rate.corrected is not None and other.corrected is not None:
+                sides = first.labelled(metric, i), second.labelled(metric, j)
+                cases = _in_both(*sides)
+                paired = len(cases)
+                corrected = (
+                    corrected_paired_difference(
+                        rate.corrected,
+                        other.corrected,
+                        cases,
+                        (rate.labels, other.labels),
+                        _judged_in_both(sides[0][0], sides[1][0]),
+                    )
+                    if cases
+                    else corrected_difference(rate.corrected, other.corrected)
+                )
+            yield JudgedDifference(
+                metric,
+                columns,
+                len(pairs) > 1,
+                rate,
+                other,
+                corrected,
+                paired,
+                _of_means(rate.mean, other.mean),
+            )
+
+
+def _of_means(first: JudgedMean | None, second: JudgedMean | None) -> Estimate | None:
+    """The difference of two corrected means on the same scale, each by its own labels; None where there is none."""
+    if first is None or second is None or first.scale != second.scale:
+        return None
+    if first.corrected is None or second.corrected is None:
+        return None
+    return corrected_difference(first.corrected, second.corrected)
+
+
+def _in_both(
+    first: tuple[dict[str, Item], dict[str, bool]], second: tuple[dict[str, Item], dict[str, bool]]
+) -> list[LabelledCase]:
+    """The cases that are labelled in both columns; none where they are too few."""
+    (judged_first, people_first), (judged_second, people_second) = first, second
+    cases = [
+        LabelledCase(
+            (label, judged_first[case].passed), (people_second[case], judged_second[case].passed)
+        )
+        for case, label in people_first.items()
+        if case in people_second
+    ]
+    return cases if len(cases) >= FEWEST_PAIRED else []
+
+
+def _judged_in_both(first: Mapping[str, Item], second: Mapping[str, Item]) -> JudgedCases:
+    """What the judge says of the cases of two columns."""
+    both = [(item.passed, second[case].passed) for case, item in first.items() if case in second]
+    return JudgedCases(both, (len(first), len(second)))

@@ -1,0 +1,175 @@
+"""Whether two columns, or runs, were given the same test: what differs in words, and where nothing can be concluded.
+
+Three things can make a difference mean nothing: cases that were chosen by what came of them, as they come out better
+the next time by chance; another eval under the same ids; and the same outputs on both sides, where only the judging can
+differ. Then nothing is said of any case. Where single cases, or what is expected of them, differ, these are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import cast
+
+from evenhand.analysis.comparison.case_tests import TestChanges, change_words, part_words
+from evenhand.analysis.comparison.case_values import LOWER, PASSED, Seen
+from evenhand.analysis.comparison.comparison_sides import Side
+from evenhand.analysis.summaries.replayed import replayed
+from evenhand.core.requirement import Bound
+from evenhand.core.run import RunMeta
+from evenhand.core.variant import Variant
+from evenhand.core.wording.words import count, safe, short_id
+
+_EVERY_OUTCOME = frozenset({"fail", "error", "pass", "not_applicable"})
+_CHOSEN = {
+    frozenset({"fail", "error"}): "failed or ended in an error",
+    frozenset({"fail"}): "failed",
+    frozenset({"error"}): "ended in an error",
+}
+_BY_VERDICT = (PASSED, "score")
+DOUBTS = 5
+_OF_SET = ": "
+"""Stands between the names of a set and an eval."""
+
+
+def chosen_by(meta: RunMeta, *, narrowed: bool = False) -> str:
+    """By what of their outcomes a run's cases were chosen, in words; empty where they weren't.
+
+    Args:
+        meta: What the run's file says of it.
+        narrowed: Whether only trials are looked at that were chosen by what came of them.
+    """
+    if narrowed:
+        return "were chosen by what came of them"
+    request = meta.settings.get("asked")
+    failing = cast("Mapping[str, object]", request).get("failing") if request else None
+    if not isinstance(failing, Mapping):
+        return ""
+    kept = cast("Mapping[str, object]", failing)
+    outcomes = frozenset(map(str, cast("Sequence[object]", kept.get("outcomes") or ())))
+    if outcomes >= _EVERY_OUTCOME:
+        return ""
+    path = Path(str(kept.get("path") or "an earlier run"))
+    name = f"run {short_id(path.stem)}" if path.suffix == ".db" else path.name
+    return f"were chosen because they {_CHOSEN.get(outcomes, 'came out so')} in {safe(name)}"
+
+
+def chosen_note(cases: str, chosen: str) -> str:
+    """That nothing can be concluded from cases that were chosen so, in words.
+
+    Args:
+        cases: What they are called: `the cases of this run`.
+        chosen: What `chosen_by` says.
+    """
+    return f"{cases} {chosen}: cases that were chosen by their outcome come out otherwise the next time by chance alone"
+
+
+def withheld_of(first: Side, second: Side) -> str:
+    """Why nothing can be concluded from any difference of two runs, in words; empty where something can."""
+    chosen = {
+        side.beside(other): words
+        for side, other in ((first, second), (second, first))
+        if (words := chosen_by(side.run.meta, narrowed=side.run.by_outcome))
+    }
+    if chosen:
+        return "; ".join(
+            chosen_note(f"the cases of {name}", words) for name, words in chosen.items()
+        )
+    if same_outputs(first.run.meta, second.run.meta):
+        return "the outputs are the same ones: what differs is how they were judged"
+    return ""
+
+
+def same_outputs(first: RunMeta, second: RunMeta) -> bool:
+    """Whether one run judges the outputs of the other, or both those of a third one."""
+    if first.id == second.id:
+        return False
+    sources = [
+        source.run if (source := replayed(meta)) and source.regrades else meta.id
+        for meta in (first, second)
+    ]
+    return sources[0] == sources[1]
+
+
+def other_evals(first: Variant, second: Variant) -> str:
+    """That two variants are of different evals of sets, in words; empty where they aren't.
+
+    A pipeline that is scored, and a prompt directory, are what differs: they may be called otherwise.
+    """
+    if first.eval == second.eval or not (_OF_SET in first.eval and _OF_SET in second.eval):
+        return ""
+    return f"{safe(first.eval)!r} and {safe(second.eval)!r} are different evals"
+
+
+def reach_note(first: RunMeta, second: RunMeta) -> str:
+    """That the runs have to reach something else, in words; empty where they don't."""
+    before, now = (_reach_words(meta) for meta in (first, second))
+    if before == now:
+        return ""
+    return f"what a run has to reach: {before} in the first, {now} in the second; that decides nothing here"
+
+
+def _reach_words(meta: RunMeta) -> str:
+    each = [f"{safe(one.metric) or 'trials passed'} {one.bound}" for one in meta.requirements or ()]
+    return ", ".join(dict.fromkeys(each)) or f"trials passed {Bound(meta.pass_rate)}"
+
+
+class Likeness:
+    """How the tests of two columns that are compared differ.
+
+    Args:
+        mine: The first.
+        theirs: The second.
+        withheld: Why nothing can be concluded from any difference between the two; empty where something can.
+        judging: Both have the same outputs: cases that are judged otherwise are what is looked for, and stay.
+        one_run: Both are of one run, so that a case says the same in both.
+    """
+
+    def __init__(
+        self,
+        mine: Seen,
+        theirs: Seen,
+        *,
+        withheld: str = "",
+        judging: bool = False,
+        one_run: bool = False,
+    ) -> None:
+        self.withheld = withheld
+        self._mine, self._theirs = mine, theirs
+        self._judging = judging
+        self._changes = TestChanges(mine.tests, theirs.tests, self._places(), one_run=one_run)
+
+    def _places(self) -> Iterator[tuple[int, int]]:
+        """The places of the cases that both have."""
+        for number in self._mine.cases:
+            if number in self._theirs.cases:
+                yield self._mine.cases.place_of(number), self._theirs.cases.place_of(number)
+
+    def why_not(self, metric: str, number: int) -> str:
+        """Why a case that both have can't be compared in a metric, in words; empty where it can."""
+        if self._judging:
+            return ""
+        one, two = self._mine.cases.place_of(number), self._theirs.cases.place_of(number)
+        parts = self._changes.of_case(one, two)
+        if parts:
+            return f"with {part_words(parts)}"
+        changes = self._changes.of_checks(one, two)
+        if not changes or metric in LOWER:
+            return ""
+        if metric not in _BY_VERDICT:
+            # What is no expectation's own is made by several together, and hangs on all of them.
+            own = metric in self._changes.names
+            changes = [one for one in changes if one.scored and (not own or metric in one.names)]
+        return f"asked otherwise ({change_words(changes)})" if changes else ""
+
+    def notes(self) -> Iterator[str]:
+        """What differs and decides nothing."""
+        others = self._changes.other_references(self._places())
+        if others:
+            with_other = count(others, "case")
+            yield f"! {with_other} with another expected value: compared, as their input is the same"
+        for text, cases in list(self._changes.doubts.items())[:DOUBTS]:
+            yield (
+                f"! {safe(text)} in {count(cases, 'case')}, one of its own for each: they are compared, as it may come"
+                " from what the application answered"
+            )

@@ -1,0 +1,269 @@
+"""Pairs the cases of two columns in a metric, and judges the differences in the light of how many metrics there are."""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import chain
+from statistics import fmean
+
+from evenhand.analysis.comparison.case_changes import CaseNames, CasePairs, ListedCases, in_order
+from evenhand.analysis.comparison.case_values import LOWER, PASSED, Measured, Seen
+from evenhand.analysis.comparison.comparison_results import Compared
+from evenhand.analysis.comparison.likeness import Likeness
+from evenhand.analysis.comparison.scales import other_scale
+from evenhand.analysis.summaries.means import known_scale
+from evenhand.core.score import SHARES, Scale
+from evenhand.stats.extremes import Extremes, certain
+from evenhand.stats.interval import CONFIDENCE
+from evenhand.stats.multiple import holm
+from evenhand.stats.paired import Alone, Differences
+from evenhand.stats.tallies import OpenNumber, worth_of
+
+
+def paired(
+    metric: str,
+    columns: tuple[str, str],
+    mine: Seen,
+    theirs: Seen,
+    less: bool,
+    *,
+    several: bool,
+    likeness: Likeness | None = None,
+) -> Compared:
+    """A metric of two columns, case by case; nothing is judged yet.
+
+    Args:
+        metric: Which.
+        columns: What the two are called.
+        mine: The first.
+        theirs: The second.
+        less: Whether less is better, as somebody says.
+        several: Whether other columns are compared beside these.
+        likeness: How their tests differ.
+    """
+    likeness = likeness or Likeness(mine, theirs)
+    names = CaseNames(mine.cases, theirs.cases)
+    a, b = mine.metrics[metric], theirs.metrics[metric]
+    declared = _declared(metric, mine, theirs)
+    rates, scale, scaled = _scale(metric, (a, b), declared)
+    pairs = CasePairs(names)
+    apart = _Apart()
+    sizes: Counter[int] = Counter()
+    for number in mine.cases:
+        if number not in theirs.cases:
+            apart.only_first.append(number)
+            continue
+        why_not = likeness.why_not(metric, number)
+        if why_not:
+            apart.unlike.setdefault(why_not, array("I")).append(number)
+            continue
+        one, two = mine.value(metric, number), theirs.value(metric, number)
+        before, after = one.mean(scale), two.mean(scale)
+        if before is not None and after is not None:
+            pairs.add(number, before, after)
+            apart.broken += one.errors + two.errors
+            sizes[one.n] += 1
+            sizes[two.n] += 1
+        elif (before is None and one.errors) or (after is None and two.errors):
+            apart.errors.append(number)
+        else:
+            apart.other.append(number)
+    belongs = theirs.clusters | mine.clusters
+    own = [belongs.get(number, -place) for place, number in enumerate(pairs.numbers, 1)]
+    repeats = worth_of(sizes.elements())
+    least_of, most_of = pairs.differences()
+
+    def differences(values: array[float]) -> Differences:
+        together = _clusters(values, own) if belongs else Alone(values)
+        reach = scale.most - scale.least if scale and not rates else 0.0
+        return Differences(together, rates, repeats, (-reach, reach) if reach else None, scaled)
+
+    least = differences(least_of)
+    data = Extremes(least, differences(most_of)) if apart.broken else certain(least)
+    bounds = mine.bounded.get(metric, set()) | theirs.bounded.get(metric, set())
+    lower = less or metric in LOWER | mine.lower | theirs.lower or bounds == {"most"}
+    withheld = likeness.withheld
+    if not withheld and metric != PASSED and not lower:
+        withheld = other_scale(
+            pairs.means()[0][0],
+            pairs.means()[1][0],
+            *(seen.scales.get(metric) for seen in (mine, theirs)),
+        )
+    low, high = (-math.inf, math.inf) if withheld else data.interval()
+    judges = mine.judges.get(metric, set()), theirs.judges.get(metric, set())
+    changed, unsettled, alike = _changed(pairs, least_of, most_of)
+
+    def worst(place: int) -> float:
+        """How much better a case became, at the worst. Rounded: cases that changed alike stay in the run's order."""
+        return round(-most_of[place] if lower else least_of[place], 9)
+
+    first_means, second_means = pairs.means()
+
+    def mean(ends: tuple[array[float], array[float]]) -> OpenNumber | None:
+        return _mean(*(_unit_means(each, own) if belongs else each for each in ends))
+
+    return Compared(
+        metric=metric,
+        columns=columns,
+        several=several,
+        lower=lower,
+        verdict="undecided",
+        data=data,
+        first_range=mean(first_means),
+        second_range=mean(second_means),
+        low=low,
+        high=high,
+        p=1.0,
+        p_alone=1.0 if withheld else data.p,
+        smallest=None,
+        changed=pairs.chosen(in_order(changed, worst)),
+        alike=alike,
+        unsettled=ListedCases(unsettled, names),
+        only_first=ListedCases(apart.only_first, names),
+        only_second=ListedCases((n for n in theirs.cases if n not in mine.cases), names),
+        errors=ListedCases(apart.errors, names),
+        other=ListedCases(apart.other, names),
+        trials_in_error=apart.broken,
+        open=False,
+        judges=(tuple(sorted(judges[0])), tuple(sorted(judges[1])))
+        if judges[0] != judges[1]
+        else None,
+        unlike={why: ListedCases(numbers, names) for why, numbers in apart.unlike.items()},
+        withheld=withheld,
+        constant=_constant(chain(*first_means, *second_means)),
+    )
+
+
+@dataclass
+class _Apart:
+    """Cases that are not paired, by number and why; and how many trials of the others are in error."""
+
+    only_first: array[int] = field(default_factory=lambda: array("I"))
+    unlike: dict[str, array[int]] = field(default_factory=dict[str, "array[int]"])
+    errors: array[int] = field(default_factory=lambda: array("I"))
+    other: array[int] = field(default_factory=lambda: array("I"))
+    broken: int = 0
+
+
+def _changed(
+    pairs: CasePairs, least: array[float], most: array[float]
+) -> tuple[array[int], array[int], int]:
+    """The places of those that changed, the numbers of those that errors leave open, and how many came out alike."""
+    changed, unsettled = array("I"), array("I")
+    alike = 0
+    for place, (low_end, high_end) in enumerate(zip(least, most, strict=True)):
+        if low_end > 0 or high_end < 0:
+            changed.append(place)
+        elif low_end < high_end:
+            unsettled.append(pairs.numbers[place])
+        else:
+            alike += 1
+    return changed, unsettled, alike
+
+
+def _declared(metric: str, mine: Seen, theirs: Seen) -> Scale | None:
+    """What the scorers of both say of the lowest and the highest value there can be; None where either says nothing."""
+    first, second = mine.scales.get(metric), theirs.scales.get(metric)
+    if first is None or second is None:
+        return None
+    return min(first[0], second[0]), max(first[1], second[1])
+
+
+def _scale(
+    metric: str, sides: Iterable[Measured], declared: Scale | None
+) -> tuple[bool, OpenNumber | None, bool]:
+    """Whether a metric is a pass rate, what values it can have, and whether that is known.
+
+    Where it is not, they are taken to be the values that were seen; None where there are none.
+    """
+    if metric == PASSED:
+        return True, OpenNumber(0.0, 1.0), True
+    least, most, shares = math.inf, -math.inf, True
+    for value in chain.from_iterable(side.values() for side in sides):
+        least, most = min(least, value), max(most, value)
+        shares = shares and value in SHARES
+    if least > most:
+        return False, OpenNumber(*declared) if declared else None, bool(declared)
+    if metric not in LOWER:
+        scale = known_scale(declared, least, most)
+        rates = scale == SHARES and shares
+        if scale:
+            return rates, OpenNumber(*scale), True
+    return False, OpenNumber(least, most), False
+
+
+def _clusters(values: Iterable[float], own: Sequence[int]) -> tuple[tuple[float, ...], ...]:
+    """The values of cases, those of a cluster together.
+
+    Args:
+        values: One for each case.
+        own: For each case a number of what it belongs to.
+    """
+    clusters: dict[int, list[float]] = {}
+    for number, value in zip(own, values, strict=True):
+        clusters.setdefault(number, []).append(value)
+    return tuple(map(tuple, clusters.values()))
+
+
+def _unit_means(values: Iterable[float], own: Sequence[int]) -> list[float]:
+    return [fmean(cluster) for cluster in _clusters(values, own)]
+
+
+def _constant(values: Iterator[float]) -> bool:
+    """Whether all values are one number; not where there are none."""
+    first = next(values, None)
+    return first is not None and all(value == first for value in values)
+
+
+def _mean(least: Sequence[float], most: Sequence[float]) -> OpenNumber | None:
+    if not least:
+        return None
+    return OpenNumber(*(math.fsum(ends) / len(ends) for ends in (least, most)))
+
+
+def _same_test(one: Compared, other: Compared) -> bool:
+    """Whether two results are a pass rate and what decides it: they differ in the same cases, by the same."""
+    if PASSED not in (one.metric, other.metric) or one.columns != other.columns:
+        return False
+    return one.data == other.data
+
+
+def with_verdicts(made: Sequence[Compared], margin: float | None) -> Iterator[Compared]:
+    """The results with their verdicts, each in the light of how many tests there are.
+
+    A metric that is one number in all cases of both can't differ, and takes no part. A pass rate, and the only
+    expectation that decides it, are one test.
+    """
+    tests: list[Compared] = []
+    places: list[int] = []
+    for result in made:
+        if not result.withheld and not result.constant:
+            same = (i for i, test in enumerate(tests) if _same_test(test, result))
+            places.append(next(same, len(tests)))
+            if places[-1] == len(tests):
+                tests.append(result)
+    alone = [test.p_alone for test in tests]
+    corrected_ps, number = holm(alone), max(1, len(tests))
+    remaining = iter(places)
+    for result in made:
+        if result.withheld:
+            yield result
+            continue
+        i = None if result.constant else next(remaining)
+
+        def corrected(own: float, i: int | None = i) -> float:
+            return own if i is None else holm([*alone[:i], own, *alone[i + 1 :]])[i]
+
+        word, open_ = result.data.verdict(corrected, lower=result.lower, of=number, margin=margin)
+        yield replace(
+            result,
+            verdict=word,
+            p=result.p_alone if i is None else corrected_ps[i],
+            smallest=result.data.smallest((1 - CONFIDENCE) / number),
+            open=open_,
+            tests=number,
+        )

@@ -1,0 +1,199 @@
+"""What a run can and cannot say about which of its columns is better, in sentences."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+from evenhand.analysis.summaries.clusters import rate_in, together
+from evenhand.analysis.summaries.column_names import in_ranges
+from evenhand.analysis.summaries.grid import Grid
+from evenhand.core.wording.words import count, rounded
+from evenhand.stats.extremes import Extremes, certain
+from evenhand.stats.interval import CONFIDENCE
+from evenhand.stats.paired import FEWEST, Differences, Word
+from evenhand.stats.tallies import OpenNumber, worth_of
+
+MOST_VARIANTS = 6
+_RESIDUE = 1e-9  # what is left of nothing where thirds are added
+
+
+def sentences(grid: Grid, apart: Callable[[int, int], str] | None = None) -> list[str]:
+    """The best column against each of the others, on the cases that both have.
+
+    What is said holds whatever became of trials in error. Columns of different evals ask different questions, and so
+    do columns that share no case: they are not compared. Of more than MOST_VARIANTS columns one sentence says what the
+    first place is worth: of many equal ones, some column is always ahead.
+
+    Args:
+        grid: The run's cells.
+        apart: Why two columns can't be compared, as their tests differ, in words; empty where they can.
+    """
+    lines: list[str] = []
+    for name in dict.fromkeys(grid.evals):
+        places = [i for i, other in enumerate(grid.evals) if other == name]
+        if len(places) > 1:
+            told = _compared if len(places) <= MOST_VARIANTS else _first_of_many
+            lines += told(grid, places, apart or (lambda *_: ""))
+    return lines
+
+
+def _ranked(grid: Grid, places: Sequence[int]) -> tuple[list[int], int]:
+    """The columns that have a pass rate, the best last, and how many pairs they make.
+
+    The best is the one that passes most for certain: had one that beats all others whatever became of errors. It was
+    picked after a look at all of them: it has been compared with each, as each has with the others.
+    """
+    shares = {i: rate_in(grid.tallies[i], grid.groups[i]) for i in places}
+    rates = {i: (share.least, share.most, i) for i, share in shares.items() if share}
+    return sorted(rates, key=rates.__getitem__), math.comb(len(rates), 2)
+
+
+def _first_of_many(
+    grid: Grid, places: Sequence[int], apart: Callable[[int, int], str]
+) -> list[str]:
+    order, pairs = _ranked(grid, places)
+    if len(order) < 2:
+        return []
+    best = order[-1]
+    others = [i for i in order[:-1] if grid.meet(best, i) and not apart(best, i)]
+    beaten = sum(
+        compared(grid, best, other).verdict(lambda p: min(1.0, p * pairs), of=pairs)[0] == "better"
+        for other in others
+    )
+    if not others:
+        return []
+    first = f"{grid.names[best]} passes most of {len(order):,} variants"
+    how = f"paired{corrected_for(pairs)}"
+    if not beaten:
+        return [
+            f"{first}, and is not shown to beat any: of so many, one is ahead by chance ({how})"
+        ]
+    return [f"{first}, and beats {beaten:,} of {count(len(others), 'other')} ({how})"]
+
+
+def _compared(grid: Grid, places: Sequence[int], apart: Callable[[int, int], str]) -> list[str]:
+    order, pairs = _ranked(grid, places)
+    if len(order) < 2:
+        return []
+    best = order[-1]
+    lines: list[str] = []
+    alike: dict[str, list[str]] = {}
+    for other in order[:-1]:
+        if not grid.meet(best, other):
+            continue
+        why = apart(best, other)
+        if why:
+            alike.setdefault(f"undecided ({why})", []).append(grid.names[other])
+            continue
+        data = compared(grid, best, other)
+        word, open_ = data.verdict(lambda p: min(1.0, p * pairs), of=pairs)
+        if word in ("better", "worse"):
+            lines.append(_beats(grid, best, other, data, pairs, turned=word == "worse"))
+        else:
+            alike.setdefault(_why_not(grid, best, other, data, word, open_, pairs), []).append(
+                grid.names[other]
+            )
+    lines += [f"{grid.names[best]} and {_listed(names)}: {why}" for why, names in alike.items()]
+    return lines
+
+
+def _beats(grid: Grid, first: int, second: int, data: Extremes, pairs: int, *, turned: bool) -> str:
+    """That one column beats another, with an interval that holds for all pairs at once.
+
+    The pair was picked because its difference is large: an interval of 95 % for each pair alone would too often lie
+    above the true difference.
+    """
+    mean = data.mean or OpenNumber(0.0, 0.0)
+    ends = (*mean, *data.interval(1 - (1 - CONFIDENCE) / pairs))
+    if turned:
+        first, second, ends = second, first, (-ends[1], -ends[0], -ends[3], -ends[2])
+    least, most, low, high = ends
+    how = f"paired, corrected for {pairs} comparisons" if pairs > 1 else "paired"
+    return (
+        f"{grid.names[first]} beats {grid.names[second]}: {point_range(least, most)} points "
+        f"[{points(low)}, {points(high)}] over {over(data)} ({how})"
+    )
+
+
+def _why_not(
+    grid: Grid, first: int, second: int, data: Extremes, word: Word, open_: bool, pairs: int
+) -> str:
+    """What two columns come to of which none beats the other, in words: those of `evenhand compare`."""
+    if open_:
+        both = grid.tallies[first].keys() & grid.tallies[second].keys()
+        errors = sum(grid.tallies[i][case].errors for i in (first, second) for case in both)
+        return f"undecided ({could_turn(errors)})"
+    groups = len(data.clusters)
+    if groups < FEWEST:
+        return f"{word} ({too_few(count(groups, 'case' if groups == data.n else 'cluster'))})"
+    return f"{word} ({could_show(data, data.smallest((1 - CONFIDENCE) / pairs), pairs)})"
+
+
+def over(data: Extremes) -> str:
+    """Over what a difference is: cases, and the clusters that they are in."""
+    groups = len(data.clusters)
+    cases = count(data.n, "case")
+    return cases if groups == data.n else f"{cases} in {count(groups, 'cluster')}"
+
+
+def could_turn(errors: int) -> str:
+    """That trials in error leave open what is better, in words."""
+    return f"{count(errors, 'trial')} in error could turn it"
+
+
+def too_few(cases: str) -> str:
+    """That so many cases, or clusters, are too few for any verdict, in words."""
+    return f"{cases}: too few to say anything, as {FEWEST} are needed"
+
+
+def could_show(data: Extremes, smallest: float | None, tests: int) -> str:
+    """What so many cases could have shown of two pass rates, in words, and for how many tests that is corrected."""
+    if not data.n:
+        return "no case has a verdict on both"
+    if smallest is None:
+        return f"{over(data)} can show no difference, however large{corrected_for(tests)}"
+    least = rounded(smallest * 100, 0 if data.n < 500 else 1)
+    return f"{over(data)} could show {least} points or more{corrected_for(tests)}"
+
+
+def corrected_for(tests: int) -> str:
+    """Why so many cases show less than they would in a single comparison, in words; empty for a single one."""
+    return f", corrected for {tests} comparisons" if tests > 1 else ""
+
+
+def compared(grid: Grid, first: int, second: int) -> Extremes:
+    """How much more often each case passed in the first column, for the cases that both have a trial of."""
+    theirs = grid.tallies[second]
+    mine = grid.tallies[first].items()
+    both = [(case, (tally, theirs[case])) for case, tally in mine if case in theirs]
+    repeats = worth_of(tally.n for _, pair in both for tally in pair)
+    clusters = list(together(both, grid.groups[first]))
+    least = Differences([[a.least - b.most for a, b in each] for each in clusters], True, repeats)
+    if not any(a.errors or b.errors for each in clusters for a, b in each):
+        return certain(least)
+    most = Differences([[a.most - b.least for a, b in each] for each in clusters], True, repeats)
+    return Extremes(least, most)
+
+
+def point_range(least: float, most: float) -> str:
+    """A difference of shares that errors may leave open, in percentage points."""
+    low, high = points(least), points(most)
+    return low if low == high else f"{low} to {high}"
+
+
+def points(share: float) -> str:
+    """A difference of shares in percentage points, with its sign; nothing has none.
+
+    >>> points(-0.19), points(0.004), points(1 / 3 + 2 / 3 - 1 - 1e-17)
+    ('-19', '+0.4', '0')
+    """
+    if abs(share) < _RESIDUE:
+        return "0"
+    text = rounded(share * 100, sign=True)
+    return rounded(share * 100, 1, sign=True) if text in ("+0", "-0") else text
+
+
+def _listed(names: list[str]) -> str:
+    names = in_ranges(names)
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

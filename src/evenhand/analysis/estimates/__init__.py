@@ -1,0 +1,1 @@
+"""What a run of a plan would ask and cost, before anything is sent."""

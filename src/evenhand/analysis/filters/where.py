@@ -1,0 +1,361 @@
+"""Which trials a filter chooses: `--where` of the command line, and the same words as on the viewer's page."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from statistics import fmean
+
+from msgspec import field
+
+from evenhand.analysis.comparison.comparison_sides import Side, matched
+from evenhand.analysis.filters.query import (
+    Measure,
+    Names,
+    NumberTerm,
+    Operator,
+    QueryProblem,
+    Term,
+    TextTerm,
+    WordTerm,
+    by_outcome,
+    parse,
+)
+from evenhand.analysis.filters.vocabulary import Vocabulary, tags_of
+from evenhand.analysis.summaries.column_names import column_names
+from evenhand.analysis.summaries.grid import Grid
+from evenhand.analysis.trust.every_label import every_label
+from evenhand.core.encoding import digest, encode
+from evenhand.core.errors import UsageError
+from evenhand.core.label import JUDGEMENTS, Label, standing
+from evenhand.core.record import MutableRecord
+from evenhand.core.run import TrialResult
+from evenhand.core.score import State
+from evenhand.core.variant import Variant
+from evenhand.core.wording.ink import Ink
+from evenhand.core.wording.words import clip, columns, count, number, padded, safe
+from evenhand.store.runfile import RunFile
+
+Before = Mapping[tuple[str, int, int], tuple[State, float | None]]
+"""What a baseline's trials came to, by case, column of the run that is looked at, and repeat."""
+
+LISTED, PLACE = 40, 32
+_WRITTEN = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?", re.ASCII)
+_SAME = 1e-9
+"""As far apart as two numbers may be and pass for the same: means of equal numbers differ in their last digits."""
+_TESTS: Mapping[Operator, Callable[[float], bool]] = {
+    ":": lambda d: abs(d) <= _SAME,
+    "=": lambda d: abs(d) <= _SAME,
+    "!=": lambda d: abs(d) > _SAME,
+    "<": lambda d: d < -_SAME,
+    "<=": lambda d: d <= _SAME,
+    ">": lambda d: d > _SAME,
+    ">=": lambda d: d >= -_SAME,
+}
+_STATUS: Mapping[State, str] = {"not_applicable": "na"}
+
+
+def narrow(
+    run: RunFile,
+    query: str,
+    baseline: RunFile | None = None,
+    *,
+    hidden: Collection[int] = (),
+    say: Callable[[QueryProblem], object] = lambda _: None,
+) -> RunFile:
+    """The trials of a run that a filter chooses, as a view of it: what reads that sees no others.
+
+    Args:
+        run: The run.
+        query: The filter.
+        baseline: The run that `changed:` and `change` hold it against.
+        hidden: Columns, by index, whose trials are left out besides.
+        say: Told what the filter names and the run does not have.
+
+    Raises:
+        UsageError: Something is wrong with the filter; all of it is said.
+    """
+    variants = run.meta.variants
+    terms, problems = parse(query, Names.of(variants, baseline=baseline is not None))
+    if problems:  # perhaps they are metrics: it takes a look at all trials to know those
+        metrics = dict.fromkeys(name for trial in run.trials() for name in trial.named_scores)
+        known = Names.of(variants, list(metrics), baseline=baseline is not None)
+        terms, problems = parse(query, known)
+    if problems:
+        raise UsageError("\n".join(map(str, problems)))
+    before = None if baseline is None else outcomes_before(run, baseline)
+    names = column_names(variants)
+    vocabulary = Vocabulary(names, variants, terms)
+    labels = standing(every_label(run))
+    places = list(
+        select(run.trials, variants, terms, labels=labels, before=before, vocabulary=vocabulary)
+    )
+    if hidden:
+        left = {trial.index for trial in run.outcomes() if trial.variant in hidden}
+        places = [place for place in places if place not in left]
+    for note in vocabulary.notes():
+        say(note)
+    why = [f"where {' '.join(query.split())}"] if query.strip() else []
+    why += [f"without {', '.join(name for i, name in enumerate(names) if i in hidden)}"] * bool(
+        hidden
+    )
+    return run.only(places, ", ".join(why), by_outcome=by_outcome(terms))
+
+
+def cell_rows(run: RunFile, grid: Grid, width: int, ink: Ink, most: int = LISTED) -> Iterator[str]:
+    """The trials of a run, a line each: place in the plan, outcome, score, cell and the start of its output.
+
+    Args:
+        run: The run, narrowed as a rule.
+        grid: Its cells.
+        width: Columns that there are.
+        ink: For the marks.
+        most: So many lines at most, and one that says how many more there are.
+    """
+    total = run.meta.planned
+    if not total:
+        yield "  no trial is chosen"
+    for trial in run.trials(limit=most):
+        score = "" if trial.score is None else number(trial.score)
+        place = clip(grid.place(trial), PLACE)
+        shown = trial.error.message if trial.error else trial.output
+        start = f"  {trial.index:>6}  "
+        line = f"{padded(word_of(trial), 14)} {score:>6}  {padded(place, PLACE)}  "
+        room = max(10, width - columns(start + line) - 2)
+        text = "" if shown is None else clip(safe(_text(shown)), room)
+        yield f"{start}{ink.mark(trial.outcome)} {line}{text}".rstrip()
+    if total > most:
+        yield f"  … and {count(total - most, 'more trial')}; -v prints all of them whole"
+
+
+def word_of(trial: TrialResult) -> str:
+    """Its outcome, for people."""
+    return trial.outcome.replace("_", " ")
+
+
+def outcomes_before(run: RunFile, baseline: RunFile) -> Before:
+    """What each trial of the baseline came to, its columns paired with those of the run as `evenhand compare` does."""
+    pairs, _ = matched(Side(baseline), Side(run))
+    columns = dict(pairs)
+    return {
+        (trial.case, columns[trial.variant], trial.repeat): (trial.outcome, trial.score)
+        for trial in baseline.trials()
+        if trial.variant in columns
+    }
+
+
+def select(
+    trials: Callable[[], Iterable[TrialResult]],
+    variants: Sequence[Variant],
+    terms: Sequence[Term],
+    *,
+    labels: Mapping[int, Sequence[Label]] | None = None,
+    before: Before | None = None,
+    vocabulary: Vocabulary | None = None,
+) -> Iterator[int]:
+    """The places in the plan of the trials of which all terms of an alternative hold, in the plan's order.
+
+    Args:
+        trials: Reads the trials, in the plan's order; twice where a term asks for more than the trial itself.
+        variants: The columns.
+        terms: Of the filter; with none, all trials.
+        labels: What people say of trials, by place.
+        before: What the baseline's trials came to.
+        vocabulary: Takes note of the names that the trials have.
+    """
+    seen = _OtherTrials(column_names(variants), variants, labels or {}, before or {})
+    wanted = [m for t in terms if isinstance(t, NumberTerm) for m in (t.left, *t.right)]
+    means = {m for m in wanted if isinstance(m, Measure) and m.column is not None}
+    kinds = {v for t in terms if isinstance(t, WordTerm) and t.field == "is" for v in t.values}
+    if means or kinds & {"flaky", "different"}:
+        for trial in trials():
+            seen.look(trial, means)
+    groups: dict[int, list[Term]] = {}
+    for term in terms:
+        groups.setdefault(term.place.group, []).append(term)
+    either = list(groups.values()) or [[]]
+    for trial in trials():
+        if vocabulary is not None:
+            vocabulary.look(trial)
+        if any(all(_holds(seen, trial, t) != t.negated for t in group) for group in either):
+            yield trial.index
+
+
+def texts_of(trial: TrialResult) -> Iterator[str]:
+    """Everything in which a text is searched for."""
+    yield trial.case
+    yield trial.description
+    yield from map(_text, trial.vars.values())
+    yield "" if trial.output is None else _text(trial.output)
+    yield trial.reason
+    yield from (outcome.reason for outcome in trial.outcomes)
+    if trial.error is not None:
+        yield trial.error.message
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+
+
+def _holds(seen: _OtherTrials, trial: TrialResult, term: Term) -> bool:
+    if isinstance(term, TextTerm):
+        if term.pattern is not None:
+            return any(term.pattern.search(each.lower()) for each in texts_of(trial))
+        text = term.text.lower()
+        return any(text in each.lower() for each in texts_of(trial))
+    if isinstance(term, WordTerm):
+        return any(_says(seen, trial, term, value) for value in term.values)
+    left = seen.number(trial, term.left)
+    if left is None:
+        return False
+    for each in term.right:
+        right = seen.number(trial, each) if isinstance(each, Measure) else each
+        if right is not None and _TESTS[term.operator](left - right):
+            return True
+    return False
+
+
+def _says(seen: _OtherTrials, trial: TrialResult, term: WordTerm, value: str) -> bool:
+    variant = seen.variants[trial.variant]
+    match term.field:
+        case "status":
+            return _STATUS.get(trial.outcome, trial.outcome) == value
+        case "variant":
+            return value in seen.names[trial.variant].lower()
+        case "prompt":
+            return value in variant.prompt.lower()
+        case "model":
+            return value in variant.model.lower() or value in variant.provider_id.lower()
+        case "case":
+            return value in trial.case.lower() or value in trial.description.lower()
+        case "failing":
+            failing = (o.name for o in trial.outcomes if o.outcome in ("fail", "error"))
+            return any(value in name.lower() for name in failing)
+        case "tag":
+            return value in _tags(trial)
+        case "metadata":
+            actual = trial.metadata.get(term.key)
+            return isinstance(actual, str | int | float) and _text(actual).lower() == value
+        case "error":
+            return trial.error is not None and trial.error.slug.lower() == value
+        case "changed":
+            return seen.changed(trial) == value
+        case "label":
+            labels = seen.labels.get(trial.index, ())
+            return any(
+                one.field == "verdict"
+                and one.value == value
+                and term.key in ("", one.metric.lower())
+                for one in labels
+            )
+        case "has":
+            return _has(seen, trial, value)
+        case _:
+            return seen.kind(trial, value)
+
+
+def _has(seen: _OtherTrials, trial: TrialResult, value: str) -> bool:
+    if value == "score":
+        return trial.score is not None
+    if value == "error":
+        return trial.outcome == "error"
+    fields = JUDGEMENTS if value == "label" else {value}
+    labels = seen.labels.get(trial.index, ())
+    return any(one.field in fields and one.value not in (None, False) for one in labels)
+
+
+def _tags(trial: TrialResult) -> list[str]:
+    return [tag.lower() for tag in tags_of(trial)]
+
+
+def number_in(value: object) -> float | None:
+    """The number that a value of metadata is, also where it is written as text; None for any other."""
+    text = _text(value) if isinstance(value, str | int | float) else ""
+    return float(text) if _WRITTEN.fullmatch(text) else None
+
+
+class _OtherTrials(MutableRecord):
+    """What has to be known of other trials to judge one."""
+
+    names: Sequence[str]
+    variants: Sequence[Variant]
+    labels: Mapping[int, Sequence[Label]]
+    before: Before
+    sums: dict[tuple[Measure, str], tuple[float, int]] = field(default_factory=dict)
+    verdicts: dict[tuple[str, int], set[State]] = field(default_factory=dict)
+    outputs: dict[tuple[str, int], str] = field(default_factory=dict)
+    differ: set[str] = field(default_factory=set)
+
+    def look(self, trial: TrialResult, means: Iterable[Measure]) -> None:
+        """Takes note of a trial."""
+        for measure in means:
+            if measure.column == trial.variant:
+                value = self._own(trial, measure)
+                if value is not None:
+                    total, n = self.sums.get((measure, trial.case), (0.0, 0))
+                    self.sums[measure, trial.case] = total + value, n + 1
+        if trial.outcome in ("pass", "fail"):
+            self.verdicts.setdefault((trial.case, trial.variant), set()).add(trial.outcome)
+        if trial.outcome != "error":
+            output = digest(encode(trial.output))
+            if self.outputs.setdefault((trial.case, trial.repeat), output) != output:
+                self.differ.add(trial.case)
+
+    def number(self, trial: TrialResult, measure: Measure) -> float | None:
+        """A number of a trial, or of its case in a column; None for none: no comparison holds of it."""
+        if measure.column is None:
+            return self._own(trial, measure)
+        total, n = self.sums.get((measure, trial.case), (0.0, 0))
+        return total / n if n else None
+
+    def kind(self, trial: TrialResult, value: str) -> bool:
+        """What `is:` says."""
+        if value == "cached":
+            return 0 < trial.calls == trial.cached
+        if value == "flaky":
+            return len(self.verdicts.get((trial.case, trial.variant), ())) > 1
+        return trial.case in self.differ
+
+    def changed(self, trial: TrialResult) -> str:
+        """By what it came to, held against the baseline: regressed is passed before and failed now."""
+        before = self.before.get((trial.case, trial.variant, trial.repeat))
+        if before is None:
+            return "new"
+        if not {before[0], trial.outcome} <= {"pass", "fail"}:
+            return "undecided"
+        if before[0] == trial.outcome:
+            return "unchanged"
+        return "regressed" if trial.outcome == "fail" else "improved"
+
+    def _own(self, trial: TrialResult, measure: Measure) -> float | None:
+        if measure.metric:
+            return trial.named_scores.get(measure.name)
+        match measure.name:
+            case "metadata":
+                return number_in(trial.metadata.get(measure.key))
+            case "score":
+                return trial.score
+            case "passed":
+                return {"pass": 1.0, "fail": 0.0}.get(trial.outcome)
+            case "latency":
+                return trial.latency_s
+            case "cost":
+                return trial.cost_usd
+            case "tokens":
+                known = trial.tokens_in is not None and trial.tokens_out is not None
+                return (trial.tokens_in or 0) + (trial.tokens_out or 0) if known else None
+            case "repeat":
+                return trial.repeat + 1
+            case "change":
+                _, score = self.before.get((trial.case, trial.variant, trial.repeat), ("", None))
+                known = trial.score is not None and score is not None
+                return (trial.score or 0) - (score or 0) if known else None
+            case _:
+                labels = self.labels.get(trial.index, ())
+                scores = [
+                    float(one.value)
+                    for one in labels
+                    if one.field == "score" and isinstance(one.value, int | float)
+                ]
+                return fmean(scores) if scores else None

@@ -1,0 +1,222 @@
+"""Makes a baseline of a run: what each trial came to, hashes of what it sent, and what all of it is bound to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import chain, repeat
+from typing import Any, cast
+
+from msgspec import UNSET
+
+from evenhand.analysis.comparison.likeness import chosen_by, chosen_note
+from evenhand.analysis.gates.baseline import (
+    SCHEMA,
+    BaselineExpectation,
+    BaselineHeader,
+    BaselineScale,
+    BaselineTrial,
+    BaselineVariant,
+)
+from evenhand.analysis.gates.baseline_file import written
+from evenhand.analysis.summaries.column_names import column_names
+from evenhand.analysis.trust.calibration_file import place_of
+from evenhand.analysis.trust.judgements.judged import judgements
+from evenhand.core.definition import UNKNOWN, Definition
+from evenhand.core.encoding import digest
+from evenhand.core.errors import UsageError
+from evenhand.core.run import RunMeta, TrialResult
+from evenhand.core.score import Outcome
+from evenhand.core.scripted import journaled_name
+from evenhand.core.wording.words import count, short_id
+from evenhand.store.runfile import RunFile
+
+_OF_JUDGE = ("judge", "prompt", "instrument")
+
+
+def baseline_of(run: RunFile, *, outputs: bool = False) -> bytes:
+    """The baseline of a run, as its file has it.
+
+    Args:
+        run: A finished run.
+        outputs: With the outputs of its trials.
+
+    Raises:
+        UsageError: Nothing can be compared with this run: it did not finish, or has no verdict.
+    """
+    _look_at(run)
+    meta = run.meta
+    names = column_names(meta.variants)
+    by_index = {variant.index: name for variant, name in zip(meta.variants, names, strict=True)}
+    requests = _requests(run)
+    trials = [
+        _trial(trial, by_index[trial.variant], requests.get(trial.index, {}), outputs=outputs)
+        for trial in run.trials()
+    ]
+    taken = sum(bool(trial.taken) for trial in run.trials())
+    if taken:
+        raise UsageError(
+            f"run {short_id(meta.id)} took {count(taken, 'trial')} from a baseline: it is no run of its own",
+            hint="Make the baseline of a run (`evenhand run`), or of a gate with --all.",
+        )
+    if not any(trial.expectations for trial in trials):
+        raise UsageError(
+            f"run {short_id(meta.id)} expects nothing of its outputs: nothing can be compared with it",
+            hint="Write what is expected of them, and run it again.",
+        )
+    header = BaselineHeader(
+        SCHEMA,
+        meta.title,
+        meta.id,
+        round(meta.created_at, 3),
+        meta.version,
+        [
+            BaselineVariant(name, one.prompt, one.model, one.eval, dict(one.axes))
+            for name, one in zip(names, meta.variants, strict=True)
+        ],
+        len({trial.case for trial in trials}),
+        0,
+        bound_to(run),
+        "",
+        is_offline(meta),
+        [
+            BaselineScale(by_index[variant], metric, low, high)
+            for (variant, metric), (low, high) in sorted(run.scales().items())
+            if variant in by_index
+        ],
+    )
+    return written(header, trials)
+
+
+def is_offline(meta: RunMeta) -> bool:
+    """Whether a run's replies came from a script."""
+    request = meta.settings.get("asked")
+    return isinstance(request, Mapping) and bool(
+        cast("Mapping[str, object]", request).get("offline")
+    )
+
+
+def bound_to(run: RunFile) -> dict[str, str]:
+    """What a run's numbers depend on, as digests by name."""
+    judged = judgements(run)
+    basis = judged.parts.basis()
+    calibration = place_of(run.meta)
+    bound = {
+        "config": run.meta.fingerprint,
+        "data": basis.data,
+        "system": basis.system,
+    }
+    for (metric, model), judge in sorted(judged.metrics.items()):
+        parts = [*sorted(judge.instruments), "", *sorted(judge.criteria)]
+        parts.append(basis.settings.get(model, ""))
+        bound[f"judge of {metric}, {model}"] = digest(*parts)[:16]
+    if judged.metrics and calibration.is_file():
+        bound["calibration"] = digest(calibration.read_bytes())[:16]
+    script = run.meta.settings.get("script")
+    if isinstance(script, str) and script:
+        bound["script"] = script[:16]
+    return bound
+
+
+def _look_at(run: RunFile) -> None:
+    """That a run can be a baseline.
+
+    Raises:
+        UsageError: It cannot.
+    """
+    meta, totals = run.meta, run.totals()
+    name = short_id(meta.id)
+    chosen = chosen_by(meta, narrowed=run.by_outcome)
+    if chosen:
+        raise UsageError(
+            f"nothing can be compared with run {name}: {chosen_note('its cases', chosen)}",
+            hint="Make the baseline of a run of all cases, or of some that were chosen beforehand.",
+        )
+    if run.alive:
+        raise UsageError(f"run {name} is not finished yet", hint="Wait for its end.")
+    if totals.trials < meta.planned:
+        raise UsageError(
+            f"run {name} did not finish: {totals.trials:,} of {meta.planned:,} trials",
+            hint="Run it again without --stop-when-decided."
+            if meta.status == "decided"
+            else f"Finish it first: evenhand resume {name}",
+        )
+    if not totals.passed + totals.failed:
+        what = (
+            f"all {count(totals.errors, 'trial')} ended in an error"
+            if totals.errors
+            else "nothing applied to any trial"
+            if totals.trials
+            else "it has no trial"
+        )
+        raise UsageError(
+            f"run {name} has no verdict ({what}): nothing can be compared with it",
+            hint="`evenhand show` says why.",
+        )
+
+
+def _requests(run: RunFile) -> Mapping[int, Mapping[str, set[str]]]:
+    """The hashes of the requests that each trial sent, or that a cache answered, by role."""
+    requests: dict[int, dict[str, set[str]]] = {}
+    scripted = is_offline(run.meta)
+    for call in run.calls():
+        if call.end is not None:
+            of_trial = requests.setdefault(call.start.trial, {})
+            name = journaled_name(call.start.key, call.start.identity, scripted=scripted)
+            of_trial.setdefault(call.start.role, set()).add(name)
+    return requests
+
+
+def _trial(
+    trial: TrialResult, variant: str, requests: Mapping[str, set[str]], *, outputs: bool
+) -> BaselineTrial:
+    return BaselineTrial(
+        trial.case,
+        variant,
+        trial.repeat,
+        trial.outcome,
+        trial.score,
+        trial.description,
+        dict(sorted(trial.named_scores.items())),
+        [
+            _expectation(outcome, definition)
+            for outcome, definition in zip(
+                trial.outcomes, chain(trial.definitions, repeat(UNKNOWN)), strict=False
+            )
+        ],
+        sorted(requests.get("subject", ())),
+        sorted(requests.get("judge", ())),
+        trial.checks,
+        dict(trial.content),
+        cost_usd=trial.cost_usd,
+        output=trial.output if outputs else UNSET,
+    )
+
+
+def _expectation(outcome: Outcome, definition: Definition) -> BaselineExpectation:
+    return BaselineExpectation(
+        outcome.name,
+        outcome.outcome,
+        outcome.score,
+        outcome.metric,
+        outcome.weight if outcome.weight != 1 else UNSET,
+        outcome.at_least,
+        outcome.at_most,
+        dict(sorted(outcome.named.items())),
+        _judge(outcome.metadata),
+        outcome.scale,
+        definition.kind,
+        dict(definition.settings),
+        definition.exact,
+    )
+
+
+def _judge(metadata: Mapping[str, Any]) -> dict[str, Any]:
+    """Who judged, and by which instrument."""
+    judge = {key: metadata[key] for key in _OF_JUDGE if isinstance(metadata.get(key), str)}
+    jury = metadata.get("jury")
+    if isinstance(jury, list):
+        judge["jury"] = [
+            {key: member[key] for key in _OF_JUDGE if isinstance(member.get(key), str)}
+            for member in cast("list[Mapping[str, Any]]", jury)
+        ]
+    return judge if "judge" in judge or "jury" in judge else {}

@@ -1,0 +1,155 @@
+"""Decides early whether the pass rates of a run reach their bounds: what all of its trials would have come to.
+
+It implements `evenhand.engine.deciding.Decider`. Bounds are held against what was measured (see `requirements`), so
+what is decided is the verdict that the whole run would have had. It is otherwise in at most 5 runs of 100.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Literal
+
+from evenhand.analysis.gates.case_order import CaseOrder
+from evenhand.core.errors import UsageError
+from evenhand.core.plan import Plan, PlannedTrial
+from evenhand.core.requirement import PASSED, Requirement
+from evenhand.core.run import TrialResult
+from evenhand.core.wording.words import count, safe
+from evenhand.stats.sequential import ShareWatch
+
+ALPHA = 0.05
+
+
+class _Column:
+    """The cases of a variant against a bound. Every case counts once, as in the rate of the whole run."""
+
+    def __init__(self, variant: int, bound: float, cases: int) -> None:
+        self.variant = variant
+        self._bound = bound
+        self.watch = ShareWatch(bound, cases, ALPHA)
+
+    def add(self, trials: Sequence[TrialResult]) -> None:
+        """Takes in a case. One that does not apply is neither above nor below the bound."""
+        outcomes = [trial.outcome for trial in trials]
+        passed, errors = outcomes.count("pass"), outcomes.count("error")
+        n = passed + errors + outcomes.count("fail")
+        if n:
+            self.watch.add(passed / n, (passed + errors) / n)
+        else:
+            self.watch.add(self._bound)
+
+
+class ShareDecider:
+    """Decides a run whose variants have to reach pass rates.
+
+    Args:
+        plan: It.
+        requirements: What its variants have to reach.
+        seed: Of the order of its cases.
+
+    Raises:
+        UsageError: There is nothing to decide; something other than a pass rate has to be reached; or the cases depend
+            on one another.
+    """
+
+    def __init__(self, plan: Plan, requirements: Sequence[Requirement], seed: int) -> None:
+        self.seed = seed
+        bounds = _bounds(requirements)
+        self._order = CaseOrder(plan, seed)
+        cases = _case_counts(plan)
+        self._columns = [
+            _Column(variant, bound, cases[variant]) for variant, bound in bounds if variant in cases
+        ]
+        self._by_variant: dict[int, list[_Column]] = {}
+        for column in self._columns:
+            self._by_variant.setdefault(column.variant, []).append(column)
+        self._word = ""
+
+    def arranged(self, planned_trials: Iterable[PlannedTrial]) -> Iterator[PlannedTrial]:
+        """The trials in the order in which they are run."""
+        return self._order.arranged(planned_trials)
+
+    def add(self, result: TrialResult) -> None:
+        """Takes in the result of a trial."""
+        for trials in self._order.add(result):
+            by_variant: dict[int, list[TrialResult]] = {}
+            for trial in trials:
+                by_variant.setdefault(trial.variant, []).append(trial)
+            for variant, mine in by_variant.items():
+                for column in self._by_variant.get(variant, ()):
+                    column.add(mine)
+            self._word = self._word or self._verdict()
+
+    @property
+    def decided(self) -> str:
+        """What is decided, in words; empty as long as nothing is."""
+        if not self._word:
+            return ""
+        done, of = self._order.taken_in, len(self._order.cases)
+        word = (
+            "reach what they have to" if self._word == "passed" else "miss what they have to reach"
+        )
+        return (
+            f"stopped after {done:,} of {count(of, 'case')}: the pass rates {word};"
+            f" all of them would say otherwise in at most {100 * ALPHA:g} % of such runs"
+        )
+
+    def record(self) -> Mapping[str, Any]:
+        """What is decided, for the run's file."""
+        return {
+            "verdict": self._word or None,
+            "cases": self._order.taken_in,
+            "of": len(self._order.cases),
+            "seed": self.seed,
+            "alpha": ALPHA,
+            "columns": [
+                {"variant": column.variant, "state": self._state(column)}
+                for column in self._columns
+            ],
+        }
+
+    def _state(self, column: _Column) -> Literal["kept", "missed", "open"]:
+        if column.watch.decides("missed", len(self._columns)):
+            return "missed"
+        return "kept" if column.watch.decides("kept") else "open"
+
+    def _verdict(self) -> str:
+        states = {self._state(column) for column in self._columns}
+        if "missed" in states:
+            return "failed"
+        return "passed" if states == {"kept"} else ""
+
+
+def _bounds(requirements: Sequence[Requirement]) -> list[tuple[int, float]]:
+    """The variants with the pass rates that they have to reach.
+
+    Raises:
+        UsageError: There is none, or something else has to be reached.
+    """
+    others = [one for one in requirements if one.metric != PASSED or one.bound.at_least is None]
+    if others:
+        names = ", ".join(safe(one.metric or "passed") for one in others)
+        raise UsageError(
+            f"--stop-when-decided goes with pass rates, and there is a bound on something else: {names}",
+            hint="Leave --stop-when-decided out.",
+        )
+    bounds = [
+        (variant, one.bound.at_least)
+        for one in requirements
+        for variant in one.variants
+        if one.bound.at_least is not None
+    ]
+    if not bounds:
+        raise UsageError(
+            "--stop-when-decided: there is nothing to decide",
+            hint="Say which share of trials has to pass: --at-least 0.9.",
+        )
+    return bounds
+
+
+def _case_counts(plan: Plan) -> dict[int, int]:
+    """How many cases each variant has."""
+    cases: dict[int, set[str]] = {}
+    for planned in plan.trials():
+        cases.setdefault(planned.variant.index, set()).add(planned.case.id)
+    return {variant: len(ids) for variant, ids in cases.items()}

@@ -1,0 +1,121 @@
+"""What a gate came to: its words, a result for each metric and variant, and the verdict on all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+from msgspec import field
+
+from evenhand.analysis.comparison.comparison_results import Compared
+from evenhand.core.record import Record
+from evenhand.core.run import RunStatus
+
+GateVerdict = Literal["worse", "nothing", "undecided", "not worse", "better"]
+
+GRAVEST: tuple[GateVerdict, ...] = ("worse", "nothing", "undecided", "not worse", "better")
+"""From the gravest on."""
+
+
+class GateResult(Record, frozen=True):
+    """One metric of one variant.
+
+    Attributes:
+        metric: Its name.
+        variant: The variant, as the run's table names it.
+        verdict: What is said of it.
+        compared: What that rests on; None where there was nothing to compare.
+        why: Why there was nothing, or why it is decided without a test; empty otherwise.
+        more: About how many more cases would decide it; None where that is no advice.
+        at_worst: How much worse it may be, at the level of the test: more than the margin unless it is not worse.
+            None where nothing was tested.
+        where: The file and line that its eval stands in, `path:line`; empty where that is not known.
+        places: By case the place in the plan of its first trial that did not pass, or else of its first.
+    """
+
+    metric: str
+    variant: str
+    verdict: GateVerdict
+    compared: Compared | None = None
+    why: str = ""
+    more: int | None = None
+    at_worst: float | None = None
+    where: str = ""
+    places: Mapping[str, int] = field(default_factory=dict[str, int])
+
+
+class Stopping(Record, frozen=True):
+    """What became of a gate that was to stop as soon as it is decided.
+
+    Attributes:
+        stopped: Whether it did, before its last case.
+        cases: How many cases were looked at, one after the other.
+        of: How many there are.
+        seed: Of their order.
+        open: Metrics on no known scale, of which nothing is said before the last case.
+    """
+
+    stopped: bool
+    cases: int
+    of: int
+    seed: int
+    open: tuple[str, ...] = ()
+
+
+class Gate(Record, frozen=True):
+    """What a gate came to.
+
+    Attributes:
+        results: One for each metric and variant.
+        margin: How much worse is accepted.
+        asked: Trials that were run.
+        taken: Trials whose result was taken from the baseline.
+        of: Trials that there are.
+        cost_usd: What was spent; None where a price is not known.
+        status: How the run ended.
+        notes: What else there is to know, a line each.
+        because: Why there is nothing to compare at all; empty where there is something.
+        stopping: What became of it where it was to stop early; None where it was not.
+        title: The run's; empty where there was no run.
+        run: The run's id; empty where there was none.
+        baseline: The baseline's file, as it was named; empty where that is not known.
+        in_full: The names of the run's columns in full, in their order, by what the results call them.
+    """
+
+    results: tuple[GateResult, ...]
+    margin: float
+    asked: int = 0
+    taken: int = 0
+    of: int = 0
+    cost_usd: float | None = 0.0
+    status: RunStatus = "finished"
+    notes: tuple[str, ...] = ()
+    because: str = ""
+    stopping: Stopping | None = None
+    title: str = ""
+    run: str = ""
+    baseline: str = ""
+    in_full: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def verdict(self) -> GateVerdict:
+        """The gravest of its results. That of a run that did not finish is *undecided* at best."""
+        words: set[GateVerdict] = {result.verdict for result in self.results}
+        if self.because or not words or words == {"nothing"}:
+            return "nothing"
+        if self.status not in ("finished", "decided"):
+            return "undecided"
+        return next(word for word in GRAVEST if word in words)
+
+    @property
+    def errors_decide(self) -> bool:
+        """Whether something is undecided because of trials in error: such a gate never counts as a pass."""
+        return any(
+            result.verdict == "undecided" and result.compared is not None and result.compared.open
+            for result in self.results
+        )
+
+
+def nothing(why: str, margin: float, baseline: str = "") -> Gate:
+    """A gate that had nothing to compare."""
+    return Gate((), margin, because=why, baseline=baseline)

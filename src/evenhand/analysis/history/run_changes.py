@@ -1,0 +1,262 @@
+"""What is otherwise in a run than in the one before it: its models, prompts, cases, expectations or judges.
+
+How it is found out: from what a run file says as a whole, from the names of its cases, and from what its trials were
+given and asked, as a comparison knows it (`comparison.case_tests`). Of more than READ trials the first SAMPLED are
+looked at: so it costs the same for a run of a million trials, and a case that changed further down under the same id
+is not noticed. Code that eval sets call leaves no trace in a run, but for that of their scorers.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from hashlib import blake2b
+from typing import Any, Literal, cast
+
+from evenhand.analysis.comparison.case_tests import CaseTests, Change, TestChanges, change_words
+from evenhand.analysis.comparison.likeness import chosen_by
+from evenhand.analysis.gates.baseline_making import is_offline
+from evenhand.analysis.summaries.column_names import file_names
+from evenhand.analysis.trust.judgements.judged import judge_of, metric_of
+from evenhand.core.encoding import digest
+from evenhand.core.message import CallRole
+from evenhand.core.record import Record
+from evenhand.core.variant import Variant
+from evenhand.core.wording.words import clip, count, safe
+from evenhand.store.runfile import RunFile
+
+READ = 10_000
+SAMPLED = 200
+LARGE = 200_000
+"""Settled trials above which the journal is not read: which names the models answered under is not known then."""
+NAMED = 3
+
+ChangeKind = Literal["judge", "data", "expectation", "prompt", "model"]
+
+
+class RunChange(Record, frozen=True):
+    """Something that is otherwise.
+
+    Attributes:
+        kind: What it is a change of.
+        text: What changed, in words, on one line.
+    """
+
+    kind: ChangeKind
+    text: str
+
+
+class Evidence(Record, frozen=True):
+    """What a run says of its models, prompts, cases and judges.
+
+    Attributes:
+        finished: Whether all its trials are settled.
+        offline: Whether its replies came from a script.
+        prompts: The prompts by label, as digests of how they were written, and other values of axes that say more
+            than their label.
+        labels: The prompts by label alone.
+        variants: The models of the variants, as they are asked for.
+        models: Those that were asked, each with the names under which it answered; empty where none was.
+        judges: The same of judges.
+        cases: How many cases, and a digest of their ids whatever their order.
+        folders: A digest of each folder of data that a project has, by name.
+        chosen: By what of their outcomes they were chosen; empty where they weren't.
+        places: By eval and case the place in `tests`.
+        tests: What the cases say and are asked.
+        judged: The metrics that a judge is asked about.
+    """
+
+    finished: bool
+    offline: bool
+    prompts: Mapping[str, str]
+    labels: frozenset[str]
+    variants: frozenset[str]
+    models: Mapping[str, frozenset[str]]
+    judges: Mapping[str, frozenset[str]]
+    cases: tuple[int, str]
+    folders: Mapping[str, str]
+    chosen: str
+    places: Mapping[tuple[str, str], int]
+    tests: CaseTests
+    judged: frozenset[str]
+
+
+def evidence_of(run: RunFile) -> Evidence:
+    """What a run says of what it depends on.
+
+    Raises:
+        StoreError: The file cannot be read.
+    """
+    meta = run.meta
+    asked = _asked(run) if run.settled() <= LARGE else {}
+    places: dict[tuple[str, str], int] = {}
+    tests = CaseTests(imported="imported" in meta.settings)
+    judged: set[str] = set()
+    evals = {variant.index: variant.eval for variant in meta.variants}
+    for trial in run.trials(limit=READ if run.settled() <= READ else SAMPLED):
+        tests.add(places.setdefault((evals.get(trial.variant, ""), trial.case), len(places)), trial)
+        judged.update(metric_of(outcome) for outcome in trial.outcomes if judge_of(outcome))
+    return Evidence(
+        finished=finished(run),
+        offline=is_offline(meta),
+        prompts=_prompts(meta.variants),
+        labels=frozenset(variant.prompt for variant in meta.variants if variant.prompt),
+        variants=frozenset(v.provider_id or v.model for v in meta.variants) - {""},
+        models={name: answered for (role, name), answered in asked.items() if role == "subject"},
+        judges={name: answered for (role, name), answered in asked.items() if role == "judge"},
+        cases=_cases(run),
+        folders=_folders(meta.config),
+        chosen=chosen_by(meta),
+        places=places,
+        tests=tests,
+        judged=frozenset(judged),
+    )
+
+
+def _folders(config: Mapping[str, Any]) -> dict[str, str]:
+    files = config.get("files")
+    if not isinstance(files, Mapping):
+        return {}
+    digests = cast("Mapping[str, object]", files)
+    return {name: str(each) for name, each in digests.items() if name.endswith(os.sep)}
+
+
+def _prompts(variants: Sequence[Variant]) -> dict[str, str]:
+    """A digest of each text that is varied, by what people call it."""
+    prompts: dict[str, str] = {}
+    for one in variants:
+        for axis, content in one.contents.items():
+            prompts[str(one.axes.get(axis, axis))] = content
+        if one.prompt and not one.contents:
+            prompts[one.prompt] = digest(one.prompt_raw)
+    return prompts
+
+
+def finished(run: RunFile) -> bool:
+    """Whether all trials that were planned are settled."""
+    return run.meta.status == "finished" and run.totals().trials >= run.meta.planned
+
+
+def changes(before: Evidence, now: Evidence) -> list[RunChange]:
+    """What is otherwise now: at most one change of each kind."""
+    common = [(place, now.places[key]) for key, place in before.places.items() if key in now.places]
+    tests = TestChanges(before.tests, now.tests, common)
+    alike = [pair for pair in common if not tests.of_case(*pair)]
+    asked = {(one.slot, one.text): one for pair in alike for one in tests.of_checks(*pair)}.values()
+    every: Mapping[ChangeKind, Iterator[str]] = {
+        "judge": _judge_changes(before, now, asked),
+        "data": _data_changes(before, now, tests, common),
+        "expectation": _expectation_changes(now, asked),
+        "prompt": _prompt_changes(before, now),
+        "model": _model_changes(before, now),
+    }
+    found = [RunChange(kind, "; ".join(texts)) for kind, texts in every.items()]
+    return [one for one in found if one.text]
+
+
+def _asked(run: RunFile) -> dict[tuple[CallRole, str], frozenset[str]]:
+    return {(row.role, row.model): frozenset(row.answered) for row in run.usage()}
+
+
+def _cases(run: RunFile) -> tuple[int, str]:
+    """How many cases, and the sum of the hashes of their ids: none of them is kept."""
+    number = total = 0
+    for case in run.cases():
+        number += 1
+        total += int.from_bytes(blake2b(case.encode("utf-8", "replace"), digest_size=16).digest())
+    return number, f"{total % (1 << 128):032x}"
+
+
+def _judge_changes(before: Evidence, now: Evidence, asked: Iterable[Change]) -> Iterator[str]:
+    if before.judges and now.judges:
+        yield from _asked_otherwise(before.judges, now.judges)
+    names = {one.slot for one in asked if _of_judge(one, now)}
+    if names:
+        yield f"another prompt for {_listed(names)}"
+
+
+def _of_judge(change: Change, now: Evidence) -> bool:
+    """Whether it is what a judge is asked that differs."""
+    return change.of_argument and not now.judged.isdisjoint(change.names)
+
+
+def _expectation_changes(now: Evidence, asked: Iterable[Change]) -> Iterator[str]:
+    others = [one for one in asked if not _of_judge(one, now)]
+    if others:
+        yield change_words(others)
+
+
+def _data_changes(
+    before: Evidence, now: Evidence, tests: TestChanges, common: Sequence[tuple[int, int]]
+) -> Iterator[str]:
+    if before.finished and now.finished and before.cases != now.cases:
+        if before.cases[0] != now.cases[0]:
+            yield f"{count(now.cases[0], 'case')} instead of {before.cases[0]:,}"
+        else:
+            yield f"other cases, {now.cases[0]:,} as before"
+    common_folders = before.folders.keys() & now.folders.keys()
+    edited = {name for name in common_folders if before.folders[name] != now.folders[name]}
+    if edited:
+        yield f"{_listed(edited)} edited"
+    if before.chosen != now.chosen:
+        yield f"the cases {now.chosen}" if now.chosen else "the cases were not chosen by outcome"
+    parts = [tests.of_case(*pair) for pair in common]
+    texts = sum(bool(set(one) - {"tags"}) for one in parts)
+    if texts:
+        yield f"{count(texts, 'case')} with other texts"
+    tags = sum(one == ["tags"] for one in parts)
+    if tags:
+        yield f"{count(tags, 'case')} with other tags"
+
+
+def _prompt_changes(before: Evidence, now: Evidence) -> Iterator[str]:
+    # A prompt that is called by its file and its text has another name once it is edited.
+    old, new = (
+        {short: one.prompts[name] for name, short in file_names(one.prompts).items()}
+        for one in (before, now)
+    )
+    edited = {name for name in old.keys() & new.keys() if old[name] != new[name]}
+    if edited:
+        yield f"{_listed(edited)} edited"
+    labels = [frozenset(file_names(one.labels).values()) for one in (before, now)]
+    yield from _come_and_gone(*labels)
+
+
+def _model_changes(before: Evidence, now: Evidence) -> Iterator[str]:
+    if before.offline != now.offline:
+        yield "scripted replies" if now.offline else "a model instead of scripted replies"
+    yield from _come_and_gone(before.variants, now.variants)
+    if before.models and now.models:  # a run that took all answers from elsewhere asked none
+        named = before.variants == now.variants
+        yield from _asked_otherwise(before.models, now.models, only_names=not named)
+
+
+def _asked_otherwise(
+    before: Mapping[str, frozenset[str]],
+    now: Mapping[str, frozenset[str]],
+    *,
+    only_names: bool = False,
+) -> Iterator[str]:
+    """Models that are asked instead of others, unless that is known, and those that answer under another name."""
+    if not only_names:
+        yield from _come_and_gone(before.keys(), now.keys())
+    for name in sorted(before.keys() & now.keys()):
+        if before[name] and now[name] and before[name] != now[name]:
+            yield f"{_listed({name})} is now {_listed(now[name])}, was {_listed(before[name])}"
+
+
+def _come_and_gone(before: AbstractSet[str], now: AbstractSet[str]) -> Iterator[str]:
+    new, gone = now - before, before - now
+    if new and gone:
+        yield f"{_listed(new)} instead of {_listed(gone)}"
+    elif new:
+        yield f"{_listed(new)} added"
+    elif gone:
+        yield f"{_listed(gone)} left out"
+
+
+def _listed(names: AbstractSet[str]) -> str:
+    shown = [clip(safe(name), 40) for name in sorted(names)]
+    more = f" and {len(shown) - NAMED:,} more" if len(shown) > NAMED else ""
+    return ", ".join(shown[:NAMED]) + more

@@ -1,0 +1,1 @@
+"""Rates, means, slices and columns of one run, and its trials' steps."""

@@ -1,0 +1,194 @@
+"""Metrics over the cases of a run: n, mean, interval, spread, extremes, and what is in no mean."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, cast
+
+from msgspec import field
+
+from evenhand.analysis.summaries.clusters import Groups, sums_in
+from evenhand.analysis.summaries.frames import Kinds
+from evenhand.analysis.summaries.means import known_scale, mean_of
+from evenhand.core.record import MutableRecord, Record
+from evenhand.core.run import TrialResult
+from evenhand.core.score import SHARES
+from evenhand.store.encoding import written_case
+from evenhand.store.runfile import RunFile
+from evenhand.store.sums import CaseSum
+
+OVERALL = "overall"
+SUMMARIES: Kinds = {
+    "tag": "text",
+    "metric": "text",
+    "n": "whole",
+    "mean": "number",
+    "low": "number",
+    "high": "number",
+    "sd": "number",
+    "least": "number",
+    "most": "number",
+    "not_applicable": "whole",
+    "errors": "whole",
+    "failed": "whole",
+}
+"""The columns of `summary_rows`."""
+
+
+class Summary(Record, frozen=True):
+    """One metric over all cases that it has a number for.
+
+    Attributes:
+        metric: Its name; `overall` for the weighted mean of each case.
+        n: How many cases have a number.
+        mean: Their mean, in which each cluster counts once where cases belong together; None for none.
+        low: The lower end of its 95 % interval: see `mean_of`. Cases in error may have had any number that there can
+            be. None where nobody knows: numbers without ends of fewer than five cases, or all alike.
+        high: The upper end.
+        sd: The standard deviation of the cases, n − 1 below; None for fewer than two.
+        least: The lowest number.
+        most: The highest.
+        not_applicable: Cases to which it did not apply. They are in no mean.
+        errors: Cases of which it is not known. Neither are they.
+        failed: Cases that missed their bound.
+    """
+
+    metric: str
+    n: int
+    mean: float | None
+    low: float | None
+    high: float | None
+    sd: float | None
+    least: float | None
+    most: float | None
+    not_applicable: int
+    errors: int
+    failed: int
+
+
+class _MetricValues(MutableRecord):
+    """One metric's numbers as they come."""
+
+    counted: bool
+    groups: Groups
+    values: list[float] = field(default_factory=list[float])
+    cases: list[str] = field(default_factory=list[str])
+    in_error: list[str] = field(default_factory=list[str])
+    not_applicable: int = 0
+    failed: int = 0
+
+    def add(self, case: str, value: float | None, *, error: bool) -> None:
+        if value is not None:
+            self.values.append(value)
+            self.cases.append(case)
+        if error:
+            self.in_error.append(case)
+
+    def summed(self, metric: str) -> Summary:
+        values = self.values
+        n = len(values)
+        mean = math.fsum(values) / n if n else None
+        sd = low = high = None
+        if mean is not None and n > 1:
+            sd = math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (n - 1))
+        least, most = (min(values), max(values)) if values else (None, None)
+        if least is not None and most is not None:
+            scale = known_scale(SHARES, least, most) if self.counted else None
+            sums: list[tuple[str, CaseSum]] = [
+                (c, (v, 1, 0)) for c, v in zip(self.cases, values, strict=True)
+            ]
+            sums += [(case, (0.0, 0, 1)) for case in self.in_error]
+            estimate = mean_of(sums_in(sums, self.groups), scale)
+            if estimate:
+                mean = estimate.value if self.groups else mean
+                low, high = estimate.low, estimate.high
+        return Summary(
+            metric,
+            n,
+            mean,
+            low,
+            high,
+            sd,
+            least,
+            most,
+            self.not_applicable,
+            len(self.in_error),
+            self.failed,
+        )
+
+
+class _Together(MutableRecord):
+    """All metrics over the cases that are added, and `overall`."""
+
+    seen: dict[str, _MetricValues]
+
+    @staticmethod
+    def of(run: RunFile) -> _Together:
+        """Nothing yet of what a run measures."""
+        groups = run.groups()[0]
+        counted = {one["name"]: one["counted"] for one in described(run)}
+        return _Together(
+            {name: _MetricValues(is_, groups) for name, is_ in {**counted, OVERALL: True}.items()}
+        )
+
+    def add(self, trial: TrialResult) -> None:
+        together, case = self.seen[OVERALL], written_case(trial.case)
+        together.add(case, trial.score, error=trial.outcome == "error")
+        together.not_applicable += trial.score is None and trial.outcome != "error"
+        together.failed += trial.outcome == "fail"
+        for outcome in trial.outcomes:
+            one = self.seen.get(outcome.name)
+            if one is None:
+                continue
+            one.add(case, outcome.score, error=outcome.outcome == "error")
+            one.not_applicable += outcome.outcome == "not_applicable"
+            one.failed += outcome.outcome == "fail"
+        if trial.error is not None and not trial.outcomes:  # the pipeline came to nothing
+            for name, one in self.seen.items():
+                if name != OVERALL:
+                    one.in_error.append(case)
+
+    def summaries(self) -> list[Summary]:
+        return [one.summed(name) for name, one in self.seen.items()]
+
+
+def summaries_of(run: RunFile) -> list[Summary]:
+    """Each metric over all cases of a run of `score` or `score_batch`, and `overall` at the end."""
+    together = _Together.of(run)
+    for trial in run.trials():
+        together.add(trial)
+    return together.summaries()
+
+
+def summaries_by_tag(run: RunFile) -> dict[str, list[Summary]]:
+    """The same for the cases of each tag. A case with several tags counts under each; one without, under ''."""
+    tags: dict[str, _Together] = {}
+    for trial in run.trials():
+        for tag in dict.fromkeys(_tags(trial)):
+            if tag not in tags:
+                tags[tag] = _Together.of(run)
+            tags[tag].add(trial)
+    return {tag: tags[tag].summaries() for tag in sorted(tags)}
+
+
+def summary_rows(run: RunFile) -> list[dict[str, Any]]:
+    """A flat dict for each metric, and for each of each tag; `tag` is None over all cases."""
+    slices: dict[str | None, list[Summary]] = {None: summaries_of(run), **summaries_by_tag(run)}
+    return [
+        {"tag": tag, **{name: getattr(one, name) for name in Summary.__struct_fields__}}
+        for tag, summaries in slices.items()
+        for one in summaries
+    ]
+
+
+def described(run: RunFile) -> list[dict[str, Any]]:
+    """What a run of `score` or `score_batch` keeps of its metrics: name, best, counted. Empty for any other run."""
+    metrics = run.meta.config.get("metrics")
+    rows = cast("list[Any]", metrics) if isinstance(metrics, list) else []
+    return [one for one in rows if isinstance(one, dict) and {"name", "best", "counted"} <= {*one}]
+
+
+def _tags(trial: TrialResult) -> Sequence[str]:
+    tags = trial.metadata.get("tags") or [""]
+    return [str(tag) for tag in tags] if isinstance(tags, list) else [str(tags)]

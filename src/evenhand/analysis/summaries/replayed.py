@@ -1,0 +1,102 @@
+"""What a run replays: for people in a line, and for programs."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Any, cast
+
+from evenhand.core.record import Record
+from evenhand.core.run import RunMeta
+from evenhand.core.wording.words import count, money, near, safe, short_id
+from evenhand.store.runfile import RunFile
+
+
+class Replayed(Record, frozen=True):
+    """What a run's file says of the recordings that answer its calls.
+
+    Attributes:
+        run: The id of the run that was recorded.
+        file: Its file, or the cassette.
+        cassette: The file is a cassette.
+        recorded_at: When that run began, in seconds since 1970.
+        asks: What was not recorded was asked.
+        regrades: Judges were asked, about the recorded outputs.
+        more: How many further cassettes there are.
+    """
+
+    run: str
+    file: str
+    cassette: bool
+    recorded_at: float
+    asks: bool
+    regrades: bool = False
+    more: int = 0
+
+    @property
+    def name(self) -> str:
+        """What people call it."""
+        if not self.cassette:
+            return f"run {short_id(self.run)}"
+        rest = f" and {self.more:,} more" if self.more else ""
+        return f"cassette {safe(near(self.file))}{rest}"
+
+
+def replayed(meta: RunMeta) -> Replayed | None:
+    """What a run replays; None for nothing."""
+    kept = meta.settings.get("replay")
+    if not isinstance(kept, Mapping):
+        return None
+    said = cast("Mapping[str, Any]", kept)
+    return Replayed(
+        str(said.get("run") or ""),
+        str(said.get("file") or ""),
+        bool(said.get("cassette")),
+        float(said.get("recorded_at") or 0.0),
+        bool(said.get("asks")),
+        bool(said.get("regrades")),
+        len(said.get("more") or ()),
+    )
+
+
+def replay_line(run: RunFile) -> str:
+    """What a run replays, and what that saved; empty for nothing."""
+    source = replayed(run.meta)
+    if source is None:
+        return ""
+    calls, saved = run.replayed()
+    when = time.strftime("%Y-%m-%d", time.localtime(source.recorded_at))
+    if not calls:
+        rest = ""
+    elif saved is None:
+        rest = ", what that saved isn't known"
+    else:
+        rest = f", {money(saved)} saved"
+    what = "outputs of" if source.regrades else "replayed from"
+    return f"{what} {source.name}, recorded {when}: {count(calls, 'call')}{rest}"
+
+
+def replay_note(meta: RunMeta) -> str:
+    """What a comparison with a run has to say of what it replays; empty for nothing."""
+    source = replayed(meta)
+    if source is None:
+        return ""
+    what = "judges outputs of" if source.regrades else "replays"
+    return f"{short_id(meta.id)} {what} {source.name}: answers that both have are the same ones"
+
+
+def replay_row(run: RunFile) -> dict[str, Any] | None:
+    """The same for programs; None where nothing is replayed."""
+    source = replayed(run.meta)
+    if source is None:
+        return None
+    calls, saved = run.replayed()
+    return {
+        "run": source.run,
+        "file": source.file,
+        "recorded_at": source.recorded_at,
+        "calls": calls,
+        "saved_usd": saved,
+        "asks": source.asks,
+        "regrades": source.regrades,
+    }

@@ -1,0 +1,150 @@
+"""How far a judge and people agree on the labelled items, and what that says of all items."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from msgspec import field
+
+from evenhand.analysis.trust.judgements.judged import Item, JudgedMetric, verdicts_of
+from evenhand.analysis.trust.judgements.strata import Key, strata_of, uneven, weights
+from evenhand.analysis.trust.labelled_cases import case_labels, effects_of
+from evenhand.core.draw import Draw
+from evenhand.core.record import Record
+from evenhand.stats.agreement import ac1, kappa
+from evenhand.stats.correction import (
+    Estimate,
+    Verdicts,
+    corrected_rate,
+    drawn_at_random,
+    replaced_share,
+)
+from evenhand.stats.design_effect import CaseLabel, DesignEffects, share_effect
+from evenhand.stats.interval import clopper_pearson
+from evenhand.stats.weighted import Weighted, corrected_by_strata
+
+
+class Agreement(Record, frozen=True):
+    """How far a judge and people agree. All but `verdicts` and `random_p` hold for all items, drawn or not.
+
+    Attributes:
+        verdicts: The counts.
+        tpr: Of what people pass, the share that the judge passes; None where they pass nothing.
+        tnr: Of what people fail, the share that the judge fails; None where they fail nothing.
+        kappa: Agreement beyond chance; None where it is not defined.
+        ac1: The same by Gwet.
+        rho2: The share of labels that the judge replaces; None where it is not defined.
+        corrected: The rate that people would have found; None without labels, and with labels of too few cases.
+        random_p: How likely a random draw would be to look like the labels; None without labels.
+        weighted: What the labels say once each counts by how likely it was to be drawn; None for uniform draws.
+        by_variant: The same of each variant that has labels; empty for uniform draws.
+        effects: By how much less the labels say because trials of one case go together.
+        labels: The labels of each variant, with their cases.
+    """
+
+    verdicts: Verdicts
+    tpr: Estimate | None
+    tnr: Estimate | None
+    kappa: float | None
+    ac1: float | None
+    rho2: float | None
+    corrected: Estimate | None
+    random_p: float | None
+    weighted: Weighted | None = None
+    by_variant: Mapping[int, Weighted] = field(default_factory=dict[int, Weighted])
+    effects: DesignEffects = DesignEffects()
+    labels: Mapping[int, Sequence[CaseLabel]] = field(
+        default_factory=dict[int, Sequence[CaseLabel]]
+    )
+
+
+def agreement(
+    metric: JudgedMetric, people: Mapping[Item, bool], draws: Sequence[Draw]
+) -> Agreement:
+    """How far a judge agrees with people.
+
+    Args:
+        metric: The judge's verdicts.
+        people: People's on drawn items.
+        draws: The run's draws.
+    """
+    v = verdicts_of(metric.items, people)
+    if v.labels and uneven(draws, metric.metric):
+        return _of_strata(metric, people, v, strata_of(draws, metric.metric))
+    drawn = v.both_pass + v.excused, v.labels
+    effects = effects_of(metric.items, case_labels(people), same_trials=True)
+    return Agreement(
+        v,
+        rate_of(v.both_pass, v.both_pass + v.missed, effects.tpr),
+        rate_of(v.both_fail, v.both_fail + v.excused, effects.tnr),
+        kappa(v.pairs),
+        ac1(v.pairs),
+        replaced_share(v.pairs),
+        corrected_rate(v, effects=effects),
+        drawn_at_random(drawn, (v.passed, v.items)) if v.labels else None,
+        effects=effects,
+        labels={
+            variant: case_labels(own) for variant, own in _by_variant(metric.items, people).items()
+        },
+    )
+
+
+def rate_of(successes: int, n: int, effect: float = 1.0) -> Estimate | None:
+    """A rate with its exact interval; None for none.
+
+    Args:
+        successes: How many of `n`.
+        n: How many in all.
+        effect: How many say as much as one that is a case of its own.
+    """
+    if not n:
+        return None
+    return Estimate(successes / n, *clopper_pearson(successes / effect, n / effect))
+
+
+def share_of(verdicts: Sequence[tuple[str, bool]]) -> Estimate:
+    """The share of labelled outputs that count, with its exact interval; outputs of a case go together.
+
+    Args:
+        verdicts: Each output, one at least: its case, and whether it counts.
+    """
+    right, n, effect = sum(ok for _, ok in verdicts), len(verdicts), share_effect(verdicts)
+    return Estimate(right / n, *clopper_pearson(right / effect, n / effect))
+
+
+def _of_strata(
+    metric: JudgedMetric, people: Mapping[Item, bool], v: Verdicts, strata: Callable[[int], Key]
+) -> Agreement:
+    of_all = case_labels(people, metric.items, strata)
+    effects = effects_of(metric.items, of_all, same_trials=True)
+    found, random_p = weights(metric.items, people, strata, effects)
+    by_variant: dict[int, Weighted] = {}
+    labels: dict[int, Sequence[CaseLabel]] = {}
+    for variant, own in _by_variant(metric.items, people).items():
+        items = [item for item in metric.items if item.variant == variant]
+        by_variant[variant], _ = weights(items, own, strata)
+        labels[variant] = case_labels(own, items, strata)
+    return Agreement(
+        v,
+        found.tpr,
+        found.tnr,
+        found.kappa,
+        found.ac1,
+        found.rho2,
+        corrected_by_strata(found.uniform, v.passed, v.items, effects=effects),
+        random_p,
+        found,
+        by_variant,
+        effects,
+        labels,
+    )
+
+
+def _by_variant(items: Sequence[Item], people: Mapping[Item, bool]) -> dict[int, dict[Item, bool]]:
+    """People's verdicts of each variant that has some."""
+    return {
+        variant: {
+            item: people[item] for item in items if item.variant == variant and item in people
+        }
+        for variant in sorted({item.variant for item in people})
+    }

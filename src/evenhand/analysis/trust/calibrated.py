@@ -1,0 +1,428 @@
+"""The judged numbers of a run: as the judge has them, and corrected by a calibration that still holds.
+
+A run with labels of its own is corrected by these. Any other is corrected by the `calibration.json` beside its config,
+as long as everything that it is bound to is unchanged; else it says what has changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Literal
+
+from evenhand.analysis.trust.calibration import JudgeCalibration, calibrations
+from evenhand.analysis.trust.calibration_file import (
+    KeptJudge,
+    KeptVariant,
+    place_of,
+    read_calibration,
+)
+from evenhand.analysis.trust.judgements.judged import Item, JudgedMetric, Judgements, judgements
+from evenhand.analysis.trust.judgements.raw_rates import raw_mean, raw_rate
+from evenhand.analysis.trust.jury_rates import weighted_verdicts
+from evenhand.analysis.trust.labelled_cases import effects_of, few_cases, labels_from, scores_from
+from evenhand.analysis.trust.scores_calibrated import JudgedMean, later_mean, scale_of
+from evenhand.analysis.trust.trust_rules import (
+    UNLIKELY,
+    bound_to,
+    changed_since,
+    estimate_row,
+    evidence_of,
+)
+from evenhand.core.errors import UsageError
+from evenhand.core.record import Record
+from evenhand.core.run import RunMeta
+from evenhand.stats.correction import Estimate, Verdicts, corrected_rate
+from evenhand.stats.design_effect import DesignEffects
+from evenhand.stats.weighted import UniformLabels, corrected_by_strata
+from evenhand.store.runfile import RunFile
+
+UNKNOWN_CASES = (
+    "the calibration doesn't say which labels are of the same case, and cases may be repeated:"
+    " run `evenhand calibrate` on the labelled run again"
+)
+"""Of files that were made before cases were kept."""
+Status = Literal["fresh", "stale", "missing"]
+
+
+class _Labels(Record, frozen=True):
+    """What corrects a rate.
+
+    Attributes:
+        counts: The judge's verdicts beside people's, and on all outputs.
+        effects: By how much less they say because trials of one case go together; None where that isn't known.
+        weighted: Where labels were weighted, those of a uniform draw that say as much.
+    """
+
+    counts: Verdicts
+    effects: DesignEffects | None
+    weighted: UniformLabels | None = None
+
+    @property
+    def why(self) -> str:
+        """Why they correct nothing; empty where they do."""
+        if self.effects is None:
+            return UNKNOWN_CASES
+        return few_cases(self.effects) if self.effects.too_few else ""
+
+    @property
+    def corrected(self) -> Estimate | None:
+        """The rate that people would have found; None where they correct nothing."""
+        if self.effects is None:
+            return None
+        rate = corrected_rate(self.counts, effects=self.effects)
+        if rate is None or self.weighted is None:
+            return rate
+        return corrected_by_strata(
+            self.weighted, self.counts.passed, self.counts.items, effects=self.effects
+        )
+
+
+class JudgedRate(Record, frozen=True):
+    """The pass rate of a judged metric in one variant.
+
+    Attributes:
+        metric: The metric.
+        model: The judge, as its answers named it.
+        variant: The variant's index.
+        items: How many outputs it has a verdict on.
+        raw: As the judge has it, each case counting once; see `raw_rate`.
+        corrected: As people would have found it; None without a calibration that holds.
+        labels: How many labels that rests on.
+        labelled_at: When the last of them was given, seconds since 1970.
+        status: Whether there is a calibration, and whether it still holds.
+        changed: What has changed since it was made.
+        verdict: What the calibration says of the judge; empty without one.
+        mean: The mean of its scores; None where it gives none, or people gave none.
+        by_votes: Whether the correction goes by a jury's weighted votes.
+        errors: How many outputs the judge gave no verdict on. They are in none of the numbers.
+        stopped: Whether the run stopped as soon as it was decided. The corrected numbers don't allow for having looked.
+        why: Why labels that hold correct nothing, as they are of too few cases, or of unknown ones; otherwise empty.
+    """
+
+    metric: str
+    model: str
+    variant: int
+    items: int
+    raw: Estimate
+    corrected: Estimate | None
+    labels: int
+    labelled_at: float | None
+    status: Status
+    changed: tuple[str, ...] = ()
+    verdict: str = ""
+    mean: JudgedMean | None = None
+    by_votes: bool = False
+    errors: int = 0
+    why: str = ""
+    stopped: bool = False
+
+    @property
+    def trusted(self) -> bool:
+        """Whether it may stand in a gate: it is corrected, and its judge may be used."""
+        return self.corrected is not None and self.verdict in ("usable", "usable with labels")
+
+
+def judged_rates(run: RunFile) -> list[JudgedRate]:
+    """The pass rates of all judged metrics, variant by variant; empty where no judge was asked.
+
+    Of trials that were chosen by what came of them there are none: they are no draw of anything. Nor of probes, checks
+    of canaries and tryouts: they are about judges.
+
+    Raises:
+        UsageError: `calibration.json` is damaged.
+    """
+    if run.by_outcome or not (sum(run.judge_calls()) or "imported" in run.meta.settings):
+        return []
+    if run.meta.is_judge_check:
+        return []
+    kept, draws = read_calibration(place_of(run.meta)), run.draws()
+    judged = judgements(run, verdicts_only=not (kept or draws))
+    own = (
+        {(judge.metric, judge.model): judge for judge in calibrations(run, judged)} if draws else {}
+    )
+    rules = run.rules()
+    rates: list[JudgedRate] = []
+    for key, metric in judged.metrics.items():
+        judge = own.get(key)
+        file = kept.get(key)
+        if judge is not None and judge.verdicts.labels:
+            own_rates = _rates(
+                run.meta,
+                metric,
+                _own_labels(metric, judge),
+                judge.labelled_at,
+                "fresh",
+                verdict=judge.verdict,
+                why=_why(judge),
+            )
+            rates += _with_means(own_rates, _own_means(metric, judge))
+        elif file is not None:
+            bound = bound_to(metric, judged, rules.get(metric.metric, ""))
+            evidence, with_rule = evidence_of(metric, judged), metric.metric in rules
+            changed = changed_since(file.bound, bound, file.seen, evidence, with_rule=with_rule)
+            same = {} if changed else _same_variants(metric, file, judged, run.meta)
+            place = place_of(run.meta)
+            labels = _of_file(place, metric, file, same)
+            votes = {index: one.votes for index, one in same.items() if one.votes is not None}
+            weighted = any(one.weighted is not None for one in labels.values())
+            by_votes = bool(labels and votes) and not weighted
+            if file.jury is not None and file.jury.better and by_votes:
+                labels |= _of_votes(place, run, metric, file, same)
+            else:
+                votes = {}
+            status = "stale" if changed else "fresh"
+            why = "" if changed else _why_of_file(file)
+            of_file = _rates(
+                run.meta, metric, labels, file.labelled_at, status, changed, file.verdict, why
+            )
+            of_file = [replace(rate, by_votes=rate.variant in votes) for rate in of_file]
+            rates += _with_means(of_file, _means_of_file(place, metric, file, same))
+        else:
+            rates += _rates(run.meta, metric, {}, None, "missing", _other_judge(metric, kept))
+    return rates
+
+
+def judged_rows(run: RunFile) -> list[dict[str, Any]]:
+    """The same in the keys of `evenhand.run/1`."""
+    variants = run.meta.variants
+    return [
+        {
+            "metric": rate.metric,
+            "model": rate.model,
+            "variant": {
+                "prompt": variants[rate.variant].prompt,
+                "model": variants[rate.variant].model,
+            },
+            "judged": rate.items,
+            "raw": estimate_row(rate.raw),
+            "corrected": estimate_row(rate.corrected),
+            "labels": rate.labels,
+            "labelled_at": rate.labelled_at,
+            "calibration": rate.status,
+            "changed": list(rate.changed),
+            "mean": rate.mean and rate.mean.row(),
+            "by_votes": rate.by_votes,
+            "why": rate.why,
+        }
+        for rate in judged_rates(run)
+    ]
+
+
+def _other_judge(
+    metric: JudgedMetric, kept: Mapping[tuple[str, str], KeptJudge]
+) -> tuple[str, ...]:
+    """Another judge was calibrated under this metric."""
+    return ("judge model",) if any(name == metric.metric for name, _ in kept) else ()
+
+
+def _same_variants(
+    metric: JudgedMetric, judge: KeptJudge, judged: Judgements, meta: RunMeta
+) -> dict[int, KeptVariant]:
+    """For each variant of a run the one of the calibration that is the same system, whatever it was called then.
+
+    Where several are, the one of the same name.
+    """
+    same: dict[int, KeptVariant] = {}
+    for index in sorted({item.variant for item in metric.items}):
+        names, system = meta.variants[index], judged.parts.system_of(index)
+        alike = [one for one in judge.variants if one.system == system]
+        named = [o for o in alike if (o.prompt, o.model) == (names.prompt, names.model)]
+        if one := named or (alike if len(alike) == 1 else []):
+            same[index] = one[0]
+    return same
+
+
+def _own_labels(metric: JudgedMetric, judge: JudgeCalibration) -> dict[int, _Labels]:
+    """What was counted in this run, variant by variant."""
+    if judge.corrected is None:
+        return {}
+    labels: dict[int, _Labels] = {}
+    for variant, counts in judge.by_variant.items():
+        of_variant = judge.labelled.get(variant, ())
+        effects = effects_of(_of_variant(metric, variant), of_variant, same_trials=True)
+        weighted = judge.weighted_by_variant.get(variant)
+        labels[variant] = _Labels(counts, effects, weighted and weighted.uniform)
+    return labels
+
+
+def _why(judge: JudgeCalibration) -> str:
+    """That the labels of all variants are of too few cases; empty where they aren't, or are no random draw."""
+    at_random = judge.random_p is not None and judge.random_p >= UNLIKELY
+    return few_cases(judge.effects) if at_random and judge.effects.too_few else ""
+
+
+def _why_of_file(judge: KeptJudge) -> str:
+    """The same of a calibration file."""
+    cases = [row.partition(" ")[0] for one in judge.variants for row in one.labelled or ()]
+    labels = DesignEffects(cases=len(set(cases)), labels=len(cases))
+    return few_cases(labels) if judge.corrected is None and labels.too_few else ""
+
+
+def _of_file(
+    place: Path, metric: JudgedMetric, judge: KeptJudge, same: Mapping[int, KeptVariant]
+) -> dict[int, _Labels]:
+    """What was counted when the calibration was made, beside this run's own verdicts, variant by variant."""
+    if judge.corrected is None:
+        return {}
+    labels: dict[int, _Labels] = {}
+    for index, one in same.items():
+        items = _of_variant(metric, index)
+        counts = Verdicts(*one.cells, sum(item.passed for item in items), len(items))
+        weighted = one.weighted and one.weighted.labels()
+        repeated = _maybe_repeated(one, items, metric.errors[index])
+        effects = _effects(place, judge, items, one.labelled, one.cells, repeated=repeated)
+        labels[index] = _Labels(counts, effects, weighted)
+    return labels
+
+
+def _of_votes(
+    place: Path,
+    run: RunFile,
+    metric: JudgedMetric,
+    judge: KeptJudge,
+    same: Mapping[int, KeptVariant],
+) -> dict[int, _Labels]:
+    """The same by a jury's weighted votes."""
+    if judge.jury is None:
+        return {}
+    passes = weighted_verdicts(run, metric, judge.jury)
+    labels: dict[int, _Labels] = {}
+    for index, one in same.items():
+        if one.votes is None:
+            continue
+        items = [
+            replace(item, passed=passes.get(item, item.passed))
+            for item in _of_variant(metric, index)
+        ]
+        cells = one.votes.cells
+        counts = Verdicts(*cells, sum(item.passed for item in items), len(items))
+        repeated = _maybe_repeated(one, items, metric.errors[index])
+        effects = _effects(place, judge, items, one.votes.labelled, cells, repeated=repeated)
+        labels[index] = _Labels(counts, effects)
+    return labels
+
+
+def _effects(
+    place: Path,
+    judge: KeptJudge,
+    items: Sequence[Item],
+    rows: Sequence[str] | None,
+    cells: tuple[int, int, int, int],
+    *,
+    repeated: bool,
+) -> DesignEffects | None:
+    """By how much less the labels of a file say of these outputs; None where their cases matter and aren't known.
+
+    Files that were made before cases were kept don't tell. Without repeats, each label is of another case.
+    """
+    if rows is None:
+        return None if repeated else DesignEffects()
+    try:
+        labels = labels_from(rows, cells)
+    except (ValueError, KeyError):
+        raise _not_these(place, judge) from None
+    return effects_of(items, labels, same_trials=False)
+
+
+def _maybe_repeated(variant: KeptVariant, items: Sequence[Item], errors: int) -> bool:
+    """Whether cases are repeated in a run, or may have been in the labelled one.
+
+    Args:
+        variant: What the calibration says of the labelled run's outputs.
+        items: The run's.
+        errors: On how many outputs of the run the judge gave no verdict; each may be of another case.
+    """
+    cases = len({item.case for item in items})
+    return len(items) > cases or variant.items > cases + errors
+
+
+def _not_these(place: Path, judge: KeptJudge) -> UsageError:
+    return UsageError(
+        f"{place}: the labels of {judge.metric!r} don't add up to its counts",
+        hint="Make it anew with `evenhand calibrate`, or restore it.",
+    )
+
+
+def _own_means(metric: JudgedMetric, judge: JudgeCalibration) -> dict[int, JudgedMean]:
+    """The means of a run that people gave scores in, variant by variant."""
+    scores = judge.scores
+    if scores is None:
+        return {}
+    return {
+        variant: JudgedMean(
+            scores.scale,
+            raw_mean(_of_variant(metric, variant), scores.scale),
+            one.corrected,
+            one.paired.labels,
+        )
+        for variant, one in scores.by_variant.items()
+    }
+
+
+def _means_of_file(
+    place: Path, metric: JudgedMetric, judge: KeptJudge, same: Mapping[int, KeptVariant]
+) -> dict[int, JudgedMean]:
+    """The means as scores of an earlier run correct them, variant by variant; none on another scale."""
+    if judge.scores is None or scale_of(metric) != judge.scores.scale:
+        return {}
+    scale = judge.scores.scale
+    means: dict[int, JudgedMean] = {}
+    for index, one in same.items():
+        items = _of_variant(metric, index)
+        if one.scores is None or all(item.score is None for item in items):
+            continue
+        try:
+            rows = one.scores.labelled
+            labels = scores_from(rows or (), 0 if rows is None else one.scores.labels)
+        except ValueError:
+            raise _not_these(place, judge) from None
+        unknown = rows is None and _maybe_repeated(one, items, metric.errors[index])
+        corrected = None if unknown else later_mean(one.scores.paired(), items, scale, labels)
+        means[index] = JudgedMean(scale, raw_mean(items, scale), corrected, one.scores.labels)
+    return means
+
+
+def _of_variant(metric: JudgedMetric, variant: int) -> list[Item]:
+    return [item for item in metric.items if item.variant == variant]
+
+
+def _with_means(rates: Sequence[JudgedRate], means: Mapping[int, JudgedMean]) -> list[JudgedRate]:
+    return [replace(rate, mean=means.get(rate.variant)) for rate in rates]
+
+
+def _rates(
+    meta: RunMeta,
+    metric: JudgedMetric,
+    labels: Mapping[int, _Labels],
+    labelled_at: float | None,
+    status: Status,
+    changed: tuple[str, ...] = (),
+    verdict: str = "",
+    why: str = "",
+) -> list[JudgedRate]:
+    """The rates of all variants; `why` nothing is corrected where a variant has no labels of its own that say so."""
+    rates: list[JudgedRate] = []
+    for variant in sorted({item.variant for item in metric.items}):
+        items = [item for item in metric.items if item.variant == variant]
+        own = labels.get(variant)
+        rates.append(
+            JudgedRate(
+                metric.metric,
+                metric.model,
+                variant,
+                len(items),
+                raw_rate(meta, items),
+                own and own.corrected,
+                0 if own is None else own.counts.labels,
+                labelled_at,
+                status,
+                changed,
+                verdict,
+                errors=metric.errors[variant],
+                why=why if own is None else own.why,
+                stopped=meta.status == "decided",
+            )
+        )
+    return rates

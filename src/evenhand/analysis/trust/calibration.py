@@ -1,0 +1,488 @@
+"""Whether a judge can be trusted: its verdicts beside those of people, and what its numbers come to once corrected.
+
+The rules, in one place:
+
+- *usable*: it tells good outputs from bad ones (the lower end of TPR + TNR − 1 is above .3), and the corrected interval
+  lies within 5 points of its own pass rate.
+- *usable with labels*: it tells them apart (the lower end is above 0); read the corrected number, not its own.
+- *do not use*: it is no better than chance, or that is not shown. At TPR + TNR ≤ 1 there is no corrected number.
+- *no verdict*: there are fewer than 30 labels, they are of too few cases, or they are not a random draw of what was
+  judged.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from msgspec import field
+
+from evenhand.analysis.trust.agreement import Agreement, agreement, rate_of
+from evenhand.analysis.trust.auditing import Audits, JudgeBesidePeople, audits
+from evenhand.analysis.trust.judgements.judged import (
+    Item,
+    JudgedMetric,
+    Judgements,
+    judgements,
+    verdicts_of,
+)
+from evenhand.analysis.trust.judgements.raw_rates import raw_rate
+from evenhand.analysis.trust.judgements.strata import uniform_first
+from evenhand.analysis.trust.jury_weights import JuryWeights, jury_weights, votes_row
+from evenhand.analysis.trust.labelled_cases import few_cases, rows_of
+from evenhand.analysis.trust.ranking_calibration import RankingCalibration, ranking_calibrations
+from evenhand.analysis.trust.scores_calibrated import (
+    ScoreCalibration,
+    calibrate_scores,
+    peoples_scores,
+    scored_metrics,
+    scores_row,
+)
+from evenhand.analysis.trust.trust_rules import (
+    FEW,
+    FEWEST,
+    LOOKED,
+    NO_VERDICT,
+    TELLS_APART,
+    UNLIKELY,
+    Bound,
+    Evidence,
+    TrustVerdict,
+    bound_to,
+    estimate_row,
+    evidence_of,
+    is_equivalent,
+)
+from evenhand.core.draw import Draw, MetricLabel
+from evenhand.core.record import Record
+from evenhand.core.run import RunMeta
+from evenhand.core.variant import Variant
+from evenhand.core.wording.words import count, percent
+from evenhand.stats.agreement import alpha
+from evenhand.stats.alternative import Alternative, alternative_annotator
+from evenhand.stats.correction import Estimate, Verdicts
+from evenhand.stats.design_effect import CaseLabel, DesignEffects
+from evenhand.stats.weighted import Weighted
+from evenhand.store.draws import standing_labels
+from evenhand.store.runfile import RunFile
+
+SCHEMA = "evenhand.calibration/1"
+WEIGHTED = "some outputs were likelier to be drawn than others: each label is weighted by how likely it was"
+NO_PEOPLE = (
+    "how far people agree with each other is left out: it holds for the drawn outputs, not for all"
+)
+
+
+class JudgeCalibration(Record, frozen=True):
+    """One judge under one metric, beside people.
+
+    Attributes:
+        metric: The metric.
+        model: The judge, as its answers named it.
+        verdicts: Counts of its verdicts beside people's.
+        verdict: Whether it can be used; see the module.
+        why: The reason for the verdict, in words.
+        tpr: Of the outputs that people pass, the share that it passes; None where they pass none.
+        tnr: Of the outputs that people fail, the share that it fails; None where they fail none.
+        kappa: Agreement beyond chance; None where it is not defined.
+        ac1: The same by Gwet.
+        rho2: The share of labels that it replaces; None where it is not defined.
+        raw: Its own pass rate, with its interval; see `raw_rate`.
+        corrected: The rate that people would have found; None where there is none.
+        random_p: How likely a random draw would be to look like the labels; None without labels.
+        people: Agreement beyond chance between people who labelled the same outputs; None with fewer than two.
+        unused: Labels that count for nothing here: outside a draw, or on which people are split.
+        labelled_at: When the last label was given, seconds since 1970; None without labels.
+        bound: What it holds for.
+        by_variant: The counts of each variant alone: error rates of one system say nothing of another's.
+        alternative: Whether it can stand in for a person; None unless two or more labelled the same outputs.
+        orders: How its preferences depend on the order of the texts; see `JudgedMetric`.
+        jury: What the votes of a jury are worth; None for one judge, and with fewer than 30 labels.
+        weighted: What the labels say once each counts by how likely it was to be drawn; None for uniform draws.
+        weighted_by_variant: The same of each variant that has labels; empty for uniform draws.
+        shared: Whether two or more people labelled the same output.
+        scores: Its scores beside people's; None where either gave none.
+        systems: A digest of what each variant is, whatever it is called.
+        errors: How many outputs the judge gave no verdict on.
+        seen: What later runs need to say what has changed since.
+        repeated: Labels of repeats of a case of which another repeat has a label.
+        effects: By how much less the labels say because trials of one case go together.
+        labelled: The labels of each variant, with their cases.
+        stopped: Whether the run stopped as soon as it was decided. Corrected numbers don't allow for having looked.
+    """
+
+    metric: str
+    model: str
+    verdicts: Verdicts
+    verdict: TrustVerdict
+    why: str
+    tpr: Estimate | None
+    tnr: Estimate | None
+    kappa: float | None
+    ac1: float | None
+    rho2: float | None
+    raw: Estimate
+    corrected: Estimate | None
+    random_p: float | None
+    people: float | None
+    unused: int
+    labelled_at: float | None
+    bound: Bound
+    by_variant: Mapping[int, Verdicts]
+    alternative: Alternative | None
+    orders: Mapping[str, int]
+    jury: JuryWeights | None = None
+    weighted: Weighted | None = None
+    weighted_by_variant: Mapping[int, Weighted] = field(default_factory=dict[int, Weighted])
+    shared: bool = False
+    scores: ScoreCalibration | None = None
+    systems: Mapping[int, str] = field(default_factory=dict[int, str])
+    errors: int = 0
+    seen: Evidence | None = None
+    repeated: int = 0
+    effects: DesignEffects = DesignEffects()
+    labelled: Mapping[int, Sequence[CaseLabel]] = field(
+        default_factory=dict[int, Sequence[CaseLabel]]
+    )
+    stopped: bool = False
+
+    @property
+    def pairs(self) -> int:
+        """How many preferences were asked in both orders."""
+        return sum(self.orders.values())
+
+    @property
+    def consistent(self) -> Estimate | None:
+        """The share of preferences that the order did not change; None without preferences."""
+        return rate_of(self.orders.get("consistent", 0), self.pairs)
+
+    @property
+    def first_place(self) -> Estimate | None:
+        """Of the preferences that went by the place, the share that went to the first one; None for none."""
+        first, second = self.orders.get("first", 0), self.orders.get("second", 0)
+        return rate_of(first, first + second)
+
+    @property
+    def warnings(self) -> list[str]:
+        """What to keep in mind, a line each."""
+        notes: list[str] = []
+        if FEWEST <= self.verdicts.labels < FEW:
+            notes.append(f"{self.verdicts.labels} labels are few: {FEW} or more make this firm")
+        if self.errors:
+            notes.append(f"{count(self.errors, 'output')} left out: {NO_VERDICT}")
+        if self.unused:
+            notes.append(f"{self.unused} labels are not used: outside a draw, or people are split")
+        if self.repeated:
+            notes.append(
+                f"{count(self.repeated, 'label')} of further repeats of a case: the more alike these are, the less"
+                " they add, and the wider the intervals; labels of other cases say more"
+            )
+        if self.stopped and self.corrected is not None:
+            notes.append(LOOKED)
+        if self.weighted is not None:
+            notes += [WEIGHTED, NO_PEOPLE] if self.shared else [WEIGHTED]
+        if self.scores is not None:
+            notes += self.scores.warnings
+        return notes
+
+    def row(self, variants: Sequence[Variant]) -> dict[str, Any]:
+        """It in the keys of `evenhand.calibration/1`."""
+        v = self.verdicts
+        return {
+            "metric": self.metric,
+            "model": self.model,
+            "labels": v.labels,
+            "weighted": self.weighted is not None,
+            "verdict": self.verdict,
+            "why": self.why,
+            "tpr": estimate_row(self.tpr),
+            "tnr": estimate_row(self.tnr),
+            "kappa": self.kappa,
+            "ac1": self.ac1,
+            "rho2": self.rho2,
+            "raw": estimate_row(self.raw),
+            "corrected": estimate_row(self.corrected),
+            "random_draw": None
+            if self.random_p is None
+            else {"p": self.random_p, "ok": self.random_p >= UNLIKELY},
+            "people": self.people,
+            "alternative": self.alternative and self.alternative._asdict(),
+            "orders": {
+                "pairs": self.pairs,
+                "consistent": estimate_row(self.consistent),
+                "first_place": estimate_row(self.first_place),
+            }
+            if self.pairs
+            else None,
+            "jury": self.jury and self.jury.row(),
+            "scores": self.scores and self.scores.row(),
+            "warnings": self.warnings,
+            "variants": [
+                {
+                    "prompt": variants[index].prompt,
+                    "model": variants[index].model,
+                    "system": self.systems.get(index, ""),
+                    **counts._asdict(),
+                    "weighted": weighted_row(self.weighted_by_variant.get(index)),
+                    "scores": self.scores and scores_row(self.scores.by_variant.get(index)),
+                    "votes": self.jury and votes_row(self.jury, index),
+                    "labelled": rows_of(self.labelled.get(index, ())),
+                }
+                for index, counts in sorted(self.by_variant.items())
+            ],
+            "labelled_at": self.labelled_at,
+            "bound": dict(self.bound),
+            "seen": self.seen and self.seen.row(),
+        }
+
+
+class Calibration(Record, frozen=True):
+    """The judges of a run beside people.
+
+    Attributes:
+        run: The run's id.
+        variants: Its variants.
+        judges: One for each judged metric and judge.
+        made_at: Seconds since 1970.
+        audits: What their verdicts depend on, by metric and judge; see `report.trust.auditing`.
+        rankings: The judges that compared outputs in pairs.
+    """
+
+    run: str
+    variants: Sequence[Variant]
+    judges: tuple[JudgeCalibration, ...]
+    made_at: float
+    audits: Audits
+    rankings: tuple[RankingCalibration, ...] = ()
+
+    @property
+    def labelled(self) -> bool:
+        """Whether people labelled anything that counts."""
+        labels = [judge.verdicts.labels for judge in self.judges]
+        return any(labels) or any(one.labels.pairs for one in self.rankings)
+
+    def document(
+        self, selective: Mapping[tuple[str, str], Mapping[str, Any]] | None = None
+    ) -> dict[str, Any]:
+        """It as `evenhand.calibration/1`.
+
+        Args:
+            selective: What each judge may decide, by metric and judge, for a document that is printed; None for a file.
+        """
+        rows = [judge.row(self.variants) for judge in self.judges]
+        for row in rows:
+            row["audits"] = [one.row() for one in self.audits[row["metric"], row["model"]]]
+        if selective is not None:
+            for row in rows:
+                row["selective"] = selective.get((row["metric"], row["model"]))
+        return {
+            "schema": SCHEMA,
+            "run": self.run,
+            "made_at": self.made_at,
+            "judges": rows,
+            "rankings": [one.row(self.variants) for one in self.rankings],
+        }
+
+
+def calibrate(run: RunFile) -> Calibration:
+    """Holds the judges of a run against the labels in it. Only labels of drawn trials count.
+
+    A trial that several people labelled has the verdict of most of them; where they are split it is left out.
+
+    Raises:
+        StoreError: The run cannot be read.
+    """
+    judged = judgements(run)
+    judges = calibrations(run, judged)
+    beside_people = [
+        JudgeBesidePeople(
+            metric := judged.metrics[judge.metric, judge.model],
+            peoples_verdicts(run, metric),
+            judge.random_p is None or judge.random_p >= UNLIKELY,
+        )
+        for judge in judges
+    ]
+    return Calibration(
+        run.meta.id,
+        run.meta.variants,
+        tuple(_with_votes(run, judged, one) for one in judges),
+        time.time(),
+        audits(run, beside_people),
+        tuple(ranking_calibrations(run, judged)),
+    )
+
+
+def calibrations(run: RunFile, judged: Judgements) -> list[JudgeCalibration]:
+    """The same for what was read of the run before."""
+    draws, labels, rules = run.draws(), standing_labels(run.metric_labels()), run.rules()
+    metrics = [metric for metric in judged.metrics.values() if metric.items]
+    scores, scored = peoples_scores(run.labels()), scored_metrics(metrics)
+    return [
+        replace(
+            _calibrated(run.meta, metric, judged, draws, labels, rules.get(metric.metric, "")),
+            scores=calibrate_scores(metric, scored, draws, scores),
+        )
+        for metric in metrics
+    ]
+
+
+def _with_votes(run: RunFile, judged: Judgements, judge: JudgeCalibration) -> JudgeCalibration:
+    metric = judged.metrics[judge.metric, judge.model]
+    return replace(judge, jury=jury_weights(run, metric, peoples_verdicts(run, metric)))
+
+
+def weighted_row(weighted: Weighted | None) -> dict[str, float] | None:
+    """The labels of a uniform draw that would say as much of later runs, in the keys of documents."""
+    return None if weighted is None else weighted.later._asdict()
+
+
+def _calibrated(
+    meta: RunMeta,
+    metric: JudgedMetric,
+    judged: Judgements,
+    draws: Sequence[Draw],
+    labels: Mapping[tuple[int, str], Mapping[str, MetricLabel]],
+    rule: str,
+) -> JudgeCalibration:
+    of_items = _labels_of(metric, labels)
+    counted = _counted(metric, draws, of_items)
+    agrees = agreement(metric, counted, draws)
+    verdicts, tpr, tnr, random_p = agrees.verdicts, agrees.tpr, agrees.tnr, agrees.random_p
+    worse = tpr is not None and tnr is not None and tpr.value + tnr.value <= 1
+    not_random = random_p is not None and random_p < UNLIKELY
+    corrected = None if worse or not_random else agrees.corrected
+    raw = raw_rate(meta, metric.items)
+    verdict, why = _trust(agrees, raw, corrected)
+    return JudgeCalibration(
+        metric.metric,
+        metric.model,
+        verdicts,
+        verdict,
+        why,
+        tpr,
+        tnr,
+        agrees.kappa,
+        agrees.ac1,
+        agrees.rho2,
+        raw,
+        corrected,
+        random_p,
+        None
+        if agrees.weighted is not None
+        else alpha(
+            [
+                [float(label.verdict == "pass") for label in each.values()]
+                for each in of_items.values()
+            ]
+        ),
+        sum(len(each) for item, each in of_items.items() if item not in counted),
+        max((label.at for item in counted for label in of_items[item].values()), default=None),
+        bound_to(metric, judged, rule),
+        _by_variant(metric, counted),
+        None if agrees.weighted is not None else _alternative(of_items),
+        dict(metric.orders),
+        weighted=agrees.weighted,
+        weighted_by_variant=agrees.by_variant,
+        shared=any(len(each) > 1 for each in of_items.values()),
+        systems={
+            index: judged.parts.system_of(index)
+            for index in sorted({item.variant for item in metric.items})
+        },
+        errors=metric.errors.total(),
+        seen=evidence_of(metric, judged),
+        repeated=len(counted) - len({(item.case, item.variant) for item in counted}),
+        effects=agrees.effects,
+        labelled=agrees.labels,
+        stopped=meta.status == "decided",
+    )
+
+
+def _alternative(of_items: Mapping[Item, Mapping[str, MetricLabel]]) -> Alternative | None:
+    people: dict[str, dict[int, bool]] = {}
+    for item, labels in of_items.items():
+        for author, label in labels.items():
+            people.setdefault(author, {})[item.index] = label.verdict == "pass"
+    return alternative_annotator(
+        {item.index: item.passed for item in of_items},
+        people,
+        cases={item.index: item.case for item in of_items},
+    )
+
+
+def peoples_verdicts(run: RunFile, metric: JudgedMetric) -> dict[Item, bool]:
+    """What most people say of each item of a metric that a uniform draw holds, without items on which they are split.
+
+    Labels of another draw, and of later ones, would have to be weighted: they are left out.
+    """
+    draws = uniform_first(run.draws(), metric.metric)
+    return _counted(metric, draws, _labels_of(metric, standing_labels(run.metric_labels())))
+
+
+def _labels_of(
+    metric: JudgedMetric, labels: Mapping[tuple[int, str], Mapping[str, MetricLabel]]
+) -> dict[Item, Mapping[str, MetricLabel]]:
+    return {
+        item: labels[item.index, metric.metric]
+        for item in metric.items
+        if (item.index, metric.metric) in labels
+    }
+
+
+def _counted(
+    metric: JudgedMetric, draws: Sequence[Draw], of_items: Mapping[Item, Mapping[str, MetricLabel]]
+) -> dict[Item, bool]:
+    drawn = {place for draw in draws if metric.metric in draw.metrics for place in draw.places}
+    return {
+        item: majority
+        for item, of_item in of_items.items()
+        if item.index in drawn and (majority := _majority(of_item)) is not None
+    }
+
+
+def _majority(labels: Mapping[str, MetricLabel]) -> bool | None:
+    passes = sum(label.verdict == "pass" for label in labels.values())
+    return None if passes * 2 == len(labels) else passes * 2 > len(labels)
+
+
+def _by_variant(metric: JudgedMetric, people: Mapping[Item, bool]) -> dict[int, Verdicts]:
+    counts: dict[int, Verdicts] = {}
+    for variant in sorted({item.variant for item in metric.items}):
+        items = [item for item in metric.items if item.variant == variant]
+        counts[variant] = verdicts_of(items, {i: people[i] for i in items if i in people})
+    return counts
+
+
+def _trust(
+    agrees: Agreement, raw: Estimate, corrected: Estimate | None
+) -> tuple[TrustVerdict, str]:
+    n, random_p, tpr, tnr = agrees.verdicts.labels, agrees.random_p, agrees.tpr, agrees.tnr
+    if not n:
+        return "no verdict", "nobody has labelled a random draw of what it judged"
+    if random_p is not None and random_p < UNLIKELY:
+        return "no verdict", (
+            "the labels are not a random draw of what was judged: a draw would look like this once in "
+            f"{1 / max(random_p, 1e-9):,.0f} times"
+        )
+    if n < FEWEST:
+        return "no verdict", f"{n} labels are too few: there must be {FEWEST} or more"
+    if agrees.effects.too_few:
+        return "no verdict", few_cases(agrees.effects)
+    if tpr is None or tnr is None:
+        what = "passes" if tpr is None else "failures"
+        return "no verdict", f"people found no {what} among the labelled outputs"
+    apart = tpr.value + tnr.value - 1
+    # The two rates come from different outputs, so their errors add up as squares do (Newcombe's way).
+    low = apart - ((tpr.value - tpr.low) ** 2 + (tnr.value - tnr.low) ** 2) ** 0.5
+    misses = f"misses {percent(1 - tnr.value)} of real failures, fails {percent(1 - tpr.value)} of good outputs"
+    if apart <= 0:
+        return "do not use", f"no better than chance: {misses}"
+    if low <= 0:
+        return "do not use", f"not shown to be better than chance: {misses}"
+    if low > TELLS_APART and corrected and is_equivalent(raw.value, corrected.low, corrected.high):
+        return "usable", misses
+    if corrected is None:
+        return "usable with labels", misses
+    off = max(raw.value - corrected.low, corrected.high - raw.value)
+    return "usable with labels", f"{misses}; its own pass rate may be off by {off * 100:.0f} points"

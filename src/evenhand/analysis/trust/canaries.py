@@ -1,0 +1,450 @@
+"""What judges said of canaries, run after run: whether the judge drifted, or the system.
+
+A canary is the same text with the same verdict each time, so that only the judge can make a difference. It is asked
+anew each time. Two answers to the same canaries are compared pair by pair, by McNemar's exact test; an error of the
+judge is no answer, and its pair is left out. Where no drift of the judge is shown, and its pass rates on the cases that
+both runs have differ by more than chance, the system changed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any, Literal, cast
+
+from msgspec import field
+
+from evenhand.analysis.trust.calibration import estimate_row
+from evenhand.analysis.trust.judgements.judge_checks import WITH_CANARIES, is_canary_check
+from evenhand.core.errors import StoreError
+from evenhand.core.record import MutableRecord, Record
+from evenhand.stats.compare import mcnemar
+from evenhand.stats.corrected_differences import corrected_difference
+from evenhand.stats.correction import Estimate
+from evenhand.stats.interval import clopper_pearson, wilson, z_of
+from evenhand.stats.paired import FEWEST as CASES_NEEDED
+from evenhand.stats.paired import Differences
+from evenhand.store.runfile import RunFile
+
+SCHEMA = "evenhand.canary/1"
+SHOWN = 0.05
+"""How likely it may be that some check of a judge that never changes is taken for a drift, however many there are."""
+
+DriftWord = Literal["judge", "system", "none", "not decided"]
+
+LOOKED_AT = 20
+"""So many runs after a run are looked at for the one that asked its judges about canaries."""
+
+Key = tuple[str, str]
+"""A metric and a judge."""
+
+
+class CanaryAnswers(MutableRecord):
+    """What one judge said of the canaries of one metric.
+
+    Attributes:
+        metric: The metric.
+        model: The judge, as its answers in the run named it.
+        right: For each canary by name, whether the judge said what people say. Errors are not in it.
+        passes: The same for those that people pass, as (right, asked).
+        fails: The same for those that they fail.
+        errors: How many it gave no verdict on.
+        left_out: How many canaries are of cases that the run doesn't have.
+        passed: How many outputs of the run it passes.
+        judged: How many it has a verdict on.
+        by_case: Its pass rate in the run with its interval, each case counting once; None where the check doesn't say,
+            as those of earlier versions.
+        shares: By a digest of each case the share of its outputs that it passes; empty where the check doesn't say.
+    """
+
+    metric: str
+    model: str
+    right: dict[str, bool] = field(default_factory=dict[str, bool])
+    passes: tuple[int, int] = (0, 0)
+    fails: tuple[int, int] = (0, 0)
+    errors: int = 0
+    left_out: int = 0
+    passed: int = 0
+    judged: int = 0
+    by_case: Estimate | None = None
+    shares: Mapping[str, float] = field(default_factory=dict[str, float])
+
+    @property
+    def raw(self) -> float | None:
+        """The judge's own pass rate in the run; None where that is not known."""
+        return None if self.pass_rate is None else self.pass_rate.value
+
+    @property
+    def pass_rate(self) -> Estimate | None:
+        """The same with its interval: Wilson's, where it isn't known which outputs are of one case."""
+        if self.by_case is not None or not self.judged:
+            return self.by_case
+        return Estimate(self.passed / self.judged, *wilson(self.passed, self.judged))
+
+    @property
+    def rate(self) -> Estimate | None:
+        """The share of canaries that it is right on, with its exact 95 % interval; None for none."""
+        asked = len(self.right)
+        if not asked:
+            return None
+        correct = sum(self.right.values())
+        return Estimate(correct / asked, *clopper_pearson(correct, asked))
+
+    def row(self) -> dict[str, Any]:
+        """It in the keys of `evenhand.canary/1`."""
+        return {
+            "metric": self.metric,
+            "model": self.model,
+            "items": len(self.right),
+            "right": sum(self.right.values()),
+            "rate": estimate_row(self.rate),
+            "missed": self.passes[1] - self.passes[0],
+            "excused": self.fails[1] - self.fails[0],
+            "errors": self.errors,
+            "left_out": self.left_out,
+            "raw": self.raw,
+        }
+
+
+class CanaryCheck(Record, frozen=True):
+    """One time that judges were asked about canaries.
+
+    Attributes:
+        run: The run whose judges were asked.
+        check: The id of the run that asked them.
+        source: What both were made from.
+        at: Seconds since 1970.
+        digest: Of the canaries.
+        answers: By metric and judge.
+        calls: Calls to judges.
+        cost_usd: What they cost; None where a price is not known.
+    """
+
+    run: str
+    check: str
+    source: str
+    at: float
+    digest: str
+    answers: Mapping[Key, CanaryAnswers]
+    calls: int
+    cost_usd: float | None
+
+
+class Drift(Record, frozen=True):
+    """How a judge's answers differ from those of the first check of the same canaries.
+
+    Attributes:
+        since: The first check.
+        before: Its answers.
+        now: Its answers today.
+        newly_wrong: Canaries that it was right on, and is not any more.
+        newly_right: Canaries that it was wrong on, and is not any more.
+        pairs: Canaries with a verdict in both checks.
+        p: How likely at least so one-sided a difference is without a drift.
+        checks: How many checks have been compared with the first one until now, this one included.
+    """
+
+    since: CanaryCheck
+    before: CanaryAnswers
+    now: CanaryAnswers
+    newly_wrong: int
+    newly_right: int
+    pairs: int
+    p: float
+    checks: int = 1
+
+    @property
+    def level(self) -> float:
+        """The part of SHOWN that this check has. The parts of all checks there can be add up to it.
+
+        Source: 1 + 1/4 + 1/9 + … = π²/6; for such levels of a sequence of tests, Foster and Stine, "α-investing"
+            (JRSS B 70, 2008), doi:10.1111/j.1467-9868.2007.00643.x.
+        """
+        return SHOWN * 6 / (math.pi * self.checks) ** 2
+
+    @property
+    def fewest(self) -> int:
+        """With fewer canaries not even a judge that is wrong on all of them would be shown to have drifted."""
+        return math.floor(1 - math.log2(self.level)) + 1
+
+    @property
+    def enough(self) -> bool:
+        """Whether there are so many canaries that a drift could be shown."""
+        return self.pairs >= self.fewest
+
+    @property
+    def shown(self) -> bool:
+        """Whether the judge drifted, as far as can be shown."""
+        return self.p < self.level
+
+    @property
+    def cases_known(self) -> bool:
+        """Whether both checks say of which cases their pass rates are."""
+        return bool(self.before.shares and self.now.shares)
+
+    @property
+    def common(self) -> list[tuple[float, float]]:
+        """What the judge passed then and now of each case that both runs have, with the same texts."""
+        now = self.now.shares
+        return [(share, now[case]) for case, share in self.before.shares.items() if case in now]
+
+    @property
+    def same_cases(self) -> bool:
+        """Whether both runs have the same cases, as far as that is known."""
+        return not self.cases_known or self.before.shares.keys() == self.now.shares.keys()
+
+    @property
+    def pass_rate(self) -> Estimate | None:
+        """How far the judge's pass rate of the run is from that of the first one.
+
+        Of two runs with the same cases, or where a check of an earlier version doesn't say which they are, by
+        Newcombe's interval; otherwise case by case, over the cases that both have.
+
+        Returns:
+            None where one of them is not known, or they have too few cases in common.
+        """
+        if not self.same_cases:
+            differences = [(after - before,) for before, after in self.common]
+            if len(differences) < CASES_NEEDED:
+                return None
+            data = Differences(differences, rates=True)
+            return Estimate(data.mean or 0.0, *data.interval())
+        before, now = self.before.pass_rate, self.now.pass_rate
+        return None if before is None or now is None else corrected_difference(before, now)
+
+    @property
+    def word(self) -> DriftWord:
+        """Who changed, as far as can be shown."""
+        if self.shown:
+            return "judge"
+        if not self.enough:
+            return "not decided"
+        return "system" if self.moved else "none"
+
+    @property
+    def moved(self) -> bool:
+        """Whether the judge's pass rates of the two runs differ by more than chance, however many checks there are."""
+        rate = self.pass_rate
+        if rate is None:
+            return False
+        wider = z_of(1 - self.level) / z_of()
+        return (
+            not rate.value - wider * (rate.value - rate.low)
+            <= 0
+            <= rate.value + wider * (rate.high - rate.value)
+        )
+
+    def row(self) -> dict[str, Any]:
+        """It in the keys of `evenhand.canary/1`."""
+        return {
+            "run": self.since.run,
+            "at": self.since.at,
+            "model": self.before.model,
+            "raw": self.before.raw,
+            "newly_wrong": self.newly_wrong,
+            "newly_right": self.newly_right,
+            "pairs": self.pairs,
+            "p": self.p,
+            "checks": self.checks,
+            "drifted": self.shown,
+            "pass_rate": estimate_row(self.pass_rate),
+            "changed": self.word,
+        }
+
+
+class CanaryReport(Record, frozen=True):
+    """A check of canaries beside the earlier ones of the same canaries, the oldest first."""
+
+    check: CanaryCheck
+    earlier: Sequence[CanaryCheck]
+
+    def drift(self, key: Key) -> Drift | None:
+        """How a judge differs from the first check; None where there is none that can be compared."""
+        now = self.check.answers[key]
+        for place, check in enumerate(self.earlier):
+            before = counterpart(check, key)
+            if before is None:
+                continue
+            pairs = [
+                (before.right[name], now.right[name])
+                for name in now.right.keys() & before.right.keys()
+            ]
+            if pairs:
+                wrong, right = pairs.count((True, False)), pairs.count((False, True))
+                between = self.earlier[place + 1 :]
+                checks = 1 + sum(counterpart(other, key) is not None for other in between)
+                p = mcnemar(wrong, right)
+                return Drift(check, before, now, wrong, right, len(pairs), p, checks)
+        return None
+
+    @property
+    def drifted(self) -> bool:
+        """Whether some judge is shown to have drifted."""
+        drifts = [self.drift(key) for key in self.check.answers]
+        return any(drift is not None and drift.shown for drift in drifts)
+
+    @property
+    def decided(self) -> bool:
+        """Whether every judge gave verdicts, and enough of them where there are earlier ones to compare them with."""
+        drifts = [self.drift(key) for key in self.check.answers]
+        answered = all(one.right for one in self.check.answers.values())
+        return answered and all(drift is None or drift.enough for drift in drifts)
+
+    def history(self, key: Key) -> list[tuple[CanaryCheck, CanaryAnswers]]:
+        """The checks of a judge, the oldest first, this one last."""
+        rows = [(check, counterpart(check, key)) for check in self.earlier]
+        return [
+            *((check, answers) for check, answers in rows if answers is not None),
+            (self.check, self.check.answers[key]),
+        ]
+
+    def document(self) -> dict[str, Any]:
+        """It as `evenhand.canary/1`."""
+        return {
+            "schema": SCHEMA,
+            "run": self.check.run,
+            "check": self.check.check,
+            "canaries": self.check.digest,
+            "drifted": self.drifted,
+            "judges": [
+                {**row, "history": self._history(key)}
+                for key, row in zip(self.check.answers, self.rows(), strict=True)
+            ],
+            "calls": self.check.calls,
+            "cost_usd": self.check.cost_usd,
+        }
+
+    def rows(self) -> list[dict[str, Any]]:
+        """What each judge said, without the earlier checks."""
+        drifts = [self.drift(key) for key in self.check.answers]
+        return [
+            {**answers.row(), "since": None if drift is None else drift.row()}
+            for answers, drift in zip(self.check.answers.values(), drifts, strict=True)
+        ]
+
+    def _history(self, key: Key) -> list[dict[str, Any]]:
+        return [
+            {"run": check.run, "at": check.at, **_counts(answers)}
+            for check, answers in self.history(key)
+        ]
+
+
+def canary_check(run: RunFile) -> CanaryCheck:
+    """Reads what judges said of canaries.
+
+    Raises:
+        StoreError: The run cannot be read.
+    """
+    record = cast("Mapping[str, Any]", run.meta.config["canaries"])
+    answers: dict[Key, CanaryAnswers] = {}
+    for row in cast("list[dict[str, Any]]", record["judges"]):
+        key = row["metric"], row["model"]
+        answers[key] = CanaryAnswers(
+            *key,
+            left_out=row["left_out"],
+            passed=row["passed"],
+            judged=row["judged"],
+            by_case=Estimate(**by_case) if (by_case := row.get("pass_rate")) else None,
+            shares=row.get("cases") or {},
+        )
+    calls, cost, priced = 0, 0.0, True
+    for trial in run.trials():
+        axes = run.meta.variants[trial.variant].axes
+        one = answers[str(axes["metric"]), str(axes["judge"])]
+        if trial.judged is not None:
+            calls += trial.judged.calls
+            priced = priced and trial.judged.cost_usd is not None
+            cost += trial.judged.cost_usd or 0.0
+        if trial.outcome not in ("pass", "fail"):
+            one.errors += 1
+            continue
+        right = trial.outcome == "pass"
+        one.right[trial.case] = right
+        if axes["verdict"] == "pass":
+            one.passes = one.passes[0] + right, one.passes[1] + 1
+        else:
+            one.fails = one.fails[0] + right, one.fails[1] + 1
+    return CanaryCheck(
+        str(record["run"]),
+        run.meta.id,
+        run.meta.source,
+        run.meta.created_at,
+        str(record["digest"]),
+        answers,
+        calls,
+        cost if priced else None,
+    )
+
+
+def canary_report(run: RunFile, others: Iterable[Path]) -> CanaryReport:
+    """A check of canaries, and the earlier checks of the same canaries among other run files.
+
+    Files that cannot be read, and runs that are no finished check of these canaries, are left out.
+
+    Args:
+        run: The check.
+        others: Run files, its own among them or not.
+
+    Raises:
+        StoreError: The check itself cannot be read.
+    """
+    return beside_earlier(canary_check(run), finished_checks(others))
+
+
+def canaries_of(run: RunFile) -> CanaryReport | None:
+    """What the judges of a run said of canaries when it was over; None for a run that was not to ask them.
+
+    Raises:
+        StoreError: The run cannot be read.
+    """
+    if not isinstance(run.meta.settings.get(WITH_CANARIES), Mapping):
+        return None
+    files = sorted(run.path.parent.glob(f"*{run.path.suffix}"))
+    later = (path for path in files if path.stem > run.path.stem)
+    for check in finished_checks(islice(later, LOOKED_AT)):
+        if check.run == run.meta.id:
+            before = (path for path in files if path.stem < check.check)
+            return beside_earlier(check, finished_checks(before))
+    return None
+
+
+def finished_checks(files: Iterable[Path]) -> list[CanaryCheck]:
+    """The finished checks of canaries among run files, without those that cannot be read."""
+    checks: list[CanaryCheck] = []
+    for path in files:
+        try:
+            with RunFile.open(path) as run:
+                finished = run.meta.status == "finished" and "canaries" in run.meta.config
+                if finished and is_canary_check(run.meta):
+                    checks.append(canary_check(run))
+        except StoreError:
+            continue
+    return checks
+
+
+def beside_earlier(check: CanaryCheck, others: Iterable[CanaryCheck]) -> CanaryReport:
+    """A check beside those of the same canaries and the same evals that came before it."""
+    earlier = [
+        one
+        for one in others
+        if (one.digest, one.source) == (check.digest, check.source) and one.check < check.check
+    ]
+    return CanaryReport(check, sorted(earlier, key=lambda one: one.check))
+
+
+def counterpart(check: CanaryCheck, key: Key) -> CanaryAnswers | None:
+    """The same judge in another check; where the metric has only one in it, that one, whatever it is called."""
+    same = check.answers.get(key)
+    of_metric = [one for (metric, _), one in check.answers.items() if metric == key[0]]
+    return same or (of_metric[0] if len(of_metric) == 1 else None)
+
+
+def _counts(answers: CanaryAnswers) -> dict[str, Any]:
+    return {
+        "model": answers.model,
+        "items": len(answers.right),
+        "right": sum(answers.right.values()),
+        "raw": answers.raw,
+    }

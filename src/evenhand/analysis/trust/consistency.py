@@ -1,0 +1,165 @@
+"""How firm a judge's verdicts are: asked the same question again, and shown two texts in the other order."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import cast
+
+from evenhand.analysis.trust.audit import Audit, not_applicable
+from evenhand.analysis.trust.judgements.judged import (
+    JudgedMetric,
+    instrument_of,
+    judge_of,
+    metric_of,
+)
+from evenhand.core.encoding import digest, encode
+from evenhand.core.run import TrialResult
+from evenhand.core.score import Outcome
+from evenhand.core.wording.words import count, interval, percent
+from evenhand.stats.bounded import mean_on_scale
+from evenhand.stats.compare import mcnemar
+from evenhand.stats.correction import Estimate
+from evenhand.stats.interval import clopper_pearson
+from evenhand.store.runfile import RunFile
+
+Key = tuple[str, str]
+"""A metric and its judge."""
+Votes = dict[tuple[str, str, str], list[bool]]
+"""The verdicts on each question: by case, question, and the member of the jury that is asked more than once."""
+
+FEWEST_PAIRS = 6
+"""Pairs that go by the place below which no test can show a preference for one."""
+
+
+def questions(trial: TrialResult) -> dict[Key, str]:
+    """What each judge of a trial was asked, as a digest, by metric and judge: the same for the same question.
+
+    The call's own key says it. Where no call is known, as in imported runs, it is the output and the judge's prompt.
+    """
+    parts: dict[Key, list[object]] = {}
+    output = None
+    for outcome in trial.outcomes:
+        model = judge_of(outcome)
+        if model:
+            output = output or digest(encode(trial.output))
+            asked = outcome.rests_on[0][0] if outcome.rests_on else ""
+            part = [outcome.name, instrument_of(outcome), asked, output]
+            parts.setdefault((metric_of(outcome), model), []).append(part)
+    return {key: digest(encode(part)) for key, part in parts.items()}
+
+
+def repeat_audits(run: RunFile, metrics: Mapping[Key, JudgedMetric]) -> dict[Key, Audit]:
+    """How often each judge gives the same verdict when it is asked the same question again.
+
+    That is where repeats of a case have the same output, and where a jury has the same judge more than once. Verdicts
+    only: what ended in an error is left out.
+    """
+    votes = _votes(run, metrics)
+    return {key: _repeats(votes.get(key, {})) for key in metrics}
+
+
+def order_audits(metric: JudgedMetric) -> tuple[Audit, Audit]:
+    """How often the order of two texts does not change a preference; and whether it goes to one place where it does."""
+    orders = metric.orders
+    pairs, consistent = orders.total(), orders["consistent"]
+    if not pairs:
+        why = "it was asked for no preferences"
+        return not_applicable("orders", why), not_applicable("position", why)
+    share = Estimate(consistent / pairs, *clopper_pearson(consistent, pairs))
+    words = f"the same preference in both orders for {_share(share)} of {count(pairs, 'pair')}"
+    same = Audit("orders", "measured", words, "share", share, items=pairs)
+    return same, _position(orders["first"], orders["second"])
+
+
+def _position(first: int, second: int) -> Audit:
+    n = first + second
+    if n < FEWEST_PAIRS:
+        return not_applicable(
+            "position", f"{count(n, 'preference')} went by the place: there must be {FEWEST_PAIRS}"
+        )
+    share = Estimate(first / n, *clopper_pearson(first, n))
+    words = f"where the place decides, {_share(share)} of {count(n, 'pair')} go to the first text"
+    return Audit("position", "not shown", words, "share", share, p=mcnemar(first, second), items=n)
+
+
+def _votes(run: RunFile, metrics: Mapping[Key, JudgedMetric]) -> dict[Key, Votes]:
+    """The verdicts by question, of what may have been asked more than once."""
+    verdicts = {
+        key: {item.index: item.passed for item in metric.items} for key, metric in metrics.items()
+    }
+    votes: dict[Key, Votes] = {key: defaultdict(list) for key in metrics}
+    for trial in _asked_again(run, metrics):
+        for key, question in questions(trial).items():
+            passed = verdicts.get(key, {}).get(trial.index)
+            if passed is None:
+                continue
+            question_here = f"{trial.variant} {question}"
+            members = _members(trial, key)
+            for member, said in members or [("", passed)]:
+                votes[key][trial.case, question_here, member].append(said)
+    return votes
+
+
+def _asked_again(run: RunFile, metrics: Mapping[Key, JudgedMetric]) -> Iterable[TrialResult]:
+    """The trials in which a question may be one that was asked before, in the plan's order."""
+    for metric in metrics.values():
+        cells = Counter((item.case, item.variant) for item in metric.items)
+        if any(n > 1 for n in cells.values()):
+            return run.trials()
+    return run.measuring("jury")
+
+
+def _members(trial: TrialResult, key: Key) -> list[tuple[str, bool]]:
+    """The verdicts of the members that are in a trial's jury more than once, by their names."""
+    said: list[tuple[str, bool]] = []
+    for place, outcome in enumerate(trial.outcomes):
+        if (metric_of(outcome), judge_of(outcome)) == key:
+            members = _verdicts_of_members(outcome)
+            often = Counter(name for name, _ in members)
+            said += [(f"{place} {name}", passed) for name, passed in members if often[name] > 1]
+    return said
+
+
+def _verdicts_of_members(outcome: Outcome) -> list[tuple[str, bool]]:
+    members = outcome.metadata.get("jury")
+    if not isinstance(members, list):
+        return []
+    rows = [
+        cast("Mapping[str, object]", member)
+        for member in cast("list[object]", members)
+        if isinstance(member, Mapping)
+    ]
+    return [
+        (str(row.get("judge", "")), passed)
+        for row in rows
+        if isinstance(passed := row.get("passed"), bool)
+    ]
+
+
+def _repeats(votes: Votes) -> Audit:
+    by_case: defaultdict[str, list[float]] = defaultdict(list)
+    for (case, *_), said in votes.items():
+        if len(said) > 1:
+            by_case[case].append(_agreement(said))
+    again = [share for shares in by_case.values() for share in shares]
+    found = mean_on_scale([(sum(s), len(s)) for s in by_case.values()], (0.0, 1.0))
+    if found is None:
+        return not_applicable("repeats", "it was not asked the same question twice")
+    share = Estimate(*found)
+    both = sum(one < 1 for one in again)
+    words = (
+        f"the same verdict for {_share(share)} of pairs of answers to the same question; "
+        f"{both:,} of {count(len(again), 'question')} asked more than once got both verdicts"
+    )
+    return Audit("repeats", "measured", words, "share", share, items=len(again))
+
+
+def _agreement(said: Sequence[bool]) -> float:
+    """The share of pairs of verdicts that are the same."""
+    n, passed = len(said), sum(said)
+    return 1 - 2 * passed * (n - passed) / (n * (n - 1))
+
+
+def _share(share: Estimate) -> str:
+    return f"{percent(share.value)} [{interval(share.low, share.high)}]"

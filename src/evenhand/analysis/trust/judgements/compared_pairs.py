@@ -1,0 +1,188 @@
+"""The answers of judges that compared a run's outputs in pairs, read from its trials; and those that are missing."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+from typing import Literal, NamedTuple, cast
+
+from evenhand.analysis.summaries.preferences import SIGN
+from evenhand.analysis.trust.judgements.judged import criteria_of
+from evenhand.core.encoding import digest
+from evenhand.core.run import Outcome, TrialResult
+from evenhand.stats.bradley_terry import Comparison
+from evenhand.store.runfile import RunFile
+
+_ANSWERS = ("first", "second", "tie")
+_Cell = tuple[str, int]
+"""A case and a repeat."""
+PairKey = tuple[str, int, int, int]
+"""A case, a repeat, and two variants in ascending order."""
+
+
+class MissingAnswer(NamedTuple):
+    """An answer that may have been any.
+
+    Attributes:
+        case: The case.
+        first: The variant that was shown first, or would have been.
+        second: The other one.
+        weight: For how many answers it stands: a share, where it is not known which pairs would have been drawn.
+    """
+
+    case: str
+    first: int
+    second: int
+    weight: float
+
+    def answered(self, answer: Literal["first", "second"]) -> Comparison:
+        """As if this had been the answer."""
+        return Comparison(self.case, self.first, self.second, answer, self.weight)
+
+
+class RankedPair(NamedTuple):
+    """Two outputs of a case that a judge compared, with what its answers come to.
+
+    Attributes:
+        case: The case.
+        repeat: The repeat.
+        one: The variant of one.
+        two: That of the other.
+        wins: The share of the answers that prefer the first of these.
+        losses: The share that prefer the other; the rest are ties.
+    """
+
+    case: str
+    repeat: int
+    one: int
+    two: int
+    wins: float
+    losses: float
+
+    @property
+    def key(self) -> PairKey:
+        """The outputs, in whichever order."""
+        return self.case, self.repeat, min(self.one, self.two), max(self.one, self.two)
+
+
+@dataclass(slots=True)
+class ComparedPairs:
+    """What judges said of a run's outputs by one criterion.
+
+    Attributes:
+        name: The ranking, as outcomes are called.
+        answers: What they preferred.
+        missing: The answers that there could have been.
+        judges: Who they are, as their answers named them.
+        judged: The pairs that have an answer.
+        instruments: Digests of what was asked, apart from the outputs.
+        criteria: Digests of the expectations: their names and bounds.
+        variants: The variants whose outputs were to be compared.
+    """
+
+    name: str
+    answers: list[Comparison] = field(default_factory=list[Comparison])
+    missing: list[MissingAnswer] = field(default_factory=list[MissingAnswer])
+    judges: set[str] = field(default_factory=set[str])
+    judged: list[RankedPair] = field(default_factory=list[RankedPair])
+    instruments: set[str] = field(default_factory=set[str])
+    criteria: set[str] = field(default_factory=set[str])
+    variants: set[int] = field(default_factory=set[int])
+    _there: dict[_Cell, set[int]] = field(default_factory=lambda: defaultdict(set))
+
+    def add(self, trial: TrialResult, other: int, orders: Iterable[object]) -> None:
+        """A pair's answers: of this trial's output, and that of another variant."""
+        self._there[trial.case, trial.repeat] |= {trial.variant, other}
+        self.variants |= {trial.variant, other}
+        before = len(self.answers)
+        for order in orders:
+            if isinstance(order, Mapping):
+                self._add(trial.case, trial.variant, other, cast("Mapping[str, object]", order))
+        if answers := self.answers[before:]:
+            names = [
+                one.first if one.answer == "first" else one.second
+                for one in answers
+                if one.answer != "tie"
+            ]
+            wins, losses = (
+                names.count(variant) / len(answers) for variant in (trial.variant, other)
+            )
+            self.judged.append(
+                RankedPair(trial.case, trial.repeat, trial.variant, other, wins, losses)
+            )
+
+    @property
+    def model(self) -> str:
+        """The judge, as its answers named it; several joined by `+`."""
+        return "+".join(sorted(filter(None, self.judges)))
+
+    def _add(self, case: str, one: int, two: int, order: Mapping[str, object]) -> None:
+        first, answer = order.get("first"), order.get("said")
+        if first not in (one, two):
+            return
+        pair = (one, two) if first == one else (two, one)
+        if "error" in order:
+            self.missing.append(MissingAnswer(case, *pair, 1.0))
+        elif answer in _ANSWERS:
+            self.answers.append(Comparison(case, *pair, answer))
+            self.judges.add(str(order.get("judge", "")))
+            self.instruments.add(digest(str(order.get("instrument") or order.get("prompt") or "")))
+
+    def add_absent(self, trials: Iterable[TrialResult]) -> None:
+        """Takes the pairs of trials in error for missing, as far as these have variants that were compared."""
+        variants = set[int]().union(*self._there.values())
+        pairs = sum(len(there) * (len(there) - 1) // 2 for there in self._there.values())
+        each = (len(self.answers) + len(self.missing)) / pairs / 2
+        members: dict[_Cell, set[int]] = defaultdict(set)
+        absent: dict[_Cell, set[int]] = defaultdict(set)
+        for trial in trials:
+            cell = trial.case, trial.repeat
+            if trial.variant in variants and trial.outcome != "not_applicable":
+                members[cell].add(trial.variant)
+                if trial.outcome == "error" and trial.variant not in self._there.get(cell, ()):
+                    absent[cell].add(trial.variant)
+        for cell, gone in sorted(absent.items()):
+            for one, two in combinations(sorted(members[cell]), 2):
+                if one in gone or two in gone:
+                    self.missing.append(MissingAnswer(cell[0], one, two, each))
+                    self.missing.append(MissingAnswer(cell[0], two, one, each))
+
+
+def compared_pairs(run: RunFile, places: Sequence[int] | None = None) -> list[ComparedPairs]:
+    """What judges said by each criterion, in the order of their names.
+
+    None of trials that were chosen by what came of them. Of a view, the pairs of which it has both variants.
+
+    Args:
+        run: The run.
+        places: Where in the plan trials with preferences are, and maybe others; without them every trial is looked at.
+    """
+    if run.by_outcome:
+        return []
+    shown = {i for i, totals in enumerate(run.by_variant()) if totals.trials}
+    by_name: dict[str, ComparedPairs] = {}
+    for trial in run.measuring(SIGN) if places is None else run.at(places):
+        for outcome in trial.outcomes:
+            for other, orders in _pairs(outcome):
+                if other in shown and other != trial.variant:
+                    one = by_name.setdefault(outcome.name, ComparedPairs(outcome.name))
+                    one.add(trial, other, orders)
+                    one.criteria.add(criteria_of(outcome))
+    found = [one for _, one in sorted(by_name.items()) if one.answers or one.missing]
+    if found and run.totals().errors:
+        for one in found:
+            one.add_absent(run.trials())
+    return found
+
+
+def _pairs(outcome: Outcome) -> Iterator[tuple[int, list[object]]]:
+    """The other variant of each pair that an outcome keeps, and what was said in each order."""
+    rows = outcome.metadata.get("ranked")
+    for row in cast("list[object]", rows) if isinstance(rows, list) else ():
+        if isinstance(row, Mapping):
+            pair = cast("Mapping[str, object]", row)
+            variant, orders = pair.get("variant"), pair.get("orders")
+            if type(variant) is int and isinstance(orders, list):
+                yield variant, cast("list[object]", orders)

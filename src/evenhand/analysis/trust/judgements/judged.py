@@ -1,0 +1,290 @@
+"""What judges said in a run, item by item, and what they were asked."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from statistics import fmean
+from typing import cast
+
+from msgspec import field
+
+from evenhand.analysis.trust.judgements.case_sample import CaseSample
+from evenhand.analysis.trust.judgements.judged_basis import Parts
+from evenhand.core.encoding import digest, encode
+from evenhand.core.record import MutableRecord, Record
+from evenhand.core.score import Outcome, Scale
+from evenhand.stats.correction import Verdicts
+from evenhand.store.runfile import RunFile
+
+
+class Item(Record, frozen=True):
+    """A judge's verdict on one output.
+
+    Attributes:
+        index: The trial's place in the plan.
+        case: The case's id.
+        variant: The variant's index.
+        passed: Whether the judge passes it.
+        certainty: How sure the judge seems, from 0 to 1; see `certainty_of`.
+        score: The judge's score, the mean of several under one metric; None where it gave none.
+    """
+
+    index: int
+    case: str
+    variant: int
+    passed: bool
+    certainty: float = 1.0
+    score: float | None = None
+
+
+class JudgedMetric(MutableRecord):
+    """All that one judge said under one metric.
+
+    Attributes:
+        metric: The metric, or the expectation's name where it has none.
+        model: The judge, as its answers named it; members of a jury joined by `+`.
+        items: Its verdicts, in the plan's order.
+        errors: How many outputs it gave no verdict on, by variant.
+        instruments: Digests of what it was asked, apart from what it was to judge.
+        criteria: Digests of the expectations: their names and bounds.
+        orders: Of preferences asked in both orders: how many were `consistent`, how many went to the `first` or to the
+            `second` text in both orders, and in how many only one order named a text (`half`).
+        scale: The lowest and the highest score that its scorers say there can be; None where none does.
+        evals: The evals that it was asked in.
+        cases: What it was asked about some of the cases, and what was expected of them; empty where only verdicts were
+            read.
+    """
+
+    metric: str
+    model: str
+    items: list[Item] = field(default_factory=list[Item])
+    errors: Counter[int] = field(default_factory=Counter[int])
+    instruments: set[str] = field(default_factory=set[str])
+    criteria: set[str] = field(default_factory=set[str])
+    orders: Counter[str] = field(default_factory=Counter[str])
+    scale: Scale | None = None
+    evals: set[str] = field(default_factory=set[str])
+    cases: CaseSample = field(default_factory=CaseSample)
+
+    def asked(self, outcome: Outcome, case: str) -> bool:
+        """Adds what it was asked. False where a jury lacks a member, whose question is not known.
+
+        Args:
+            outcome: One of its verdicts.
+            case: The digest of the case; empty where it is not to be kept.
+        """
+        criteria = criteria_of(outcome)
+        self.criteria.add(criteria)
+        whole = all(member.get("judge") for member in members_of(outcome))
+        instrument = instrument_of(outcome) if whole else ""
+        if whole:
+            self.instruments.add(instrument)
+        if case:
+            self.cases.add(case, "criteria", criteria)
+            if whole:
+                self.cases.add(case, "judge prompt", instrument)
+        return whole
+
+    @property
+    def passed(self) -> int:
+        """How many outputs it passes."""
+        return sum(item.passed for item in self.items)
+
+
+class Judgements(Record, frozen=True):
+    """What judges said in a run.
+
+    Attributes:
+        metrics: By metric and judge, in the order in which they were first met.
+        parts: What the evals of the run consist of; without anything where only verdicts were read.
+    """
+
+    metrics: Mapping[tuple[str, str], JudgedMetric]
+    parts: Parts
+
+    def names(self) -> list[str]:
+        """The judged metrics, each once."""
+        return list(dict.fromkeys(metric for metric, _ in self.metrics))
+
+
+def judge_of(outcome: Outcome) -> str:
+    """Who judged, as the answers named it; empty for an expectation that asks no judge."""
+    judge = outcome.metadata.get("judge")
+    if isinstance(judge, str):
+        return judge
+    names = {str(member.get("judge", "")) for member in members_of(outcome)}
+    return "+".join(sorted(filter(None, names)))
+
+
+def members_of(outcome: Outcome) -> list[Mapping[str, object]]:
+    """What the members of a jury said; empty for what no jury judged. One that gave an error has no `judge`."""
+    members = outcome.metadata.get("jury")
+    if not isinstance(members, list):
+        return []
+    return [
+        cast("Mapping[str, object]", member)
+        for member in cast("list[object]", members)
+        if isinstance(member, Mapping)
+    ]
+
+
+def metric_of(outcome: Outcome) -> str:
+    """What a judged expectation is counted under."""
+    return outcome.metric or outcome.name
+
+
+def certainty_of(outcome: Outcome) -> float:
+    """How sure a judge seems of its verdict, from 0 to 1: the mean of what there is to go by; 1 where there is nothing.
+
+    That is its stated confidence, how far a jury agrees (0 for an even split), whether both orders of a preference name
+    the same text, and how far a score from 0 to 1 is from the middle.
+    """
+    answers: list[Mapping[str, object]] = [outcome.metadata, *members_of(outcome)]
+    signals = [
+        float(confidence)
+        for answer in answers
+        if isinstance(confidence := answer.get("confidence"), int | float)
+    ]
+    agreement = outcome.metadata.get("agreement")
+    if isinstance(agreement, int | float):
+        signals.append(2 * agreement - 1)
+    consistent = outcome.metadata.get("consistent")
+    if isinstance(consistent, bool):
+        signals.append(float(consistent))
+    if outcome.score is not None and 0 < outcome.score < 1:
+        signals.append(abs(2 * outcome.score - 1))
+    return min(1.0, max(0.0, sum(signals) / len(signals))) if signals else 1.0
+
+
+def verdicts_of(items: Sequence[Item], people: Mapping[Item, bool]) -> Verdicts:
+    """The counts of a judge's verdicts on items, beside people's on some of them."""
+    counts = {(a, b): 0 for a in (True, False) for b in (True, False)}
+    for item, passed in people.items():
+        counts[passed, item.passed] += 1
+    return Verdicts(
+        counts[True, True],
+        counts[True, False],
+        counts[False, True],
+        counts[False, False],
+        sum(item.passed for item in items),
+        len(items),
+    )
+
+
+def certainties(items: Sequence[Item]) -> dict[Item, float]:
+    """How sure the judge is of each: what it shows itself, and whether it says the same of the case's other repeats."""
+    cells: dict[tuple[str, int], list[Item]] = defaultdict(list)
+    for item in items:
+        cells[item.case, item.variant].append(item)
+    sure: dict[Item, float] = {}
+    for item in items:
+        cell = cells[item.case, item.variant]
+        alike = sum(other.passed is item.passed for other in cell) / len(cell)
+        repeated = max(0.0, 2 * alike - 1)
+        sure[item] = item.certainty if len(cell) == 1 else (item.certainty + repeated) / 2
+    return sure
+
+
+def judgements(run: RunFile, *, verdicts_only: bool = False) -> Judgements:
+    """Reads what judges said. The whole run is read once; it is empty where no judge was asked.
+
+    Of two expectations of one trial under the same metric, both must pass.
+
+    Args:
+        run: The run.
+        verdicts_only: Leaves out the digests, which take as long again.
+    """
+    metrics: dict[tuple[str, str], JudgedMetric] = {}
+    parts = Parts(run.meta.variants)
+    in_error: list[tuple[str, int]] = []
+    whole: set[tuple[str, str]] = set()
+    for trial in run.trials():
+        verdicts: dict[tuple[str, str], tuple[bool, float]] = {}
+        scores: dict[tuple[str, str], list[float]] = {}
+        case = "" if verdicts_only else parts.add(trial)
+        for outcome in trial.outcomes:
+            model = judge_of(outcome)
+            if not model:
+                if outcome.outcome == "error":
+                    in_error.append((metric_of(outcome), trial.variant))
+                continue
+            key = metric_of(outcome), model
+            judge = metrics.setdefault(key, JudgedMetric(*key))
+            judge.evals.add(parts.eval_of(trial))
+            if judge.asked(outcome, case):
+                whole.add(key)
+            if (order := _order_effect(outcome)) is not None:
+                judge.orders[order] += 1
+            if outcome.outcome in ("pass", "fail"):
+                passed, certainty = verdicts.get(key, (True, 1.0))
+                verdicts[key] = (
+                    passed and outcome.outcome == "pass",
+                    min(certainty, certainty_of(outcome)),
+                )
+                if outcome.score is not None:
+                    scores.setdefault(key, []).append(outcome.score)
+                    judge.scale = _wider(judge.scale, outcome.scale)
+        for key, verdict in verdicts.items():
+            score = fmean(scores[key]) if key in scores else None
+            metrics[key].items.append(Item(trial.index, trial.case, trial.variant, *verdict, score))
+    _join_juries(metrics, whole)
+    by_metric = {metric: judge for (metric, _), judge in reversed(metrics.items())}
+    for metric, variant in in_error:
+        if metric in by_metric:
+            by_metric[metric].errors[variant] += 1
+    if not verdicts_only:
+        parts.add_calls(run)
+    return Judgements(metrics, parts)
+
+
+def _join_juries(
+    metrics: dict[tuple[str, str], JudgedMetric], whole: Collection[tuple[str, str]]
+) -> None:
+    """Counts the verdicts of juries that lacked a member, which gave an error, as those of the jury that they are."""
+    for key in [key for key in metrics if key not in whole]:
+        metric, model = key
+        members = set(model.split("+"))
+        juries = [k for k in whole if k[0] == metric and members < set(k[1].split("+"))]
+        if len(juries) == 1:
+            part, jury = metrics.pop(key), metrics[juries[0]]
+            jury.items = sorted([*jury.items, *part.items], key=lambda item: item.index)
+            jury.criteria |= part.criteria
+            jury.evals |= part.evals
+            jury.orders += part.orders
+            jury.scale = _wider(jury.scale, part.scale)
+
+
+def _wider(first: Scale | None, second: Scale | None) -> Scale | None:
+    if first is None or second is None:
+        return first or second
+    return min(first[0], second[0]), max(first[1], second[1])
+
+
+def _order_effect(outcome: Outcome) -> str | None:
+    """How a preference depends on the order in which two texts were shown; None for what is none."""
+    orders = outcome.metadata.get("orders")
+    if not isinstance(orders, list) or not isinstance(outcome.metadata.get("consistent"), bool):
+        return None
+    if outcome.metadata["consistent"]:
+        return "consistent"
+    places = [
+        "first" if order.get("winner") == order.get("first") else "second"
+        for order in cast("list[object]", orders)
+        if isinstance(order, Mapping)
+        and cast("Mapping[str, object]", order).get("winner") in ("output", "other")
+    ]
+    return places[0] if len(places) == 2 and places[0] == places[1] else "half"
+
+
+def criteria_of(outcome: Outcome) -> str:
+    """A digest of an expectation: its name and its bounds, a config's threshold and scores of categories among them."""
+    settings = [outcome.metadata.get(name) for name in ("threshold", "category_scores")]
+    bounds = [outcome.at_least, outcome.at_most, *(one for one in settings if one is not None)]
+    return digest(encode([outcome.name, *bounds]))
+
+
+def instrument_of(outcome: Outcome) -> str:
+    """What is known of the judge's prompt: a digest, or its version where the judge keeps no digest."""
+    each = members_of(outcome) or [outcome.metadata]
+    return digest(*(str(one.get("instrument") or one.get("prompt") or "") for one in each))

@@ -1,0 +1,143 @@
+"""What judged numbers depend on beside the judge's prompt: the system, the data, and how each judge was asked.
+
+Each eval of a run has its own: more cases of one eval say nothing of another. A system is what was sent and what
+answered. What its prompt's file or its variant is called counts only where nothing is known of what was sent.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, cast
+
+from evenhand.analysis.trust.judgements.case_sample import CaseSample
+from evenhand.core.encoding import decode, digest, encode
+from evenhand.core.record import Record
+from evenhand.core.run import TrialResult
+from evenhand.core.variant import Variant
+from evenhand.store.runfile import RunFile
+
+ASKED = frozenset(
+    "messages input contents prompt system instructions systemInstruction system_instruction".split()
+)
+"""Keys of a request that hold what is asked; the others are settings."""
+
+
+class Basis(Record, frozen=True):
+    """What the judged numbers of a run, or of some of its evals, depend on.
+
+    Attributes:
+        system: A digest of what was judged: prompts as sent, models as answered, settings.
+        data: A digest of the cases.
+        settings: For each judge, a digest of the settings that it was asked with.
+        models: A digest of what answered: the system without its prompts.
+        written: A digest of the prompts as they were written; the same for all where that is not known.
+        cases: What was sent about some of the cases.
+    """
+
+    system: str
+    data: str
+    settings: Mapping[str, str]
+    models: str
+    written: str
+    cases: CaseSample
+
+
+class Parts:
+    """Collects what each eval of a run consists of. Only digests are kept, each of them once."""
+
+    def __init__(self, variants: Sequence[Variant]) -> None:
+        self._variants = variants
+        self._evals = [variant.eval for variant in variants]
+        self._several = len(set(self._evals)) > 1
+        self._eval_of_trial: dict[int, str] = {}
+        self._prompts: list[set[str]] = [set() for _ in variants]
+        self._answering: list[set[str]] = [set() for _ in variants]
+        self._cases: defaultdict[str, set[str]] = defaultdict(set)
+        self._samples: defaultdict[str, CaseSample] = defaultdict(CaseSample)
+        self._subject: defaultdict[str, set[str]] = defaultdict(set)
+        self._judges: defaultdict[str, defaultdict[str, set[str]]] = defaultdict(
+            lambda: defaultdict(set)
+        )
+
+    def eval_of(self, trial: TrialResult) -> str:
+        """The eval that a trial is of; empty where a config says what is run."""
+        return self._evals[trial.variant]
+
+    def add(self, trial: TrialResult) -> str:
+        """Adds a trial, and returns the digest of its case.
+
+        One that came to no answer, or was not asked, says nothing of the model, or the prompt.
+        """
+        name = self.eval_of(trial)
+        case = digest(encode([trial.case, trial.vars, trial.input, trial.expected]))
+        if self._several:
+            self._eval_of_trial[trial.index] = name
+        if trial.prompt:
+            prompt = digest(trial.prompt)
+            self._prompts[trial.variant].add(prompt)
+            self._samples[name].add(case, "system", prompt)
+        if trial.answer.model:
+            self._answering[trial.variant].add(trial.answer.model)
+        self._cases[name].add(case)
+        return case
+
+    def add_calls(self, run: RunFile) -> None:
+        """Adds the settings that subjects and judges were asked with, by the model that answered."""
+        for call in run.calls():
+            end = call.end
+            if end is None or end.error:
+                continue
+            name = self._eval_of_trial.get(call.start.trial, "")
+            settings = digest(_without_question(call.start.identity))
+            if call.start.role == "judge":
+                self._judges[name][end.model].add(settings)
+            elif call.start.role == "subject":
+                self._subject[name].add(settings)
+
+    def system_of(self, variant: int) -> str:
+        """A digest of what one variant is: the same under another name."""
+        prompts = self._prompts[variant] or {f"called {self._variants[variant].prompt}"}
+        return _digest_of([*prompts, "", *self._answers_of(variant)])
+
+    def _answers_of(self, variant: int) -> list[str]:
+        """What answers in a variant, and with which axes."""
+        one = self._variants[variant]
+        axes = {
+            name: str(value) for name, value in one.axes.items() if name not in ("prompt", "model")
+        }
+        models = self._answering[variant] or {f"called {one.model}"}
+        return [*models, encode(axes).decode("utf-8", "replace")]
+
+    def basis(self, evals: Iterable[str] | None = None) -> Basis:
+        """What these evals depend on; all of them if none are named."""
+        names = set(self._evals) if evals is None else set(evals)
+        keys = names if self._several else {"", *names}
+        variants = [v for v in self._variants if v.eval in names]
+        systems = [self.system_of(v.index) for v in variants]
+        models = sorted(_digest_of(self._answers_of(v.index)) for v in variants)
+        subject = [settings for key in keys for settings in self._subject[key]]
+        settings: defaultdict[str, set[str]] = defaultdict(set)
+        for key in keys:
+            for model, found in self._judges[key].items():
+                settings[model] |= found
+        return Basis(
+            _digest_of([*systems, *subject]),
+            _digest_of(case for name in names for case in self._cases[name]),
+            {model: _digest_of(found) for model, found in settings.items()},
+            digest(*models, "", *sorted(set(subject)))[:16],
+            _digest_of(v.prompt_raw for v in variants),
+            CaseSample.joined(self._samples[name] for name in names),
+        )
+
+
+def _without_question(identity: bytes) -> bytes:
+    request = decode(identity)
+    body = cast("Mapping[str, Any]", request).get("body") if isinstance(request, dict) else None
+    if not isinstance(body, dict):
+        return b""
+    return encode({k: v for k, v in cast("Mapping[str, Any]", body).items() if k not in ASKED})
+
+
+def _digest_of(parts: Iterable[str]) -> str:
+    return digest(*sorted(set(parts)))[:16]

@@ -1,0 +1,141 @@
+"""Which labels are of the same case: in a run, and as a calibration keeps it for later runs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from math import isfinite
+
+from evenhand.analysis.trust.judgements.judged import Item
+from evenhand.analysis.trust.judgements.strata import Key
+from evenhand.core.encoding import digest
+from evenhand.core.wording.words import count
+from evenhand.stats.design_effect import FEWEST_CASES, CaseLabel, DesignEffects, design_effects
+from evenhand.stats.mean_effect import MeanEffect, ScoreLabel
+
+_WORDS = {True: "pass", False: "fail"}
+_VERDICTS = {word: verdict for verdict, word in _WORDS.items()}
+
+
+def case_of(case: str) -> str:
+    """What a calibration calls a case: a digest, as it keeps no data."""
+    return digest(case)[:12]
+
+
+def case_labels(
+    people: Mapping[Item, bool],
+    items: Collection[Item] = (),
+    strata: Callable[[int], Key] | None = None,
+    *,
+    judge: Mapping[Item, bool] | None = None,
+) -> list[CaseLabel]:
+    """People's verdicts with their cases.
+
+    Args:
+        people: What people say of labelled items.
+        items: All judged items; needed with strata only.
+        strata: Of which stratum a place is; None where all items were equally likely to be drawn.
+        judge: What counts as the judge's verdict; its own where it isn't given.
+    """
+    sizes = Counter(strata(item.index) for item in items) if strata else None
+    drawn = Counter(strata(item.index) for item in people) if strata else None
+
+    def weight(item: Item) -> float:
+        if strata is None or sizes is None or drawn is None:
+            return 1.0
+        return sizes[strata(item.index)] / drawn[strata(item.index)]
+
+    return [
+        CaseLabel(
+            case_of(item.case), passed, item.passed if judge is None else judge[item], weight(item)
+        )
+        for item, passed in people.items()
+    ]
+
+
+def effects_of(
+    items: Iterable[Item],
+    labels: Sequence[CaseLabel],
+    *,
+    same_trials: bool,
+    judge: Mapping[Item, bool] | None = None,
+) -> DesignEffects:
+    """By how much less labels say because trials of one case go together.
+
+    Args:
+        items: All judged items.
+        labels: The labels.
+        same_trials: Whether they are of these items, and not of those of an earlier run.
+        judge: What counts as the judge's verdict; its own where it isn't given.
+    """
+    names: dict[str, str] = {}
+    judged: list[tuple[str, bool]] = []
+    for item in items:
+        case = names.setdefault(item.case, case_of(item.case))
+        judged.append((case, item.passed if judge is None else judge.get(item, item.passed)))
+    return design_effects(judged, labels, same_trials=same_trials)
+
+
+def few_cases(effects: DesignEffects | MeanEffect) -> str:
+    """Why labels of too few cases correct nothing, in words."""
+    return (
+        f"the {effects.labels} labels are of {count(effects.cases, 'case')}, which are too few where cases"
+        f" are repeated: there must be {FEWEST_CASES} or more"
+    )
+
+
+def rows_of(labels: Iterable[CaseLabel]) -> list[str]:
+    """Labels as a calibration keeps them, a line each: "case people judge weight"."""
+    return [
+        f"{one.case} {_WORDS[one.people]} {_WORDS[one.judge]} {one.weight:.6g}" for one in labels
+    ]
+
+
+def rows_of_scores(labels: Iterable[ScoreLabel]) -> list[str]:
+    """The same of scores."""
+    return [f"{one.case} {one.people:.6g} {one.judge:.6g} {one.weight:.6g}" for one in labels]
+
+
+def scores_from(rows: Sequence[str], labels: int) -> list[ScoreLabel]:
+    """People's scores and the judge's as they were.
+
+    Args:
+        rows: As `rows_of_scores` writes them.
+        labels: How many must be there.
+
+    Raises:
+        ValueError: They aren't such rows, or not so many.
+    """
+    scores: list[ScoreLabel] = []
+    for row in rows:
+        case, *numbers = row.split(" ")
+        people, judge, weight = map(float, numbers)
+        if not (0 < weight <= 1e9 and isfinite(people) and isfinite(judge)):
+            raise ValueError(row)
+        scores.append(ScoreLabel(case, people, judge, weight))
+    if len(scores) != labels:
+        raise ValueError(str(labels))
+    return scores
+
+
+def labels_from(rows: Sequence[str], cells: tuple[int, int, int, int]) -> list[CaseLabel]:
+    """Labels as they were.
+
+    Args:
+        rows: As `rows_of` writes them.
+        cells: How many must be there that both pass, that only people pass, that only the judge passes, that both fail.
+
+    Raises:
+        ValueError: They aren't such rows, or not these.
+    """
+    labels: list[CaseLabel] = []
+    for row in rows:
+        case, people, judge, weight = row.split(" ")
+        label = CaseLabel(case, _VERDICTS[people], _VERDICTS[judge], float(weight))
+        if not 0 < label.weight <= 1e9:
+            raise ValueError(row)
+        labels.append(label)
+    counts = Counter((one.people, one.judge) for one in labels)
+    if cells != tuple(counts[a, b] for a in (True, False) for b in (True, False)):
+        raise ValueError(str(cells))
+    return labels

@@ -1,0 +1,193 @@
+"""Draws trials for people to label, and says which of them a person has to label."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import cast
+
+from evenhand.analysis.trust.judgements.judge_checks import refuse_judge_check
+from evenhand.analysis.trust.judgements.judged import judge_of, metric_of
+from evenhand.analysis.trust.judgements.strata import inclusions
+from evenhand.core.draw import Draw, MetricLabel
+from evenhand.core.errors import UsageError
+from evenhand.core.names import did_you_mean
+from evenhand.core.record import Record
+from evenhand.core.run import TrialResult
+from evenhand.core.wording.spreadsheet_cells import as_text
+from evenhand.core.wording.words import count
+from evenhand.store.draws import add_draw
+from evenhand.store.runfile import RunFile
+
+OVERLAP = 20
+"""Per cent of what one person labelled that the next one labels again."""
+
+
+class DrawnItem(Record, frozen=True):
+    """One output under one metric, to be labelled.
+
+    Attributes:
+        trial: The trial.
+        metric: What to label.
+        inclusion: How likely the trial was to be drawn, from 0 to 1; 0 for one that was picked.
+    """
+
+    trial: TrialResult
+    metric: str
+    inclusion: float
+
+    @property
+    def material(self) -> str:
+        """What the output is an answer to: the case's input, its variables, or the prompt."""
+        trial = self.trial
+        if trial.input is not None:
+            return as_text(trial.input)
+        if trial.vars:
+            return "\n".join(f"{name}: {as_text(value)}" for name, value in trial.vars.items())
+        return trial.prompt or trial.description
+
+    @property
+    def criterion(self) -> str:
+        """What the judge was asked, where the metric's name does not say it."""
+        names = dict.fromkeys(
+            outcome.name
+            for outcome in self.trial.outcomes
+            if judge_of(outcome) and metric_of(outcome) == self.metric
+        )
+        texts = [_whole(name, self.trial.test.get("assert")) for name in names]
+        return "\n".join(text for text in texts if text != self.metric)
+
+    @property
+    def output(self) -> str:
+        """The output, as text."""
+        return as_text(self.trial.output)
+
+
+def _whole(name: str, assertions: object) -> str:
+    """The text that an expectation's name quotes the beginning of, as a config has it; else the name."""
+    start = name.partition(' "')[2].rstrip('"').removesuffix(" …")
+    for one in cast("list[object]", assertions) if isinstance(assertions, list) else ():
+        if not isinstance(one, Mapping):
+            continue
+        fields = cast("Mapping[str, object]", one)
+        value = fields.get("value")
+        if isinstance(value, str) and start and " ".join(value.split()).startswith(start):
+            return value
+        inner = _whole(name, fields.get("assert"))
+        if inner != name:
+            return inner
+    return name
+
+
+def judged_places(
+    run: RunFile, metrics: Sequence[str] = (), rankings: Iterable[str] = ()
+) -> tuple[list[int], list[str]]:
+    """The trials that a judge has a verdict on, in the plan's order, and the judged metrics.
+
+    Args:
+        metrics: Only these; all where there are none.
+        rankings: What else can be labelled in the run, by its own, for the error.
+
+    Raises:
+        UsageError: No judge was asked, or not under one of these; or its outputs are no system's answers.
+    """
+    refuse_judge_check(run.meta)
+    places: list[int] = []
+    names: dict[str, None] = {}
+    for trial in run.trials():
+        judged = judged_metrics(trial)
+        names.update(dict.fromkeys(judged))
+        if any(not metrics or metric in metrics for metric in judged):
+            places.append(trial.index)
+    if not names:
+        raise UsageError(
+            f"run {run.meta.id}: no judge gave a verdict in it",
+            hint="Labels are for judged metrics: llm-rubric, Passes, Rating with a bound, and so on.",
+        )
+    known = [*names, *rankings]
+    for metric in metrics:
+        if metric not in names:
+            raise UsageError(
+                f"--metric: no judge gave a verdict on {metric!r}",
+                hint=did_you_mean(metric, known) or f"There are: {', '.join(known)}.",
+            )
+    return places, list(metrics or names)
+
+
+def draw(run: RunFile, size: int, seed: int, metrics: Sequence[str] = ()) -> Draw:
+    """Draws trials at random, each with the same probability, and keeps the draw in the run file.
+
+    The same draw twice is one draw. A later one is from the trials that were not drawn before.
+
+    Raises:
+        UsageError: Nothing is left to draw from.
+        StoreError: The run file cannot be written.
+    """
+    places, names = judged_places(run, metrics)
+    before = [d for d in run.draws() if set(d.metrics) & set(names)]
+    for known in before:
+        same = known.seed, len(known.places), list(known.metrics), known.design
+        if same == (seed, min(size, len(places)), names, "uniform"):
+            return known
+    taken = {place for known in before for place in known.places}
+    left = [place for place in places if place not in taken]
+    if not left:
+        raise UsageError(
+            f"all {count(len(places), 'judged trial')} of the run are drawn already",
+            hint="Go on labelling: `evenhand label` without --draw.",
+        )
+    chosen = random.Random(seed).sample(left, min(size, len(left)))  # noqa: S311 (a draw that can be repeated)
+    add_draw(run.path, seed, names, len(places), chosen)
+    with RunFile.open(run.path) as again:
+        return again.draws()[-1]
+
+
+def drawn_items(run: RunFile, draws: Sequence[Draw]) -> Iterator[DrawnItem]:
+    """The items of draws, in the order in which they were drawn."""
+    every = list({one.number: one for one in [*run.draws(), *draws]}.values())
+    shares: dict[str, Callable[[int], float]] = {
+        metric: inclusions(every, metric) for each in draws for metric in each.metrics
+    }
+    for each in draws:
+        for trial in run.at(each.places):
+            for metric in judged_metrics(trial):
+                if metric in each.metrics:
+                    yield DrawnItem(trial, metric, shares[metric](trial.index))
+
+
+def items_for(
+    author: str,
+    items: Sequence[DrawnItem],
+    labels: Mapping[tuple[int, str], Mapping[str, MetricLabel]],
+) -> list[DrawnItem]:
+    """What a person has to label: all that nobody else has, and the first fifth of the rest once more.
+
+    The fifth shows how far people agree with each other. It is the first of the draw, so it is a random one.
+
+    Args:
+        author: The person.
+        items: The items of the draws, in their order.
+        labels: The labels that count, by trial, metric and person.
+    """
+    by_others = [
+        item for item in items if labels.get((item.trial.index, item.metric), {}).keys() - {author}
+    ]
+    twice = {(i.trial.index, i.metric) for i in by_others[: -(-len(by_others) * OVERLAP // 100)]}
+    skipped = {(i.trial.index, i.metric) for i in by_others} - twice
+    return [
+        item
+        for item in items
+        if (item.trial.index, item.metric) not in skipped
+        or author in labels.get((item.trial.index, item.metric), {})
+    ]
+
+
+def judged_metrics(trial: TrialResult) -> list[str]:
+    """The metrics under which a judge has a verdict on a trial."""
+    return list(
+        dict.fromkeys(
+            metric_of(outcome)
+            for outcome in trial.outcomes
+            if outcome.outcome in ("pass", "fail") and judge_of(outcome)
+        )
+    )

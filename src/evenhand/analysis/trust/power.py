@@ -1,0 +1,472 @@
+"""How many cases, repeats and labels a question takes, from rates or from a run that was made before."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from statistics import fmean, variance
+from typing import Any
+
+from evenhand.analysis.summaries.clusters import Groups, together
+from evenhand.analysis.trust.calibration import calibrations
+from evenhand.analysis.trust.judgements.judged import judgements
+from evenhand.core.record import Record
+from evenhand.core.score import SHARES
+from evenhand.core.wording.words import count, percent, safe
+from evenhand.stats.bounded import mean_on_scale
+from evenhand.stats.interval import CONFIDENCE, z_of
+from evenhand.stats.power import (
+    POWER,
+    cases_needed_exact,
+    chance_to_show,
+    correlation,
+    disagreement,
+    labels_needed,
+)
+from evenhand.stats.student import t_quantile
+from evenhand.stats.tallies import worth_of
+from evenhand.store.encoding import written_case
+from evenhand.store.runfile import RunFile
+
+SCHEMA = "evenhand.power/1"
+REPEATS = (1, 2, 3, 5, 10)
+ALIKE = 0.5
+"""How far two systems find the same cases hard where nobody has measured it. Models are between .3 and .7."""
+
+
+CORRELATIONS = (0.3, 0.5, 0.7)
+"""Between these most pairs of models are."""
+
+_Column = Mapping[str, Sequence[bool]]
+"""By case whether each of its trials passed."""
+
+
+class JudgeWorth(Record, frozen=True):
+    """A judge, as far as it saves labels.
+
+    Attributes:
+        metric: The metric; empty where only numbers are known.
+        rate: The pass rate that is expected.
+        rho2: The share of labels that it replaces; None where nobody has labelled.
+        judged: How many outputs it judged; None for as many as one likes.
+        cases: Of how many cases these are; None where each is of another one.
+    """
+
+    metric: str
+    rate: float
+    rho2: float | None
+    judged: int | None
+    cases: int | None = None
+
+    @property
+    def repeated(self) -> bool:
+        """Whether several of the outputs are of one case: further labels of the same case add little."""
+        return self.cases is not None and self.judged is not None and self.cases < self.judged
+
+
+class Pilot(Record, frozen=True):
+    """What is known before a run is planned.
+
+    Attributes:
+        rate: The pass rate, from 0 to 1.
+        differing: The share of cases on which two systems disagree; None where it is not known.
+        within: The variance of one case's repeats; None without repeats.
+        cases: How many cases there are; 0 where nobody says.
+        judges: The judges whose numbers are to be corrected.
+        alike: The correlation of the two systems' verdicts, or the most that it can be; None where nothing is known.
+        alike_range: The ends of its interval, the lower end first.
+        measured: Whether two systems were measured, and not one that another would be compared with.
+        repeats: How often each case was repeated.
+        effect: By how much less cases say because some belong together: so many times as many are needed. At least 1.
+    """
+
+    rate: float
+    differing: float | None = None
+    within: float | None = None
+    cases: int = 0
+    judges: Sequence[JudgeWorth] = ()
+    alike: float | None = None
+    alike_range: tuple[float, float] | None = None
+    measured: bool = False
+    repeats: float = 1.0
+    effect: float = 1.0
+
+    @property
+    def alike_or_assumed(self) -> float:
+        """The correlation that answers rest on: as measured, or ALIKE, but no more than repeats of one system have."""
+        if self.measured and self.alike is not None:
+            return self.alike
+        return ALIKE if self.alike is None else min(ALIKE, self.alike)
+
+
+def pilot_of(run: RunFile) -> Pilot:
+    """What a run says: its pass rate, how its first two columns differ, how its repeats vary, its judges.
+
+    Raises:
+        StoreError: The run cannot be read.
+    """
+    passed: dict[int, dict[str, list[bool]]] = defaultdict(lambda: defaultdict(list))
+    for trial in run.trials():
+        if trial.outcome in ("pass", "fail"):
+            passed[trial.variant][written_case(trial.case)].append(trial.outcome == "pass")
+    columns = list(passed.values())
+    every = [tries for column in columns for tries in column.values()]
+    repeated = [tries for tries in every if len(tries) > 1]
+    rate = math.fsum(map(_mean, every)) / len(every) if every else 0.5
+    groups = run.groups(copies=True)[next(iter(passed), 0)] if run.meta.variants else {}
+    both = [case for case in columns[0] if case in columns[1]] if len(columns) > 1 else []
+    known = (
+        _of_two(columns[0], columns[1], both, groups) if both else _of_one(columns, rate, groups)
+    )
+    shares = {case: _mean(tries) for case, tries in columns[0].items()} if columns else {}
+    if both:
+        shares = {case: _mean(columns[1][case]) - shares[case] for case in both}
+    judged = judgements(run)
+    return Pilot(
+        rate=rate,
+        differing=known.differing,
+        within=math.fsum(map(_variance, repeated)) / len(repeated) if repeated else None,
+        cases=max(map(len, columns), default=0),
+        judges=[
+            JudgeWorth(
+                judge.metric,
+                (judge.corrected or judge.raw).value,
+                judge.rho2,
+                judge.verdicts.items,
+                len({item.case for item in judged.metrics[judge.metric, judge.model].items}),
+            )
+            for judge in calibrations(run, judged)
+        ],
+        alike=known.alike,
+        alike_range=known.ends,
+        measured=bool(both),
+        repeats=worth_of(map(len, every)),
+        effect=_effect(shares, groups),
+    )
+
+
+class _Likeness(Record, frozen=True):
+    """How alike two systems' verdicts are, and the share of cases on which they disagree."""
+
+    differing: float | None = None
+    alike: float | None = None
+    ends: tuple[float, float] | None = None
+
+
+def _of_two(first: _Column, second: _Column, cases: Sequence[str], groups: Groups) -> _Likeness:
+    """Of two columns: over all pairs of a trial of the one and a trial of the other, case by case.
+
+    Source: such a mean over all pairs is a U-statistic (Hoeffding, Ann. Math. Stat. 19 (1948),
+        doi:10.1214/aoms/1177730196): it has no bias, and less variance than one pair of each case.
+    """
+    pairs = [(case, _disagree(first[case], second[case])) for case in cases]
+    found = mean_on_scale(((fmean(each), 1) for each in together(pairs, groups)), SHARES)
+    if found is None:
+        return _Likeness()
+    differing, low, high = found
+    one, two = (fmean(_mean(column[case]) for case in cases) for column in (first, second))
+    alike, least, most = (correlation(one, two, share) for share in (differing, high, low))
+    ends = None if least is None or most is None else (least, most)
+    return _Likeness(differing, alike, ends)
+
+
+def _of_one(columns: Sequence[_Column], rate: float, groups: Groups) -> _Likeness:
+    """Of one column with repeats: as alike as repeats of a case are, another system can be at most."""
+    pairs = [
+        (case, 2 * _variance(tries))
+        for column in columns[:1]
+        for case, tries in column.items()
+        if len(tries) > 1
+    ]
+    # Of two repeats that differ, two times the variance is 1; of more it is less, so a half is no end.
+    found = mean_on_scale(((fmean(each), 1) for each in together(pairs, groups)), SHARES)
+    if found is None:
+        return _Likeness()
+    alike, least, most = (
+        correlation(rate, rate, share) for share in (found[0], found[2], found[1])
+    )
+    return _Likeness(None, alike, None if least is None or most is None else (least, most))
+
+
+def _disagree(first: Sequence[bool], second: Sequence[bool]) -> float:
+    """The share of all pairs of a trial of the one and a trial of the other that differ."""
+    one, two = _mean(first), _mean(second)
+    return one * (1 - two) + two * (1 - one)
+
+
+def _effect(values: Mapping[str, float], groups: Groups) -> float:
+    """The variance of the mean over clusters, over that of the mean over as many independent cases; at least 1."""
+    clusters = [fmean(each) for each in together(values.items(), groups)]
+    if len(clusters) < 2 or len(clusters) == len(values):
+        return 1.0
+    single, whole = variance(values.values()), variance(clusters)
+    return max(1.0, whole / len(clusters) / (single / len(values))) if single > 0 else 1.0
+
+
+class Change(Record, frozen=True):
+    """A drop or a rise of the pass rate.
+
+    Attributes:
+        to: The other pass rate.
+        differing: The share of cases on which the two disagree.
+        cases: How many show it, four times in five.
+    """
+
+    to: float
+    differing: float
+    cases: int
+
+
+class Power(Record, frozen=True):
+    """The answers.
+
+    Attributes:
+        pilot: What they rest on.
+        difference: The difference of two pass rates that is to be shown, from 0 to 1.
+        half_width: How far a corrected rate may be off, from 0 to 1.
+    """
+
+    pilot: Pilot
+    difference: float
+    half_width: float
+
+    @property
+    def differing(self) -> float:
+        """The share of cases on which two systems disagree, in the direction in which that is more."""
+        return max(change.differing for change in self.changes())
+
+    @property
+    def cases(self) -> int:
+        """How many cases show the difference, four times in five, whether it is a drop or a rise."""
+        return max(change.cases for change in self.changes())
+
+    @property
+    def cases_range(self) -> tuple[int, int] | None:
+        """The same at both ends of the interval of how alike they are; None where that was not measured."""
+        ends, pilot = self.pilot.alike_range, self.pilot
+        if ends is None:
+            return None
+        least, most = (end if pilot.measured else min(ALIKE, end) for end in ends)
+        return max(c.cases for c in self.changes(most)), max(c.cases for c in self.changes(least))
+
+    def changes(self, alike: float | None = None) -> list[Change]:
+        """A drop and a rise by the difference, as far as there can be either, with the cases that show it.
+
+        Args:
+            alike: The correlation of the two systems' verdicts; without it, what the pilot says.
+        """
+        rate = self.pilot.rate
+        rates = [to for to in (rate - self.difference, rate + self.difference) if 0 <= to <= 1]
+        return [self._change(to, alike) for to in rates or [max(0.0, rate - self.difference)]]
+
+    def _change(self, to: float, alike: float | None) -> Change:
+        differing = self._share(self.difference, to, alike)
+        cases = cases_needed_exact(self.difference, differing) * self.pilot.effect
+        return Change(to, differing, math.ceil(cases - 1e-9))
+
+    def _share(self, difference: float, to: float, alike: float | None = None) -> float:
+        """On which share of cases two systems disagree whose pass rates differ by so much."""
+        pilot = self.pilot
+        if alike is None and pilot.alike is None and pilot.differing is not None:
+            return min(1.0, max(difference, pilot.differing))
+        share = disagreement(pilot.rate, to, pilot.alike_or_assumed if alike is None else alike)
+        return max(difference, share)
+
+    @property
+    def could_show(self) -> float | None:
+        """The smallest difference that the pilot's own cases could show; None where none is, or there are no cases."""
+        pilot = self.pilot
+        if not pilot.cases:
+            return None
+        low, high = 0.0, max(pilot.rate, 1 - pilot.rate)
+        if self._chance(high) < POWER:
+            return None
+        for _ in range(20):
+            middle = (low + high) / 2
+            low, high = (low, middle) if self._chance(middle) >= POWER else (middle, high)
+        return high
+
+    def _chance(self, difference: float) -> float:
+        """How likely the pilot's cases and repeats are to show a difference, in the direction in which that is less."""
+        pilot = self.pilot
+        rates = (pilot.rate - difference, pilot.rate + difference)
+        shares = [self._share(difference, to) for to in rates if -1e-9 <= to <= 1 + 1e-9]
+        return min(
+            chance_to_show(
+                int(pilot.cases / pilot.effect / self._less(difference, share, pilot.repeats)),
+                difference,
+                share,
+            )
+            for share in shares
+        )
+
+    def _less(self, difference: float, differing: float, repeats: float) -> float:
+        """How many times fewer cases it takes with so many repeats: by the variances of a case's difference."""
+        within = self.pilot.within
+        whole = differing - difference**2
+        if within is None or whole <= 0:
+            return 1.0
+        between = max(0.0, whole - 2 * within)
+        return (between + (whole - between) / repeats) / whole
+
+    def repeats(self) -> list[tuple[int, int]]:
+        """For numbers of repeats, the cases that show the difference; empty where nobody knows how repeats vary."""
+        if self.pilot.within is None:
+            return []
+        less = {k: self._less(self.difference, self.differing, k) for k in REPEATS}
+        return [(k, _students(self.cases * less[k]) if k > 1 else self.cases) for k in REPEATS]
+
+    def labels(self, judge: JudgeWorth) -> tuple[int | None, int]:
+        """The labels that it takes with this judge, and without any; None where not even all of them are enough.
+
+        Each is of another case: where cases are repeated, there are no more labels than cases.
+        """
+        rate, most = judge.rate, judge.cases if judge.repeated else judge.judged
+        if (
+            rate in (0, 1) and judge.judged
+        ):  # all passed, or none: others like them may not (Laplace)
+            rate = (rate * judge.judged + 1) / (judge.judged + 2)
+        alone = labels_needed(self.half_width, rate)
+        with_judge = labels_needed(self.half_width, rate, judge.rho2 or 0.0, most)
+        return (
+            None if with_judge is None else math.ceil(with_judge - 1e-9),
+            math.ceil((alone or 0.0) - 1e-9),
+        )
+
+    def lines(self) -> Iterator[str]:
+        """The answers in words."""
+        pilot = self.pilot
+        size = f"{self.difference * 100:g} points"
+        yield (
+            f"{count(self.cases, 'case')} show a difference of {size} four times in five, "
+            f"if two variants disagree on {percent(self.differing)} of them{self._basis()}"
+        )
+        ends = self.cases_range
+        if ends is not None and ends[0] != ends[1]:
+            yield f"  between {ends[0]:,} and {ends[1]:,}, as far as the run can tell how alike they are"
+        changes = self.changes()
+        if len({change.cases for change in changes}) > 1:
+            words = ("a drop", "a rise")
+            each = zip(words, changes, strict=True)
+            yield "  " + ", ".join(f"{w} to {percent(c.to)}: {c.cases:,}" for w, c in each)
+        if self._by_correlation:
+            each = self.by_correlation()
+            yield "  if their verdicts correlate at " + ", ".join(f"{r:g}: {n:,}" for r, n in each)
+        if pilot.effect > 1:
+            yield f"  cases belong together as in the run: {pilot.effect:.1f} times as many as of independent ones"
+        if pilot.cases:
+            smallest = self.could_show
+            times = f" × {pilot.repeats:.2g} repeats" if pilot.repeats > 1 else ""
+            yield (
+                f"{count(pilot.cases, 'case')}{times}, as the run has, could show "
+                + (f"{smallest * 100:.0f} points" if smallest is not None else "no difference")
+            )
+        for k, cases in self.repeats():
+            yield f"  with {count(k, 'repeat')}: {count(cases, 'case')}, {cases * k:,} trials"
+        for judge in pilot.judges:
+            yield self._label_line(judge)
+
+    @property
+    def _by_correlation(self) -> bool:
+        """Whether the answers rest on how alike two systems are."""
+        return self.pilot.alike is not None or self.pilot.differing is None
+
+    def by_correlation(self) -> list[tuple[float, int]]:
+        """For correlations of two systems' verdicts, the cases that show the difference."""
+        if not self._by_correlation:
+            return []
+        return [(r, max(change.cases for change in self.changes(r))) for r in CORRELATIONS]
+
+    def _basis(self) -> str:
+        """What the share on which they disagree rests on, in words."""
+        if not self._by_correlation:
+            return ""
+        pilot = self.pilot
+        alike = f"correlation {pilot.alike_or_assumed:.2f}"
+        if pilot.measured and pilot.alike is not None:
+            return f" ({alike}, measured)"
+        if pilot.alike is not None and pilot.alike < ALIKE:
+            return f" ({alike}: repeats of one variant are no more alike)"
+        return f" ({alike}, assumed)"
+
+    def _label_line(self, judge: JudgeWorth) -> str:
+        name = f"{safe(judge.metric)}: " if judge.metric else ""
+        wanted = f"±{self.half_width * 100:g} points"
+        labels, alone = self.labels(judge)
+        if labels is None and judge.repeated:
+            return (
+                f"{name}not even a label for each of {count(judge.cases or 0, 'judged case')} brings {wanted}: "
+                "judge more cases"
+            )
+        if labels is None:
+            return (
+                f"{name}not even a label for each of {count(judge.judged or 0, 'judged output')} brings {wanted}: "
+                "judge more outputs"
+            )
+        each = ", each of another case," if judge.repeated else ""
+        if judge.rho2 is None:
+            return (
+                f"{name}{count(labels, 'label')}{each} bring {wanted}, fewer if the judge is good; "
+                "30 labels tell how good it is"
+            )
+        return (
+            f"{name}{count(labels, 'label')}{each} bring {wanted} with this judge (ρ² {judge.rho2:.2f}), "
+            f"{alone:,} without it"
+        )
+
+    def document(self) -> dict[str, Any]:
+        """The answers as `evenhand.power/1`."""
+        pilot = self.pilot
+        labels = [(judge, *self.labels(judge)) for judge in pilot.judges]
+        return {
+            "schema": SCHEMA,
+            "rate": pilot.rate,
+            "difference": self.difference,
+            "differing": self.differing,
+            "assumed": pilot.differing is None,
+            "alike": pilot.alike_or_assumed if self._by_correlation else None,
+            "cases": self.cases,
+            "cases_low": (self.cases_range or (None, None))[0],
+            "cases_high": (self.cases_range or (None, None))[1],
+            "changes": [
+                {"to": change.to, "differing": change.differing, "cases": change.cases}
+                for change in self.changes()
+            ],
+            "by_correlation": [
+                {"alike": alike, "cases": cases} for alike, cases in self.by_correlation()
+            ],
+            "effect": pilot.effect,
+            "could_show": self.could_show,
+            "repeats": [
+                {"repeats": k, "cases": cases, "trials": cases * k} for k, cases in self.repeats()
+            ],
+            "labels": [
+                {
+                    "metric": judge.metric,
+                    "half_width": self.half_width,
+                    "rate": judge.rate,
+                    "rho2": judge.rho2,
+                    "judged": judge.judged,
+                    "judged_cases": judge.cases,
+                    "labels": with_judge,
+                    "without_judge": alone,
+                }
+                for judge, with_judge, alone in labels
+            ],
+        }
+
+
+def _students(cases: float) -> int:
+    """As many cases as it takes where the variance is that which was seen, as `compare` has it of repeats."""
+    free = max(1, math.ceil(cases) - 1)
+    return math.ceil(cases * (t_quantile(CONFIDENCE, free) / z_of(CONFIDENCE)) ** 2 - 1e-9)
+
+
+def _mean(tries: Sequence[bool]) -> float:
+    return sum(tries) / len(tries)
+
+
+def _variance(tries: Sequence[bool]) -> float:
+    """Of one trial of the case, without bias."""
+    return _mean(tries) * (1 - _mean(tries)) * len(tries) / (len(tries) - 1)

@@ -1,0 +1,354 @@
+"""Whether the judge of a ranking can be trusted: its preferences beside people's, and the ranking once corrected.
+
+The rules are those of `calibration`. What TPR + TNR − 1 is for verdicts is, for preferences, how much more often the
+judge prefers what people prefer than the opposite, among the pairs in which people prefer one. An answer of the judge
+that is a tie, or that goes by the order, is neither.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from msgspec import field
+
+from evenhand.analysis.summaries.rates import share_row
+from evenhand.analysis.trust.agreement import rate_of
+from evenhand.analysis.trust.judgements.compared_pairs import ComparedPairs, compared_pairs
+from evenhand.analysis.trust.judgements.judged import JudgedMetric, Judgements
+from evenhand.analysis.trust.labelled_cases import case_of
+from evenhand.analysis.trust.labels.ranking_labels import RankingLabels, ranking_labels
+from evenhand.analysis.trust.ranking_fits import RankedChances, judges_chances, peoples_chances
+from evenhand.analysis.trust.trust_rules import (
+    FEW,
+    FEWEST,
+    TELLS_APART,
+    UNLIKELY,
+    Bound,
+    Evidence,
+    TrustVerdict,
+    bound_to,
+    estimate_row,
+    evidence_of,
+    is_equivalent,
+)
+from evenhand.core.record import Record
+from evenhand.core.variant import Variant
+from evenhand.core.wording.words import percent
+from evenhand.stats.agreement import ac1, kappa
+from evenhand.stats.bradley_terry import Comparison, NotEstimable, connected
+from evenhand.stats.corrected_strengths import JudgedPair, LabelledPair
+from evenhand.stats.correction import Estimate, drawn_at_random, replaced_share
+from evenhand.stats.interval import wilson
+from evenhand.store.runfile import RunFile
+
+FEWEST_EACH = 10
+"""Labelled pairs that each variant has to be in."""
+
+
+class RankingTrust(Record, frozen=True):
+    """What labels say of the judge of a ranking, and of the ranking.
+
+    Attributes:
+        verdict: Whether the judge can be used; see the module.
+        why: The reason for it, in words.
+        raw: The ranking by the judge; None where it can't rank.
+        corrected: The ranking that people would have found; None where there is none.
+        random_p: How likely a random draw would be to look like the labels; None without labels.
+    """
+
+    verdict: TrustVerdict
+    why: str
+    raw: RankedChances | None
+    corrected: RankedChances | None
+    random_p: float | None
+
+
+class RankingCalibration(Record, frozen=True):
+    """The judge of a ranking beside people.
+
+    Attributes:
+        name: The ranking.
+        model: The judge, as its answers named it.
+        pairs: How many pairs it compared.
+        labels: What people say.
+        trust: What comes of it.
+        agreement: The share of labelled pairs of which it says what people say, ties among them; None without labels.
+        kappa: Agreement beyond chance; None where it is not defined.
+        ac1: The same by Gwet.
+        rho2: The share of labels that it replaces; None where it is not defined.
+        bound: What it holds for.
+        systems: A digest of what each variant is, whatever it is called.
+        seen: What later runs need to say what has changed since.
+    """
+
+    name: str
+    model: str
+    pairs: int
+    labels: RankingLabels
+    trust: RankingTrust
+    agreement: Estimate | None
+    kappa: float | None
+    ac1: float | None
+    rho2: float | None
+    bound: Bound
+    systems: Mapping[int, str] = field(default_factory=dict[int, str])
+    seen: Evidence | None = None
+
+    @property
+    def warnings(self) -> list[str]:
+        """What to keep in mind, a line each."""
+        n, notes = len(self.labels.pairs), list[str]()
+        if FEWEST <= n < FEW:
+            notes.append(f"{n} labels are few: {FEW} or more make this firm")
+        if self.labels.unused:
+            notes.append(
+                f"{self.labels.unused} labels are not used: outside a draw, or people are split"
+            )
+        return notes
+
+    def row(self, variants: Sequence[Variant]) -> dict[str, Any]:
+        """It in the keys of `evenhand.calibration/1`."""
+        trust, order = self.trust, sorted(self.systems)
+        raw, corrected = trust.raw, trust.corrected
+        return {
+            "name": self.name,
+            "model": self.model,
+            "pairs": self.pairs,
+            "labels": len(self.labels.pairs),
+            "verdict": trust.verdict,
+            "why": trust.why,
+            "agreement": estimate_row(self.agreement),
+            "kappa": self.kappa,
+            "ac1": self.ac1,
+            "rho2": self.rho2,
+            "first_wins": None if raw is None else share_row(raw.first_wins),
+            "people_first_wins": None if corrected is None else share_row(corrected.first_wins),
+            "weight": None if corrected is None else corrected.weight,
+            "random_draw": None
+            if trust.random_p is None
+            else {"p": trust.random_p, "ok": trust.random_p >= UNLIKELY},
+            "people": self.labels.people,
+            "warnings": self.warnings,
+            "variants": [
+                {
+                    "prompt": variants[index].prompt,
+                    "model": variants[index].model,
+                    "system": self.systems[index],
+                    "raw": _share_of(raw, index),
+                    "corrected": _share_of(corrected, index),
+                }
+                for index in order
+            ],
+            "answers": [_text_of(label, order) for label in self.labels.pairs],
+            "labelled_at": self.labels.labelled_at,
+            "bound": dict(self.bound),
+            "seen": self.seen and self.seen.row(),
+        }
+
+
+def ranking_calibrations(run: RunFile, judged: Judgements) -> list[RankingCalibration]:
+    """The judges of a run's rankings beside people, in the order of the rankings' names.
+
+    Args:
+        run: The run.
+        judged: What was read of it.
+    """
+    rules = run.rules()
+    return [
+        _calibrated(run, pairs, judged, rules.get(pairs.name, ""))
+        for pairs in compared_pairs(run)
+        if pairs.judged
+    ]
+
+
+def judge_of_pairs(run: RunFile, pairs: ComparedPairs) -> JudgedMetric:
+    """The judge of a ranking, with what it was asked, for what its calibration holds for."""
+    evals = {run.meta.variants[variant].eval for variant in pairs.variants}
+    judge = JudgedMetric(pairs.name, pairs.model)
+    judge.instruments, judge.criteria, judge.evals = pairs.instruments, pairs.criteria, evals
+    return judge
+
+
+def trust_in(pairs: ComparedPairs, labels: Sequence[LabelledPair]) -> RankingTrust:
+    """Whether the judge of a ranking can be used, and what people would have found."""
+    try:
+        raw = judges_chances(pairs, connected(pairs.answers)[0])
+    except (NotEstimable, IndexError):
+        raw = None
+    if not labels:
+        why = "nobody has labelled a random draw of what it compared"
+        return RankingTrust("no verdict", why, raw, None, None)
+    random_p = _random_p(pairs, labels, raw)
+    refusal = _refusal(pairs, labels, random_p)
+    if refusal:
+        return RankingTrust("no verdict", refusal, raw, None, random_p)
+    same, opposite, decided = _sides(labels)
+    if not decided:
+        why = "people preferred neither output of any labelled pair"
+        return RankingTrust("no verdict", why, raw, None, random_p)
+    misses = (
+        f"of the pairs in which people prefer one, it prefers the other in {percent(opposite / decided)}"
+        f" and neither in {percent(1 - (same + opposite) / decided)}"
+    )
+    if same <= opposite:
+        return RankingTrust("do not use", f"no better than chance: {misses}", raw, None, random_p)
+    low, _ = wilson((decided + same - opposite) / 2, decided)
+    if low <= 0.5:
+        why = f"not shown to be better than chance: {misses}"
+        return RankingTrust("do not use", why, raw, None, random_p)
+    try:
+        corrected = peoples_chances(pairs, labels, connected(pairs.answers)[0])
+    except NotEstimable as error:
+        return RankingTrust("no verdict", str(error), raw, None, random_p)
+    usable = (
+        2 * low - 1 > TELLS_APART
+        and raw is not None
+        and all(
+            is_equivalent(end, corrected.chances[v].low, corrected.chances[v].high)
+            for v, one in raw.chances.items()
+            for end in (one.least, one.most)
+        )
+    )
+    word: TrustVerdict = "usable" if usable else "usable with labels"
+    return RankingTrust(word, misses, raw, corrected, random_p)
+
+
+def labels_of(answers: Sequence[str], variants: Sequence[int]) -> list[LabelledPair]:
+    """The labels that a calibration keeps, as `row` writes them.
+
+    Args:
+        answers: Each as "case first second answer wins losses".
+        variants: Which variants they number.
+
+    Raises:
+        ValueError: One is none.
+    """
+    labels: list[LabelledPair] = []
+    for text in answers:
+        case, one, two, answer, wins, losses = text.split(" ")
+        first, second = variants[int(one)], variants[int(two)]
+        if answer not in ("first", "second", "tie") or first == second or int(one) < 0:
+            raise ValueError(text)
+        shares = float(wins), float(losses)
+        if not (min(shares) >= 0 and sum(shares) <= 1.001):
+            raise ValueError(text)
+        labels.append(
+            LabelledPair(
+                Comparison(case, first, second, answer), JudgedPair(case, first, second, *shares)
+            )
+        )
+    return labels
+
+
+def _text_of(label: LabelledPair, order: Sequence[int]) -> str:
+    people, judge = label
+    first, second = order.index(people.first), order.index(people.second)
+    wins, losses = judge.wins, judge.losses
+    if judge.one != people.first:
+        wins, losses = losses, wins
+    return f"{case_of(people.cluster)} {first} {second} {people.answer} {wins:g} {losses:g}"
+
+
+def _share_of(ranked: RankedChances | None, variant: int) -> dict[str, Any] | None:
+    if ranked is None or variant not in ranked.chances:
+        return None
+    return dict(share_row(ranked.chances[variant]))
+
+
+def _calibrated(
+    run: RunFile, pairs: ComparedPairs, judged: Judgements, rule: str
+) -> RankingCalibration:
+    labels, judge = ranking_labels(run, pairs), judge_of_pairs(run, pairs)
+    said = [(_peoples_side(label), _judges_side(label)) for label in labels.pairs]
+    return RankingCalibration(
+        pairs.name,
+        pairs.model,
+        len(pairs.judged),
+        labels,
+        trust_in(pairs, labels.pairs),
+        rate_of(sum(a == b for a, b in said), len(said)),
+        kappa(said),
+        ac1(said),
+        replaced_share([(_peoples_side(one), _judges_share(one)) for one in labels.pairs]),
+        bound_to(judge, judged, rule),
+        {variant: judged.parts.system_of(variant) for variant in sorted(pairs.variants)},
+        evidence_of(judge, judged),
+    )
+
+
+def _refusal(pairs: ComparedPairs, labels: Sequence[LabelledPair], random_p: float) -> str:
+    """Why the labels do not suffice; empty where they do."""
+    if random_p < UNLIKELY:
+        return (
+            "the labels are not a random draw of what was compared: a draw would look like this once in "
+            f"{1 / max(random_p, 1e-9):,.0f} times"
+        )
+    if len(labels) < FEWEST:
+        return f"{len(labels)} labels are too few: there must be {FEWEST} or more"
+    each = Counter(v for label in labels for v in (label.judge.one, label.judge.two))
+    least = min(each[v] for pair in pairs.judged for v in (pair.one, pair.two))
+    if least < FEWEST_EACH:
+        return f"a variant is in only {least} of the labelled pairs: each must be in {FEWEST_EACH} or more"
+    return ""
+
+
+def _random_p(
+    pairs: ComparedPairs, labels: Sequence[LabelledPair], raw: RankedChances | None
+) -> float:
+    """How likely a random draw is to look like the labels.
+
+    In how many pairs the judge is undecided, in how many others it prefers the variant that is weaker on the whole, and
+    how many there are of each two variants: the least likely of them, corrected for their number (Bonferroni).
+    """
+    judged = [JudgedPair(p.case, p.one, p.two, p.wins, p.losses) for p in pairs.judged]
+    drawn = [label.judge for label in labels]
+    decided, drawn_decided = ([p for p in each if p.wins != p.losses] for each in (judged, drawn))
+    tests = [drawn_at_random((len(drawn_decided), len(drawn)), (len(decided), len(judged)))]
+    if raw is not None and drawn_decided:
+        upset = _upset(raw.order)
+        drawn_upset = sum(map(upset, drawn_decided)), len(drawn_decided)
+        tests.append(drawn_at_random(drawn_upset, (sum(map(upset, decided)), len(decided))))
+    kinds, drawn_kinds = (Counter((p.one, p.two) for p in each) for each in (judged, drawn))
+    each = [
+        drawn_at_random((drawn_kinds[kind], len(drawn)), (kinds[kind], len(judged)))
+        for kind in kinds
+    ]
+    tests.append(min(each) * len(each))
+    return min(1.0, min(tests) * len(tests))
+
+
+def _upset(order: Sequence[int]) -> Callable[[JudgedPair], bool]:
+    """Says of a pair whether the judge prefers the variant that is weaker on the whole."""
+    place = {variant: i for i, variant in enumerate(order)}
+    last = len(place)
+    return lambda pair: (
+        (pair.wins > pair.losses) is (place.get(pair.one, last) > place.get(pair.two, last))
+    )
+
+
+def _sides(labels: Sequence[LabelledPair]) -> tuple[int, int, int]:
+    """In how many pairs the judge prefers what people prefer, the opposite, and in how many people prefer one."""
+    decided = [label for label in labels if label.people.answer != "tie"]
+    sides = [(_peoples_side(label), _judges_side(label)) for label in decided]
+    same = sum(a == b for a, b in sides)
+    opposite = sum(a == 1 - b and b != 0.5 for a, b in sides)
+    return same, opposite, len(decided)
+
+
+def _peoples_side(label: LabelledPair) -> float:
+    """1 for the text that people saw first, 0 for the other, 0.5 for neither."""
+    return {"first": 1.0, "second": 0.0, "tie": 0.5}[label.people.answer]
+
+
+def _judges_share(label: LabelledPair) -> float:
+    people, judge = label
+    lean = judge.wins - judge.losses
+    return 0.5 + (lean if judge.one == people.first else -lean) / 2
+
+
+def _judges_side(label: LabelledPair) -> float:
+    """The same of the judge; one whose answers do not agree prefers neither."""
+    share = _judges_share(label)
+    return share if share in (0.0, 1.0) else 0.5

@@ -1,0 +1,169 @@
+"""What people would have found of a ranking, by its run's own labels or by a calibration that still holds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import cache
+
+from evenhand.analysis.trust.calibrated import Status
+from evenhand.analysis.trust.calibration_file import KeptRanking, place_of, read_rankings
+from evenhand.analysis.trust.judgements.compared_pairs import ComparedPairs
+from evenhand.analysis.trust.judgements.judged import Judgements, judgements
+from evenhand.analysis.trust.labelled_cases import case_of
+from evenhand.analysis.trust.labels.ranking_labels import ranking_labels
+from evenhand.analysis.trust.ranking_calibration import judge_of_pairs, labels_of, trust_in
+from evenhand.analysis.trust.ranking_fits import RankedChances, peoples_chances
+from evenhand.analysis.trust.trust_rules import (
+    NOT_CHECKED,
+    age,
+    bound_to,
+    changed_since,
+    evidence_of,
+)
+from evenhand.core.errors import UsageError
+from evenhand.core.record import Record
+from evenhand.core.wording.words import count
+from evenhand.stats.bradley_terry import NotEstimable, connected
+from evenhand.store.runfile import RunFile
+
+
+class RankingCorrection(Record, frozen=True):
+    """What is known of people's view of a ranking.
+
+    Attributes:
+        status: Whether there are labels, and whether they still hold.
+        corrected: The ranking that people would have found; None without labels that hold and suffice.
+        labels: How many labels that rests on.
+        labelled_at: When the last of them was given, seconds since 1970; None without any.
+        changed: What has changed since the calibration was made.
+        verdict: What the labels say of the judge; empty without any.
+    """
+
+    status: Status = "missing"
+    corrected: RankedChances | None = None
+    labels: int = 0
+    labelled_at: float | None = None
+    changed: tuple[str, ...] = ()
+    verdict: str = ""
+
+    @property
+    def trusted(self) -> bool:
+        """Whether the ranking may stand in a gate: it is corrected, and its judge may be used."""
+        return self.corrected is not None and self.verdict in ("usable", "usable with labels")
+
+    @property
+    def words(self) -> str:
+        """What the ranking is worth, by people's labels."""
+        if self.corrected is not None:
+            return f"corrected by {count(self.labels, 'label')}, {age(self.labelled_at)}"
+        if self.status == "stale":
+            return f"calibration is stale: {', '.join(self.changed)} changed"
+        if self.verdict == "do not use":
+            return "do not use this judge: see `evenhand calibrate`"
+        if self.status == "fresh":
+            return "labelled, and not corrected: see `evenhand calibrate`"
+        if self.changed:
+            return f"{NOT_CHECKED}: the calibration is of another judge"
+        return NOT_CHECKED
+
+
+NO_LABELS = RankingCorrection()
+"""Nobody has labelled any of it."""
+
+
+def ranking_corrections(run: RunFile, rankings: Sequence[ComparedPairs]) -> list[RankingCorrection]:
+    """What people would have found, ranking by ranking.
+
+    Raises:
+        UsageError: `calibration.json` is damaged.
+    """
+    if not rankings or run.meta.is_judge_check:
+        return [NO_LABELS for _ in rankings]
+    kept = read_rankings(place_of(run.meta))
+
+    @cache
+    def judged() -> Judgements:
+        return judgements(run)
+
+    drawn = {draw.metric for draw in run.pair_draws()}
+    return [
+        (_by_labels(run, pairs) if pairs.name in drawn else None)
+        or _by_file(run, pairs, kept.get((pairs.name, pairs.model)), judged)
+        or RankingCorrection(
+            changed=("judge model",) if any(name == pairs.name for name, _ in kept) else ()
+        )
+        for pairs in rankings
+    ]
+
+
+def _by_labels(run: RunFile, pairs: ComparedPairs) -> RankingCorrection | None:
+    labels = ranking_labels(run, pairs)
+    if not labels.pairs:
+        return None
+    trust = trust_in(pairs, labels.pairs)
+    return RankingCorrection(
+        "fresh",
+        trust.corrected,
+        len(labels.pairs),
+        labels.labelled_at,
+        verdict=trust.verdict,
+    )
+
+
+def _by_file(
+    run: RunFile, pairs: ComparedPairs, kept: KeptRanking | None, judged: Callable[[], Judgements]
+) -> RankingCorrection | None:
+    if kept is None or not kept.answers:
+        return None
+    rules = run.rules()
+    judge, with_rule = judge_of_pairs(run, pairs), pairs.name in rules
+    bound = bound_to(judge, judged(), rules.get(pairs.name, ""))
+    evidence = evidence_of(judge, judged())
+    changed = changed_since(kept.bound, bound, kept.seen, evidence, with_rule=with_rule)
+    same = [_variant_of(run, pairs, judged(), kept, i) for i in range(len(kept.variants))]
+    if not changed and None in same:
+        changed = ("system",)
+    one = RankingCorrection(
+        "stale" if changed else "fresh",
+        None,
+        len(kept.answers),
+        kept.labelled_at,
+        changed,
+        kept.verdict,
+    )
+    if changed or kept.verdict not in ("usable", "usable with labels"):
+        return one
+    try:
+        labels = labels_of(kept.answers, [variant for variant in same if variant is not None])
+    except (ValueError, IndexError):
+        raise UsageError(
+            f"{place_of(run.meta)}: an answer of {kept.name!r} is no label",
+            hint="Make it anew with `evenhand calibrate`, or restore it.",
+        ) from None
+    try:
+        group = connected(pairs.answers)[0]
+        return replace(one, corrected=peoples_chances(_without_names(pairs), labels, group))
+    except NotEstimable:
+        return one
+
+
+def _variant_of(
+    run: RunFile, pairs: ComparedPairs, judged: Judgements, kept: KeptRanking, index: int
+) -> int | None:
+    """The variant of this run that is the same system; of several, the one of the same name."""
+    wanted = kept.variants[index]
+    alike = [v for v in sorted(pairs.variants) if judged.parts.system_of(v) == wanted.system]
+    names = {v: (run.meta.variants[v].prompt, run.meta.variants[v].model) for v in alike}
+    named = [v for v in alike if names[v] == (wanted.prompt, wanted.model)]
+    found = named or alike
+    return found[0] if len(found) == 1 else None
+
+
+def _without_names(pairs: ComparedPairs) -> ComparedPairs:
+    """The same with cases called as calibrations call them, so that those of labels are known again."""
+    return replace(
+        pairs,
+        judged=[one._replace(case=case_of(one.case)) for one in pairs.judged],
+        missing=[one._replace(case=case_of(one.case)) for one in pairs.missing],
+    )

@@ -1,0 +1,223 @@
+"""Whether a run keeps what it has to reach, column by column, and the verdict that follows from it.
+
+Bounds are held against what was measured, not against the ends of its interval: 91 of 100 keep "at least 90 %". What
+the interval says of it is told beside it. Trials in error, and trials that were never run, may have come to anything:
+a bound is kept if it would have been kept whatever they came to, and missed if it would have been missed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Literal
+
+from evenhand.analysis.summaries.clusters import Groups, sums_in, together
+from evenhand.analysis.summaries.means import OfCase, known_scale, mean_of
+from evenhand.analysis.summaries.rates import share_of_cases
+from evenhand.core.record import Record
+from evenhand.core.requirement import PASSED, Requirement
+from evenhand.core.run import Totals
+from evenhand.stats.tallies import Tally, rate_over_clusters
+from evenhand.store.encoding import written_case
+from evenhand.store.measured import MetricSums, measured
+from evenhand.store.runfile import RunFile
+
+State = Literal["kept", "missed", "open"]
+
+
+class Held(Record, frozen=True):
+    """One requirement, held against one column.
+
+    Attributes:
+        requirement: What is required.
+        variant: The column's index; None where no column has the metric at all.
+        state: Kept, missed, or open where errors and trials that were not run could turn it.
+        least: The mean, had errors been as low as can be; None where nothing is measured, or anything is possible.
+        most: The same, had they been as high as can be.
+        low: The lower end of the interval, 95 %; None where it is not known.
+        high: The upper end.
+        cases: How many cases it rests on.
+        errors: How many trials could have come to anything: in error, or not run.
+        there: The metrics that there are, where this one is not.
+        decided: Whether the run stopped as soon as it was decided; the state is that of all cases then.
+    """
+
+    requirement: Requirement
+    variant: int | None
+    state: State
+    least: float | None = None
+    most: float | None = None
+    low: float | None = None
+    high: float | None = None
+    cases: int = 0
+    errors: int = 0
+    there: tuple[str, ...] = ()
+    decided: bool = False
+
+    @property
+    def sure(self) -> bool:
+        """Whether the whole interval lies on the side of the bound where the mean lies."""
+        if self.low is None or self.high is None or self.state == "open":
+            return False
+        ends = {self.requirement.bound.keeps(end) for end in (self.low, self.high)}
+        return ends == {self.state == "kept"}
+
+
+def held(run: RunFile, totals: Totals | None = None) -> list[Held]:
+    """Each requirement of a run, held against each of its columns, in the order in which they are written."""
+    requirements = run.meta.requirements
+    if not requirements:
+        return []
+    missing = max(0, run.meta.planned - (totals or run.totals()).trials)
+    names = [one.metric for one in requirements if one.metric != PASSED]
+    sums, there = measured(run, names) if names else ({}, set[str]())
+    results: list[Held] = []
+    for one in requirements:
+        if one.metric == PASSED:
+            results += _shares(run, one, missing)
+        else:
+            columns = {v: sums[one.metric, v] for v in one.variants if (one.metric, v) in sums}
+            results += _means(one, columns, run.groups(), missing, tuple(sorted(there)))
+    return results
+
+
+def requirement_rows(run: RunFile) -> list[dict[str, Any]]:
+    """The same for programs."""
+    variants = run.meta.variants
+    return [
+        {
+            "metric": one.requirement.metric or "passed",
+            "at_least": one.requirement.bound.at_least,
+            "at_most": one.requirement.bound.at_most,
+            "variant": None
+            if one.variant is None
+            else {
+                "prompt": variants[one.variant].prompt,
+                "model": variants[one.variant].model,
+            },
+            "state": one.state,
+            "value": one.least if one.least == one.most else None,
+            "least": one.least,
+            "most": one.most,
+            "low": one.low,
+            "high": one.high,
+            "sure": one.sure,
+            "cases": one.cases,
+            "errors": one.errors,
+        }
+        for one in held(run)
+    ]
+
+
+def _shares(run: RunFile, required: Requirement, missing: int) -> Iterator[Held]:
+    """The share of trials that pass, in each column that has trials that count."""
+    tallies: dict[int, dict[str, Tally]] = {variant: {} for variant in required.variants}
+    for case in run.tallies():
+        if case.variant in tallies:
+            tallies[case.variant][case.case] = case.tally
+    groups = run.groups()
+    for variant, counted in tallies.items():
+        if run.meta.status == "decided":
+            yield from _decided(run, required, variant, counted)
+            continue
+        clusters = together(counted.items(), groups[variant])
+        share = rate_over_clusters([*clusters, *[[Tally(0, 0, 1)]] * missing])
+        if share is None:
+            continue
+        errors = missing + sum(tally.errors for tally in counted.values())
+        yield Held(
+            required,
+            variant,
+            _state(required, share.least, share.most),
+            share.least,
+            share.most,
+            share.low,
+            share.high,
+            len(counted),
+            errors,
+        )
+
+
+def _decided(
+    run: RunFile, required: Requirement, variant: int, counted: Mapping[str, Tally]
+) -> Iterator[Held]:
+    """The share of a run that stopped as soon as it was decided: what it decided, and what was measured until then."""
+    share = share_of_cases(run.meta, counted.values())
+    if share is None:
+        return
+    states: dict[int, State] = {
+        one["variant"]: one["state"] for one in run.meta.decided.get("columns") or []
+    }
+    yield Held(
+        required,
+        variant,
+        states.get(variant, "open"),
+        *share,
+        len(counted),
+        sum(tally.errors for tally in counted.values()),
+        decided=True,
+    )
+
+
+def _means(
+    required: Requirement,
+    columns: dict[int, MetricSums],
+    groups: Sequence[Groups],
+    missing: int,
+    there: tuple[str, ...],
+) -> Iterator[Held]:
+    """The mean of a metric, in each column that has it."""
+    # An eval that measures it in no trial that came to an end is none that it is required of.
+    asked = {v: column for v, column in columns.items() if column.values or not column.without}
+    if not any(column.values for column in asked.values()):
+        errors = missing + sum(column.errors for column in asked.values())
+        yield Held(required, None, "open", errors=errors, there=there)
+        return
+    scales = [_scale(column) for column in asked.values() if column.values]
+    for variant, column in asked.items():
+        scale = _scale(column) if column.values else next(filter(None, scales), None)
+        errors = column.errors + missing
+        each = ((written_case(case), of_case) for case, of_case in column.cases.items())
+        cases = [*sums_in(each, groups[variant]), *[(0.0, 0.0, 1.0)] * missing]
+        least, most = _ends(cases, scale)
+        mean = mean_of(cases, scale)
+        yield Held(
+            required,
+            variant,
+            _state(required, least, most),
+            least,
+            most,
+            mean and mean.low,
+            mean and mean.high,
+            sum(1 for _, n, _ in column.cases.values() if n),
+            errors,
+        )
+
+
+def _scale(column: MetricSums) -> tuple[float, float] | None:
+    return known_scale(column.scale, column.least, column.most)
+
+
+def _ends(
+    cases: Sequence[OfCase], scale: tuple[float, float] | None
+) -> tuple[float | None, float | None]:
+    """The lowest and the highest mean over cases there can be; None where errors leave it open without an end."""
+    if scale is None:
+        if any(errors for *_, errors in cases):
+            return None, None
+        scale = (0.0, 0.0)  # nothing is in error: it is not looked at
+    least, most = (
+        _mean((total + errors * end) / (n + errors) for total, n, errors in cases) for end in scale
+    )
+    return least, most
+
+
+def _mean(values: Iterable[float]) -> float:
+    numbers = list(values)
+    return sum(numbers) / len(numbers)
+
+
+def _state(required: Requirement, least: float | None, most: float | None) -> State:
+    if least is None or most is None:
+        return "open"
+    ends = {required.bound.keeps(end) for end in (least, most)}
+    return "open" if len(ends) > 1 else "kept" if True in ends else "missed"

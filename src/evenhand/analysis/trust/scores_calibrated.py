@@ -1,0 +1,362 @@
+"""A judge's scores beside people's: how far they agree, and the mean that people would have given all outputs.
+
+The rules, in one place:
+
+- People's scores are those of the label `score`, from 1 to 5, that were given to drawn outputs while the judge's were
+  hidden. They are put on the judge's scale: 1 is its lowest score, 5 its highest.
+- A score is about an output, not about a metric. It counts for a metric if no other metric with scores was to be
+  labelled in the same draw.
+- Of several people's scores of one output, the mean counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from statistics import fmean, pvariance
+from typing import Any
+
+from evenhand.analysis.summaries.means import known_scale
+from evenhand.analysis.trust.judgements.judged import Item, JudgedMetric, verdicts_of
+from evenhand.analysis.trust.judgements.raw_rates import raw_mean
+from evenhand.analysis.trust.judgements.strata import Key, strata_of
+from evenhand.analysis.trust.labelled_cases import case_of, few_cases, rows_of_scores
+from evenhand.core.draw import Draw
+from evenhand.core.label import Label, standing
+from evenhand.core.record import Record
+from evenhand.core.score import SHARES, Scale
+from evenhand.stats.bounded import mean_on_scale
+from evenhand.stats.bounded_correction import mean_by_judge
+from evenhand.stats.correction import Estimate
+from evenhand.stats.drawn import drawn_within_strata
+from evenhand.stats.mean_effect import MeanEffect, ScoreLabel, mean_effect
+from evenhand.stats.paired_scores import (
+    PairedScores,
+    ScoredStratum,
+    half_width_of_mean,
+    paired_scores,
+    weight_of_judge,
+)
+from evenhand.stats.rank_agreement import quadratic_kappa, weighted_tau_b
+
+PEOPLES: Scale = (1.0, 5.0)
+"""The scale of the label `score`."""
+SCORES_ARE_NO_DRAW = (
+    "the outputs that people gave scores are no random draw, so the mean is not corrected: "
+    "score all that you label"
+)
+UNLIKELY = 0.01
+"""Scored outputs that a random draw would give so seldom are taken for none."""
+
+
+class JudgedMean(Record, frozen=True):
+    """The mean of a judge's scores in one variant, beside its pass rate.
+
+    Attributes:
+        scale: The lowest and the highest score there can be.
+        raw: As the judge has it, with its interval.
+        corrected: As people would have given it; None without people's scores that hold.
+        labels: How many of people's scores that rests on.
+    """
+
+    scale: Scale
+    raw: Estimate
+    corrected: Estimate | None
+    labels: int
+
+    def row(self) -> dict[str, Any]:
+        """It in the keys of `evenhand.run/1`."""
+        return {
+            "scale": list(self.scale),
+            "raw": self.raw._asdict(),
+            "corrected": self.corrected and self.corrected._asdict(),
+            "labels": self.labels,
+        }
+
+
+class VariantScores(Record, frozen=True):
+    """People's scores of one variant beside the judge's.
+
+    Attributes:
+        paired: What they say.
+        corrected: The mean that people would have given all of its outputs; None with labels of too few cases.
+        labels: The labels, with their cases.
+        effect: By how much less they say because trials of one case go together.
+    """
+
+    paired: PairedScores
+    corrected: Estimate | None
+    labels: Sequence[ScoreLabel]
+    effect: MeanEffect
+
+
+class ScoreCalibration(Record, frozen=True):
+    """One judge's scores under one metric, beside people's.
+
+    Attributes:
+        scale: The lowest and the highest score there can be.
+        labels: How many outputs people scored that count.
+        kappa: Agreement beyond chance with quadratic weights; None where it is not defined.
+        tau: Whether the judge puts outputs in people's order, τ_b; None where it is not defined.
+        raw: The judge's own mean over all outputs.
+        corrected: The mean that people would have given; None where the scored outputs are no random draw.
+        random_p: How likely a random draw would be to look like the scored outputs.
+        paired: What the labels say; None with fewer than two.
+        by_variant: The same of each variant with two or more labels.
+        newest: When the last score was given, seconds since 1970.
+        effect: By how much less the labels say because trials of one case go together.
+    """
+
+    scale: Scale
+    labels: int
+    kappa: float | None
+    tau: float | None
+    raw: Estimate
+    corrected: Estimate | None
+    random_p: float
+    paired: PairedScores | None
+    by_variant: Mapping[int, VariantScores]
+    newest: float
+    effect: MeanEffect = MeanEffect()
+
+    def half_width(self, labels: int) -> float | None:
+        """About how far the corrected mean can be off with so many labels; None where that is not known."""
+        if self.paired is None:
+            return None
+        # More labels of the same cases go together more.
+        effect = 1 + (self.effect.variance - 1) * labels / self.paired.labels
+        return half_width_of_mean(self.paired, labels) * effect**0.5
+
+    def row(self) -> dict[str, Any]:
+        """It in the keys of `evenhand.calibration/1`."""
+        return {
+            "scale": list(self.scale),
+            "labels": self.labels,
+            "kappa": self.kappa,
+            "tau_b": self.tau,
+            "rho2": self.paired and self.paired.rho2,
+            "raw": self.raw._asdict(),
+            "corrected": self.corrected and self.corrected._asdict(),
+            "random_draw": {"p": self.random_p, "ok": self.random_p >= UNLIKELY},
+        }
+
+    @property
+    def warnings(self) -> list[str]:
+        """What to keep in mind, a line each."""
+        if self.random_p < UNLIKELY:
+            return [SCORES_ARE_NO_DRAW]
+        if self.effect.too_few:
+            return [f"the mean is not corrected: {few_cases(self.effect)}"]
+        return []
+
+
+def scores_row(scores: VariantScores | None) -> dict[str, Any] | None:
+    """What later runs need of a variant's scores, in the keys of documents."""
+    if scores is None:
+        return None
+    paired = scores.paired
+    return {
+        "labels": paired.labels,
+        "free": paired.free,
+        "people": paired.people,
+        "judge": paired.judge,
+        "labelled": rows_of_scores(scores.labels),
+        **{f"spread_{name}": value for name, value in paired.drawn._asdict().items()},
+    }
+
+
+def peoples_scores(labels: Iterable[Label]) -> dict[int, dict[str, Label]]:
+    """People's scores by place in the plan and author: those given without the judge's in sight."""
+    scores: dict[int, dict[str, Label]] = {}
+    for index, each in standing(labels).items():
+        own = {one.author: one for one in each if one.field == "score" and one.blind}
+        if own:
+            scores[index] = own
+    return scores
+
+
+def scored_metrics(metrics: Sequence[JudgedMetric]) -> frozenset[str]:
+    """The metrics under which a judge gives scores, and not only passes and fails."""
+    return frozenset(metric.metric for metric in metrics if scale_of(metric) is not None)
+
+
+def calibrate_scores(
+    metric: JudgedMetric,
+    scored: frozenset[str],
+    draws: Sequence[Draw],
+    labels: Mapping[int, Mapping[str, Label]],
+) -> ScoreCalibration | None:
+    """Holds a judge's scores against people's.
+
+    Args:
+        metric: The judge's.
+        scored: All metrics with scores.
+        draws: The run's draws.
+        labels: People's scores, by place and author.
+
+    Returns:
+        None where the judge gives no scores, or people gave none that count.
+    """
+    scale = scale_of(metric)
+    if scale is None:
+        return None
+    alone = {
+        place
+        for draw in draws
+        if {name for name in draw.metrics if name in scored} == {metric.metric}
+        for place in draw.places
+    }
+    items = [item for item in metric.items if item.score is not None]
+    people = {
+        item: _on_scale(fmean(_number(label) for label in labels[item.index].values()), scale)
+        for item in items
+        if item.index in alone and item.index in labels
+    }
+    if not people:
+        return None
+    strata = _strata(metric, draws, items)
+    random_p = drawn_within_strata(
+        [
+            verdicts_of(own, {item: True for item in own if item in people})
+            for own in strata.values()
+        ]
+    )
+    pairs, weights = _pairs(strata, people)
+    whole = _corrected(strata, people, scale)
+    return ScoreCalibration(
+        scale,
+        len(people),
+        quadratic_kappa(pairs, weights),
+        weighted_tau_b(pairs, weights),
+        raw_mean(items, scale),
+        None if whole is None or random_p < UNLIKELY else whole.corrected,
+        random_p,
+        whole and whole.paired,
+        {} if random_p < UNLIKELY else _by_variant(strata, people, scale),
+        max(label.at for item in people for label in labels[item.index].values()),
+        MeanEffect() if whole is None else whole.effect,
+    )
+
+
+def later_mean(
+    paired: PairedScores, items: Sequence[Item], scale: Scale, labels: Sequence[ScoreLabel]
+) -> Estimate | None:
+    """The mean that people would have given the outputs of a later run, none of which they scored.
+
+    Args:
+        paired: What people's scores say.
+        items: The judge's, in the later run.
+        scale: The lowest and the highest score there can be.
+        labels: People's scores with their cases; none where only their sums are known, as a calibration of an earlier
+            version has them.
+
+    Returns:
+        None without labels, and with labels of too few cases.
+    """
+    scored = [(case_of(item.case), item.score) for item in items if item.score is not None]
+    if not scored or not labels:
+        return None
+    values = [score for _, score in scored]
+    spread = pvariance(values) if len(values) > 1 else 0.0
+    weight = weight_of_judge(paired, (spread, len(values)))
+    effect = mean_effect(scored, labels, weight, same_trials=False)
+    if effect.too_few:
+        return None
+    return mean_by_judge(scored, labels, weight, scale)
+
+
+def _corrected(
+    strata: Mapping[Key, Sequence[Item]], people: Mapping[Item, float], scale: Scale
+) -> VariantScores | None:
+    """The mean that people would have given all outputs: never wider than the labels alone; None with one label."""
+    paired = paired_scores(
+        [
+            ScoredStratum(len(own), [(people[i], i.score or 0.0) for i in own if i in people])
+            for own in strata.values()
+        ]
+    )
+    if paired is None:
+        return None
+    labels = _labels(strata, people)
+    judged = [(case_of(i.case), i.score or 0.0) for own in strata.values() for i in own]
+    effect = mean_effect(judged, labels, weight_of_judge(paired), same_trials=True)
+    if effect.too_few:
+        return VariantScores(paired, None, labels, effect)
+    alone = _alone(labels, scale)
+    found = mean_by_judge(judged, labels, weight_of_judge(paired), scale) or alone
+    better = found.high - found.low <= alone.high - alone.low
+    return VariantScores(paired, found if better else alone, labels, effect)
+
+
+def _alone(labels: Sequence[ScoreLabel], scale: Scale) -> Estimate:
+    """The mean of the labels alone; those of a case go together."""
+    cases: dict[str, tuple[float, float]] = {}
+    for one in labels:
+        total, weight = cases.get(one.case, (0.0, 0.0))
+        cases[one.case] = total + one.people * one.weight, weight + one.weight
+    return Estimate(*(mean_on_scale(cases.values(), scale) or (scale[0], *scale)))
+
+
+def scale_of(metric: JudgedMetric) -> Scale | None:
+    """The scale of a judge's scores; None where it only passes and fails, or nobody knows the scale."""
+    values = [item.score for item in metric.items if item.score is not None]
+    if not values:
+        return None
+    scale = known_scale(metric.scale, min(values), max(values))
+    if scale == SHARES and all(value in SHARES for value in values):
+        return None
+    return scale
+
+
+def _strata(
+    metric: JudgedMetric, draws: Sequence[Draw], items: Sequence[Item]
+) -> dict[Key, list[Item]]:
+    key = strata_of(draws, metric.metric)
+    strata: dict[Key, list[Item]] = {}
+    for item in items:
+        strata.setdefault(key(item.index), []).append(item)
+    return dict(sorted(strata.items()))
+
+
+def _labels(strata: Mapping[Key, Sequence[Item]], people: Mapping[Item, float]) -> list[ScoreLabel]:
+    """The labels with their cases."""
+    labelled = [item for own in strata.values() for item in own if item in people]
+    pairs, weights = _pairs(strata, people)
+    return [
+        ScoreLabel(case_of(item.case), *pair, weight)
+        for item, pair, weight in zip(labelled, pairs, weights, strict=True)
+    ]
+
+
+def _pairs(
+    strata: Mapping[Key, Sequence[Item]], people: Mapping[Item, float]
+) -> tuple[list[tuple[float, float]], list[float]]:
+    """People's score and the judge's of each labelled output, and for how many outputs each stands."""
+    pairs: list[tuple[float, float]] = []
+    weights: list[float] = []
+    for own in strata.values():
+        labelled = [(people[i], i.score or 0.0) for i in own if i in people]
+        pairs += labelled
+        weights += [len(own) / len(labelled)] * len(labelled) if labelled else []
+    return pairs, weights
+
+
+def _by_variant(
+    strata: Mapping[Key, Sequence[Item]], people: Mapping[Item, float], scale: Scale
+) -> dict[int, VariantScores]:
+    found: dict[int, VariantScores] = {}
+    for variant in sorted({item.variant for item in people}):
+        own = {key: [i for i in items if i.variant == variant] for key, items in strata.items()}
+        one = _corrected({key: items for key, items in own.items() if items}, people, scale)
+        if one is not None:
+            found[variant] = one
+    return found
+
+
+def _on_scale(score: float, scale: Scale) -> float:
+    """A person's score on the judge's scale."""
+    low, high = PEOPLES
+    return scale[0] + (score - low) / (high - low) * (scale[1] - scale[0])
+
+
+def _number(label: Label) -> float:
+    return float(label.value) if isinstance(label.value, int | float) else 0.0

@@ -1,0 +1,128 @@
+"""What all calibrations have in common: how many labels they take, their verdicts, and what they are bound to."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import msgspec
+
+from evenhand.analysis.trust.judgements.case_sample import CaseSample, asked_alike
+from evenhand.analysis.trust.judgements.judged import JudgedMetric, Judgements
+from evenhand.core.encoding import digest
+from evenhand.core.wording.words import count
+from evenhand.stats.correction import Estimate
+
+FEWEST = 30
+"""Labels below which there is no verdict."""
+FEW = 50
+"""Labels below which a warning is given."""
+TELLS_APART = 0.3
+"""The lower end of TPR + TNR − 1 has to be above this for a judge's own number to be read."""
+UNLIKELY = 0.01
+"""Labels that a random draw would give so seldom are taken for none."""
+
+
+NOT_CHECKED = "not checked against people"
+NO_VERDICT = "the judge gave no verdict"
+LOOKED = (
+    "the run stopped as soon as it was decided: it is corrected as if that number of cases had been planned,"
+    " so its interval may be too narrow"
+)
+
+TrustVerdict = Literal["usable", "usable with labels", "do not use", "no verdict"]
+MARGIN = 0.05
+"""How far a judge's own rate may be from what people would have found, and still be read as it is."""
+Bound = Mapping[str, str]
+"""What a calibration holds for, as digests by name: of another one it says nothing."""
+
+
+def is_equivalent(own: float, low: float, high: float, margin: float = MARGIN) -> bool:
+    """Whether a judge's own number is shown to be within the margin of what people would have found.
+
+    The whole interval, from low to high, has to lie there: fewer labels, whose interval is wider, never make it easier.
+    """
+    return own - margin <= low and high <= own + margin
+
+
+def estimate_row(estimate: Estimate | None) -> dict[str, float] | None:
+    """A number and its interval, in the keys of documents."""
+    return None if estimate is None else estimate._asdict()
+
+
+class Evidence(msgspec.Struct, frozen=True):
+    """What tells an edited case from an edited prompt: see `case_sample`.
+
+    Attributes:
+        models: A digest of what answered.
+        written: A digest of the prompts as they were written.
+        cases: What was asked about some of the cases.
+    """
+
+    models: str
+    written: str
+    cases: Mapping[str, Mapping[str, str]]
+
+    def row(self) -> dict[str, Any]:
+        """It in the keys of `evenhand.calibration/1`."""
+        return msgspec.to_builtins(self)
+
+
+def evidence_of(metric: JudgedMetric, judged: Judgements) -> Evidence:
+    """What later runs need to say what has changed since."""
+    basis = judged.parts.basis(metric.evals)
+    cases = CaseSample.joined([basis.cases, metric.cases])
+    return Evidence(basis.models, basis.written, cases.kept())
+
+
+def changed_since(
+    before: Bound, now: Bound, seen: Evidence | None, sees: Evidence, *, with_rule: bool
+) -> tuple[str, ...]:
+    """What a calibration is bound to and is otherwise now. A run without a rule of its own goes by the old one.
+
+    Where cases were edited, what has their texts in it looks edited, too: it is named only if it is otherwise for a
+    case that is as it was.
+
+    Args:
+        before: What the calibration holds for.
+        now: The same of a run.
+        seen: What was asked when it was made; None where its file doesn't say.
+        sees: The same of the run.
+        with_rule: Whether the run has a rule of its own.
+    """
+    names = [
+        name for name in now if before.get(name) != now[name] and (name != "rule" or with_rule)
+    ]
+    if "data" not in names or seen is None:
+        return tuple(names)
+    alike = {
+        name: asked_alike(seen.cases, sees.cases, name)
+        for name in ("system", "judge prompt", "criteria")
+    }
+    if alike["system"] is None and seen.written == sees.written:
+        alike["system"] = True
+    if seen.models != sees.models:
+        alike["system"] = False
+    return tuple(name for name in names if not alike.get(name))
+
+
+def bound_to(metric: JudgedMetric, judged: Judgements, rule: str) -> Bound:
+    """What a calibration of this judge holds for."""
+    members = metric.model.split("+")
+    basis = judged.parts.basis(metric.evals)
+    return {
+        "judge model": metric.model,
+        "judge prompt": digest(*sorted(metric.instruments))[:16],
+        "judge settings": digest(*(basis.settings.get(member, "") for member in members))[:16],
+        "criteria": digest(*sorted(metric.criteria))[:16],
+        "system": basis.system,
+        "data": basis.data,
+        "rule": digest(rule)[:16],
+    }
+
+
+def age(at: float | None) -> str:
+    """How long ago, in days: `today`, `12 days old`."""
+    days = 0 if at is None else int((time.time() - at) // 86_400)
+    return "today" if days < 1 else f"{count(days, 'day')} old"

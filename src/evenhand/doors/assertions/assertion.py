@@ -1,0 +1,206 @@
+"""An assertion as a config has it, what it may look at, and what its type is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal, cast
+
+import msgspec
+from msgspec import field as msgspec_field
+
+from evenhand.core.expect import Expectation, Scorer
+from evenhand.core.message import Reply, Task
+from evenhand.core.provider import Provider
+from evenhand.core.record import MutableRecord, Record
+from evenhand.core.step import Step
+from evenhand.languages.templates.rendering import NO_CONFIG, Templates
+from evenhand.scorers.python_code import plain_copy
+
+Make = Callable[["Cell"], Expectation]
+"""Makes the expectation of one output."""
+
+
+class Assertion(Record, frozen=True):
+    """One assertion as a config has it.
+
+    Attributes:
+        type: Without `not-`.
+        negated: It had `not-`.
+        value: As written; schemas and rubrics from files are read already.
+        threshold: As written.
+        weight: Its share in the test's score.
+        metric: Also count its score under this name; may have tags.
+        judge: Who judges, where somebody does.
+        embedder: Who embeds, for a type that asks both.
+        refused: It names a model that cannot be had, which has been said.
+        rubric_prompt: The user's own judge prompt; empty for ours.
+        transform: Changes the output before it is looked at.
+        config: Passed to the user's code.
+        base: The folder that paths start from.
+        place: Where it stands, for people.
+        options: The test's options, for types that look at them.
+        context_transform: Takes the context of retrieval types out of the output.
+        makes: Of a set: what makes the expectations in it.
+        excusing: Of a set: the places of those that let it pass when they fail.
+        more: All its keys, as written, for those that one type alone has.
+        templates: Fills in the tags in it.
+    """
+
+    type: str
+    negated: bool = False
+    value: Any = None
+    threshold: float | None = None
+    weight: float = 1.0
+    metric: str = ""
+    judge: Provider | None = None
+    embedder: Provider | None = None
+    refused: bool = False
+    rubric_prompt: str = ""
+    transform: str = ""
+    config: Mapping[str, Any] = msgspec_field(default_factory=dict[str, Any])
+    base: Path = Path()
+    place: str = ""
+    options: Mapping[str, Any] = msgspec_field(default_factory=dict[str, Any])
+    context_transform: str = ""
+    makes: tuple[Make, ...] = ()
+    excusing: frozenset[int] = frozenset()
+    more: Mapping[str, Any] = msgspec_field(default_factory=dict[str, Any])
+    templates: Templates = NO_CONFIG
+
+    @property
+    def written(self) -> str:
+        """The type as written."""
+        return f"not-{self.type}" if self.negated else self.type
+
+
+class Cell(MutableRecord):
+    """What an assertion may look at, beside the output."""
+
+    output: Any
+    prompt: str
+    variables: Mapping[str, Any]
+    test: Mapping[str, Any]
+    provider_id: str
+    provider_label: str
+    reply: Reply | None = None
+    metadata: Mapping[str, Any] = msgspec.field(default_factory=dict[str, Any])
+    provider_config: Mapping[str, Any] = msgspec.field(default_factory=dict[str, Any])
+    steps: Callable[[], Sequence[Step]] = tuple
+    """What the run itself saw behind the output."""
+
+    @property
+    def trace(self) -> Mapping[str, Any] | None:
+        """What the provider, or else the test, tells of the spans behind the output: `{spans: […]}`."""
+        for metadata in (self.reply.metadata if self.reply else {}, self.metadata):
+            trace: object = metadata.get("trace")
+            if isinstance(trace, Mapping) and isinstance(trace.get("spans"), list):
+                return cast("Mapping[str, Any]", trace)
+        return None
+
+    def context(self, config: Mapping[str, Any]) -> dict[str, Any]:
+        """What user code is given as `context`: plain copies, so that it can change nothing of ours."""
+        reply = self.reply
+        variables = plain_copy(dict(self.variables))
+        context: dict[str, Any] = {
+            "prompt": self.prompt,
+            "vars": variables,
+            "test": {
+                **plain_copy(dict(self.test)),
+                "vars": plain_copy(variables),
+                "metadata": plain_copy(dict(self.metadata)),
+            },
+            "config": plain_copy(dict(config)),
+            "provider": {"id": self.provider_id, "label": self.provider_label},
+            "metadata": self.reply_metadata(),
+            "logProbs": None,
+            "providerResponse": {},
+        }
+        trace = self.trace
+        if trace is not None:
+            context["trace"] = plain_copy(dict(trace))
+        if reply is not None:
+            context["logProbs"] = list(reply.logprobs) if reply.logprobs is not None else None
+            context["providerResponse"] = {
+                "output": plain_copy(self.output),
+                "raw": reply.text,
+                "cost": reply.cost_usd,
+                "cached": reply.origin != "provider",
+                "latencyMs": None if reply.latency_s is None else reply.latency_s * 1000,
+                "finishReason": reply.finish_reason,
+                "tokenUsage": {
+                    "prompt": reply.usage.tokens_in,
+                    "completion": reply.usage.tokens_out,
+                    "total": _total(reply),
+                },
+                "metadata": self.reply_metadata(),
+            }
+            if "guardrails" in reply.metadata:
+                context["providerResponse"]["guardrails"] = plain_copy(reply.metadata["guardrails"])
+        return context
+
+    def reply_metadata(self) -> dict[str, Any]:
+        """What the reply said beside its output, as a copy."""
+        return {} if self.reply is None else plain_copy(dict(self.reply.metadata))
+
+
+def _total(reply: Reply) -> int | None:
+    known = [n for n in (reply.usage.tokens_in, reply.usage.tokens_out) if n is not None]
+    return sum(known) if known else None
+
+
+def split(type_: str) -> tuple[str, bool]:
+    """A type as written, as the type and whether it is negated."""
+    return (type_[4:], True) if type_.startswith("not-") else (type_, False)
+
+
+Negation = Literal["opposite", "kept", "own", "ignored", "refused"]
+"""What `not-` does: turns verdict and score round; the verdict alone; is the scorer's own business; does nothing."""
+
+Wrong = Sequence[tuple[str, str]]
+"""What is wrong, and what to do about it."""
+
+
+def nothing_wrong(assertion: Assertion) -> Wrong:
+    """The check of a type that has nothing more to check."""
+    del assertion
+    return ()
+
+
+class Kind(Record, frozen=True):
+    """One assertion type.
+
+    Attributes:
+        name: As configs write it, without `not-`.
+        group: The heading under which it is listed.
+        about: What it says of the output, in a line.
+        make: Its scorer, given the assertion and its value with tags filled in. `cell` is None where nothing in it
+            depends on the case: then it is made once.
+        takes: What its value is, in words; empty for nothing.
+        optional: It needs no value.
+        needs_threshold: What the threshold counts ("milliseconds"), where it cannot do without; else empty.
+        of_each_cell: The scorer looks at more of the cell than the output, so it is made for each.
+        negation: What `not-` does to it.
+        asks: What it asks a model for; None where it asks none.
+        embeds: It asks a model for embeddings besides.
+        check: What else can be seen to be wrong before anything runs.
+        tags: Whether its value is a template. Code fills its own tags in.
+        files: Whether `value: file://x.py` is a function that computes the value; code takes the file itself.
+        compares: It compares the outputs of all variants, once they are there.
+    """
+
+    name: str
+    group: str
+    about: str
+    make: Callable[[Assertion, Cell | None, Any], Scorer]
+    takes: str = ""
+    optional: bool = False
+    needs_threshold: str = ""
+    of_each_cell: bool = False
+    negation: Negation = "opposite"
+    asks: Task | None = None
+    embeds: bool = False
+    check: Callable[[Assertion], Wrong] = nothing_wrong
+    tags: bool = True
+    files: bool = True
+    compares: bool = False

@@ -1,0 +1,178 @@
+"""Asking a grader: in our words, or in the user's; and what is kept of its answer."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from msgspec.structs import replace
+
+from evenhand.core.encoding import digest
+from evenhand.core.errors import ScoreError
+from evenhand.core.expect import Trial
+from evenhand.core.message import Prompt, Reply
+from evenhand.core.provider import Provider
+from evenhand.doors.assertions.assertion import Assertion, Cell
+from evenhand.languages.templates.printing import printed
+from evenhand.languages.templates.rendering import NO_CONFIG, Templates
+from evenhand.providers.chat_template import filled_messages
+from evenhand.scorers.judge_prompt import conversation, judge_prompt
+from evenhand.scorers.judging import asked, instrument_of, judged_text
+
+T = TypeVar("T")
+_LABELS = {
+    "answer_question": "answer-relevance",
+    "closed_qa": "model-graded-closedqa",
+    "context_recall": "context-recall",
+    "context_relevance": "context-relevance",
+    "conversation_relevance": "conversation-relevance",
+    "factuality": "factuality",
+    "faithfulness_statements": "context-faithfulness-longform",
+    "faithfulness_verdicts": "context-faithfulness-nli",
+    "geval": "g-eval",
+    "geval_steps": "g-eval-steps",
+    "goal_success": "trajectory:goal-success",
+    "select_best": "select-best",
+}
+"""What graders that are functions know our prompts by."""
+
+RAW_KEPT = 2000
+"""Characters of a grader's answer that are kept with the outcome; all of it is in the journal."""
+
+
+@dataclass(frozen=True, slots=True)
+class Grader:
+    """A model that grades, and the words in which it is asked.
+
+    Attributes:
+        judge: The model.
+        template: The user's own prompt; empty for ours.
+        variables: The test's variables, which the user's prompt may name.
+        templates: Fills it in.
+        threshold: Of the assertion; kept with the answer, as verdicts by another threshold are other ones.
+    """
+
+    judge: Provider
+    template: str = field(default="", repr=False)
+    variables: Mapping[str, Any] = field(default_factory=dict[str, Any], repr=False)
+    templates: Templates = field(default=NO_CONFIG, repr=False)
+    threshold: float | None = None
+
+    def prompt(self, name: str, **values: Any) -> tuple[str, Prompt]:
+        """The version of the prompt, and the prompt.
+
+        Args:
+            name: Of our prompt; without the user's own it is filled with these values, each between marks.
+            **values: What a prompt may name, under the names that promptfoo gives them.
+        """
+        if self.template:
+            messages = filled_messages(self.template, {**self.variables, **values}, self.templates)
+            version, prompt = "your own", conversation(messages)
+        else:
+            texts = {key: _text(value) for key, value in values.items()}
+            version, prompt = judge_prompt(name, texts)
+        return version, replace(prompt, label=_LABELS[name])
+
+    def known(self, name: str, value: str) -> object:
+        """What a prompt may name so: in the user's words the test's variable of this name, where it has one."""
+        return self.variables.get(name, value) if self.template else value
+
+    @property
+    def own(self) -> bool:
+        """Whether it is asked in the user's words, which say how to answer."""
+        return bool(self.template)
+
+    async def ask(
+        self,
+        trial: Trial,
+        name: str,
+        read: Callable[[str], T],
+        wish: str,
+        *,
+        plain: bool = False,
+        **values: Any,
+    ) -> tuple[T, dict[str, Any]]:
+        """What was read in the grader's answer, and what is kept of it. What cannot be read is asked for once more.
+
+        Args:
+            read: Reads a reply's text, or raises a JudgeError.
+            wish: What the answer must hold, in words: of JSON, its keys.
+            plain: The answer is not JSON.
+
+        Raises:
+            JudgeError: It could not be read.
+        """
+        version, prompt = self.prompt(name, **values)
+        model = trial.model(self.judge, "judge")
+        if plain:
+            reply, answer = await asked(model, prompt, read, wish, form="")
+        else:
+            reply, answer = await asked(model, prompt, read, wish)
+        return answer, {
+            **kept(reply, model.name, version),
+            "instrument": self._instrument(prompt, values),
+            **({} if self.threshold is None else {"threshold": self.threshold}),
+        }
+
+    def _instrument(self, prompt: Prompt, values: Mapping[str, object]) -> str:
+        """A digest of the prompt apart from what it is filled with."""
+        if self.template:
+            return digest(self.template)[:16]
+        return instrument_of(prompt, *(_text(value) for value in values.values()))
+
+
+def kept(reply: Reply, name: str, version: str) -> dict[str, Any]:
+    """What is kept of a grader's answer."""
+    return {
+        "judge": reply.model or name,
+        "prompt": version,
+        "reply": reply.text[:RAW_KEPT],
+    }
+
+
+def grader_of(assertion: Assertion, cell: Cell, template: str | None = None) -> Grader:
+    """The grader of an assertion.
+
+    Raises:
+        ScoreError: Nobody is named.
+    """
+    if assertion.judge is None:
+        raise ScoreError("there is no model to judge")
+    words = assertion.rubric_prompt if template is None else template
+    return Grader(assertion.judge, words, cell.variables, assertion.templates, assertion.threshold)
+
+
+def text_to_judge(output: object) -> str:
+    """An output as a grader is shown it."""
+    return judged_text(output)
+
+
+def as_variable(output: object) -> object:
+    """An output as a user's prompt finds it: JSON text as the value that it stands for."""
+    if isinstance(output, str):
+        try:
+            return json.loads(output)
+        except ValueError:
+            return output
+    return output
+
+
+def wanted_text(assertion: Assertion, value: object) -> str:
+    """The value of an assertion that is a text.
+
+    Raises:
+        ScoreError: It is something else.
+    """
+    if isinstance(value, str):
+        return value
+    raise ScoreError(f"the value of '{assertion.written}' is {value!r}, not a text")
+
+
+def _text(value: object) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, (dict, list)):
+        return json.dumps(value, ensure_ascii=False, indent=2)
+    return printed(value)

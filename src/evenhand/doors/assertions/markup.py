@@ -1,0 +1,73 @@
+"""Assertions on markup: HTML and XML."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+from evenhand.core.errors import ScoreError
+from evenhand.core.expect import Scorer
+from evenhand.doors.assertions.assertion import Assertion, Cell, Kind
+from evenhand.languages.templates.printing import printed
+from evenhand.scorers.html import ContainsHtml, IsHtml
+from evenhand.scorers.xml import ContainsXml, IsXml
+
+GROUP = "markup"
+
+
+def _html(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
+    del cell, value
+    return IsHtml() if assertion.type == "is-html" else ContainsHtml()
+
+
+def _xml(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
+    del cell
+    elements = tuple(tuple(path.split(".")) for path in _elements(assertion, value))
+    return IsXml(elements) if assertion.type == "is-xml" else ContainsXml(elements)
+
+
+def _elements(assertion: Assertion, value: object) -> list[str]:
+    if isinstance(value, str):
+        return [path.strip() for path in value.split(",")]
+    elements: object = value
+    if isinstance(value, Mapping) and value:
+        elements = cast("Mapping[str, object]", value).get("requiredElements")
+        if not isinstance(elements, list):
+            raise ScoreError(
+                f"the value of '{assertion.written}' is {value!r}",
+                hint="Write the elements: a.b, c.d; or a list of them; or {requiredElements: […]}.",
+            )
+    return (
+        [printed(item) for item in cast("list[object]", elements)]
+        if isinstance(elements, list)
+        else []
+    )
+
+
+_PATHS = "elements as a.b, c.d, or a list; optional"
+KINDS = (
+    Kind(
+        "is-html",
+        GROUP,
+        "the whole output is HTML, with no text outside of elements",
+        _html,
+        optional=True,
+    ),
+    Kind("contains-html", GROUP, "the output has HTML in it", _html, optional=True),
+    Kind(
+        "is-xml",
+        GROUP,
+        "the whole output is well-formed XML, and has these elements",
+        _xml,
+        _PATHS,
+        optional=True,
+    ),
+    Kind(
+        "contains-xml",
+        GROUP,
+        "the output has XML in it that has these elements",
+        _xml,
+        _PATHS,
+        optional=True,
+    ),
+)

@@ -1,0 +1,120 @@
+"""Values in Python code: filling templates into code without ever letting a value become code.
+
+Configs write `value: output == "{{expected}}"`. Where the tag stands in quotes, the value is escaped so that it stays
+in them; where it stands bare, a number or a boolean is written as it is, and anything else as a literal.
+`{{ x | dump }}` becomes the literal of the value.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from evenhand.core.errors import TemplateError
+from evenhand.languages.templates.in_code import code_filled, is_dumped, named_by
+from evenhand.languages.templates.rendering import NO_CONFIG, Templates
+
+_NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
+_UNSAFE = re.compile("[\\x00-\\x1f\\x7f\\\\'\"{}\ud800-\udfff]")
+_OPEN = re.compile(r"""\#[^\n]*|(?:(?<!\w)([rRbBfFuU]{1,2}))?('''|\"\"\"|'|")""")
+_PREFIX = re.compile(r"(?<!\w)[rRbBfFuU]{1,2}\Z")
+_CLOSE = {
+    mark: re.compile(rf"\\.|{mark}" + ("" if len(mark) > 1 else r"|\n"), re.DOTALL)
+    for mark in ("'", '"', "'''", '"""')
+}
+
+
+def filled_in(code: str, variables: Mapping[str, Any], templates: Templates = NO_CONFIG) -> str:
+    """Python code with its tags filled in.
+
+    Raises:
+        TemplateError: A tag cannot be read or cannot stand where it does, or it is a block (`{% … %}`).
+    """
+    quote = before = ""
+
+    def fit(text: str, value: str, tag: str) -> str:
+        nonlocal quote, before
+        quote, before = _open_after(text, quote, before)
+        if quote:
+            return _quoted(value, quote, before)
+        bare = _bare(value, tag, variables)
+        if bare[:1] in ("'", '"') and _PREFIX.search(text):
+            raise _refused("text", "in after a letter that would be its prefix")
+        return bare
+
+    return code_filled(
+        code,
+        variables,
+        templates,
+        fit,
+        language="Python code",
+        variables_are_in="context['vars']",
+    )
+
+
+def _open_after(text: str, quote: str, before: str) -> tuple[str, str]:
+    """The quote that is open after this text, with its prefix (`r"`), and what follows it; empty for none."""
+    at = begun = 0
+    while True:
+        if quote:
+            match = _CLOSE[quote.lstrip("rRbBfFuU")].search(text, at)
+            if match is None:
+                return quote, before + text[begun:]
+            quote = quote if match.group()[0] == "\\" else ""
+        else:
+            match = _OPEN.search(text, at)
+            if match is None:
+                return "", ""
+            quote, before, begun = (match[1] or "") + (match[2] or ""), "", match.end()
+        at = match.end()
+
+
+def _quoted(value: str, quote: str, before: str) -> str:
+    """A value inside a string that began with `quote`, and in which `before` stands already."""
+    prefix = quote.rstrip("'\"").lower()
+    formatted, raw = "f" in prefix, "r" in prefix
+    before = before.replace(
+        "}}", ""
+    )  # braces that are just text; too many refused is better than one too few
+    if formatted and before.count("{") > before.count("}") and not _NUMBER.fullmatch(value):
+        raise _refused("a value", "in between the braces of an f-string, where it would be code")
+    if raw and formatted and ("{" in value or "}" in value):
+        raise _refused("a value with braces", "into a raw f-string, where they would hold code")
+    if raw and (quote[-1] in value or "\n" in value or "\r" in value or value.endswith("\\")):
+        raise _refused("a value with quotes or line ends", "into a raw string")
+    return value if raw else _inside(value)
+
+
+def _refused(what: str, where: str) -> TemplateError:
+    return TemplateError(
+        f"{what} cannot be filled {where}", hint="Read it from context['vars'] instead."
+    )
+
+
+def _inside(value: str) -> str:
+    return _UNSAFE.sub(_escaped, value)
+
+
+def _escaped(match: re.Match[str]) -> str:
+    char = match.group()
+    code = ord(char)
+    return {"\\": "\\\\", "\n": "\\n"}.get(char) or (
+        f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}"
+    )
+
+
+def _bare(value: str, tag: str, variables: Mapping[str, Any]) -> str:
+    if _NUMBER.fullmatch(value):
+        return value
+    if is_dumped(tag):
+        return repr(json.loads(value)) if value else "None"
+    variable = named_by(tag, variables)
+    if isinstance(variable, bool) or variable is None:
+        return repr(variable) if variable is not None or not value else repr(value)
+    if isinstance(variable, (list, dict)):
+        return repr(variable)
+    return {"true": "True", "false": "False", "True": "True", "False": "False"}.get(
+        value, repr(value)
+    )

@@ -1,0 +1,85 @@
+"""Sets of assertions: several that count as one, with a threshold, a weight and a metric of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from evenhand.core.errors import ScoreError
+from evenhand.core.expect import Expectation, Scorer, Trial
+from evenhand.core.score import Outcome, Score
+from evenhand.doors.assertions.aggregate import verdict_rule
+from evenhand.doors.assertions.assertion import Assertion, Cell, Kind
+
+
+@dataclass(frozen=True, slots=True)
+class AssertSet:
+    """Its assertions pass, all of them or, with a threshold, by the weighted mean of their scores.
+
+    One in error leaves the set without a verdict, unless the others have decided.
+    """
+
+    expectations: tuple[Expectation, ...] = field(repr=False)
+    threshold: float | None = None
+    excusing: frozenset[int] = frozenset()
+
+    async def score(self, output: Any, trial: Trial) -> Score:
+        del output
+        if not self.expectations:  # it has nothing to show: no score, and no threshold is reached
+            return Score(0.0, not self.threshold, "an assert-set without assertions has score 0")
+        outcomes = await trial.settled(self.expectations)
+        verdict = verdict_rule(self.threshold, excusing=self.excusing)(outcomes)
+        if verdict.outcome == "error":
+            raise ScoreError(f"one of the set could not be settled: {verdict.reason}")
+        score = (
+            verdict.score if outcomes else 0.0
+        )  # one without assertions passes with nothing to show for it
+        return Score(
+            score if verdict.outcome != "not_applicable" else None,
+            verdict.outcome == "pass",
+            verdict.reason,
+            {"components": [_component(outcome) for outcome in outcomes]},
+            verdict.named_scores,
+        )
+
+    def __str__(self) -> str:
+        return f"assert-set of {len(self.expectations)}"
+
+
+def parts_of(outcomes: Sequence[Outcome]) -> Mapping[str, Any]:
+    """What is kept of outcomes that count as one: each of them; of a single one, what it keeps itself."""
+    if len(outcomes) == 1:
+        return outcomes[0].metadata
+    return {"components": [_component(outcome) for outcome in outcomes]}
+
+
+def _component(outcome: Outcome) -> Mapping[str, Any]:
+    return {
+        "name": outcome.name,
+        "pass": outcome.outcome in ("pass", "not_applicable") or outcome.weight == 0,
+        "outcome": outcome.outcome,
+        "score": outcome.score,
+        "reason": outcome.reason,
+        "metric": outcome.metric,
+    }
+
+
+def _set(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
+    del value
+    assert cell is not None  # noqa: S101 (made for each cell)
+    made = tuple(make(cell) for make in assertion.makes)
+    return AssertSet(made, assertion.threshold, assertion.excusing)
+
+
+KINDS = (
+    Kind(
+        "assert-set",
+        "sets",
+        "the assertions under its own assert: count as one, by threshold where there is one",
+        _set,
+        optional=True,
+        of_each_cell=True,
+        negation="refused",
+    ),
+)

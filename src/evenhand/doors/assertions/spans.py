@@ -1,0 +1,149 @@
+"""What an agent did, as a trace tells it: spans, with a name, times and attributes.
+
+A trace is what the provider returned in its metadata, `trace: {spans: […]}`, or what the test's own metadata has. Where
+neither has one, the steps that the run itself saw are its spans. A span's keys are `name`, `startTime` and `endTime` in
+milliseconds, `attributes`, `statusCode` and `statusMessage`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, cast
+
+from msgspec import field
+
+from evenhand.core.errors import ScoreError
+from evenhand.core.expect import Scorer
+from evenhand.core.record import Record
+from evenhand.core.step import Step
+from evenhand.doors.assertions.assertion import Assertion, Cell, Wrong
+from evenhand.languages.templates.rendering import has_tags
+
+_BAD_WORDS = re.compile(r"error|failed|failure|exception|timeout|abort", re.IGNORECASE)
+_BAD_SIGNS = ("error", "exception", "failed", "failure")
+
+
+class Span(Record, frozen=True):
+    """One thing that was done. Times are in milliseconds; None where they are not known."""
+
+    name: str
+    start: float | None = None
+    end: float | None = None
+    attributes: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    status: float | None = None
+    message: str = ""
+
+    @property
+    def failed(self) -> bool:
+        """Whether its status, its attributes or its message say that it went wrong."""
+        if self.status is not None and (self.status == 2 or self.status >= 400):
+            return True
+        if any(_is_sign(self.attributes.get(key)) for key in _BAD_SIGNS):
+            return True
+        if (_number(self.attributes.get("http.status_code")) or 0) >= 400:
+            return True
+        if "ERROR" in (
+            self.attributes.get("otel.status_code"),
+            self.attributes.get("status.code"),
+        ):
+            return True
+        return _BAD_WORDS.search(self.message) is not None
+
+
+class Trace(Record, frozen=True):
+    """The spans of one answer.
+
+    Attributes:
+        spans: In the order in which they were told.
+        shells: Names of tools that run commands, beside the usual ones.
+    """
+
+    spans: Sequence[Span]
+    shells: Sequence[str] = ()
+
+
+def trace_of(assertion: Assertion, cell: Cell | None) -> Trace:
+    """The trace of a cell.
+
+    Raises:
+        ScoreError: There is none.
+    """
+    recorded = cell.trace if cell is not None else None
+    if recorded is not None:
+        about = recorded.get("metadata")
+        shells = about.get("commandToolNames") if isinstance(about, Mapping) else None
+        return Trace(
+            [_span(item) for item in recorded["spans"] if isinstance(item, Mapping)],
+            [name for name in shells if isinstance(name, str)] if isinstance(shells, list) else (),
+        )
+    steps = cell.steps() if cell is not None else ()
+    if len(steps) > 1:  # to have asked a model once says no more than the output does
+        return Trace([span_of(step) for step in steps])
+    raise ScoreError(
+        f"'{assertion.written}' needs a trace, and the output has none",
+        hint="Return one from the provider: metadata: {trace: {spans: […]}}.",
+    )
+
+
+def span_of(step: Step) -> Span:
+    """A step that the run saw, as a span of a trace."""
+    start = None if step.started_s is None else 1000 * step.started_s
+    end = None if start is None or step.duration_s is None else start + 1000 * step.duration_s
+    attributes: dict[str, Any] = {}
+    if step.kind == "tool":
+        attributes["tool.name"] = step.name
+        if step.arguments is not None:
+            attributes["tool.arguments"] = step.arguments
+    said = step.kind == "message" and step.name == "assistant"
+    return Span(
+        "agent response" if said else step.name,
+        start,
+        end,
+        attributes,
+        {"ok": 1.0, "error": 2.0}.get(step.status),
+        step.error,
+    )
+
+
+def wrong_value(make: Callable[[Assertion, Cell | None, Any], Scorer]) -> Callable[..., Wrong]:
+    """The check of a type whose value can be judged without a trace: it is tried on an empty one."""
+
+    def wrong(assertion: Assertion) -> Wrong:
+        value = assertion.value
+        if isinstance(value, str) and (value.startswith("file://") or has_tags(value)):
+            return ()
+        nobody = Cell("", "", {}, {}, "", "", metadata={"trace": {"spans": []}})
+        try:
+            make(assertion, nobody, value)
+        except ScoreError as error:
+            return ((error.message, error.hint),)
+        return ()
+
+    return wrong
+
+
+def _span(item: Mapping[Any, Any]) -> Span:
+    fields = cast("Mapping[str, object]", item)
+    attributes, message = fields.get("attributes"), fields.get("statusMessage")
+    return Span(
+        str(fields.get("name") or ""),
+        _number(fields.get("startTime")),
+        _number(fields.get("endTime")),
+        cast("Mapping[str, Any]", attributes) if isinstance(attributes, Mapping) else {},
+        _number(fields.get("statusCode")),
+        message if isinstance(message, str) else "",
+    )
+
+
+def _is_sign(value: object) -> bool:
+    return value is True or value == "true" or isinstance(value, (Mapping, list))
+
+
+def _number(value: object) -> float | None:
+    if isinstance(value, bool):
+        return None
+    try:
+        return float(value) if isinstance(value, (int, float, str)) else None
+    except ValueError:
+        return None

@@ -1,0 +1,81 @@
+"""Assertions on SQL: whether it is some, and touches only what it may."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+from evenhand.core.built_parts import missing
+from evenhand.core.errors import CodeError, ScoreError
+from evenhand.core.expect import Scorer
+from evenhand.core.names import did_you_mean
+from evenhand.doors.assertions.assertion import Assertion, Cell, Kind
+from evenhand.languages.javascript.sql import DATABASES, PARSERS, has_parsers, known_database
+from evenhand.scorers.sql import ContainsSql, IsSql
+
+GROUP = "SQL"
+
+
+def _sql(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
+    del cell
+    asked = _asked(assertion, value)
+    return asked if assertion.type == "is-sql" else ContainsSql(asked)
+
+
+def _asked(assertion: Assertion, value: object) -> IsSql:
+    if not has_parsers():
+        absent = missing(PARSERS)
+        raise CodeError(f"'{assertion.written}': {absent.message}", hint=absent.hint)
+    if not value:
+        return IsSql()
+    if not isinstance(value, Mapping):
+        raise ScoreError(
+            f"the value of '{assertion.written}' is {value!r}, not an object",
+            hint="Write {databaseType: PostgreSQL}, say, or no value.",
+        )
+    settings = cast("Mapping[str, object]", value)
+    name = str(settings.get("databaseType") or "MySQL")
+    database = known_database(name)
+    if not database:
+        raise CodeError(
+            f"'{assertion.written}': databaseType '{name}' is not known",
+            hint=did_you_mean(name, DATABASES) or f"Known are: {', '.join(DATABASES)}.",
+        )
+    return IsSql(
+        database,
+        _patterns(assertion, settings.get("allowedTables"), "allowedTables"),
+        _patterns(assertion, settings.get("allowedColumns"), "allowedColumns"),
+    )
+
+
+def _patterns(assertion: Assertion, value: object, key: str) -> tuple[str, ...]:
+    if not value:
+        return ()
+    items = cast("list[object]", value) if isinstance(value, list) else [value]
+    if not isinstance(value, list) or not all(isinstance(item, str) for item in items):
+        raise ScoreError(
+            f"'{assertion.written}': {key} is {value!r}, not a list of texts",
+            hint="Write what is allowed as [select::null::users], say.",
+        )
+    return tuple(cast("list[str]", items))
+
+
+_SETTINGS = "{databaseType, allowedTables, allowedColumns}, optional"
+KINDS = (
+    Kind(
+        "is-sql",
+        GROUP,
+        "the whole output is SQL of a database (MySQL), and touches only what is allowed",
+        _sql,
+        _SETTINGS,
+        optional=True,
+    ),
+    Kind(
+        "contains-sql",
+        GROUP,
+        "a block of code in the output, or all of it, is such SQL",
+        _sql,
+        _SETTINGS,
+        optional=True,
+    ),
+)

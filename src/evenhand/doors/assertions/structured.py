@@ -1,0 +1,51 @@
+"""Assertions on the structure of an output: JSON that fits a schema."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from evenhand.core.expect import Scorer
+from evenhand.doors.assertions.assertion import Assertion, Cell, Kind
+from evenhand.doors.assertions.values import schema_text
+from evenhand.scorers.structured import ContainsJson, IsJson, validator
+
+GROUP = "JSON"
+
+
+def _is_json(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
+    del assertion, cell
+    return IsJson(_schema(value))
+
+
+def _contains_json(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
+    del assertion, cell
+    return ContainsJson(_schema(value))
+
+
+def _schema(value: object) -> str:
+    schema = schema_text(value)
+    if schema:
+        validator(schema)
+    return schema
+
+
+KINDS = (
+    Kind(
+        "is-json",
+        GROUP,
+        "the whole output is JSON, and fits the schema where one is given",
+        _is_json,
+        "JSON Schema, optional",
+        optional=True,
+        files=False,
+    ),
+    Kind(
+        "contains-json",
+        GROUP,
+        "the output has a JSON object in it that fits the schema",
+        _contains_json,
+        "JSON Schema, optional",
+        optional=True,
+        files=False,
+    ),
+)

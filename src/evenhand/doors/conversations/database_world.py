@@ -1,0 +1,127 @@
+"""A world whose state is a SQLite database, one for each trial."""
+
+from __future__ import annotations
+
+import sqlite3
+import weakref
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from evenhand.core.errors import UsageError
+from evenhand.doors.conversations.toolbox import Toolbox
+
+_WAIT_S = 30
+MOST_ROWS = 1_000
+"""Rows of a table that `changes` lists, added and removed ones each."""
+
+
+class DatabaseWorld(Toolbox):
+    """A copy of a SQLite file, or what a script of SQL makes. It goes when nobody uses it any more, or on `close()`.
+
+    Attributes:
+        path: The copy, for code that opens it by itself.
+    """
+
+    def __init__(self, of: Path) -> None:
+        super().__init__()
+        if not of.is_file():
+            raise UsageError(f"World.copy: there is no file {of}", hint="Name a SQLite file.")
+        folder = TemporaryDirectory(prefix="evenhand-world-")
+        self._close = weakref.finalize(self, folder.cleanup)
+        self._of = of.resolve()
+        self.path = Path(folder.name) / f"{of.stem}.db"
+        try:
+            if of.suffix == ".sql":
+                self._of = Path(folder.name) / "before.db"
+                with closing(sqlite3.connect(self._of)) as made:
+                    made.executescript(of.read_text("utf-8"))
+            source = sqlite3.connect(f"{self._of.as_uri()}?mode=ro", uri=True, timeout=_WAIT_S)
+            with closing(source), closing(sqlite3.connect(self.path)) as copy:
+                source.backup(copy)
+        except (sqlite3.Error, OSError, UnicodeDecodeError) as error:
+            self._close()
+            raise UsageError(
+                f"World.copy: {of} cannot be copied: {error}", hint="Name a SQLite file."
+            ) from None
+
+    @contextmanager
+    def _opened(self) -> Iterator[sqlite3.Connection]:
+        with closing(sqlite3.connect(self.path, timeout=_WAIT_S)) as database:
+            database.row_factory = sqlite3.Row
+            database.execute("pragma foreign_keys = on")
+            with database:
+                yield database
+
+    def query(self, sql: str, *values: Any) -> list[dict[str, Any]]:
+        """The rows of a query, each as a dict; empty for none. Values take the place of `?`.
+
+        Raises:
+            sqlite3.Error: SQLite refuses it.
+        """
+        with self._opened() as database:
+            return [dict(row) for row in database.execute(sql, values)]
+
+    def value(self, sql: str, *values: Any) -> Any:
+        """The first column of a query's first row; None for no row.
+
+        Raises:
+            sqlite3.Error: SQLite refuses it.
+        """
+        with self._opened() as database:
+            row = database.execute(sql, values).fetchone()
+        return None if row is None else row[0]
+
+    def execute(self, sql: str, *values: Any) -> int:
+        """Changes the database, and returns how many rows were changed. Values take the place of `?`.
+
+        Raises:
+            sqlite3.Error: SQLite refuses it; nothing is changed then.
+        """
+        with self._opened() as database:
+            return database.execute(sql, values).rowcount
+
+    def changes(self) -> dict[str, dict[str, list[dict[str, Any]]]]:
+        """The rows that are not as in the file that was copied: table → `added` and `removed`. Empty for no change.
+
+        A row that was changed is among both. Rows that are alike count as one.
+        """
+        found: dict[str, dict[str, list[dict[str, Any]]]] = {}
+        with self._opened() as database:
+            database.execute("attach ? as before", (str(self._of),))
+            for name in _tables(database, "main", "before"):
+                added = _only_in(database, "main", "before", name)
+                removed = _only_in(database, "before", "main", name)
+                if added or removed:
+                    found[name] = {"added": added, "removed": removed}
+        return found
+
+    def close(self) -> None:
+        """Deletes the copy."""
+        self._close()
+
+
+def _tables(database: sqlite3.Connection, *schemas: str) -> list[str]:
+    """The names of the tables in any of these."""
+    names: set[str] = set()
+    for schema in schemas:
+        rows = database.execute(
+            f"select name from {schema}.sqlite_master where type = 'table' and name not like 'sqlite_%'"  # noqa: S608 (a name of ours)
+        )
+        names.update(str(row["name"]) for row in rows)
+    return sorted(names)
+
+
+def _only_in(
+    database: sqlite3.Connection, one: str, other: str, table: str
+) -> list[dict[str, Any]]:
+    """The rows of a table that are in one schema and not in the other, which may have no such table."""
+    quoted = '"' + table.replace('"', '""') + '"'
+    if table not in _tables(database, one):
+        return []
+    sql = f"select * from {one}.{quoted}"  # noqa: S608 (a quoted name)
+    if table in _tables(database, other):
+        sql += f" except select * from {other}.{quoted}"  # noqa: S608 (a quoted name)
+    return [dict(row) for row in database.execute(f"{sql} limit {MOST_ROWS}")]

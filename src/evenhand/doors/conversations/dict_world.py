@@ -1,0 +1,51 @@
+"""A world whose state is a dict, copied for each trial."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, cast
+
+from evenhand.doors.conversations.toolbox import Toolbox
+
+_MISSING = object()
+
+
+class DictWorld(Toolbox):
+    """A world whose state is a dict.
+
+    >>> world = DictWorld({"orders": {"1042": {"state": "late"}}})
+    >>> world.state["orders"]["1042"]["state"] = "refunded"
+    >>> world.changes()
+    {'orders.1042.state': ('late', 'refunded')}
+
+    Attributes:
+        state: It, for tools to change.
+    """
+
+    def __init__(self, of: Mapping[str, Any]) -> None:
+        super().__init__()
+        self._before = copy.deepcopy(dict(of))
+        self.state: dict[str, Any] = copy.deepcopy(dict(of))
+
+    def changes(self) -> dict[str, tuple[Any, Any]]:
+        """What is not as it was: path → (before, now), None where there was or is nothing. Empty for no change."""
+        return dict(sorted(_changes("", self._before, self.state)))
+
+
+def _changes(path: str, before: object, now: object) -> Iterator[tuple[str, tuple[Any, Any]]]:
+    if isinstance(before, Mapping) and isinstance(now, Mapping):
+        old, new = cast("Mapping[object, object]", before), cast("Mapping[object, object]", now)
+        for key in [*old, *(key for key in new if key not in old)]:
+            yield from _changes(f"{path}.{key}", old.get(key, _MISSING), new.get(key, _MISSING))
+    elif isinstance(before, list) and isinstance(now, list):
+        old_items, new_items = cast("Sequence[object]", before), cast("Sequence[object]", now)
+        for at in range(max(len(old_items), len(new_items))):
+            old_item = old_items[at] if at < len(old_items) else _MISSING
+            new_item = new_items[at] if at < len(new_items) else _MISSING
+            yield from _changes(f"{path}[{at}]", old_item, new_item)
+    elif before is _MISSING or now is _MISSING or before != now:
+        yield (
+            path.lstrip("."),
+            (None if before is _MISSING else before, None if now is _MISSING else now),
+        )

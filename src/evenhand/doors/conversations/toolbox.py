@@ -1,0 +1,228 @@
+"""Tools that an agent is given in a trial, and what it did with them."""
+
+from __future__ import annotations
+
+import copy
+import functools
+import inspect
+import threading
+from collections.abc import Callable, Generator, Iterable, Mapping
+from contextlib import contextmanager
+from typing import Any, TypeVar, cast
+
+from evenhand.core.encoding import decode, encode
+from evenhand.core.errors import EvenhandError, UsageError
+from evenhand.core.names import did_you_mean
+from evenhand.core.record import Record
+from evenhand.core.step import Step
+from evenhand.doors.conversations.users import named
+from evenhand.engine.call_context import phase
+from evenhand.engine.trial import present
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class Called(Record, frozen=True):
+    """A call of a tool.
+
+    Attributes:
+        name: The tool.
+        arguments: What it was called with, by name.
+        result: What it returned; None where it failed.
+        error: Why it failed, in words; empty where it did not.
+    """
+
+    name: str
+    arguments: Mapping[str, Any]
+    result: Any = None
+    error: str = ""
+
+
+class ToolFailedError(Exception):
+    """A tool failed, and its message is for the agent as it stands."""
+
+
+class Toolbox:
+    """Tools, by name, and the calls that were made of them, in their order."""
+
+    def __init__(self) -> None:
+        self._tools: dict[str, Callable[..., Any]] = {}
+        self._calls: list[Called] = []
+        self._lock = threading.Lock()
+
+    @property
+    def tools(self) -> Mapping[str, Callable[..., Any]]:
+        """The tools by name: functions to give to an agent. Their calls are noted."""
+        return dict(self._tools)
+
+    @property
+    def calls(self) -> tuple[Called, ...]:
+        """The calls so far, those that failed too."""
+        return tuple(self._calls)
+
+    def tool(self, function: F, /) -> F:
+        """Makes a function, plain or async, a tool: a decorator. Its calls are noted; it does what it does.
+
+        Raises:
+            UsageError: It is no function, or there is a tool of this name.
+        """
+        if not callable(function) or isinstance(function, type):
+            raise UsageError(
+                f"{function!r:.60} is not a function", hint="Write @world.tool above a def."
+            )
+        name = named(function).rpartition(".")[2]
+        if name in self._tools:
+            raise UsageError(f"there is a tool {name} already", hint="Rename one.")
+        noted = self._noted(name, function)
+        self._tools[name] = noted
+        return cast("F", noted)
+
+    def _noted(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        signature = inspect.signature(function)
+
+        def by_name(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Mapping[str, Any]:
+            bound = signature.bind(*args, **kwargs)
+            named = dict(bound.arguments)
+            for parameter in signature.parameters.values():
+                if parameter.kind is parameter.VAR_KEYWORD:  # `**arguments`: each is one of its own
+                    named |= named.pop(parameter.name, {})
+            return copy.deepcopy(named)
+
+        if inspect.iscoroutinefunction(function):
+
+            @functools.wraps(function)
+            async def called_async(*args: Any, **kwargs: Any) -> Any:
+                with self._calling(name, by_name(args, kwargs)) as results:
+                    results.append(await function(*args, **kwargs))
+                return results[0]
+
+            return called_async
+
+        @functools.wraps(function)
+        def called(*args: Any, **kwargs: Any) -> Any:
+            with self._calling(name, by_name(args, kwargs)) as results:
+                results.append(function(*args, **kwargs))
+            return results[0]
+
+        return called
+
+    @contextmanager
+    def _calling(self, name: str, arguments: Mapping[str, Any]) -> Generator[list[Any]]:
+        """Inside, a tool runs; its result is put into the list. The call is noted, and is a step of its trial."""
+        results: list[Any] = []
+        with _step_of(name, arguments) as ended:
+            try:
+                yield results
+            except Exception as error:
+                said = _said(error)
+                self._note(Called(name, arguments, error=said))
+                ended(status="error", error=said)
+                raise
+            self._note(Called(name, arguments, copy.deepcopy(results[0])))
+            ended(status="ok", result=_plain(results[0]))
+
+    def _refused(
+        self, name: str, arguments: Mapping[str, Any] | None, error: str
+    ) -> dict[str, str]:
+        """A call that reaches no tool is a call that failed: what the model is told of it."""
+        given = dict(arguments or {})
+        self._note(Called(name, given, error=error))
+        with _step_of(name, given) as ended:
+            ended(status="error", error=error)
+        return {"error": error}
+
+    def _note(self, call: Called) -> None:
+        with self._lock:
+            self._calls.append(call)
+
+    async def call(self, name: str, arguments: Mapping[str, Any] | None = None) -> Any:
+        """Calls a tool as a model asks for it. What goes wrong is what it returns, for the model: `{"error": …}`.
+
+        Args:
+            name: The tool.
+            arguments: By name; None where the model's arguments were no JSON.
+        """
+        tool = self._tools.get(name)
+        if tool is None:
+            there = did_you_mean(name, self._tools) or f"There are: {', '.join(self._tools)}."
+            return self._refused(name, arguments, f"there is no tool '{name}'. {there}")
+        if arguments is None:
+            return self._refused(name, None, "the arguments are no JSON object")
+        try:
+            inspect.signature(tool).bind(**arguments)
+        except TypeError as error:
+            return self._refused(name, arguments, f"{name}: {error}")
+        try:
+            trial = present.get()
+            if trial is not None and not trial.over:
+                return await trial.call(
+                    functools.partial(tool, **arguments), name=f"the tool {name}"
+                )
+            result = tool(**arguments)
+            return await result if inspect.isawaitable(result) else result
+        except EvenhandError as error:
+            if self._calls and self._calls[-1].error:
+                return {"error": self._calls[-1].error}
+            raise error from None
+        except Exception as error:  # noqa: BLE001 (a tool may raise anything: the model is told)
+            return {"error": _said(error)}
+
+    def redo(self, calls: Iterable[Called | Mapping[str, Any]]) -> None:
+        """Makes calls again that changed the world in an earlier conversation, to go on where it was.
+
+        Those that failed are left out. Tools that are async cannot be called from here.
+
+        Raises:
+            UsageError: There is no such tool, or it is async.
+        """
+        for one in calls:
+            call = one if isinstance(one, Called) else called_of(one)
+            if call.error:
+                continue
+            tool = self._tools.get(call.name)
+            if tool is None or inspect.iscoroutinefunction(tool):
+                what = "is async" if tool else "is not here"
+                raise UsageError(
+                    f"the tool {call.name}, which an earlier conversation called, {what}"
+                )
+            tool(**call.arguments)
+
+
+@contextmanager
+def _step_of(name: str, arguments: Mapping[str, Any]) -> Generator[Callable[..., None]]:
+    """Inside, a tool runs, as a step of the trial whose agent calls it; of none while the trial is prepared."""
+    trial = present.get()
+    if trial is None or trial.over or phase.get() != "subject":
+        yield lambda **_: None
+        return
+    place = trial.step(Step("tool", name, _plain(arguments)))
+    with trial.within(place):
+        yield functools.partial(trial.step_ended, place)
+
+
+def _plain(value: object) -> Any:
+    """A value as JSON has it; in words where JSON has no form for it."""
+    try:
+        return decode(encode(value, ordered=False))
+    except (TypeError, ValueError):
+        return f"{value!r:.500}"
+
+
+def called_of(fields: Mapping[str, Any]) -> Called:
+    """A call, as a run keeps it."""
+    arguments = fields.get("arguments")
+    return Called(
+        str(fields.get("name", "")),
+        cast("Mapping[str, Any]", arguments) if isinstance(arguments, Mapping) else {},
+        fields.get("result"),
+        str(fields.get("error") or ""),
+    )
+
+
+def _said(error: Exception) -> str:
+    if isinstance(error, EvenhandError):
+        return error.message
+    if isinstance(error, ToolFailedError):
+        return str(error)
+    text = str(error)
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__

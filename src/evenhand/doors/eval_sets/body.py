@@ -1,0 +1,232 @@
+"""What happens in one trial of an eval: fixtures are made, the function is called by name, fixtures are torn down."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from evenhand.core.errors import BudgetStop, CodeError, ProviderError, StoreError
+from evenhand.core.expect import Expectation, Trial
+from evenhand.core.provider import Provider
+from evenhand.core.record import Record
+from evenhand.doors.eval_sets.eval_errors import broken_off
+from evenhand.doors.eval_sets.evalset import TALK, Eval, EvalSet
+from evenhand.doors.eval_sets.expect import Expect
+from evenhand.doors.eval_sets.thresholds import Thresholds
+from evenhand.doors.isolation.trial_resources import one_trial
+from evenhand.doors.isolation.turns import Crossed
+from evenhand.engine.call_context import during
+from evenhand.scorers.known_outcomes import Raised
+
+
+class EvalBody(Record, frozen=True):
+    """One eval with these values of its set's axes."""
+
+    evals: EvalSet
+    eval: Eval
+    axes: Mapping[str, Any]
+    model: Provider | None
+    judge: Provider | None
+    thresholds: Thresholds | None = None
+
+    async def __call__(self, trial: Trial) -> object:
+        with one_trial(self._waits):
+            return await self._run(trial)
+
+    def _waits(self) -> bool:
+        """Whether the eval, or a fixture that it needs, is async."""
+        if self.evals.subject is not None:
+            return True
+        functions = [self.eval.function, *map(self.evals.fixtures.__getitem__, self._needed())]
+        return any(
+            inspect.iscoroutinefunction(f) or inspect.isasyncgenfunction(f) for f in functions
+        )
+
+    def _needed(self) -> list[str]:
+        """The fixtures that the eval needs, each after those that it asks for itself.
+
+        All evals of a set have them in one order, that of the file: as far as they hold what others wait for, they do
+        not wait for each other.
+        """
+        fixtures = self.evals.fixtures
+        needed = set[str]()
+        subject = self.evals.subject
+        first = [self.eval.function, *([subject] if callable(subject) else [])]
+        asked = [name for one in first for name in parameters_of(one) if name in fixtures]
+        while asked:
+            name = asked.pop()
+            if name not in needed:
+                needed.add(name)
+                asked += [other for other in parameters_of(fixtures[name]) if other in fixtures]
+        order: dict[str, None] = {}
+
+        def add(name: str) -> None:
+            if name not in order:
+                for other in parameters_of(fixtures[name]):
+                    if other in fixtures:
+                        add(other)
+                order[name] = None
+
+        if needed:
+            for name in fixtures:
+                add(name)
+        return [name for name in order if name in needed]
+
+    async def _run(self, trial: Trial) -> object:
+        expect = Expect(trial, self.thresholds)
+        arguments: dict[str, Any] = {
+            **self.axes,
+            "case": trial.case,
+            "expect": expect,
+            "repeat": trial.repeat,
+        }
+        if self.model is not None:
+            arguments["model"] = trial.model(self.model, "subject")
+        if self.judge is not None:
+            arguments["judge"] = trial.model(self.judge, "judge")
+        teardowns: list[tuple[str, Any]] = []
+        result: object = None
+        try:
+            with during("setup"):
+                await self._prepare(arguments, teardowns, trial)
+            if self.evals.subject is not None:
+                arguments[TALK] = await self._talk(arguments, trial)
+            result = await trial.call(
+                self._called(self.eval.function, arguments), name=self.eval.name
+            )
+        except (BudgetStop, StoreError):
+            raise
+        except ProviderError as error:
+            if error.fatal:
+                raise
+            trial.expect(Expectation(None, Raised("the eval runs to its end", error)))
+        except Exception as error:
+            trial.expect(broken_off(self.eval.path, trial.case, error))
+        finally:
+            with during("setup"):
+                await self._tear_down_all(teardowns, trial)
+            expect.finish()
+        if result is None and trial.reply is not None:
+            result = trial.reply.text
+        return result
+
+    async def _talk(self, arguments: Mapping[str, Any], trial: Trial) -> object:
+        """Has the conversation that is the set's subject.
+
+        Raises:
+            CodeError: What should make one made something else.
+        """
+        subject = self.evals.subject
+        if callable(subject):
+            name = getattr(subject, "__name__", "the subject")
+            with during("setup"):
+                subject = await trial.call(self._called(subject, arguments), name=name)
+            if not hasattr(subject, "run"):
+                raise CodeError(
+                    f"{name} made {subject!r:.60}, which is no conversation",
+                    hint="Return Conversation(agent, user).",
+                )
+        conversation: Any = subject
+        return await conversation.run()
+
+    async def _prepare(
+        self, arguments: dict[str, Any], teardowns: list[tuple[str, Any]], trial: Trial
+    ) -> None:
+        """Makes the fixtures. Where another trial waits for what they hold, and they for it, they are made anew."""
+        made: dict[str, Any] = {}
+        names = self._needed()
+        while len(made) < len(names):
+            name = names[len(made)]
+            try:
+                made[name] = await self._made(name, {**arguments, **made}, teardowns, trial)
+            except Crossed:
+                made.clear()
+                await self._tear_down_all(teardowns, trial)
+        arguments.update(made)
+
+    async def _made(
+        self,
+        name: str,
+        arguments: Mapping[str, Any],
+        teardowns: list[tuple[str, Any]],
+        trial: Trial,
+    ) -> Any:
+        """Makes a fixture."""
+        step = self._called(self.evals.fixtures[name], arguments)
+        if not (inspect.isgeneratorfunction(step.func) or inspect.isasyncgenfunction(step.func)):
+            return await trial.call(step, name=f"fixture {name}")
+        generator = step()
+        step = functools.partial(_first, generator)
+        if inspect.isasyncgen(generator):
+            step = functools.partial(_first_async, generator)
+        made = await trial.call(step, name=f"fixture {name}")
+        if made is _NOTHING:
+            raise CodeError(f"fixture {name} yields nothing")
+        teardowns.append((name, generator))
+        return made
+
+    def _called(
+        self, function: Callable[..., Any], arguments: Mapping[str, Any]
+    ) -> functools.partial[Any]:
+        names = parameters_of(function)
+        return functools.partial(
+            function, **{name: arguments[name] for name in names if name in arguments}
+        )
+
+    async def _tear_down_all(self, teardowns: list[tuple[str, Any]], trial: Trial) -> None:
+        """Tears all fixtures down, the last one first; what ends the run waits until it is done."""
+        ending: BaseException | None = None
+        while teardowns:
+            name, generator = teardowns.pop()
+            try:
+                await self._tear_down(name, generator, trial)
+            except BaseException as error:
+                ending = ending or error
+        if ending is not None:
+            raise ending
+
+    async def _tear_down(self, name: str, generator: Any, trial: Trial) -> None:
+        """Runs what stands after a fixture's `yield`; what it raises is an error among the expectations."""
+        step = functools.partial(_last, generator)
+        if inspect.isasyncgen(generator):
+            step = functools.partial(_last_async, generator)
+        try:
+            if not await trial.call(step, name=f"tear-down of {name}"):
+                twice = CodeError(f"fixture {name} yields more than once")
+                trial.expect(Expectation(None, Raised(f"tear-down of {name}", twice)))
+        except (BudgetStop, StoreError):
+            raise
+        except Exception as error:
+            trial.expect(Expectation(None, Raised(f"tear-down of {name}", error)))
+
+
+@functools.lru_cache(maxsize=4096)
+def parameters_of(function: Callable[..., Any]) -> tuple[str, ...]:
+    """The names of a function's parameters. Looked up once: a trial cannot afford it."""
+    return tuple(inspect.signature(function).parameters)
+
+
+_NOTHING = object()
+
+
+def _first(generator: Any) -> Any:
+    return next(generator, _NOTHING)
+
+
+async def _first_async(generator: Any) -> Any:
+    return await anext(generator, _NOTHING)
+
+
+def _last(generator: Any) -> bool:
+    """Whether that was its end. One that yields again is closed, so that what it holds is let go."""
+    ended = next(generator, _NOTHING) is _NOTHING
+    generator.close()
+    return ended
+
+
+async def _last_async(generator: Any) -> bool:
+    ended = await anext(generator, _NOTHING) is _NOTHING
+    await generator.aclose()
+    return ended

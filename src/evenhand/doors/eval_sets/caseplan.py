@@ -1,0 +1,121 @@
+"""One function over cases, as a plan: what `score`, `score_batch` and `evenhand dataset` run."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, cast
+
+from evenhand.core.case import Case
+from evenhand.core.encoding import digest
+from evenhand.core.errors import ConfigError, StoreError, UsageError
+from evenhand.core.expect import VerdictRule, all_pass
+from evenhand.core.plan import Body, Plan, Row, RunOptions, Sheet, Slot
+from evenhand.core.provider import Provider
+from evenhand.core.variant import Variant
+from evenhand.doors.eval_sets.evalset import EvalSet
+from evenhand.doors.eval_sets.models import EvalSetRoster
+from evenhand.scorers.judging import Judge
+from evenhand.store.catalogue import paths
+from evenhand.store.runfile import RunFile
+
+
+def case_plan(
+    title: str,
+    source: str,
+    data: Sequence[Case],
+    body: Body,
+    identity: Sequence[bytes | str],
+    models: EvalSetRoster,
+    *,
+    model: str = "",
+    cluster: str = "",
+    rule: VerdictRule = all_pass,
+    config: Mapping[str, Any] | None = None,
+    apart: Callable[[Case], tuple[Case, Body]] | None = None,
+) -> Plan:
+    """What happens to each case, as a plan.
+
+    Args:
+        title: For reports.
+        source: The file or folder beside which the run is kept; empty for the current folder.
+        data: The cases; they are read as they are asked for.
+        body: What happens.
+        identity: What the cases say, and all else that decides what happens: a run is gone on with only where it is the
+            same.
+        models: Who is asked.
+        model: The label of the model that is measured; empty for none.
+        cluster: See `Variant.cluster`.
+        rule: How outcomes become a verdict.
+        config: For the record.
+        apart: Takes from a case what is none of it, and says what happens to that; without it, `body` happens to all.
+    """
+    slots = [Slot(Variant(0, title, model, eval=title, cluster=cluster), body)]
+
+    def rows() -> Iterator[Row]:
+        for case in data:
+            asked, own = (case, body) if apart is None else apart(case)
+            at = [Slot(slots[0].variant, own)]
+            yield Row((asked,), lambda *_, at=at: at, rule=rule, judge=models.judge, models=models)
+
+    def named() -> list[Provider]:
+        return [one for one in models.made if hasattr(one, "request")]  # not what a run has lent
+
+    sheet = Sheet([slots[0].variant], rows, len(data), len(data), providers=named)
+    return Plan(
+        title,
+        [sheet],
+        lambda: digest(title, *identity),
+        lambda: config or {},
+        source,
+        RunOptions(retries=models.project.retries),
+    )
+
+
+def models_for(
+    source: Path, *, judge: Judge | None = None, model: str | Provider | None = None
+) -> EvalSetRoster:
+    """The models that are named, as a set beside this file, or in this folder, would find them.
+
+    Raises:
+        ConfigError: All that is wrong with the names.
+    """
+    evals = EvalSet("models", judge=cast("Any", judge), model=model)
+    option = (
+        "judge" if model is None else "model"
+    )  # where a wrong name stands, where no file says it
+    evals.path, evals.line = (source / option if source.is_dir() else source), 0
+    models = EvalSetRoster(evals, os.environ)
+    if models.problems:
+        raise ConfigError(models.problems)
+    return models
+
+
+def look_for_key(models: EvalSetRoster, model: object) -> None:
+    """Looks whether a model can be asked, before a run is begun.
+
+    Raises:
+        UsageError: It lacks its key.
+    """
+    lacking = models.keyless(model)
+    if lacking is not None:
+        raise UsageError(lacking[0], hint=lacking[1])
+
+
+def begun(home: Path, fingerprint: str, *, errors: bool = True) -> Path | None:
+    """The latest run of a plan, where it did not finish, and nobody is writing it; else None.
+
+    Args:
+        errors: One that finished with errors counts as well: they are tried again.
+    """
+    for path in paths(home):
+        try:
+            with RunFile.open(path) as run:
+                if run.meta.fingerprint != fingerprint:
+                    continue
+                done = run.meta.status == "finished" and not (errors and run.totals().errors)
+                return None if done or run.alive else path
+        except StoreError:
+            continue
+    return None

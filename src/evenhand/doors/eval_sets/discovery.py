@@ -1,0 +1,188 @@
+"""Finds eval sets: files called `*_evals.py`, below the folder `evals` or wherever the user points."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import sys
+import traceback
+from collections.abc import Iterator, Sequence
+from hashlib import blake2b
+from pathlib import Path
+from types import ModuleType
+
+from msgspec import field
+
+from evenhand.core.errors import ConfigError, EvenhandError, Problem, UsageError
+from evenhand.core.named_models import NamedModel, reading
+from evenhand.core.record import MutableRecord
+from evenhand.doors.eval_sets.eval_paths import PATTERN, eval_files, split_line
+from evenhand.doors.eval_sets.evalset import EvalSet
+from evenhand.doors.eval_sets.failed_imports import problems_beside
+from evenhand.doors.eval_sets.foreign_names import instead_of
+from evenhand.doors.eval_sets.project_code import project_of
+from evenhand.engine.guardian import running
+from evenhand.engine.importing import fresh_spec, within_limit
+from evenhand.engine.local_imports import look_first_in
+from evenhand.languages.documents.files import unreadable
+from evenhand.providers.catalog import create
+
+SETUP = "setup.py"
+
+
+class Discovered(MutableRecord):
+    """The sets that were found, the lines that were named, and the files that could not be read."""
+
+    sets: list[EvalSet] = field(default_factory=list[EvalSet])
+    lines: list[tuple[Path, int]] = field(default_factory=list["tuple[Path, int]"])
+    problems: list[Problem] = field(default_factory=list[Problem])
+
+
+def find(paths: Sequence[str]) -> Discovered:
+    """The sets in these files and folders. What cannot be read is a problem, and keeps nothing else from running.
+
+    Raises:
+        ConfigError: There is no set at all: every problem.
+    """
+    discovered = Discovered()
+    read: dict[Path, bool] = {}
+    whole: set[Path] = set()
+    for argument in paths:
+        name, line = split_line(argument)
+        path = Path(name).resolve()
+        refusal = None if path.is_dir() else unreadable(path)
+        if refusal is not None or not path.exists():
+            what, hint = refusal or ("does not exist", f"Looked in {path.parent}.")
+            discovered.problems.append(Problem(name, 0, 0, what, hint))
+            continue
+        files = eval_files(path) if path.is_dir() else [path]
+        if not files:
+            what = f"holds no {PATTERN}"
+            discovered.problems.append(Problem(name, 0, 0, what, "Eval files end in _evals.py."))
+        for file in files:
+            if file not in read:
+                read[file] = _read(file, discovered, read)
+        if line is None:
+            whole.update(files)
+        else:
+            discovered.lines.append((path, line))
+            if read[path]:
+                _check_line(path, line, discovered)
+    discovered.lines = [(path, line) for path, line in discovered.lines if path not in whole]
+    if not discovered.sets:
+        raise ConfigError(discovered.problems)
+    return discovered
+
+
+def _read(file: Path, discovered: Discovered, read: dict[Path, bool]) -> bool:
+    """Reads a file, after the setup of its folder, and says whether it could. A setup that fails is said once."""
+    setup = next((p / SETUP for p in file.parents if p.name == "evals"), None)
+    if setup is not None and setup not in read:
+        read[setup] = (
+            not os.path.lexists(setup) or _imported(setup, discovered.problems) is not None
+        )
+    if setup is not None and not read[setup]:
+        return False
+    if setup is not None and _name(setup) in sys.modules:
+        sys.modules["setup"] = sys.modules[
+            _name(setup)
+        ]  # `from setup import …`, without loading it twice
+    module = _imported(file, discovered.problems)
+    if module is None:
+        return False
+    sets = [v for v in vars(module).values() if isinstance(v, EvalSet) and _stands_in(v, file)]
+    if not sets:
+        hint = "Write evals = EvalSet('…') at its top."
+        discovered.problems.append(Problem(str(file), 0, 0, "defines no EvalSet", hint))
+    discovered.sets += list(dict.fromkeys(sets))
+    return bool(sets)
+
+
+def _stands_in(evals: EvalSet, file: Path) -> bool:
+    """Whether a set is this file's own, rather than one that it imports."""
+    return any(path.resolve() == file for path in (evals.path, *(e.path for e in evals.evals)))
+
+
+def _name(file: Path) -> str:
+    """What its module is called: files of one name in two folders are two."""
+    return f"evenhand_evals_{blake2b(str(file).encode(), digest_size=6).hexdigest()}_{file.stem}"
+
+
+def _imported(file: Path, problems: list[Problem]) -> ModuleType | None:
+    refusal = unreadable(file)
+    if refusal is not None:
+        problems.append(Problem(str(file), 0, 0, *refusal))
+        return None
+    name = _name(file)
+    if name in sys.modules:
+        return sys.modules[name]
+    spec = fresh_spec(name, file)
+    if spec is None or spec.loader is None:
+        problems.append(Problem(str(file), 0, 0, "cannot be imported"))
+        return None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    look_first_in(project_of(file), file.parent, then=Path.cwd())
+    try:
+        with reading(file) as named, within_limit(), running(f"the import of {file.name}"):
+            spec.loader.exec_module(module)
+        wrong = list(_unknown(file, named))
+    except (KeyboardInterrupt, GeneratorExit):
+        raise
+    except BaseException as error:  # noqa: BLE001 (a user's file may raise anything)
+        wrong = _import_problems(file, error)
+        wrong += problems_beside(file, vars(module), _line_in(file, error))
+    if wrong:
+        del sys.modules[name]
+        problems += wrong
+        return None
+    return module
+
+
+def _unknown(file: Path, named: Sequence[NamedModel]) -> Iterator[Problem]:
+    """The models that scorers of a file name, and that nobody knows."""
+    for model in dict.fromkeys(named):
+        try:
+            create(model.id, env=os.environ, base=file.parent)
+        except UsageError as error:
+            yield Problem(str(file), model.line, 0, error.message, error.hint)
+
+
+def _import_problems(file: Path, error: BaseException) -> list[Problem]:
+    """What is wrong with a file that raised this while it was imported."""
+    line = _line_in(file, error)
+    if isinstance(error, ConfigError):  # of another file, with lines of its own
+        return [*error.problems]
+    if isinstance(error, EvenhandError):
+        return [Problem(str(file), line, 0, error.message, error.hint)]
+    hint = ""
+    frames = traceback.extract_tb(error.__traceback__)
+    if isinstance(error, ModuleNotFoundError):
+        hint = f"Looked in {project_of(file)} as well; what is not yours, install."
+    elif isinstance(error, SyntaxError):
+        hint = f"It is read by Python {sys.version_info[0]}.{sys.version_info[1]}, which Evenhand runs on here."
+    elif frames and frames[-1].filename != str(file):
+        hint = f"It was raised in {frames[-1].filename}:{frames[-1].lineno}."
+    instead = instead_of(str(error))
+    hint = instead or hint
+    # A SyntaxError's text names the file and line again, and an ImportError's where our own package is.
+    said = error.msg if isinstance(error, SyntaxError) and line else str(error)
+    if instead and isinstance(error, ImportError):
+        said = said.partition(" (")[0]
+    what = f"cannot be imported: {type(error).__name__}: {said}"
+    return [Problem(str(file), line, 0, what, hint)]
+
+
+def _line_in(file: Path, error: BaseException) -> int:
+    if isinstance(error, SyntaxError) and error.filename == str(file):
+        return error.lineno or 0
+    frames = traceback.extract_tb(error.__traceback__)
+    return next((f.lineno or 0 for f in reversed(frames) if f.filename == str(file)), 0)
+
+
+def _check_line(path: Path, line: int, discovered: Discovered) -> None:
+    evals = [e for s in discovered.sets for e in s.evals if e.path.resolve() == path]
+    if not any(e.first <= line <= e.last for e in evals):
+        there = ", ".join(f"{e.name} ({e.first}–{e.last})" for e in evals)
+        hint = f"There are: {there or 'none'}."
+        discovered.problems.append(Problem(str(path), line, 0, "this line stands in no eval", hint))

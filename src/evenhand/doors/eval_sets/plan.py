@@ -1,0 +1,544 @@
+"""Eval sets as one plan: set by set, eval by eval, case by case."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from evenhand.core.case import Case
+from evenhand.core.definition import brief
+from evenhand.core.encoding import decode, digest, encode
+from evenhand.core.errors import (
+    AuthError,
+    CodeError,
+    ConfigError,
+    NothingSelected,
+    Problem,
+    UsageError,
+)
+from evenhand.core.expect import share_passed
+from evenhand.core.names import did_you_mean
+from evenhand.core.plan import (
+    CassetteUse,
+    Plan,
+    Row,
+    RunOptions,
+    Selection,
+    Sheet,
+    Slot,
+    refuse_if_nothing_is_left,
+)
+from evenhand.core.provider import Provider
+from evenhand.core.record import Record
+from evenhand.core.requirement import PASSED, Bound, Requirement
+from evenhand.core.score import Outcome, Verdict
+from evenhand.core.variant import Variant
+from evenhand.doors.eval_sets.body import EvalBody
+from evenhand.doors.eval_sets.evalset import Eval, EvalSet
+from evenhand.doors.eval_sets.models import EvalSetRoster
+from evenhand.doors.eval_sets.near_columns import near_fields, said_of, unused
+from evenhand.doors.eval_sets.prechecks import asked_of, foreseen, partly_taken, set_up_once
+from evenhand.doors.eval_sets.project_code import files_of
+from evenhand.doors.eval_sets.project_data import data_of, named_content
+from evenhand.doors.eval_sets.prompt import Prompt
+from evenhand.doors.eval_sets.reminder import forget_reminder
+from evenhand.doors.eval_sets.selection import cases_of, column_left, wanted
+from evenhand.doors.eval_sets.thresholds import Thresholds
+from evenhand.languages.documents.project import Project
+from evenhand.providers.leading import keys_not_needed
+
+LIMIT_S = 600.0
+"""For one eval or fixture, where nobody says otherwise: it may ask models many times."""
+
+
+LOOKED_AT = 1_000
+"""Cases of a set that are looked at for what says what belongs together."""
+
+
+class EvalVariant(Record, frozen=True):
+    """One eval with one combination of its set's axes."""
+
+    variant: Variant
+    body: EvalBody
+    problem: Problem | None = None
+    """Why none of its trials can come to a verdict; None where they may."""
+
+
+class PlannedSet(Record, frozen=True):
+    """An eval set with what is run of it. `sheet` is its part of the plan."""
+
+    evals: EvalSet
+    variants: Sequence[EvalVariant]
+    cases: Sequence[Case]
+    models: EvalSetRoster
+    repeats: int
+    strict: bool
+
+    def sheet(self) -> Sheet:
+        """Its cases, one after the other, in all of its variants."""
+        return Sheet(
+            tuple(eval_variant.variant for eval_variant in self.variants),
+            self._rows,
+            len(self.cases),
+            len(self.cases) * len(self.variants) * self.repeats,
+            self.repeats,
+            self._providers,
+        )
+
+    def _providers(self) -> list[Provider]:
+        named = (*(eval_variant.body.model for eval_variant in self.variants), *self.models.made)
+        return [one for one in named if one is not None]
+
+    def _rows(self) -> Iterator[Row]:
+        slots = [Slot(one.variant, one.body, problem=one.problem) for one in self.variants]
+        for case in self.cases:
+            referees = self.evals.referees(case)
+            rule = something_expected if self.strict else share_passed if referees else unasked
+            yield Row(
+                (case,),
+                lambda *_: slots,
+                self.repeats,
+                rule,
+                self.models.judge,
+                self.models,
+                referees,
+                shows_thoughts=self.evals.show_thinking,
+            )
+
+    def record(self) -> Mapping[str, Any]:
+        """Where it stands, what it runs over, and which of its evals are run."""
+        evals = self.evals
+        return {
+            "name": evals.name,
+            "file": str(evals.path),
+            "line": evals.line,
+            "tags": sorted(evals.tags),
+            "model": _id(evals.model),
+            "judge": _id(self.models.judge),
+            "over": {
+                axis: [_label(value) for value in values] for axis, values in evals.over.items()
+            },
+            "cases": len(self.cases),
+            "repeats": self.repeats,
+            "pass_rate": evals.pass_rate,
+            "require": {name: str(bound) for name, bound in evals.require.items()},
+            "data": None if evals.data is None else evals.data.fingerprint,
+            "evals": [
+                {
+                    "name": eval_.name,
+                    "file": str(eval_.path),
+                    "line": eval_.first,
+                    "tags": sorted(eval_.tags),
+                    "description": eval_.description,
+                }
+                for eval_ in dict.fromkeys(eval_variant.body.eval for eval_variant in self.variants)
+            ],
+        }
+
+
+class _OwnFiles:
+    """A digest of each file of the sets' own code, of their data and their prompts, by name; read when first needed."""
+
+    def __init__(self, sets: Sequence[PlannedSet]) -> None:
+        self._sets = sets
+        self._digests: Mapping[str, str] | None = None
+
+    def digests(self) -> Mapping[str, str]:
+        """All of them."""
+        if self._digests is None:
+            sets = [one.evals for one in self._sets]
+            self._digests = {**files_of(evals.path for evals in sets), **data_of(sets)}
+        return self._digests
+
+
+def _thresholds(sets: Sequence[PlannedSet]) -> dict[str, float]:
+    """The bounds that the sets' projects give to metrics that have none."""
+    bounds: dict[str, float] = {}
+    for one in sets:
+        bounds.update(one.models.project.thresholds)
+    return bounds
+
+
+def _record(sets: Sequence[PlannedSet], files: _OwnFiles) -> Mapping[str, Any]:
+    return {
+        "files": files.digests(),
+        "thresholds": _thresholds(sets),
+        "sets": [one.record() for one in sets],
+    }
+
+
+def _fingerprint(sets: Sequence[PlannedSet], files: _OwnFiles, selection: Selection) -> str:
+    """A hash of the project's own code and data, and of the selection."""
+    # With the selection, the data say which cases are run.
+    parts: list[bytes | str] = [f"{name} {hashed}" for name, hashed in files.digests().items()]
+    for one in sets:
+        parts += [str(eval_variant.variant) for eval_variant in one.variants]
+        parts.append(str(_id(one.models.judge)))
+    thresholds = _thresholds(sets)
+    if thresholds:
+        parts.append(encode(thresholds))
+    parts.append(encode(selection.as_list()))
+    return digest(*parts)
+
+
+def unasked(outcomes: Sequence[Outcome]) -> Verdict:
+    """The share that passed; a trial that nothing is expected of does not pass: there is nothing to decide."""
+    if not outcomes:
+        return Verdict("not_applicable", None, "the eval expects nothing")
+    return share_passed(outcomes)
+
+
+def something_expected(outcomes: Sequence[Outcome]) -> Verdict:
+    """The same, for those who want every trial to expect something.
+
+    Raises:
+        CodeError: Nothing is expected.
+    """
+    if not outcomes:
+        raise CodeError(
+            "the eval expects nothing", hint="Call expect(…) in it, or run without --strict."
+        )
+    return share_passed(outcomes)
+
+
+def plan_of(
+    sets: Sequence[EvalSet],
+    selection: Selection | None = None,
+    *,
+    env: Mapping[str, str],
+    names: str = "",
+    tag: str = "",
+    lines: Sequence[tuple[Path, int]] = (),
+    title: str = "",
+    source: str = "",
+    strict: bool = False,
+    model: str = "",
+    broken: list[Problem] | None = None,
+    record: bool = False,
+) -> Plan:
+    """The plan of these sets.
+
+    Args:
+        selection: Which cases.
+        env: The environment: keys and addresses.
+        names: Only evals whose name, or whose set's name, has this text in it.
+        tag: Only evals with this tag.
+        lines: Of a file that has lines here, by path and number: only evals that one of them stands in.
+        strict: A trial that expects nothing is an error.
+        model: Take this one instead of all models that the sets name; empty for those.
+        record: Cassettes are recorded again, so models are asked.
+        broken: Where to put what is wrong, to go on without the sets that it is wrong with. There may be some already.
+
+    Raises:
+        ConfigError: All that is wrong with the sets; with `broken`, where it leaves nothing to run.
+        NothingSelected: Nothing is left to run.
+    """
+    forget_reminder()
+    if model:
+        sets = _with_model(sets, model)
+    selection = selection or Selection()
+    problems: list[Problem] = [] if broken is None else broken
+    ready: list[tuple[EvalSet, Sequence[Eval], EvalSetRoster]] = []
+    blocked: dict[str, Problem] = {}
+    taken: dict[str, Eval] = {}
+    for evals in dict.fromkeys(sets):
+        chosen = [e for e in evals.evals if wanted(e, evals, names, tag, lines)]
+        replayed = not record and evals.cassette is not None and evals.cassette.is_file()
+        models = EvalSetRoster(evals, {**env, **keys_not_needed(env)} if replayed else env)
+        known = foreseen(evals, models, chosen)
+        wrong = [*known.whole, *_taken(evals, taken), *_unclustered(evals)]
+        wrong += models.problems if chosen else []
+        _tell([*wrong, *known.problems], problems)
+        if chosen and not wrong:
+            ready.append((evals, chosen, models))
+            blocked |= {_name(evals, n): faults[0] for n, faults in known.evals.items() if faults}
+    if problems and (broken is None or not ready):
+        raise ConfigError(problems)
+    several = len(ready) > 1
+    left = column_left(selection)
+    planned: list[PlannedSet] = []
+    count = itertools.count()
+    for evals, chosen, models in ready:
+        made = [
+            replace(
+                eval_variant,
+                variant=replace(eval_variant.variant, index=next(count)),
+                problem=blocked.get(eval_variant.variant.eval)
+                or _keyless(evals, eval_variant, models),
+            )
+            for eval_variant in _eval_variants(evals, chosen, models, several=several)
+            if left(eval_variant.variant)
+        ]
+        lonely = _lonely(evals, made)
+        if lonely is not None:
+            made = [
+                replace(eval_variant, problem=eval_variant.problem or lonely)
+                for eval_variant in made
+            ]
+        _tell([eval_variant.problem for eval_variant in made if eval_variant.problem], problems)
+        if made:
+            cases, repeats = cases_of(evals, selection), selection.repeats or evals.repeats
+            planned.append(PlannedSet(evals, made, cases, models, repeats, strict))
+    if problems and broken is None:
+        raise ConfigError(problems)
+    whole = selection.as_list()[:8] == Selection().as_list()[:8] and not model
+    names_of_sets = "".join(one.evals.name for one in planned)
+    files = _OwnFiles(planned)
+    plan = Plan(
+        title or (f"{len(ready)} eval sets" if several else names_of_sets),
+        [one.sheet() for one in planned],
+        lambda: _fingerprint(planned, files, selection),
+        lambda: _record(planned, files),
+        source,
+        _options((models.project for _, _, models in ready), planned, whole=whole),
+        hints=[
+            *_near_columns(one.evals for one in planned),
+            *(hint for evals, chosen, _ in ready for hint in partly_taken(evals, chosen)),
+        ],
+        broken=sorted(problems),
+    )
+    if not plan.size:
+        there = "; ".join(
+            f"{evals.name}: {', '.join(e.name for e in evals.evals[:10])}" for evals in sets
+        )
+        raise NothingSelected(
+            "the selection leaves no eval to run", hint=f"There are: {there or 'none'}."
+        )
+    refuse_if_nothing_is_left(plan)
+    return plan
+
+
+def _near_columns(sets: Iterable[EvalSet]) -> Iterator[Problem]:
+    """A hint for each dataset with columns that are nearly fields, and that no eval of its set names."""
+    seen = set[str]()
+    for evals in sets:
+        near = near_fields(evals.data or ())
+        if not near:
+            continue
+        files = dict.fromkeys([evals.path, *(eval_.path for eval_ in evals.evals)])
+        sources = [file.read_text("utf-8", "replace") for file in files if file.is_file()]
+        near = unused(near, sources)
+        if near:
+            data = evals.data.file if evals.data is not None else None
+            place = (str(data), 1) if data is not None else (str(evals.path), evals.line)
+            hint = Problem(*place, 0, *said_of(near))
+            if str(hint) not in seen:
+                seen.add(str(hint))
+                yield hint
+
+
+def _cassettes(sets: Sequence[PlannedSet], *, whole: bool) -> Iterator[CassetteUse]:
+    """The cassettes of the sets; several sets may share one."""
+    by_path: dict[Path, list[PlannedSet]] = {}
+    for one in sets:
+        if one.evals.cassette is not None:
+            by_path.setdefault(one.evals.cassette, []).append(one)
+    for path, those in by_path.items():
+        indexes = {eval_variant.variant.index for one in those for eval_variant in one.variants}
+        every = all(
+            {eval_variant.body.eval for eval_variant in one.variants} == set(one.evals.evals)
+            for one in those
+        )
+        yield CassetteUse(path, frozenset(indexes), whole and every)
+
+
+def _options(projects: Iterable[Project], sets: Sequence[PlannedSet], *, whole: bool) -> RunOptions:
+    """How sets want to be run: as their projects say, the first that does; and what they have to reach."""
+    settings = list(projects)
+    limits = [one.time_limit_s for one in settings if one.time_limit_s is not None]
+    retries = [one.retries for one in settings if one.retries is not None]
+    return RunOptions(
+        time_limit_s=limits[0] if limits else LIMIT_S,
+        retries=retries[0] if retries else None,
+        requirements=tuple(_requirements(sets)),
+        gates=tuple(one.evals.gate for one in sets if one.evals.gate is not None),
+        cassettes=tuple(_cassettes(sets, whole=whole)),
+        set_up_once=tuple(
+            dict.fromkeys(
+                problem
+                for one in sets
+                for problem in set_up_once(
+                    one.evals, dict.fromkeys(v.body.eval for v in one.variants)
+                )
+            )
+        ),
+    )
+
+
+def _with_model(sets: Sequence[EvalSet], model: str) -> Sequence[EvalSet]:
+    """The sets, those that name a model with this one instead.
+
+    Raises:
+        UsageError: None of them names one: it would be asked by nobody.
+    """
+    named = [evals.model is not None or "model" in evals.over for evals in sets]
+    if not any(named):
+        raise UsageError(
+            f"--model {model}: no eval set here names a model, so it would be asked by nobody",
+            hint="Write model=… in the EvalSet, and ask the `model` that evals are given. What your application asks "
+            "by itself is its own: make an axis of it.",
+        )
+    return [
+        evals.with_model(model) if has else evals for evals, has in zip(sets, named, strict=True)
+    ]
+
+
+def _requirements(sets: Sequence[PlannedSet]) -> Iterator[Requirement]:
+    """What the variants of each set have to reach; nothing where no set says so, and all trials have to pass."""
+    if all(one.evals.pass_rate is None and not one.evals.require for one in sets):
+        return
+    for one in sets:
+        evals = one.evals
+        variants = tuple(eval_variant.variant.index for eval_variant in one.variants)
+        share = evals.pass_rate
+        if share is None and not evals.require:
+            share = 1.0
+        if share is not None:
+            yield Requirement(PASSED, Bound(share), variants)
+        for name, bound in evals.require.items():
+            yield Requirement(name, bound, variants)
+
+
+def _tell(new: Sequence[Problem], problems: list[Problem]) -> None:
+    """Adds problems that are not among these yet."""
+    listed = set(map(str, problems))
+    for problem in new:
+        if str(problem) not in listed:
+            listed.add(str(problem))
+            problems.append(problem)
+
+
+def _keyless(evals: EvalSet, eval_variant: EvalVariant, models: EvalSetRoster) -> Problem | None:
+    """That a variant's eval asks for the model, which lacks its key; None where it has one, or is not asked for."""
+    body = eval_variant.body
+    wrong = models.keyless(body.model)
+    if wrong is None or "model" not in asked_of(evals, body.eval):
+        return None
+    return Problem(str(evals.path), evals.line, 0, *wrong, AuthError.slug)
+
+
+def _lonely(evals: EvalSet, variants: Sequence[EvalVariant]) -> Problem | None:
+    """That outputs are to be compared of which there can be no two; None where there can, or for other sets."""
+    left = sum(eval_variant.problem is None for eval_variant in variants)
+    if not evals.compares or left > 1 or not variants:
+        return None
+    what = f"EvalSet {evals.name!r} compares the outputs of its variants, of which fewer than two can be asked"
+    return Problem(
+        str(evals.path), evals.line, 0, what, "Add an eval or an axis; or leave out compare=."
+    )
+
+
+def _eval_variants(
+    evals: EvalSet, chosen: Sequence[Eval], models: EvalSetRoster, *, several: bool
+) -> Iterator[EvalVariant]:
+    """The variants of a set, each as if it stood first. `several`: it is one of several sets."""
+    thresholds = Thresholds(models.project.thresholds)
+    for eval_ in chosen:
+        for axes in _combinations(evals.over):
+            model = models.of(axes.get("model", evals.model))
+            others = {name: value for name, value in axes.items() if name != "model"}
+            label = f"{evals.name}: {eval_.name}" if several else eval_.name
+            label += "".join(f" · {_label(value)}" for value in others.values())
+            variant = Variant(
+                0,
+                label,
+                model.label if model is not None else "",
+                prompt_raw="\n\n".join(
+                    value.text for value in others.values() if isinstance(value, Prompt)
+                ),
+                provider_id=model.id if model is not None else "",
+                axes={name: _label(value) for name, value in axes.items()},
+                eval=_name(evals, eval_.name),
+                where=f"{eval_.path}:{eval_.first}",
+                contents=_contents(others, evals.path.parent),
+                cluster=evals.cluster,
+            )
+            yield EvalVariant(
+                variant, EvalBody(evals, eval_, others, model, models.judge, thresholds)
+            )
+
+
+def _taken(evals: EvalSet, taken: dict[str, Eval]) -> Iterator[Problem]:
+    """Evals whose name, with their set's, another one has already: nobody could tell them apart."""
+    for eval_ in evals.evals:
+        name = _name(evals, eval_.name)
+        earlier = taken.setdefault(name, eval_)
+        if earlier is not eval_:
+            what = f"'{name}' is there already, in {earlier.path}:{earlier.first}"
+            yield Problem(str(eval_.path), eval_.first, 0, what, "Rename the eval, or its set.")
+
+
+def _unclustered(evals: EvalSet) -> Iterator[Problem]:
+    """That no case says what it belongs to, though the set names what would say it. The first ones are looked at."""
+    if not evals.cluster or evals.data is None:
+        return
+    missing = no_cluster(evals.data, evals.cluster)
+    if missing is not None:
+        what, hint = missing
+        yield Problem(str(evals.path), evals.line, 0, f"EvalSet {evals.name!r}: {what}", hint)
+
+
+def no_cluster(cases: Iterable[Case], cluster: str) -> tuple[str, str] | None:
+    """That none of the first cases says what it belongs to, and a hint; None where one does."""
+    keys: dict[str, None] = {}
+    for case in islice(cases, LOOKED_AT):
+        keys.update(dict.fromkeys((*case.vars, *case.metadata)))
+    if cluster in keys:
+        return None
+    listed = f"There are: {', '.join(keys)}." if keys else "Cases have neither."
+    what = f"no case has a variable or metadata called {cluster!r}"
+    return what, did_you_mean(cluster, list(keys), listed)
+
+
+def _name(evals: EvalSet, eval_: str) -> str:
+    """An eval's name, with its set's: no two have the same."""
+    return f"{evals.name}: {eval_}"
+
+
+def _combinations(over: Mapping[str, Sequence[Any]]) -> Iterator[dict[str, Any]]:
+    for values in itertools.product(*over.values()):
+        yield dict(zip(over, values, strict=True))
+
+
+def _id(model: object) -> str | None:
+    """A model as it was asked for."""
+    return (
+        None
+        if model is None
+        else model
+        if isinstance(model, str)
+        else str(getattr(model, "id", type(model).__name__))
+    )
+
+
+def _contents(axes: Mapping[str, object], folder: Path) -> dict[str, str]:
+    """A digest of what each axis' value says, where that is more than its label and can be known.
+
+    Args:
+        axes: The values by name.
+        folder: Where files are looked for that a value names.
+    """
+    contents: dict[str, str] = {}
+    for name, value in axes.items():
+        if isinstance(value, Prompt):
+            contents[name] = brief(value.text)
+        elif isinstance(value, str | Path):
+            contents[name] = named_content(folder, value)
+        elif not isinstance(value, int | float | None):
+            # An object that holds a client, say, has no form in JSON: it is known by its label.
+            with contextlib.suppress(TypeError, ValueError):
+                contents[name] = brief(decode(encode(value)))
+    return {name: content for name, content in contents.items() if content}
+
+
+def _label(value: object) -> str:
+    for name in ("label", "name"):
+        text = getattr(value, name, None)
+        if isinstance(text, str) and text:
+            return text
+    return str(value)

@@ -1,0 +1,59 @@
+"""Which cases and which variants of eval sets a selection leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from evenhand.core.case import Case
+from evenhand.core.plan import Selection
+from evenhand.core.selecting import Selector
+from evenhand.core.variant import Variant
+from evenhand.doors.eval_sets.evalset import Eval, EvalSet
+
+
+def wanted(
+    eval_: Eval, evals: EvalSet, names: str, tag: str, lines: Sequence[tuple[Path, int]]
+) -> bool:
+    """Whether an eval is meant: by its name or its set's, by its tags, and by the lines that are named of its file."""
+    if names and names.lower() not in f"{evals.name} {eval_.name}".lower():
+        return False
+    if tag and tag not in eval_.tags:
+        return False
+    named = [line for path, line in lines if path == eval_.path]
+    return not named or any(eval_.first <= line <= eval_.last for line in named)
+
+
+def cases_of(evals: EvalSet, selection: Selection) -> Sequence[Case]:
+    """The cases of a set that are left; one that is called like the set, for a set without data.
+
+    Raises:
+        UsageError: The selection says something that cannot be read.
+    """
+    selector = Selector(selection)
+    cases: Sequence[Case] = (Case(evals.name),)
+    if evals.data is not None:
+        cases = evals.data  # not as a list: it may be larger than memory
+    if selector.by_words:
+        cases = [case for case in cases if _taken(selector, case)]
+    return selector.placed(cases)
+
+
+def column_left(selection: Selection) -> Callable[[Variant], bool]:
+    """Says whether a variant is left: its eval, with its axes, and its model are called so.
+
+    Raises:
+        UsageError: The selection says what is no regular expression.
+    """
+    selector = Selector(selection)
+    return lambda variant: (
+        selector.takes_prompt(variant.prompt)
+        and selector.takes_model(variant.model, variant.provider_id)
+    )
+
+
+def _taken(selector: Selector, case: Case) -> bool:
+    # Conditions go by the tags, too, where the metadata has no other.
+    metadata = {"tags": tuple(case.tags), **case.metadata}
+    values = (case.id, case.input or "", *case.vars.values())
+    return selector.takes(lambda: (case.id,), str(case), values, metadata)

@@ -1,0 +1,169 @@
+"""What an import came to: its runs, and what became of the parts of its files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from evenhand.core.record import Record
+from evenhand.core.run import RunMeta, Totals
+from evenhand.core.wording.ink import Ink
+from evenhand.core.wording.words import clip, count, safe
+from evenhand.languages.documents.foreign import Note
+
+SCHEMA = "evenhand.import/1"
+READ: Mapping[str, str] = {
+    "translated": "read",
+    "changed": "read, but not as it was",
+    "left_out": "not imported",
+}
+"""What the kinds of notes are called where runs are imported."""
+
+
+class ImportedFile(Record, frozen=True):
+    """A run that was imported, or was there already.
+
+    Attributes:
+        path: Its file.
+        meta: What is known of it as a whole.
+        totals: What its trials came to.
+        new: Whether it was made now.
+    """
+
+    path: Path
+    meta: RunMeta
+    totals: Totals
+    new: bool
+
+    @property
+    def name(self) -> str:
+        """What the other tool calls this run, beside its title; empty where it says nothing."""
+        name = self.meta.config.get("name")
+        return name if isinstance(name, str) else ""
+
+
+class ImportedDataset(Record, frozen=True):
+    """A dataset that was written, or was there already.
+
+    Attributes:
+        path: Its file.
+        name: What the other tool calls it.
+        cases: How many.
+        fingerprint: A hash of all that they say.
+        new: Whether it was made now.
+    """
+
+    path: Path
+    name: str
+    cases: int
+    fingerprint: str
+    new: bool
+
+
+def document(
+    importer: str,
+    runs: Sequence[ImportedFile],
+    notes: Iterable[Note],
+    datasets: Sequence[ImportedDataset] = (),
+) -> dict[str, Any]:
+    """What `evenhand import --json` prints: docs/formats/import-1.md."""
+    return {
+        "schema": SCHEMA,
+        "importer": importer,
+        "runs": [_row(one) for one in runs],
+        "datasets": [
+            {
+                "file": str(one.path),
+                "name": one.name,
+                "cases": one.cases,
+                "fingerprint": one.fingerprint,
+                "new": one.new,
+            }
+            for one in datasets
+        ],
+        "notes": [
+            {"kind": one.kind, "where": one.where, "text": one.text, "more": one.more}
+            for one in notes
+        ],
+    }
+
+
+def _row(one: ImportedFile) -> dict[str, Any]:
+    totals = one.totals
+    return {
+        "run": one.meta.id,
+        "file": str(one.path),
+        "imported_id": one.meta.settings.get("imported", {}).get("id", ""),
+        "title": one.meta.title,
+        "name": one.name,
+        "started_at": one.meta.created_at,
+        "new": one.new,
+        "trials": totals.trials,
+        "passed": totals.passed,
+        "failed": totals.failed,
+        "errors": totals.errors,
+        "not_applicable": totals.not_applicable,
+    }
+
+
+def newest_pair(runs: Sequence[ImportedFile]) -> Sequence[ImportedFile]:
+    """The newest run that has an earlier one with the same title, behind that one; empty for no such pair."""
+    before: dict[str, ImportedFile] = {}
+    pair: Sequence[ImportedFile] = ()
+    for one in runs:
+        if one.meta.title in before:
+            pair = (before[one.meta.title], one)
+        before[one.meta.title] = one
+    return pair
+
+
+def run_lines(runs: Sequence[ImportedFile], names: Sequence[str]) -> Iterator[str]:
+    """A line for each run, in columns.
+
+    Args:
+        names: What a command calls each.
+    """
+    rows = [
+        (
+            safe(name),
+            clip(safe(one.meta.title), 32),
+            clip(safe(one.name), 28),
+            clip(safe(", ".join(v.model for v in one.meta.variants)), 24),
+            _came_to(one.totals),
+            "" if one.new else "there already",
+        )
+        for one, name in zip(runs, names, strict=True)
+    ]
+    widths = [max(len(row[i]) for row in rows) for i in range(6)]
+    for row in rows:
+        cells = [text.ljust(width) for text, width in zip(row, widths, strict=True) if width]
+        yield f"  {'  '.join(cells)}".rstrip()
+
+
+def dataset_lines(datasets: Sequence[ImportedDataset]) -> Iterator[str]:
+    """A line for each dataset."""
+    for one in datasets:
+        there = "" if one.new else ", there already"
+        yield f"  {safe(str(one.path))}: {count(one.cases, 'case')} of {safe(clip(one.name, 60))}{there}"
+
+
+def _came_to(totals: Totals) -> str:
+    errors = f", {count(totals.errors, 'error')}" if totals.errors else ""
+    if totals.not_applicable == totals.trials:
+        return f"{count(totals.trials, 'trial')}, measured only"
+    return f"{totals.passed:,} of {totals.trials:,} passed{errors}"
+
+
+def note_lines(
+    notes: Iterable[Note], ink: Ink, headings: Mapping[str, str] = READ
+) -> Iterator[str]:
+    """The notes under their headings, by their kinds."""
+    for kind, heading in headings.items():
+        of_kind = [one for one in notes if one.kind == kind]
+        if of_kind:
+            yield f"  {ink(heading, 'bold')}"
+        for one in of_kind:
+            more = f" (and {one.more:,} more places)" if one.more > 1 else ""
+            more = " (and 1 more place)" if one.more == 1 else more
+            yield f"    {safe(one.where)}: {safe(one.text)}{more}"

@@ -1,0 +1,87 @@
+"""Promotes a prompt where its evidence is enough, and keeps who did it, from what, and on what grounds."""
+
+from __future__ import annotations
+
+import getpass
+
+from evenhand.core.errors import UsageError
+from evenhand.core.record import Record
+from evenhand.doors.prompt_directories.evidence import PROMOTIONS, append, now
+from evenhand.doors.prompt_directories.gates import (
+    Gate,
+    evidence_of,
+    gates,
+    grounds,
+    lowered,
+    next_status,
+)
+from evenhand.doors.prompt_directories.new_prompts import bumped
+from evenhand.doors.prompt_directories.prompt import PromptFolder, Status
+from evenhand.doors.prompt_directories.runs import KeptRuns
+from evenhand.store.catalogue import home_for
+
+
+class Promoted(Record, frozen=True):
+    """What became of a promotion.
+
+    Attributes:
+        target: The status that was asked for.
+        missing: What its evidence lacks.
+        done: Whether it has that status now.
+        gates: How each gate stood.
+    """
+
+    target: Status
+    missing: tuple[str, ...]
+    done: bool
+    gates: tuple[Gate, ...] = ()
+
+
+def promote(prompt: PromptFolder, *, force: bool = False, reason: str = "") -> Promoted:
+    """Gives a prompt the next status, if its evidence is enough, or if somebody says why not to wait for it.
+
+    Args:
+        force: Whatever its evidence lacks. Needs a reason, which is kept.
+        reason: Why.
+
+    Raises:
+        UsageError: It is ready already, or there is no reason.
+    """
+    target = next_status(prompt)
+    if force and not reason.strip():
+        raise UsageError(
+            "--force needs a reason",
+            hint=f"Write --reason '…': it is kept in {prompt.path.name}/{PROMOTIONS}.",
+        )
+    runs = KeptRuns(home_for(prompt.library.root))
+    evidence = evidence_of(prompt, runs=runs, must_be_here=True)
+    checked = tuple(gates(prompt, target, evidence))
+    missing = tuple(gate.line for gate in checked if not gate.met)
+    if missing and not force:
+        return Promoted(target, missing, done=False, gates=checked)
+    row = {
+        "ts": now(),
+        "from": prompt.meta.status,
+        "to": target,
+        "forced": bool(missing),
+        "reason": reason.strip() or None,
+        "unmet": list(missing),
+        "gates": [str(gate) for gate in checked],
+        "lowered": lowered(prompt.meta.promotion, target),
+        "runs": grounds(prompt, target, evidence),
+        "content": evidence.content.whole,
+        "template": prompt.template,
+        "model": evidence.model,
+        "version": prompt.meta.version,
+        "by": _who(),
+    }
+    append(prompt.path / PROMOTIONS, row)  # first: a promotion without its row would leave no trace
+    bumped(prompt, status=target)
+    return Promoted(target, missing, done=True, gates=checked)
+
+
+def _who() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # a container without users
+        return "unknown"

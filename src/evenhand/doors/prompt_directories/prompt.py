@@ -1,0 +1,373 @@
+"""One prompt's folder, read: its metadata, template and aliases. All that is wrong is noted, with file and line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal, cast
+
+from msgspec import field
+
+from evenhand.core.names import did_you_mean
+from evenhand.core.record import Record
+from evenhand.doors.prompt_directories.hooks import LIMIT_S
+from evenhand.doors.prompt_directories.library import (
+    ALIASES,
+    EXAMPLES,
+    GUARD,
+    INPUTS,
+    META,
+    TEMPLATE,
+    VERIFY,
+    Library,
+    is_id,
+    leads_out,
+)
+from evenhand.languages.documents.findings import Findings, Place
+from evenhand.languages.documents.tree import Document, read_document, read_text
+
+Status = Literal["draft", "tested", "ready"]
+STATUSES: tuple[Status, ...] = ("draft", "tested", "ready")
+REQUIRED = ("id", "title", "summary", "status", "version", "created", "updated")
+KNOWN = frozenset(
+    {
+        *REQUIRED,
+        "tags",
+        "model",
+        "inputs",
+        "description",
+        "triggers",
+        "not_for",
+        "notes",
+        "promotion",
+        "hooks",
+    }
+)
+PROMOTION: Mapping[str, tuple[type, ...]] = {
+    "min_uses": (int,),
+    "require_eval": (bool,),
+    "require_verified": (bool,),
+    "min_n": (int,),
+    "at_least": (int, float),
+    "max_reruns": (int,),
+    "require_runs": (bool,),
+}
+"""The requirements for a promotion, beside `addresses`, with the types of their values."""
+LEADS_OUT = "is a link that leads out of its folder"
+_DATE = re.compile(r"\d{4}-\d\d-\d\d([T ].*)?")
+
+
+class Input(Record, frozen=True):
+    """A variable that a prompt declares. Without a value and a default, a required one is missing."""
+
+    name: str
+    required: bool = True
+    default: Any = None
+    line: int = 0
+
+
+class Promotion(Record, frozen=True):
+    """What a prompt asks for before it is promoted, over the ordinary.
+
+    Attributes:
+        min_uses: Successful sends; None for 3 from draft to tested, and 10 from tested to ready.
+        require_eval: Whether a green eval is asked for before `ready`.
+        require_verified: Whether a send must have been verified by verify.sh to count for `ready`.
+        min_n: Trials that the eval must have had.
+        at_least: What the lower end of the eval's interval must reach, from 0 to 1.
+        max_reruns: How many full evals of the same content that were not green may come before the green one; None for
+            any number, which is told.
+        require_runs: Whether the run of a row has to be on the machine that promotes, and to agree with it.
+        addresses: Servers that count beside the vendor's own: a gateway, say.
+    """
+
+    min_uses: int | None = None
+    require_eval: bool = True
+    require_verified: bool = True
+    min_n: int = 0
+    at_least: float = 0.0
+    max_reruns: int | None = None
+    require_runs: bool = True
+    addresses: tuple[str, ...] = ()
+
+
+class Meta(Record, frozen=True):
+    """What meta.yml says. A field that is missing, or of the wrong kind, is empty here and a problem there."""
+
+    id: str = ""
+    title: str = ""
+    summary: str = ""
+    status: Status = "draft"
+    version: str = ""
+    created: str = ""
+    updated: str = ""
+    tags: tuple[str, ...] = ()
+    model: str = ""
+    inputs: tuple[Input, ...] = ()
+    description: str = ""
+    triggers: tuple[str, ...] = ()
+    not_for: tuple[str, ...] = ()
+    notes: str = ""
+    promotion: Promotion = field(default_factory=Promotion)
+    hook_limit_s: float = LIMIT_S
+
+
+class PromptFolder(Record, frozen=True):
+    """One prompt.
+
+    Attributes:
+        id: The name of its folder.
+        path: Its folder.
+        meta: What meta.yml says.
+        template: What prompt.xml says; empty where there is none.
+        document: Meta.yml with the places of its parts; None where it cannot be read.
+    """
+
+    library: Library
+    id: str
+    path: Path
+    meta: Meta
+    template: str
+    document: Document | None
+
+    @property
+    def defaults(self) -> dict[str, object]:
+        """The values of inputs that may be left out."""
+        return {
+            i.name: i.default for i in self.meta.inputs if i.default is not None or not i.required
+        }
+
+    def at(self, *path: str | int) -> Place:
+        """Where a part of meta.yml is written."""
+        return self.document.at(*path) if self.document else Place(self.path / META)
+
+    def aliases(self, findings: Findings) -> list[tuple[str, int]]:
+        """Its shell verbs, each with its line."""
+        path = self.path / ALIASES
+        ours = path.is_file() and not leads_out(path, self.path)
+        text = read_text(path, findings) if ours else None
+        lines = enumerate((text or "").splitlines(), 1)
+        return [(line.strip(), n) for n, line in lines if line.strip() and line.strip()[0] != "#"]
+
+    def examples(self) -> list[str]:
+        """The names of its examples."""
+        return sorted(path.parent.name for path in self.path.glob(f"{EXAMPLES}/*/{INPUTS}"))
+
+    def example(self, name: str, findings: Findings) -> dict[str, object]:
+        """The inputs of an example."""
+        path = self.path / EXAMPLES / name / INPUTS
+        if not is_id(name) or not path.is_file():
+            near = did_you_mean(name, self.examples())
+            findings.problem(Place(path), f"there is no example '{name}'", near)
+            return {}
+        return read_inputs(path, findings) if _inside(path, self.path, findings) else {}
+
+
+def read_prompt(library: Library, id: str, findings: Findings) -> PromptFolder:
+    """One prompt's folder. What is wrong with it goes to the findings; what is left can still be looked at."""
+    path = library.prompts / id
+    place = Place(path)
+    if not is_id(id):
+        findings.problem(
+            place,
+            f"{id!r} cannot be an id",
+            "Use letters, digits, '.', '_' and '-', a letter first.",
+        )
+    if not _inside(path, library.prompts, findings):
+        return PromptFolder(library, id, path, Meta(), "", None)
+    for name in (GUARD, VERIFY, ALIASES, EXAMPLES):
+        _inside(path / name, path, findings)
+    document = None
+    if _readable(path / META, path, findings, "prompt not found: it has no meta.yml"):
+        document = read_document(path / META, findings)
+    template = ""
+    if _readable(path / TEMPLATE, path, findings, "missing prompt.xml"):
+        template = read_text(path / TEMPLATE, findings) or ""
+        if not template.strip():
+            findings.problem(Place(path / TEMPLATE), "is empty", "Write the prompt into it.")
+    meta = _meta(id, document, findings) if document else Meta()
+    return PromptFolder(library, id, path, meta, template, document)
+
+
+def read_inputs(path: Path, findings: Findings) -> dict[str, object]:
+    """The values in an inputs.yml, one that may be read."""
+    document = read_document(path, findings)
+    if document is None or document.value is None:
+        return {}
+    if not isinstance(document.value, Mapping):
+        findings.problem(
+            document.at(),
+            f"inputs are {document.value!r}, not names with values",
+            "Write name: value.",
+        )
+        return {}
+    return dict(cast("Mapping[str, object]", document.value))
+
+
+def _readable(path: Path, folder: Path, findings: Findings, missing: str) -> bool:
+    if not path.is_file():
+        findings.problem(Place(path), missing)
+        return False
+    return _inside(path, folder, findings)
+
+
+def _inside(path: Path, folder: Path, findings: Findings) -> bool:
+    """Whether a path is in this folder, its links followed; a problem where it is not."""
+    may_lead_out = path.parent != folder or path.is_symlink()
+    if may_lead_out and leads_out(path, folder):
+        findings.problem(Place(path), LEADS_OUT, "Copy it here.")
+        return False
+    return True
+
+
+def _meta(id: str, document: Document, findings: Findings) -> Meta:
+    if not isinstance(document.value, Mapping):
+        findings.problem(
+            document.at(), "is not a list of names with values", "Write id: …, title: …"
+        )
+        return Meta()
+    fields = cast("Mapping[str, Any]", document.value)
+    for name in REQUIRED:
+        if fields.get(name) is None or not str(fields[name]).strip():
+            findings.problem(document.at(name), f"'{name}' is missing", f"Write {name}: …")
+    for name in fields:
+        if name not in KNOWN:
+            near = did_you_mean(name, KNOWN)
+            findings.hint(document.at(name), f"unknown key '{name}' is not used", near)
+    status = str(fields.get("status") or "draft")
+    if status not in STATUSES:
+        hint = did_you_mean(status, STATUSES) or f"It is one of {', '.join(STATUSES)}."
+        findings.problem(document.at("status"), f"status is {status!r}", hint)
+    if fields.get("id") is not None and str(fields["id"]) != id:
+        what = f"id is {str(fields['id'])!r}, and the folder is called {id!r}"
+        findings.problem(document.at("id"), what, "Rename one of them.")
+    for name in ("created", "updated"):
+        if fields.get(name) is not None and not _DATE.fullmatch(str(fields[name])):
+            findings.hint(
+                document.at(name), f"{name} is {fields[name]!r}, not a date", "Write 2025-12-31."
+            )
+    return Meta(
+        id=str(fields.get("id") or ""),
+        title=_text(fields, "title", document, findings),
+        summary=_text(fields, "summary", document, findings),
+        status=status if status in STATUSES else "draft",
+        version=str(fields.get("version") or ""),
+        created=str(fields.get("created") or ""),
+        updated=str(fields.get("updated") or ""),
+        tags=_texts(fields, "tags", document, findings),
+        model=_text(fields, "model", document, findings),
+        inputs=_inputs(fields, document, findings),
+        description=_text(fields, "description", document, findings),
+        triggers=_texts(fields, "triggers", document, findings),
+        not_for=_texts(fields, "not_for", document, findings),
+        notes=str(fields.get("notes") or ""),
+        promotion=_promotion(fields.get("promotion"), document, findings),
+        hook_limit_s=_hook_limit_s(fields.get("hooks"), document, findings),
+    )
+
+
+def _hook_limit_s(hooks: object, document: Document, findings: Findings) -> float:
+    """The seconds that a hook may take: `hooks: {timeout_s: 60}`."""
+    if hooks is None:
+        return LIMIT_S
+    fields = cast("Mapping[str, Any]", hooks) if isinstance(hooks, Mapping) else {}
+    limit = fields.get("timeout_s")
+    if isinstance(limit, bool) or not isinstance(limit, (int, float)) or limit <= 0:
+        what, hint = f"hooks is {hooks!r}", "Write hooks: {timeout_s: 60}."
+        findings.problem(document.at("hooks"), what, hint)
+        return LIMIT_S
+    return limit
+
+
+def _text(fields: Mapping[str, Any], name: str, document: Document, findings: Findings) -> str:
+    value = fields.get(name)
+    if value is None or isinstance(value, str):
+        return value or ""
+    if isinstance(value, (list, Mapping)):
+        findings.problem(document.at(name), f"{name} is {value!r}, not a text")
+        return ""
+    return str(value)
+
+
+def _texts(
+    fields: Mapping[str, Any], name: str, document: Document, findings: Findings, *around: str
+) -> tuple[str, ...]:
+    value = fields.get(name)
+    if value is None:
+        return ()
+    if not isinstance(value, list):
+        place = document.at(*around, name)
+        findings.problem(place, f"{name} is {value!r}, not a list", f"{name}: [one, two]")
+        return ()
+    texts: list[str] = []
+    for i, item in enumerate(cast("list[object]", value)):
+        if isinstance(item, str) and item.strip():
+            texts.append(item)
+        elif name == "tags" and isinstance(item, (int, float)):
+            texts.append(str(item))
+        else:
+            place = document.at(*around, name, i)
+            findings.problem(place, f"an item of {name} is {item!r}, not a text")
+    return tuple(texts)
+
+
+def _inputs(meta: Mapping[str, Any], document: Document, findings: Findings) -> tuple[Input, ...]:
+    declared = meta.get("inputs")
+    if declared is None:
+        return ()
+    if not isinstance(declared, list):
+        hint = "Write - {name: file, required: true} for each."
+        findings.problem(document.at("inputs"), f"inputs are {declared!r}, not a list", hint)
+        return ()
+    inputs: dict[str, Input] = {}
+    for i, item in enumerate(cast("list[object]", declared)):
+        place = document.at("inputs", i)
+        fields = {"name": item} if isinstance(item, str) else item
+        if isinstance(fields, Mapping):
+            fields = cast("Mapping[str, Any]", fields)
+        if not isinstance(fields, Mapping) or not isinstance(fields.get("name"), str):
+            findings.problem(
+                place,
+                f"an input is {item!r}, and has no name",
+                "Write - {name: file, required: true}.",
+            )
+            continue
+        required = fields.get("required", "default" not in fields)
+        if not isinstance(required, bool):
+            findings.problem(place, f"required is {required!r}, neither true nor false")
+        name = fields["name"]
+        if name in inputs:
+            findings.problem(place, f"the input '{name}' is declared twice")
+        inputs[name] = Input(name, bool(required), fields.get("default"), place.resolved().line)
+    return tuple(inputs.values())
+
+
+def _promotion(table: object, document: Document, findings: Findings) -> Promotion:
+    if table is None:
+        return Promotion()
+    if not isinstance(table, Mapping):
+        findings.problem(
+            document.at("promotion"), f"promotion is {table!r}", "Write promotion: {min_uses: 5}."
+        )
+        return Promotion()
+    settings: dict[str, Any] = {}
+    for name, value in cast("Mapping[str, Any]", table).items():
+        place = document.at("promotion", name)
+        if name == "addresses":
+            fields = cast("Mapping[str, Any]", table)
+            settings[name] = _texts(fields, name, document, findings, "promotion")
+        elif name not in PROMOTION:
+            what = f"unknown key '{name}' of promotion is not used"
+            findings.hint(place, what, did_you_mean(name, (*PROMOTION, "addresses")))
+        elif type(value) not in PROMOTION[name] or (not isinstance(value, bool) and value < 0):
+            findings.problem(place, f"{name} is {value!r}", f"It wants {_kind(PROMOTION[name])}.")
+        elif name == "at_least" and value > 1:
+            findings.problem(place, f"at_least is {value!r}, and a rate is at most 1")
+        else:
+            settings[name] = value
+    return Promotion(**settings)
+
+
+def _kind(kinds: tuple[type, ...]) -> str:
+    return "true or false" if bool in kinds else "a number from 0 on"

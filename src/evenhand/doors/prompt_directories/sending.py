@@ -1,0 +1,285 @@
+"""Renders a prompt, and sends it: guard.sh, the model, verify.sh, and a row of usage for each time.
+
+How this works: a send is a plan of one trial, so that it is retried, priced and limited like any other call. Its run is
+kept apart from those of evals, in `sends/` of the folder that keeps runs, and the row is bound to it: what the row says
+can be looked up. Nothing comes from the cache: a row is evidence of a use.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, cast
+
+from evenhand.core.case import Case
+from evenhand.core.encoding import digest, encode
+from evenhand.core.errors import UsageError
+from evenhand.core.expect import Expectation, Trial
+from evenhand.core.message import Message, Prompt
+from evenhand.core.plan import Plan, Row, RunOptions, Sheet, Slot
+from evenhand.core.provider import Provider
+from evenhand.core.record import Record
+from evenhand.core.run import TrialResult
+from evenhand.core.variant import Variant
+from evenhand.doors.prompt_directories.content import Content, content_of
+from evenhand.doors.prompt_directories.counting import words
+from evenhand.doors.prompt_directories.eval_scorers import Verified
+from evenhand.doors.prompt_directories.evidence import USAGE, append, now
+from evenhand.doors.prompt_directories.hooks import guarded, is_hook
+from evenhand.doors.prompt_directories.library import GUARD, TEMPLATE, VERIFY
+from evenhand.doors.prompt_directories.outcome import address_in
+from evenhand.doors.prompt_directories.prompt import PromptFolder
+from evenhand.doors.prompt_directories.prompt_values import SOURCES, merged, text_hash, vars_hash
+from evenhand.engine.door import Settings, run, waited_for
+from evenhand.languages.documents.findings import shown_path
+from evenhand.languages.documents.project import project_for
+from evenhand.languages.templates.plain import render
+from evenhand.providers.roster import Roster
+from evenhand.store.catalogue import home_for
+from evenhand.store.runfile import RunFile
+from evenhand.store.sealing import digest_of
+
+FAILED = 1
+SENDS = "sends"
+"""The folder, in the one that keeps runs, with those of sends."""
+
+
+class Rendered(Record, frozen=True):
+    """A prompt as it would be sent.
+
+    Attributes:
+        case: The example whose inputs it has; empty for none.
+        notes: Lines of the guard that set nothing, and hooks that cannot be run.
+    """
+
+    prompt: PromptFolder
+    case: str
+    text: str
+    values: Mapping[str, object]
+    started: float
+    notes: Sequence[str] = ()
+
+
+class Sent(Record, frozen=True):
+    """What became of a send.
+
+    Attributes:
+        output: The answer; None where there was none.
+        error: Why there was none; empty where there was one.
+        verified: What verify.sh said; None where nobody looked.
+        complaint: What it wrote, or why it could not look.
+    """
+
+    output: str | None
+    error: str
+    verified: bool | None
+    complaint: str
+    row: Mapping[str, Any]
+
+
+def rendered(
+    prompt: PromptFolder, case: str, inputs: Mapping[str, object], overrides: Mapping[str, object]
+) -> Rendered:
+    """Fills a prompt in: the case's inputs, what was given over them, and over all what guard.sh sets.
+
+    Raises:
+        CodeError: The guard said no, or could not be run.
+        TemplateError: A variable has no value.
+    """
+    started = time.perf_counter()
+    values = merged(prompt.defaults, inputs, overrides)
+    notes = [_not_run(prompt, name) for name in (GUARD, VERIFY)]
+    if is_hook(prompt.path / GUARD):
+        ran = waited_for(
+            guarded(prompt.path / GUARD, prompt.id, case, values, prompt.meta.hook_limit_s)
+        )
+        variables, others = ran.values()
+        values = merged(values, variables)
+        notes += [f"guard.sh: sets nothing: {line[:200]}" for line in others[:20]]
+    text = render(prompt.template, values, shown_path(prompt.path / TEMPLATE), SOURCES)
+    return Rendered(prompt, case, text, values, started, tuple(filter(None, notes)))
+
+
+def log_dry(rendering: Rendered) -> None:
+    """Keeps that a prompt was rendered and not sent."""
+    row = {
+        "ts": now(),
+        **_about(rendering, content_of(rendering.prompt)),
+        "sent": False,
+        "exit_code": 0,
+        "verified": None,
+        "duration_ms": round((time.perf_counter() - rendering.started) * 1000),
+        "prompt_words": words(rendering.text),
+        "output_words": 0,
+    }
+    append(rendering.prompt.path / USAGE, row)
+
+
+def send(
+    rendering: Rendered,
+    model: str,
+    *,
+    env: Mapping[str, str],
+    timeout_s: float | None = None,
+    tell: Callable[[str], None] | None = None,
+    offline: bool = False,
+) -> Sent:
+    """Sends a prompt, and keeps that it was.
+
+    Args:
+        model: The model's id.
+        env: The environment: keys and addresses.
+        tell: Given the answer, where there is one.
+        offline: Whether the answer is scripted, so that no gate counts it.
+
+    Raises:
+        UsageError: Nobody knows the model.
+        StoreError: The run or the row cannot be kept.
+    """
+    prompt = rendering.prompt
+    content = content_of(prompt)  # as it is now, whatever happens to its files meanwhile
+    provider = Roster(prompt.library.root, env)(model, timeout_s)
+    plan = _plan(rendering, provider, content, offline=offline)
+    home = home_for(prompt.library.root) / SENDS
+    finished = run(plan, Settings(home=home, cache=False))
+    with RunFile.open(finished.path) as file:
+        trial = file.trial(0)
+        kept = row_of(file)
+    output = trial.output if trial is not None and kept["exit_code"] == 0 else None
+    verified, complaint = _verdict(trial)
+    error = "" if output is not None else _why(trial, finished.ending.message)
+    row = {
+        "ts": now(),
+        **kept,
+        "duration_ms": round((time.perf_counter() - rendering.started) * 1000),
+        "prompt_words": words(rendering.text),
+        "output_words": words(output or ""),
+    }
+    if error:
+        row["error"] = error[:500]
+    append(prompt.path / USAGE, row)
+    if output is not None and tell is not None:
+        tell(output)
+    return Sent(output, error, verified, complaint, row)
+
+
+def row_of(run: RunFile) -> dict[str, Any]:
+    """What the run of a send says of it, as its row has it: all but times and numbers of words."""
+    request, trial = run.meta.config.get("send"), run.trial(0)
+    if not isinstance(request, Mapping):
+        return {}
+    calls = [call for call in run.calls() if call.end is not None and not call.end.error]
+    answered = trial is not None and isinstance(trial.output, str)
+    return {
+        **cast("Mapping[str, Any]", request),
+        "sent": True,
+        "exit_code": 0 if answered else FAILED,
+        "verified": _verdict(trial)[0] if answered else None,
+        "model_answered": next((c.end.model or None for c in calls if c.end), None),
+        "address": next((address_in(call.start.identity) for call in calls), ""),
+        "tokens_in": trial.tokens_in if trial else None,
+        "tokens_out": trial.tokens_out if trial else None,
+        "cost_usd": trial.cost_usd if trial else None,
+        "run": run.meta.id,
+        "run_digest": digest_of(run),
+    }
+
+
+def _about(rendering: Rendered, content: Content) -> dict[str, Any]:
+    """What a row of usage is about."""
+    return {
+        "prompt": rendering.prompt.id,
+        "case": rendering.case or None,
+        "vars_hash": vars_hash(rendering.values),
+        "text_hash": text_hash(rendering.text),
+        "content": content.sent,
+        "prompt_hash": content.prompt,
+        "hooks_hash": content.hooks,
+        "version": rendering.prompt.meta.version,
+    }
+
+
+def _verdict(trial: TrialResult | None) -> tuple[bool | None, str]:
+    """What verify.sh said of the answer, and in which words; None where it did not look."""
+    if trial is None or not trial.outcomes:
+        return None, ""
+    outcome = trial.outcomes[0]
+    complaint = outcome.metadata.get("said")
+    words_of_it = (
+        complaint
+        if isinstance(complaint, str) and complaint
+        else "\n  ".join(filter(None, [outcome.reason, outcome.hint]))
+    )
+    return outcome.outcome == "pass", words_of_it
+
+
+def _why(trial: TrialResult | None, ending: str) -> str:
+    if trial is not None and trial.error is not None:
+        return trial.error.message
+    return ending or "there was no answer"
+
+
+def _not_run(prompt: PromptFolder, name: str) -> str:
+    path = prompt.path / name
+    if path.exists() and not is_hook(path):
+        return f"{name} is not run: it is not executable (chmod +x {path})"
+    return ""
+
+
+def _plan(rendering: Rendered, provider: Provider, content: Content, *, offline: bool) -> Plan:
+    """One prompt, sent once."""
+    prompt = rendering.prompt
+
+    async def send(trial: Trial) -> object:
+        trial.show(rendering.values)
+        asked = Prompt((Message("user", rendering.text),), rendering.text, vars=rendering.values)
+        reply = await trial.model(provider, "subject").generate(asked)
+        verify = prompt.path / VERIFY
+        if is_hook(verify):
+            limit_s = prompt.meta.hook_limit_s
+            scorer = Verified(verify, prompt.id, rendering.case, rendering.values, limit_s)
+            trial.expect(Expectation(reply.text, scorer))
+        return reply.text
+
+    variant = Variant(0, prompt.id, provider.label, "", provider.id)
+    row = Row(
+        (Case(rendering.case or prompt.id, rendering.values),), lambda *_: [Slot(variant, send)]
+    )
+    about = {**_about(rendering, content), "model": provider.id, "offline": offline}
+    return Plan(
+        prompt.id,
+        [Sheet([variant], lambda: iter([row]), 1, 1, providers=lambda: [provider])],
+        lambda: digest(rendering.text, provider.id, content.sent),
+        lambda: {"send": about},
+        str(prompt.library.root),
+        RunOptions(cache=False, retries=project_for(prompt.library.root).retries),
+    )
+
+
+def variables(pairs: Sequence[str], file: Path | None) -> dict[str, object]:
+    """What was given on the command line: NAME=VALUE in order, and a file's text as `file_contents`.
+
+    Raises:
+        UsageError: One of them is none, or the file cannot be read.
+    """
+    values: dict[str, object] = {}
+    for pair in pairs:
+        name, equals, value = pair.partition("=")
+        if not equals or not name.strip():
+            raise UsageError(f"--var: {pair!r} is not NAME=VALUE")
+        values[name.strip()] = value
+    if file is not None:
+        try:
+            values["file_contents"] = file.read_text("utf-8")
+        except UnicodeDecodeError:
+            raise UsageError(f"--var-file: {file} is not UTF-8") from None
+        except OSError as error:
+            raise UsageError(f"--var-file: {file}: {error.strerror or error}") from None
+    return values
+
+
+def as_json(sent: Sent) -> str:
+    """A send for programs: the answer, and its row."""
+    answer = {"output": sent.output, "error": sent.error or None, "row": sent.row}
+    return encode({**answer, "verify": sent.complaint}).decode()

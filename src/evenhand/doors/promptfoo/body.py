@@ -1,0 +1,232 @@
+"""One cell of the matrix: fills the prompt in, asks the model, and records what is expected of the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import msgspec
+from msgspec.structs import replace
+
+from evenhand.core.errors import ConfigError, Problem
+from evenhand.core.expect import Trial
+from evenhand.core.message import Model, Prompt, Reply, Usage
+from evenhand.core.record import MutableRecord
+from evenhand.core.score import Outcome, Verdict
+from evenhand.doors.assertions.assertion import Cell
+from evenhand.doors.assertions.transform import transformed, transformed_vars
+from evenhand.doors.promptfoo.case_variables import worked_out
+from evenhand.doors.promptfoo.hooks import TrialHooks
+from evenhand.doors.promptfoo.memory import CONVERSATION, Memory
+from evenhand.doors.promptfoo.prompts import TextPrompt, between, half_a_chat
+from evenhand.doors.promptfoo.scoring import scored
+from evenhand.doors.promptfoo.simulated_users import no_tools_in_talks
+from evenhand.doors.promptfoo.tests import Test
+from evenhand.doors.promptfoo.variants import Combination
+from evenhand.providers.configured import takes_chats
+
+if TYPE_CHECKING:
+    from evenhand.doors.conversations.tool_calls import CallingModel
+
+NOTHING = Usage(0, 0)
+REPEAT = "__repeatIndex"
+"""A variable that prompts have and nobody else sees, as in promptfoo: which repeat it is, counted from 0."""
+
+
+class CellBody(MutableRecord):
+    """What happens in one cell."""
+
+    pair: Combination
+    test: Test
+    variables: Mapping[str, Any]
+    earlier: Memory | None = None
+    trial_hooks: TrialHooks | None = None
+    test_document: Mapping[str, Any] = msgspec.field(default_factory=dict[str, Any])
+    output: object = None
+    problem: Problem | None = None
+    """It is asked for the sake of those that go on from its answer, and comes to no verdict itself."""
+
+    async def __call__(self, trial: Trial) -> object:
+        if self.trial_hooks is not None:
+            before = self.trial_hooks.before(trial, self.test, self.variables, self.test_document)
+            self.test, self.variables = await before
+            trial.show(self.variables)
+        test, pair, earlier = self.test, self.pair, self.earlier
+        variables, filled = await self._variables(trial)
+        provider, asked = pair.subject.provider, pair.asked(test)
+        prompt = await self._prompt(trial, variables, filled)
+        config = pair.subject.config
+        if asked.mcp is not None and test.provider_output is None:
+            if test.user is not None and not asked.mcp.calls:
+                raise ConfigError([no_tools_in_talks(test.user, asked.provider.id)])
+            prompt = await asked.mcp.added(trial, prompt, asked.config)
+            config = {**config, "tools": prompt.config["tools"]}
+        if earlier is not None:
+            earlier.asked(trial, prompt)
+        if test.provider_output is not None:
+            output = test.provider_output
+            reply = Reply(output if isinstance(output, str) else "", output, NOTHING, 0.0, 0.0)
+            trial.answered(prompt, reply)
+        else:
+            model = trial.model(asked.provider, "subject")
+            fill = partial(pair.templates.render, variables=filled)
+            if asked.mcp is not None and asked.mcp.calls:
+                async with asked.mcp.opened() as tools:
+                    reply = await self._reply(tools.asking(model), prompt, variables, fill)
+            else:
+                reply = await self._reply(model, prompt, variables, fill)
+            output = reply.text if reply.output is None else reply.output
+        if earlier is not None:
+            earlier.answered(trial, output, reply.metadata)
+        cell = Cell(
+            output,
+            prompt.text,
+            variables,
+            test.shown,
+            provider.id,
+            provider.label,
+            reply,
+            test.metadata,
+            config,
+            lambda: trial.steps,
+        )
+        for code in (pair.subject.transform, test.transform):
+            if code:
+                output = await self._transformed(code, cell, trial)
+                cell.output = output
+        if earlier is not None:
+            earlier.finished(trial, output)
+        self.output = output
+        if self.problem is not None:
+            raise ConfigError([self.problem])
+        for make in test.expected.makes:
+            trial.expect(make(cell))
+        return output
+
+    async def _reply(
+        self,
+        model: Model | CallingModel,
+        prompt: Prompt,
+        variables: Mapping[str, Any],
+        fill: Callable[[str], str],
+    ) -> Reply:
+        """What the model answers, or what a conversation with it comes to."""
+        if self.test.user is None:
+            return await model.generate(prompt)
+        from evenhand.doors.promptfoo.talking import talked  # noqa: PLC0415 (for conversations only)
+
+        return await talked(self.test.user, model, prompt, variables, fill)
+
+    async def _prompt(
+        self, trial: Trial, variables: Mapping[str, Any], filled: Mapping[str, Any]
+    ) -> Prompt:
+        """What is sent.
+
+        Raises:
+            EvenhandError: It cannot be filled in, or its function failed.
+        """
+        test, pair = self.test, self.pair
+        fill = pair.fill("", "") if test.literal else pair.fill(test.prefix, test.suffix)
+        provider = pair.subject.provider
+        prompt: Prompt | None = None
+        if REPEAT in pair.prompt.raw:
+            repeat = {REPEAT: trial.repeat}
+            variables, filled = {**variables, **repeat}, {**filled, **repeat}
+        if fill is not None:
+            prompt = fill(variables, filled)
+            broken = half_a_chat(prompt) if takes_chats(pair.asked(test).provider) else None
+            if broken is not None:
+                raise pair.prompt.located(broken) if isinstance(pair.prompt, TextPrompt) else broken
+        elif not isinstance(pair.prompt, TextPrompt):
+            about = {"id": provider.id, "label": provider.label}
+            prompt = await pair.prompt.asked(trial, variables, about)
+            prefix, suffix = test.prefix, test.suffix
+            if (prefix or suffix) and not test.literal:
+                prefix, suffix = (pair.templates.render(t, filled) for t in (prefix, suffix))
+            prompt = between(prefix, prompt, suffix)
+        assert prompt is not None  # noqa: S101 (a prompt is text or a function)
+        if test.literal and isinstance(pair.prompt, TextPrompt):
+            prompt = between(test.prefix, prompt, test.suffix, conversations=True)
+        return with_settings(prompt, test)
+
+    async def reviewed(
+        self, trial: Trial, outcomes: Sequence[Outcome], verdict: Verdict
+    ) -> Verdict:
+        """The verdict, once the test's own scoring and the hooks have seen it."""
+        test = self.test
+        if test.scoring and (outcomes or test.expected.contests):
+            verdict = await scored(
+                test.scoring, self.pair.base, trial, test.shown, outcomes, verdict
+            )
+        if self.trial_hooks is None:
+            return verdict
+        return await self.trial_hooks.after(
+            trial, self.test_document, self.output, outcomes, verdict
+        )
+
+    async def _variables(self, trial: Trial) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+        """The variables as all get them, and as a prompt does that is text: see `resolved`."""
+        test, pair, earlier = self.test, self.pair, self.earlier
+        variables, files, tagged = self.variables, test.files, test.tagged
+        if test.transform_vars:
+            context = {
+                "prompt": {"label": pair.prompt.label},
+                "uuid": f"{trial.case.id}-{trial.repeat}",
+            }
+            changed = await transformed_vars(
+                test.transform_vars, variables, context, pair.base, trial
+            )
+            variables = {**variables, **changed}
+        if earlier is not None:
+            outputs = earlier.outputs(trial)  # text of models: data, whatever it looks like
+            variables, files, tagged = (
+                {**variables, **outputs},
+                files - outputs.keys(),
+                tagged - outputs.keys(),
+            )
+        provider = pair.subject.provider
+        variables, filled = await worked_out(
+            variables,
+            files,
+            tagged,
+            pair.prompt.raw,
+            {"id": provider.id, "label": provider.label},
+            pair.base,
+            pair.templates,
+            trial,
+        )
+        if variables is not self.variables:
+            trial.show(variables)
+        if earlier is not None and earlier.listens:
+            conversation = {CONVERSATION: earlier.turns(trial)}
+            variables, filled = {**variables, **conversation}, {**filled, **conversation}
+        return variables, filled
+
+    async def _transformed(self, code: str, cell: Cell, trial: Trial) -> object:
+        context = {
+            "vars": dict(cell.variables),
+            "prompt": {"raw": cell.prompt, "label": self.pair.prompt.label},
+            "metadata": cell.reply_metadata(),
+        }
+        return await transformed(code, cell.output, context, self.pair.base, trial)
+
+
+def with_settings(prompt: Prompt, test: Test) -> Prompt:
+    """A prompt with what the test's options say to the model."""
+    if not test.settings:
+        return prompt
+    return replace(prompt, config={**prompt.config, **test.settings})
+
+
+def described(variables: Mapping[str, Any]) -> str:
+    """A line for a case that has no description: its first short variable."""
+    for value in variables.values():
+        text = cast("object", value)
+        if isinstance(text, str) and text.startswith("file://"):
+            return Path(text).stem
+        if isinstance(text, (str, int, float)):
+            line = " ".join(str(text).split())
+            return line if len(line) <= 60 else line[:59] + "…"
+    return ""

@@ -1,0 +1,185 @@
+"""What may be wrong with a test, as far as can be seen before anything runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, cast
+
+from msgspec import field
+
+from evenhand.core.encoding import encode
+from evenhand.core.names import did_you_mean
+from evenhand.core.plan import counted
+from evenhand.core.ranges import REPEATS
+from evenhand.core.record import Record
+from evenhand.doors.assertions.code_files import transform_problems
+from evenhand.doors.assertions.transform import split_reference
+from evenhand.doors.promptfoo.config import Config
+from evenhand.doors.promptfoo.scoring import scoring_problems
+from evenhand.doors.promptfoo.tests import Test, WrittenTest, named
+from evenhand.languages.documents.findings import At, Findings
+from evenhand.languages.documents.numbers import number
+
+MOST_COMBINATIONS = 100_000
+"""Of the lists among one test's variables."""
+
+KEYS = frozenset(
+    """
+    description vars assert options threshold metadata provider providers prompts providerOutput
+    assertScoringFunction
+    """.split()
+)
+_NEEDED = frozenset(
+    {"vars", "assert", "options", "metadata", "provider", "providerOutput", "threshold"}
+)
+OPTIONS = frozenset(
+    """
+    prefix suffix transform postprocess transformVars storeOutputAs rubricPrompt provider factuality disableVarExpansion
+    disableConversationVar disableDefaultAsserts runSerially repeat
+    """.split()
+)
+"""The options that are the test's own. All others are settings of the model."""
+_TRANSFORMS = ("transform", "postprocess", "transformVars")
+
+
+class TestChecks(Record, frozen=True):
+    """Looks at the tests of one config, and notes what is wrong with them.
+
+    Attributes:
+        known: What prompts and providers are called, by the key under which tests name some.
+        files: Is told which files of code the tests name.
+    """
+
+    __test__ = False  # for pytest: checks of tests, not a test
+
+    config: Config
+    findings: Findings
+    files: set[Path]
+    known: Mapping[str, Sequence[str]] = field(default_factory=dict[str, Sequence[str]])
+
+    def is_test(self, written: WrittenTest) -> bool:
+        """Whether it says anything that a test says."""
+        if not _NEEDED.isdisjoint(written.value):
+            return True
+        keys = ", ".join(map(repr, written.value)) or "nothing"
+        near = did_you_mean(next(iter(written.value), ""), _NEEDED)
+        self.findings.problem(
+            written.at(),
+            f"a test has {keys}, and neither 'vars' nor 'assert'",
+            near or "Put its variables under 'vars'.",
+        )
+        return False
+
+    def keys(self, raw: Mapping[str, Any], at: At) -> None:
+        """Notes keys that no test has, and what is wrong under those that are no reader's."""
+        for key in raw:
+            if key not in KEYS:
+                what = f"unknown key '{key}' of a test is not used"
+                self.findings.hint(at(key), what, _home_of(key) or did_you_mean(key, KEYS))
+        variables = raw.get("vars")
+        if (
+            isinstance(variables, Mapping)
+            and "assert" not in raw
+            and _is_assert(variables.get("assert"))
+        ):
+            what = "'assert' stands below 'vars', where it is a variable"
+            self.findings.hint(at("vars", "assert"), what, "Indent it like 'vars', beside it.")
+        scoring = raw.get("assertScoringFunction")
+        if scoring:
+            for what, hint in scoring_problems(scoring, self.config.base):
+                self.findings.problem(at("assertScoringFunction"), what, hint)
+            self.files.add(self._path(split_reference(str(scoring), "")[0]))
+        metadata = raw.get("metadata")
+        if metadata is not None and not isinstance(metadata, Mapping):
+            self.findings.problem(at("metadata"), f"metadata is {metadata!r}, not an object")
+
+    def references(self, raw: Mapping[str, Any], at: At) -> None:
+        """Notes prompts and providers that it names and that are not there."""
+        for key, names in self.known.items():
+            for name in names_of(raw.get(key)) or ():
+                if not named((name,), tuple(names)):
+                    there = sorted({one for one in names if one})
+                    hint = did_you_mean(name, there) or f"There are: {', '.join(there[:10])}."
+                    what = f"no {key.removesuffix('s')} is called '{name}'"
+                    self.findings.problem(at(key), what, hint)
+
+    def options(self, value: object, at: At) -> None:
+        """Notes what is wrong with `options`."""
+        if value is None:
+            return
+        if not isinstance(value, Mapping):
+            self.findings.problem(at("options"), f"options is {value!r}, not an object")
+            return
+        for key, option in cast("Mapping[str, Any]", value).items():
+            place = at("options", key)
+            if key == "repeat":
+                number(option, place, "repeat", self.findings, REPEATS)
+            elif key not in OPTIONS:
+                near = did_you_mean(key, OPTIONS)
+                if near:
+                    self.findings.hint(place, f"option '{key}' is sent to the model", near)
+            elif key in _TRANSFORMS and isinstance(option, str) and option:
+                for what, hint in transform_problems(option, self.config.base):
+                    self.findings.problem(place, what, hint)
+                if option.startswith("file://"):
+                    self.files.add(self._path(option))
+
+    def texts(self, test: Test, at: At) -> None:
+        """Notes what cannot be filled in around a prompt."""
+        for name, text in (("prefix", test.prefix), ("suffix", test.suffix)):
+            wrong = self.config.templates.problem(text) if text and not test.literal else None
+            if wrong:
+                self.findings.problem(at("options", name), f"{name}: {wrong}")
+
+    def can_be_run(self, test: Test, at: At) -> bool:
+        """Whether its variables can be written down, and their lists come to no more tests than can be run."""
+        try:
+            encode(test.variables)  # no NaN, nothing endless, no object of Python's
+        except (TypeError, ValueError) as error:
+            what = f"the variables cannot be kept: {error}"
+            self.findings.problem(at("vars"), what, "Write it in quotes, as text.")
+            return False
+        if test.count() <= MOST_COMBINATIONS:
+            return True
+        lists = " × ".join(f"{len(v):,} of {k}" for k, v in test.spreading().items())
+        self.findings.problem(
+            at("vars"),
+            f"the lists of variables come to {counted(test.count())} combinations ({lists}),"
+            f" and no more than {MOST_COMBINATIONS:,} can be run of one test",
+            "Shorten them, or write options: {disableVarExpansion: true} to keep lists as they are.",
+        )
+        return False
+
+    def _path(self, reference: str) -> Path:
+        return self.config.base / reference.removeprefix("file://")
+
+
+_CALLED: Mapping[str, str] = {
+    "assertion": "assert",
+    "assertions": "assert",
+    "expect": "assert",
+    "expected": "assert",
+    "inputs": "vars",
+    "variables": "vars",
+}
+
+
+def _home_of(key: str) -> str:
+    """Where a key belongs that no test has; empty for one that belongs nowhere."""
+    if key in OPTIONS:
+        return "It belongs below options of the test."
+    return f"Did you mean '{_CALLED[key]}'?" if key in _CALLED else ""
+
+
+def _is_assert(value: object) -> bool:
+    items = cast("list[object]", value) if isinstance(value, list) else []
+    return any(isinstance(item, Mapping) and "type" in item for item in items)
+
+
+def names_of(value: object) -> tuple[str, ...] | None:
+    """The names under `prompts` or `providers`; None for all."""
+    if value is None:
+        return None
+    items = cast("list[object]", value) if isinstance(value, list) else [value]
+    return tuple(map(str, items))

@@ -1,0 +1,321 @@
+"""A config, read in steps: its files, what goes over them, its environment, its value filled in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, cast
+
+from msgspec import field
+
+from evenhand.core.gate_terms import GateTerms, read_gate_terms
+from evenhand.core.names import did_you_mean
+from evenhand.core.plan import CALL_LIMIT_S, RunOptions, Selection
+from evenhand.core.ranges import CONCURRENCY, MILLISECONDS, PERCENT, REPEATS, Range
+from evenhand.core.record import Record
+from evenhand.core.secrets import known
+from evenhand.doors.promptfoo.config_files import Written, read_written
+from evenhand.doors.promptfoo.environment import (
+    declared,
+    env_filled,
+    not_secret,
+    process_environment,
+    read_env_files,
+    set_in_process,
+)
+from evenhand.doors.promptfoo.overrides import Chosen, Overrides, from_options, merged
+from evenhand.languages.documents.findings import SHOWN, At, Findings, Place
+from evenhand.languages.documents.numbers import number
+from evenhand.languages.documents.project import project_for
+from evenhand.languages.documents.tree import Document
+from evenhand.languages.templates.filters import read_templates
+from evenhand.languages.templates.rendering import NO_CONFIG, Templates
+from evenhand.render.promptfoo.derived import problem as derived_problem
+
+KEYS = frozenset(
+    """
+    $schema description tags prompts providers targets tests scenarios defaultTest outputPath sharing env
+    nunjucksFilters derivedMetrics extensions metadata evaluateOptions commandLineOptions tracing redteam
+    writeLatestResults promptCompat evenhand assertionTemplates
+    """.split()
+)
+_HOLDS_TESTS = frozenset({"tests", "scenarios", "defaultTest"})
+_NO_EFFECT = {
+    "sharing": "has no effect: nothing is uploaded anywhere",
+    "tracing": "has no effect yet",
+    "redteam": "has no effect: only the evaluation is run",
+}
+OPTIONS = frozenset(
+    """
+    cache delay maxConcurrency repeat showProgressBar timeoutMs maxEvalTimeMs filterRange generateSuggestions
+    suggestionsCount eventSource interactiveProviders
+    """.split()
+)
+"""The keys of `evaluateOptions`."""
+_HOMES: Mapping[str, str] = {
+    **dict.fromkeys(OPTIONS, "It belongs below evaluateOptions."),
+    **dict.fromkeys(
+        ("vars", "assert", "options", "threshold"), "It belongs below a test, or below defaultTest."
+    ),
+    **dict.fromkeys(
+        ("extends", "include", "includes", "imports"),
+        "{$ref: 'base.yaml#/key'} inserts a part of another file; -c base.yaml -c this.yaml puts configs together.",
+    ),
+    "output": "It is called outputPath.",
+    "transform": "It belongs below options of defaultTest, or below a provider.",
+}
+"""Where keys belong that are written at the top and have no effect there."""
+_KINDS: tuple[tuple[str, type | tuple[type, ...], str], ...] = (
+    ("description", (str, int, float), "text"),
+    ("tags", Mapping, "an object of names and values"),
+    ("metadata", Mapping, "an object"),
+    ("nunjucksFilters", Mapping, "an object of names and files"),
+    ("derivedMetrics", list, "a list of {name, value}"),
+)
+_STRICT, _BY_NAME = "promptfoo-strict", "by-name"
+
+
+class Config(Record, frozen=True):
+    """A config as read: its parts still raw, the run's options made out.
+
+    Attributes:
+        document: The file, or several as one.
+        value: What it says, references and the environment filled in, and what goes over it.
+        env: The environment that it is read in.
+        options: How the run goes.
+        repeats: How often each test is repeated.
+        cluster: The variable of its tests, or the key of their metadata, that says which belong together; empty for
+            none.
+        strict_prompts: Prompt functions are called as promptfoo calls them.
+        overrides: What is said beside it.
+        selection: Which part of it is run.
+        templates: Fill in the tags in it.
+        files: Files that it is made of, beside its own.
+    """
+
+    document: Document
+    value: Mapping[str, Any]
+    env: Mapping[str, str]
+    options: RunOptions = field(default_factory=RunOptions)
+    repeats: int = 1
+    cluster: str = ""
+    strict_prompts: bool = False
+    overrides: Overrides = field(default_factory=Overrides)
+    selection: Selection = field(default_factory=Selection)
+    templates: Templates = NO_CONFIG
+    files: frozenset[Path] = frozenset()
+
+    @property
+    def base(self) -> Path:
+        """The folder that relative paths start from."""
+        return self.document.file.parent
+
+    def at(self, *path: str | int) -> Place:
+        """Where a part of it is written."""
+        return self.document.at(*path)
+
+
+def read_config(paths: Sequence[Path], chosen: Chosen, findings: Findings) -> Config | None:
+    """The config that these paths stand for. None, and its problems, where it cannot be read.
+
+    Args:
+        paths: Files, patterns, and folders with a config in them; several are put together.
+        chosen: What the caller chose beside it. It goes over the config's own `commandLineOptions`.
+    """
+    env = (
+        process_environment(chosen.overrides.env_files, findings)
+        if chosen.env is None
+        else chosen.env
+    )
+    written = read_written(paths, chosen.overrides, env, findings)
+    if written is None:
+        return None
+    overrides, selection, env_files = _chosen_over(written, chosen, findings)
+    more = read_env_files(env_files, written.base, findings)
+    if chosen.env is None:
+        set_in_process(more)
+    env = {**env, **more}
+    env = {**env, **declared(written.value, env)}
+    known.learn_environment(env)
+    try:
+        value = _filled(overrides.applied(written.value), env)
+    except RecursionError:
+        findings.problem(Place(written.document.file), "is nested too deep")
+        return None
+    at = written.document.at
+    _look_at_keys(written, value, findings)
+    options, repeats = _run_options(value, at, env, findings)
+    gates, cluster = _own_settings(value.get("evenhand"), at, findings)
+    options = replace(options, gates=gates)
+    if overrides.delay_ms is not None:
+        options = replace(options, delay_s=overrides.delay_ms / 1000)
+    templates, filters = read_templates(value, env, written.base, at, findings)
+    return Config(
+        written.document,
+        value,
+        env,
+        options,
+        repeats,
+        cluster,
+        chosen.strict_prompts or value.get("promptCompat") == _STRICT,
+        overrides,
+        selection,
+        templates,
+        written.files | frozenset(filters),
+    )
+
+
+def _chosen_over(
+    written: Written, chosen: Chosen, findings: Findings
+) -> tuple[Overrides, Selection, Sequence[str]]:
+    """What goes over a config, which part of it is run, and the files of variables that it names itself."""
+    line = written.value.get("commandLineOptions")
+    if not isinstance(line, Mapping):
+        return chosen.overrides, chosen.selection, ()
+    at = written.document.at
+    own, part = from_options(
+        cast("Mapping[str, Any]", line), lambda *inside: at("commandLineOptions", *inside), findings
+    )
+    return chosen.overrides.over(own), merged(chosen.selection, part), own.env_files
+
+
+def _filled(value: Mapping[str, Any], env: Mapping[str, str]) -> dict[str, Any]:
+    """A config with its environment filled in: in the variables of tests, only what is not secret."""
+    open_to_tests = not_secret(env)
+    return {
+        key: env_filled(part, env, open_to_tests if key in _HOLDS_TESTS else None)
+        for key, part in value.items()
+    }
+
+
+def _look_at_keys(written: Written, value: Mapping[str, Any], findings: Findings) -> None:
+    document = written.document
+    unused, unknown = KEYS - value.keys(), 0
+    for key in value:
+        if key in _NO_EFFECT and value[key]:
+            findings.hint(document.at(key), f"'{key}' {_NO_EFFECT[key]}")
+        elif key not in KEYS and key not in written.lending:
+            unknown += 1
+            hint = _HOMES.get(key) or (did_you_mean(key, unused) if unknown <= SHOWN else "")
+            findings.hint(document.at(key), f"unknown key '{key}' is not used", hint)
+    for key, kind, words in _KINDS:
+        if value.get(key) is not None and not isinstance(value[key], kind):
+            findings.hint(document.at(key), f"{key} is {_short(value[key])}, not {words}")
+    derived = value.get("derivedMetrics")
+    for i, item in enumerate(cast("list[object]", derived) if isinstance(derived, list) else ()):
+        fields = item if isinstance(item, Mapping) else {}
+        what = derived_problem(cast("Mapping[str, Any]", fields))
+        if what:
+            place = document.at("derivedMetrics", i)
+            findings.hint(place, f"{what}; it is left out of the results")
+    if "providers" in value and "targets" in value:
+        what = "'targets' is another word for 'providers': there can be only one"
+        findings.problem(document.at("targets"), what)
+    compat = value.get("promptCompat")
+    if compat not in (None, _STRICT, _BY_NAME):
+        findings.problem(
+            document.at("promptCompat"),
+            f"promptCompat is {compat!r}",
+            f"It is {_BY_NAME} (the default) or {_STRICT}.",
+        )
+
+
+def _run_options(
+    value: Mapping[str, Any], at: At, env: Mapping[str, str], findings: Findings
+) -> tuple[RunOptions, int]:
+    """How a config wants to be run, and how often each of its tests is repeated."""
+    for key in ("evaluateOptions", "commandLineOptions", "env"):
+        if value.get(key) is not None and not isinstance(value[key], Mapping):
+            findings.problem(at(key), f"{key} is {_short(value[key])}, not an object")
+    table = value.get("evaluateOptions") or {}
+    if not isinstance(table, Mapping):
+        table = {}
+    options = dict(cast("Mapping[str, Any]", table))
+    for key in options:
+        if key not in OPTIONS:
+            place = at("evaluateOptions", key)
+            findings.hint(place, f"unknown option '{key}' is not used", did_you_mean(key, OPTIONS))
+    line = value.get("commandLineOptions")
+    if isinstance(line, Mapping):
+        options |= {k: v for k, v in cast("Mapping[str, Any]", line).items() if k in OPTIONS}
+        if "noCache" in line or cast("Mapping[str, Any]", line).get("cache") is False:
+            options["cache"] = False
+
+    def whole(name: str, within: Range) -> int | None:
+        result = number(options.get(name), at("evaluateOptions", name), name, findings, within)
+        return None if result is None else int(result)
+
+    if options.get("cache") not in (None, True, False):
+        place = at("evaluateOptions", "cache")
+        findings.problem(place, f"cache is {_short(options['cache'])}", "Write true or false.")
+    written = value.get("outputPath") or []
+    if isinstance(line, Mapping) and cast("Mapping[str, Any]", line).get("output"):
+        written = cast("Mapping[str, Any]", line)["output"]
+    paths = cast("list[object]", written) if isinstance(written, list) else [written]
+    folder = at().file.parent
+    place = at("evaluateOptions", "delay")
+    delay = number(options.get("delay"), place, "delay", findings, MILLISECONDS)
+    rate = number(
+        env.get("PROMPTFOO_PASS_RATE_THRESHOLD"),
+        Place(at().file),
+        "PROMPTFOO_PASS_RATE_THRESHOLD",
+        findings,
+        PERCENT,
+    )
+
+    def seconds(name: str, variable: str) -> float | None:
+        """A limit in milliseconds; 0 is none."""
+        setting, place = options.get(name), at("evaluateOptions", name)
+        if setting is None:
+            name, setting, place = variable, env.get(variable), Place(at().file)
+        limit = number(setting, place, name, findings, MILLISECONDS)
+        return limit / 1000 if limit else None
+
+    project = project_for(folder)
+    run_options = RunOptions(
+        time_limit_s=project.time_limit_s or CALL_LIMIT_S,
+        retries=project.retries,
+        concurrency=whole("maxConcurrency", CONCURRENCY),
+        cache=options.get("cache") is not False,
+        trial_limit_s=seconds("timeoutMs", "PROMPTFOO_EVAL_TIMEOUT_MS"),
+        run_limit_s=seconds("maxEvalTimeMs", "PROMPTFOO_MAX_EVAL_TIME_MS"),
+        delay_s=(delay or 0.0) / 1000,
+        outputs=tuple(str(folder / str(path)) for path in paths),
+        pass_rate=1.0 if rate is None else rate / 100,
+    )
+    return run_options, whole("repeat", REPEATS) or 1
+
+
+OWN = ("gate", "cluster")
+"""The keys of `evenhand`: the only ones that are ours."""
+
+
+def _own_settings(table: object, at: At, findings: Findings) -> tuple[tuple[GateTerms, ...], str]:
+    """Of the key `evenhand`: what a gate goes by, and which variable says what belongs together."""
+    if table is None:
+        return (), ""
+    keys = cast("Mapping[str, object]", table) if isinstance(table, Mapping) else None
+    if keys is None:
+        findings.problem(at("evenhand"), f"evenhand is {_short(table)}, not an object")
+        return (), ""
+    for key in keys:
+        if key not in OWN:
+            hint = did_you_mean(key, OWN, f"There are: {', '.join(OWN)}.")
+            findings.hint(at("evenhand", key), f"unknown key '{key}' is not used", hint)
+    cluster = keys.get("cluster") or ""
+    if not isinstance(cluster, str):
+        what = f"cluster is {_short(cluster)}, not the name of a variable"
+        findings.problem(at("evenhand", "cluster"), what, "Write the name: document.")
+        cluster = ""
+
+    def tell(key: str, what: str, hint: str) -> None:
+        findings.problem(at("evenhand", "gate", *filter(None, [key])), what, hint)
+
+    terms = read_gate_terms(keys.get("gate"), tell)
+    return () if terms == GateTerms() else (terms.within(at().file.parent),), cluster
+
+
+def _short(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:50]}… ({len(text)} characters)"

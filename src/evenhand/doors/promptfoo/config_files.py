@@ -1,0 +1,176 @@
+"""The files of a config: which are meant, and what they say before anything goes over it."""
+
+from __future__ import annotations
+
+import glob
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, cast
+
+from evenhand.core.names import nearest
+from evenhand.core.record import Record
+from evenhand.doors.promptfoo.config_code import read_code
+from evenhand.doors.promptfoo.config_merging import combined
+from evenhand.doors.promptfoo.overrides import Overrides
+from evenhand.doors.promptfoo.references import References
+from evenhand.languages.documents.file_kinds import is_database
+from evenhand.languages.documents.files import unreadable
+from evenhand.languages.documents.findings import Findings, Place, shown_path
+from evenhand.languages.documents.tree import Document, read_document
+from evenhand.languages.javascript.source import ENDINGS as JAVASCRIPT
+
+NAMES = tuple(
+    f"promptfooconfig.{ending}"
+    for ending in ("yaml", "yml", "json", "cjs", "cts", "js", "mjs", "mts", "ts")
+)
+"""What a config is called in its folder; the first that is there."""
+
+RUN_SUFFIX = ".db"
+DATA = frozenset({".csv", ".tsv", ".jsonl", ".parquet", ".xlsx"})
+"""How files with cases end that cannot be configs."""
+
+
+class Written(Record, frozen=True):
+    """What the files of a config say, their references replaced.
+
+    Attributes:
+        document: The file, or several as one.
+        value: What it says.
+        files: Files that it is made of, beside its own.
+        lending: Keys at its top that references and aliases in it stand for.
+    """
+
+    document: Document
+    value: dict[str, Any]
+    files: frozenset[Path] = frozenset()
+    lending: frozenset[str] = frozenset()
+
+    @property
+    def base(self) -> Path:
+        """The folder that relative paths start from."""
+        return self.document.file.parent
+
+
+def read_written(
+    paths: Sequence[Path], overrides: Overrides, env: Mapping[str, str], findings: Findings
+) -> Written | None:
+    """What the config that these paths stand for says. None, and its problems, where it cannot be read.
+
+    Prompts and models beside it, or outputs, need no config: then it says nothing.
+
+    Args:
+        env: The environment that it is read in.
+    """
+    complete = overrides.model_outputs or (overrides.prompts and overrides.providers)
+    if complete and not any(_holds(path) for path in paths):
+        folder = paths[0] if paths[0].is_dir() else Path.cwd()
+        return Written(Document(folder.absolute() / NAMES[0], {}), {})
+    files = find_configs(paths, findings)
+    if not files or findings.problems:
+        return None
+    documents = [_document(file, findings) for file in files]
+    read = [document for document in documents if document is not None]
+    if len(read) < len(documents):
+        return None
+    # The first is the config's own; of one in code, what it comes to is not all that it says.
+    beside = {d.file for d in read if d is not read[0] or d.file.suffix in JAVASCRIPT}
+    values: list[dict[str, Any]] = []
+    lending = set[str]()
+    for document in read:
+        references = References(document, findings)
+        value = document.value
+        if not env.get("PROMPTFOO_DISABLE_REF_PARSER"):
+            value = references.replaced(value)
+        beside |= references.files
+        lending |= references.lending | document.lending
+        values.append(cast("dict[str, Any]", value))
+    document, value = (read[0], values[0]) if len(read) == 1 else combined(read, values)
+    return Written(document, value, frozenset(beside), frozenset(lending))
+
+
+def _holds(path: Path) -> bool:
+    return not path.is_dir() or find_config(path, Findings()) is not None
+
+
+def find_config(path: Path, findings: Findings) -> Path | None:
+    """The config file meant by a path: itself, or the one in the folder. None, and a problem, where there is none."""
+    wrong = None if path.is_dir() else unreadable(path)
+    if wrong is not None:
+        findings.problem(Place(path), *wrong)
+        return None
+    if not path.exists():
+        near = (
+            nearest(path.name, [p.name for p in path.parent.glob("*")])
+            if path.parent.is_dir()
+            else ""
+        )
+        findings.problem(Place(path), "does not exist", f"Did you mean '{near}'?" if near else "")
+        return None
+    if not path.is_dir():
+        if path.suffix not in (".yaml", ".yml", ".json") and path.suffix not in JAVASCRIPT:
+            findings.problem(Place(path), *_no_config(path))
+            return None
+        return path.absolute()
+    for name in NAMES:
+        wrong = unreadable(path / name)
+        if wrong is not None:
+            findings.problem(Place(path / name), *wrong)
+            return None
+        if (path / name).is_file():
+            return (path / name).absolute()
+    near = nearest(NAMES[0], [p.name for p in path.glob("*.y*ml")])
+    findings.problem(
+        Place(path),
+        "holds nothing to run: no promptfooconfig.yaml, no evals/**/*_evals.py, no prompt directories",
+        f"Did you mean {path / near}?"
+        if near
+        else "`evenhand init`, or `init --python`, makes a folder to start from.",
+    )
+    return None
+
+
+def _no_config(path: Path) -> tuple[str, str]:
+    """Why a file that cannot be a config is not run, and what to do."""
+    suffix = path.suffix.lower()
+    if suffix == RUN_SUFFIX and is_database(path):
+        return (
+            "is the file of a run, not something to run",
+            f"`evenhand show {shown_path(path)}` shows it; `evenhand resume` finishes an unfinished one.",
+        )
+    if suffix in DATA:
+        return (
+            "is data, not something to run",
+            "Run what reads it: an eval set (Dataset.read), or a promptfooconfig.yaml with it as `tests`.",
+        )
+    return (
+        f"cannot be run: a config ends in .yaml, .yml, .json, .js or .ts, not '{path.suffix}'",
+        "Name a promptfooconfig.yaml, or the folder that holds one.",
+    )
+
+
+def find_configs(paths: Sequence[Path], findings: Findings) -> list[Path]:
+    """The config files meant by paths: files, patterns, and folders with a config in them."""
+    configs: list[Path] = []
+    for path in paths:
+        matches = [path]
+        if not path.exists() and any(char in str(path) for char in "*?["):
+            matches = [Path(name) for name in sorted(glob.glob(str(path), recursive=True))]  # noqa: PTH207 (Path.glob takes no absolute pattern)
+            if not matches:
+                findings.problem(Place(path), "matches no file")
+        for match in matches:
+            file = find_config(match, findings)
+            if file is not None and file not in configs:
+                configs.append(file)
+    return configs
+
+
+def _document(path: Path, findings: Findings) -> Document | None:
+    read = read_code if path.suffix in JAVASCRIPT else read_document
+    document = read(path, findings)
+    if document is None:
+        return None
+    if not isinstance(document.value, dict):
+        what = "is empty" if document.value is None else "is not an object at its top"
+        findings.problem(Place(path, 1, 1), what, "It needs prompts, providers and tests.")
+        return None
+    return document

@@ -1,0 +1,225 @@
+"""Which of the deviations from promptfoo a folder would meet: what `evenhand check` lists."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, cast
+
+import msgspec
+
+from evenhand.core.record import MutableRecord
+from evenhand.doors.assertions.assertion import split
+from evenhand.doors.assertions.deviations import DEVIATIONS
+from evenhand.doors.assertions.kinds import SUPPORTED, kind_of
+from evenhand.doors.promptfoo.plan import Folder
+from evenhand.doors.promptfoo.prompts import FunctionPrompt, ProgramPrompt, TextPrompt
+from evenhand.doors.promptfoo.tests import Test
+from evenhand.languages.templates.rendering import has_tags
+from evenhand.providers.paused import Paused
+
+_CODE = frozenset({"python", "javascript", "webhook"})
+_BOUNDS = frozenset({"latency", "cost"})
+
+
+class FolderUses(MutableRecord):
+    """What a folder uses of promptfoo's dialect, as far as it decides what differs.
+
+    Attributes:
+        types: Assertion types, those in sets too, without `not-`.
+        judged: Some of them ask a model for a verdict.
+        filled: Some of those that are code have tags.
+        tabled: Some assertions come from tables.
+        files: Some cells of tables name files, as text.
+        tags: Some cells of tables have tags.
+        transforms: Some tests have transformVars.
+        scored: Some tests have an assertScoringFunction.
+        around: Some tests have a prefix or a suffix.
+        talked: In some, promptfoo's simulated user talks with the model.
+        own_user: In some, a user of our own does.
+        own_provider: Some ask a provider of their own.
+        listed: Variables that hold lists of objects.
+    """
+
+    folder: Folder
+    types: set[str] = msgspec.field(default_factory=set[str])
+    judged: bool = False
+    filled: bool = False
+    tabled: bool = False
+    files: bool = False
+    tags: bool = False
+    transforms: bool = False
+    scored: bool = False
+    around: bool = False
+    talked: bool = False
+    own_user: bool = False
+    own_provider: bool = False
+    listed: set[str] = msgspec.field(default_factory=set[str])
+
+    @classmethod
+    def of(cls, folder: Folder) -> FolderUses:
+        """Walks the tests once more."""
+        uses = cls(folder)
+        for test in folder.tests:
+            uses._look_at(test)
+        return uses
+
+    def _look_at(self, test: Test) -> None:
+        self.transforms = self.transforms or bool(test.transform_vars)
+        table = any(
+            source.path is not None and _is_table(source.path.name)
+            for source in self.folder.tests.sources
+        )
+        self.tabled = self.tabled or table
+        self.scored = self.scored or bool(test.scoring)
+        self.around = self.around or bool(test.prefix or test.suffix)
+        self.talked = self.talked or (test.user is not None and test.user.own is None)
+        self.own_user = self.own_user or (test.user is not None and test.user.own is not None)
+        self.own_provider = self.own_provider or test.subject is not None
+        self.listed.update(name for name, value in test.variables.items() if _are_objects(value))
+        self.tags = self.tags or (
+            table
+            and any(
+                isinstance(value, str) and has_tags(value)
+                for name, value in test.variables.items()
+                if name not in test.tagged
+            )
+        )
+        self.files = self.files or (
+            table
+            and any(
+                isinstance(value, str) and value.startswith("file://")
+                for name, value in test.variables.items()
+                if name not in test.files
+            )
+        )
+        for one in _flat(test.shown.get("assert")):
+            type_ = split(str(one.get("type")))[0]
+            value = one.get("value")
+            self.types.add(type_)
+            self.judged = self.judged or (type_ in SUPPORTED and kind_of(type_).asks == "generate")
+            self.filled = self.filled or (
+                type_ in _CODE and isinstance(value, str) and has_tags(value)
+            )
+
+
+def differences(folder: Folder) -> list[str]:
+    """What would come out otherwise in promptfoo, and why: a sentence each, only what applies."""
+    uses = FolderUses.of(folder)
+    return [DEVIATIONS[subject] for subject, applies in APPLIES.items() if applies(uses)]
+
+
+def _written(uses: FolderUses) -> Mapping[str, Any]:
+    return uses.folder.record
+
+
+def _same_ids(uses: FolderUses) -> bool:
+    own = [p.subject.provider.id for p in uses.folder.pairs if p.subject.prompts is not None]
+    subjects = {(p.subject.provider.id, p.subject.place) for p in uses.folder.pairs}
+    return any(sum(id_ == one for one, _ in subjects) > 1 for id_ in own)
+
+
+def _are_objects(value: object) -> bool:
+    items = cast("list[object]", value) if isinstance(value, list) else []
+    return bool(items) and isinstance(items[0], Mapping)
+
+
+def _asks(uses: FolderUses, *vendors: str) -> bool:
+    """Whether any of the models is of one of these vendors."""
+    ids = (pair.subject.provider.id for pair in uses.folder.pairs)
+    return any(id_.partition(":")[0] in vendors for id_ in ids)
+
+
+def _is_table(name: str) -> bool:
+    return name.lower().endswith((".csv", ".tsv", ".xlsx", ".xls"))
+
+
+def _flat(assertions: object) -> Iterator[Mapping[str, Any]]:
+    for item in cast("list[object]", assertions) if isinstance(assertions, list) else ():
+        if isinstance(item, Mapping):
+            one = cast("Mapping[str, Any]", item)
+            yield one
+            yield from _flat(one.get("assert"))
+
+
+def _by_name(uses: FolderUses) -> bool:
+    prompts = (pair.prompt for pair in uses.folder.pairs)
+    return not uses.folder.config.strict_prompts and any(
+        isinstance(p, FunctionPrompt) for p in prompts
+    )
+
+
+APPLIES: Mapping[str, Callable[[FolderUses], bool]] = {
+    "errors": lambda uses: uses.judged or bool(uses.types & _CODE),
+    "judges": lambda uses: uses.judged,
+    "judge replies": lambda uses: uses.judged,
+    "data in code": lambda uses: uses.filled,
+    "simulated users": lambda uses: uses.talked,
+    "evenhand:user": lambda uses: uses.own_user,
+    "MCP servers": lambda uses: any(
+        pair.subject.mcp is not None and not pair.subject.mcp.calls for pair in uses.folder.pairs
+    ),
+    "meteor": lambda uses: "meteor" in uses.types,
+    "file:// in CSV": lambda uses: uses.tabled and bool(uses.types & {"python", "javascript"}),
+    "traces": lambda uses: any(name.startswith(("trace-", "trajectory:")) for name in uses.types),
+    "webhooks": lambda uses: "webhook" in uses.types,
+    "answers of web services": lambda uses: any(
+        pair.subject.provider.id.partition(":")[0] in ("http", "https")
+        and "validateStatus" not in pair.subject.config
+        for pair in uses.folder.pairs
+    ),
+    "cached latency": lambda uses: "latency" in uses.types and uses.folder.config.options.cache,
+    "contests": lambda uses: bool(uses.types & {"select-best", "max-score"}),
+    "scoring functions": lambda uses: uses.scored,
+    "tags in data": lambda uses: uses.tags,
+    "thresholds in CSV": lambda uses: uses.tabled and bool(uses.types & _BOUNDS),
+    "Python prompts": _by_name,
+    "braces of functions": _by_name,
+    "scripts as prompts": lambda uses: any(
+        isinstance(pair.prompt, ProgramPrompt) for pair in uses.folder.pairs
+    ),
+    "files in data": lambda uses: uses.files,
+    "prefixes of code": lambda uses: (
+        uses.around and any(not isinstance(pair.prompt, TextPrompt) for pair in uses.folder.pairs)
+    ),
+    "prompt prefixes": lambda uses: bool(
+        uses.folder.prefixed and _written(uses).get("defaultTest")
+    ),
+    "prompts of providers": _same_ids,
+    "providers of tests": lambda uses: uses.own_provider,
+    "messages in variables": lambda uses: any(
+        pair.prompt.raw.strip(" {}\n") in uses.listed
+        for pair in uses.folder.pairs
+        if isinstance(pair.prompt, TextPrompt)
+    ),
+    "finish reasons": lambda uses: (
+        "finish-reason" in uses.types and _asks(uses, "mistral", "localai")
+    ),
+    "calls without output": lambda uses: (
+        _asks(uses, "mistral", "localai")
+        and any("tools" in pair.subject.config for pair in uses.folder.pairs)
+    ),
+    "absent providers": lambda uses: any(
+        pair.subject.problem is not None for pair in uses.folder.pairs
+    ),
+    "blank lines of prompts": lambda uses: any(
+        pair.subject.provider.id.startswith("anthropic:") and "\n\n" in pair.prompt.raw
+        for pair in uses.folder.pairs
+    ),
+    "delay": lambda uses: (
+        uses.folder.config.options.delay_s > 0
+        or any(isinstance(pair.subject.provider, Paused) for pair in uses.folder.pairs)
+    ),
+    "transformVars": lambda uses: uses.transforms,
+    "derived metrics": lambda uses: bool(_written(uses).get("derivedMetrics")),
+    "objects in CSV": lambda uses: any(
+        path.lower().endswith(".csv") for path in uses.folder.config.options.outputs
+    ),
+    "cached code": lambda uses: (
+        uses.folder.config.options.cache
+        and any(
+            ".py" in p.subject.provider.id or ".js" in p.subject.provider.id
+            for p in uses.folder.pairs
+        )
+    ),
+}
+"""When a deviation is met. Those that are not here hold for every folder, and are not repeated for each."""

@@ -1,0 +1,157 @@
+"""The environment that a config is read in: the process's, `.env` files, and what the config itself declares."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, cast
+
+from evenhand.core.secrets import redacted
+from evenhand.languages.documents.findings import Findings, Place
+from evenhand.languages.documents.tree import read_text
+
+_TAG = re.compile(r"""\{\{\s*env(?:\.(\w+)|\[\s*['"](\w+)['"]\s*\])\s*\}\}""")
+_EXPRESSION = re.compile(r"\{\{(?:[^}]|\}(?!\}))*\}\}")
+_QUOTED = re.compile(r"""'[^']*'|"[^"]*\"""")
+_WORD = re.compile(r"[A-Za-z_]\w*")
+_ANY_TAG = re.compile(r"\{[{%].*?[}%]\}", re.DOTALL)
+_NAMED = re.compile(r"""\benv(?:\.(\w+)|\[\s*['"](\w+)['"]\s*\])""")
+_LINE = re.compile(
+    r"""^[ \t]*(?:export[ \t]+)?([\w.-]+)[ \t]*(?:=[ \t]*|:[ \t]+)"""
+    r"""('(?:\\'|[^'])*'|"(?:\\"|[^"])*"|`(?:\\`|[^`])*`|[^#\r\n]*)[ \t]*(?:\#[^\r\n]*)?$""",
+    re.MULTILINE,
+)
+
+
+def env_file(path: Path, findings: Findings) -> dict[str, str]:
+    r"""The variables that a `.env` file sets: `NAME=value` line by line, `#` for comments, quotes where needed.
+
+    Only inside double quotes is `\n` a line break. Nothing in a value is looked up elsewhere.
+    """
+    text = read_text(path, findings)
+    variables: dict[str, str] = {}
+    for name, written in _LINE.findall((text or "").replace("\r\n", "\n")):
+        value = written.strip()
+        quote = value[:1]
+        if len(value) > 1 and quote in "'\"`" and value.endswith(quote):
+            value = value[1:-1]
+            if quote == '"':
+                value = value.replace("\\n", "\n").replace("\\r", "\r")
+        if "\0" in value:
+            findings.problem(Place(path), f"the value of {name} has a NUL in it")
+            continue
+        variables[name] = value
+    return variables
+
+
+def read_env_files(names: Sequence[str], base: Path, findings: Findings) -> dict[str, str]:
+    """The variables that these files set, later ones over earlier ones. Their values are told to nobody."""
+    variables: dict[str, str] = {}
+    for name in names:
+        variables |= env_file(base / os.path.expanduser(name), findings)  # noqa: PTH111 (a name, not a path yet)
+    return variables
+
+
+def process_environment(names: Sequence[str], findings: Findings) -> Mapping[str, str]:
+    """The process's environment, with the `.env` file of the folder one stands in under it and these files over it."""
+    here = Path.cwd()
+    beside = env_file(here / ".env", findings) if (here / ".env").is_file() else {}
+    set_in_process({name: beside[name] for name in beside.keys() - os.environ.keys()})
+    set_in_process(read_env_files(names, here, findings))
+    return os.environ
+
+
+def set_in_process(variables: Mapping[str, str]) -> None:
+    """Sets variables also for code of the user's that runs in this process, which looks there."""
+    os.environ.update(variables)
+
+
+def declared(value: Mapping[str, Any], env: Mapping[str, str]) -> dict[str, str]:
+    """The variables that a config declares under `env`, as text."""
+    table = value.get("env")
+    if not isinstance(table, Mapping):
+        return {}
+    filled = cast("Mapping[str, object]", env_filled(table, env))
+    return {
+        key: item
+        if isinstance(item, str)
+        else ("true" if item else "false")
+        if isinstance(item, bool)
+        else str(item)
+        for key, item in filled.items()
+        if item is not None
+    }
+
+
+def env_filled(
+    value: object, env: Mapping[str, str], variables: Mapping[str, str] | None = None
+) -> object:
+    """The value with `{{ env.NAME }}` filled in wherever NAME is set, and `{{ env.NAME | default("x") }}` always.
+
+    Args:
+        variables: What may be filled in below a key `vars`; None for the same as everywhere.
+    """
+    if isinstance(value, str):
+        if "env" not in value or "{{" not in value:
+            return value
+        return _EXPRESSION.sub(lambda tag: _filled(tag[0], env), value)
+    if isinstance(value, dict):
+        inside = env if variables is None else variables
+        return {
+            k: env_filled(v, inside if k == "vars" else env, variables)
+            for k, v in cast("dict[str, object]", value).items()
+        }
+    if isinstance(value, list):
+        return [env_filled(v, env, variables) for v in cast("list[object]", value)]
+    return value
+
+
+def _filled(tag: str, env: Mapping[str, str]) -> str:
+    """A tag that is made of variables of the environment, filled in; any other, and one without its variable, as it is.
+
+    With a filter a variable may be absent, unless it looks like a secret: it may be there, and not be for this place.
+    """
+    plain = _TAG.fullmatch(tag)
+    if plain:
+        return env.get(plain[1] or plain[2], tag)
+    first = _WORD.search(_QUOTED.sub("", tag))
+    names = [dotted or quoted for dotted, quoted in _NAMED.findall(tag)]
+    absent = [name for name in names if name not in env]
+    if not names or first is None or first[0] != "env":
+        return tag
+    if absent and (
+        "|" not in tag or any(redacted({name: name}) != {name: name} for name in absent)
+    ):
+        return tag
+    from evenhand.core.errors import TemplateError  # noqa: PLC0415 (imported on use)
+    from evenhand.languages.templates.rendering import Templates  # noqa: PLC0415 (imported on use)
+
+    try:
+        return Templates().render(tag, {"env": {name: env[name] for name in names if name in env}})
+    except TemplateError:
+        return tag
+
+
+def unset(text: str) -> list[str]:
+    """The variables that tags of a text name and that are not set: those tags are there once it is filled in."""
+    return [match[1] or match[2] for match in _TAG.finditer(text)] if "env" in text else []
+
+
+def not_secret(env: Mapping[str, str]) -> Mapping[str, str]:
+    """The environment as far as tests may name it: what they hold is sent to models, and stored."""
+    return {k: v for k, v in env.items() if redacted({k: v}) == {k: v}}
+
+
+def secret_named(text: str, env: Mapping[str, str]) -> str:
+    """The first variable that a tag of this text names and that looks like a secret; empty for none."""
+    if "env" not in text or "{" not in text:
+        return ""
+    for tag in _ANY_TAG.findall(text):
+        for dotted, quoted in _NAMED.findall(tag):
+            name = dotted or quoted
+            variable = {name: env.get(name) or name}
+            if redacted(variable) != variable:
+                return name
+    return ""

@@ -1,0 +1,312 @@
+"""Extensions: functions of the user's that are called before and after all tests, and before and after each trial."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sys
+from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Literal, cast
+
+from evenhand.core.errors import CodeError, EvenhandError
+from evenhand.core.expect import Trial
+from evenhand.core.provider import Host
+from evenhand.core.record import Record
+from evenhand.core.score import Outcome, Verdict
+from evenhand.doors.assertions.code_files import called_in_file, file_problems
+from evenhand.doors.assertions.transform import split_reference
+from evenhand.doors.promptfoo.config import Config
+from evenhand.doors.promptfoo.models import FolderModels
+from evenhand.doors.promptfoo.overrides import Overrides
+from evenhand.doors.promptfoo.prompts import AnyPrompt
+from evenhand.doors.promptfoo.reader import TestReader
+from evenhand.doors.promptfoo.sources import ListedTests
+from evenhand.doors.promptfoo.tests import Test, TestSource, WrittenTest
+from evenhand.languages.documents.findings import Findings
+from evenhand.languages.javascript import running as javascript
+from evenhand.languages.javascript.source import is_reference
+from evenhand.languages.javascript.source import split_reference as split_javascript
+
+Moment = Literal["beforeAll", "beforeEach", "afterEach", "afterAll"]
+MOMENTS: tuple[Moment, ...] = ("beforeAll", "beforeEach", "afterEach", "afterAll")
+
+
+class Hook(Record, frozen=True):
+    """One function. One that is called like a moment is called at that moment; any other name, at all four."""
+
+    path: Path
+    name: str
+
+    def meets(self, moment: Moment) -> bool:
+        """Whether it is called at this moment."""
+        return self.name == moment or self.name not in MOMENTS
+
+
+class Hooks(Record, frozen=True):
+    """The extensions of a config, in their order."""
+
+    hooks: tuple[Hook, ...] = ()
+
+    def at(self, moment: Moment) -> bool:
+        """Whether any of them is called at this moment."""
+        return any(hook.meets(moment) for hook in self.hooks)
+
+    @property
+    def files(self) -> set[Path]:
+        """Their files."""
+        return {hook.path for hook in self.hooks}
+
+    async def called(self, host: Host, moment: Moment, context: dict[str, Any]) -> dict[str, Any]:
+        """The context as they leave it, one after the other.
+
+        Raises:
+            CodeError: One raised, took too long, or has a `yield`.
+        """
+        for hook in self.hooks:
+            if not hook.meets(moment):
+                continue
+            copied = json.loads(json.dumps(context, default=str))
+            second: object = {"hookName": moment}
+            args = (copied, second) if hook.name in MOMENTS else (moment, copied)
+            changed = await called_in_file(host, hook.path, hook.name, *args)
+            if isinstance(changed, (Generator, AsyncGenerator)):
+                raise CodeError(
+                    f"{hook.path.name}:{hook.name} has a `yield`, so nothing of it has run",
+                    hint="Return the context. What is to be done afterwards belongs into a hook of its own.",
+                )
+            if isinstance(changed, Mapping):
+                context = {**context, **cast("Mapping[str, Any]", changed)}
+        return context
+
+
+def read_hooks(config: Config, findings: Findings) -> Hooks:
+    """The extensions that a config names."""
+    extensions = config.value.get("extensions") or []
+    items = cast("list[object]", extensions) if isinstance(extensions, list) else [extensions]
+    hooks: list[Hook] = []
+    for i, item in enumerate(items):
+        place = config.at("extensions", i)
+        if not isinstance(item, str) or not item.startswith("file://") or ":" not in item[7:]:
+            findings.problem(
+                place, f"an extension is {item!r}", "Write file://hooks.py:beforeEach, say."
+            )
+            continue
+        if is_reference(item):
+            path, name = split_javascript(item)
+            wrong = javascript.problems(javascript.function(config.base / path, name))
+        else:
+            path, name = split_reference(item, "")
+            wrong = file_problems(item, config.base, name)
+        for what, hint in wrong:
+            findings.problem(place, what, hint)
+        hooks.append(Hook(config.base / path, name))
+    return Hooks(tuple(hooks))
+
+
+def said_once(
+    hooks: Hooks, moment: Moment, context: dict[str, Any], limit_s: float
+) -> dict[str, Any]:
+    """What the hooks of a moment outside of any trial make of its context.
+
+    Args:
+        hooks: All of them.
+        moment: When it is.
+        context: What they are given.
+        limit_s: Seconds that one of them may take.
+
+    Raises:
+        CodeError: One raised, or took too long.
+    """
+    from evenhand.engine.code import CodeHost  # noqa: PLC0415 (only where there are such hooks)
+    from evenhand.engine.door import waited_for  # noqa: PLC0415 (imported on use)
+
+    async def call() -> dict[str, Any]:
+        host = CodeHost(limit_s)
+        with host.open():
+            return await hooks.called(host, moment, context)
+
+    with contextlib.redirect_stdout(sys.stderr):  # what it prints is no result
+        return waited_for(call())
+
+
+def before_all(
+    hooks: Hooks,
+    config: Config,
+    prompts: Sequence[AnyPrompt],
+    sources: list[TestSource],
+    findings: Findings,
+) -> tuple[Config, list[TestSource]]:
+    """The config, whose `defaultTest` may be changed, and the sources of its tests, as the extensions leave them."""
+    tests = [dict(row.value) for source in sources for row in source.rows(findings)]
+    default = config.value.get("defaultTest") or {}
+    if isinstance(default, Mapping):  # with what a hook may append to, whether or not it is written
+        default = {"vars": {}, "assert": [], "options": {}, **cast("Mapping[str, Any]", default)}
+    suite = {
+        **config.value,
+        "tests": tests,
+        "prompts": [{"raw": prompt.raw, "label": prompt.label} for prompt in prompts],
+        "defaultTest": default,
+    }
+    try:
+        limit_s = config.options.time_limit_s
+        changed_suite = said_once(hooks, "beforeAll", {"suite": suite}, limit_s)["suite"]
+    except EvenhandError as error:
+        findings.problem(config.at("extensions"), error.message, error.hint)
+        return config, sources
+    if not isinstance(changed_suite, Mapping):
+        findings.problem(config.at("extensions"), "beforeAll left no suite")
+        return config, sources
+    changed = cast("Mapping[str, Any]", changed_suite)
+    if changed.get("defaultTest") != suite["defaultTest"]:
+        value = {**config.value, "defaultTest": changed.get("defaultTest")}
+        config = replace(config, value=value)
+    if changed.get("tests") == tests:
+        return config, sources
+    items = cast("list[object]", changed.get("tests") or [])
+    return config, [ListedTests(config.document, items, ("tests",), config.base)]
+
+
+def finished(path: Path) -> tuple[list[dict[str, Any]], list[dict[str, Any]], str]:
+    """The results of a run, its prompts, and its id, in the words of promptfoo."""
+    from evenhand.store.runfile import RunFile  # noqa: PLC0415 (only where there are such hooks)
+
+    with RunFile.open(path) as run:
+        variants = run.meta.variants
+        results = [
+            {
+                "success": trial.outcome == "pass",
+                "score": trial.score or 0.0,
+                "failureReason": {"fail": 1, "error": 2}.get(trial.outcome, 0),
+                "namedScores": dict(trial.named_scores),
+                "metadata": dict(trial.metadata),
+                "vars": dict(trial.vars),
+                "response": {"output": trial.output},
+                "promptIdx": trial.variant,
+                "provider": {
+                    "id": variants[trial.variant].provider_id,
+                    "label": variants[trial.variant].model,
+                },
+                "error": trial.error.message if trial.error else None,
+            }
+            for trial in run.trials()
+        ]
+        prompts = [{"raw": v.prompt_raw, "label": v.prompt, "provider": v.model} for v in variants]
+        return results, prompts, run.meta.id
+
+
+class TrialHooks:
+    """The hooks of each trial."""
+
+    def __init__(self, hooks: Hooks, config: Config, models: FolderModels) -> None:
+        self.hooks = hooks
+        self._models = models
+        value = {k: v for k, v in config.value.items() if k not in ("defaultTest", "metadata")}
+        self._config = replace(config, value=value, overrides=Overrides())
+
+    async def before(
+        self,
+        trial: Trial,
+        test: Test,
+        variables: Mapping[str, Any],
+        test_document: Mapping[str, Any],
+    ) -> tuple[Test, Mapping[str, Any]]:
+        """The test as the hooks leave it, and its variables.
+
+        Args:
+            test_document: The test with its defaults, as a config would write it.
+
+        Raises:
+            CodeError: One of them raised, or left something that is no test.
+        """
+        if not self.hooks.at("beforeEach"):
+            return test, variables
+        before = {**test_document, "vars": dict(variables)}
+        context = await self.hooks.called(trial, "beforeEach", {"test": before})
+        after = cast("dict[str, Any]", context["test"])
+        values = after.get("vars")
+        if not isinstance(values, Mapping):
+            raise CodeError("beforeEach left a test without vars")
+        if any(
+            after.get(key) != before.get(key) for key in after.keys() | before.keys() - {"vars"}
+        ):
+            findings = Findings()
+            reader = TestReader.of(self._config, self._models, findings)
+            written = WrittenTest({**after, "vars": {}}, lambda *_: self._config.at("tests"))
+            changed = reader.read(written)
+            problems = findings.problems + findings.broken_parts
+            if changed is None or problems:
+                raise CodeError(f"beforeEach left a test that cannot be run: {problems[0].what}")
+            test = replace(
+                changed,
+                stores=test.stores,
+                alone=test.alone,
+                files=test.files,
+                tagged=test.tagged,
+                subject=test.subject,
+            )
+        kept = frozenset(values)
+        test = replace(test, files=test.files & kept, tagged=test.tagged & kept)
+        return test, cast("Mapping[str, Any]", values)
+
+    async def after(
+        self,
+        trial: Trial,
+        test_document: Mapping[str, Any],
+        output: object,
+        outcomes: Sequence[Outcome],
+        verdict: Verdict,
+    ) -> Verdict:
+        """The verdict with the named scores that the hooks set; metadata that they set is kept with the result.
+
+        Raises:
+            CodeError: One of them raised, or set a score that is no number.
+        """
+        if not self.hooks.at("afterEach"):
+            return verdict
+        reply = trial.reply
+        metadata = {} if reply is None else dict(reply.metadata)
+        result: dict[str, Any] = {
+            "success": verdict.outcome == "pass",
+            "score": verdict.score or 0.0,
+            "failureReason": {"fail": 1, "error": 2}.get(verdict.outcome, 0),
+            "namedScores": dict(verdict.named_scores),
+            "metadata": dict(trial.case.metadata),
+            "vars": dict(trial.case.vars),
+            "testCase": dict(test_document),
+            "provider": {"id": trial.variant.provider_id, "label": trial.variant.model},
+            "response": {"output": output, "metadata": metadata},
+            "gradingResult": {
+                "pass": verdict.outcome == "pass",
+                "score": verdict.score or 0.0,
+                "reason": verdict.reason,
+                "componentResults": [
+                    {"pass": o.outcome == "pass", "score": o.score or 0.0, "reason": o.reason}
+                    for o in outcomes
+                ],
+            },
+        }
+        context = await self.hooks.called(
+            trial, "afterEach", {"test": dict(test_document), "result": result}
+        )
+        changed = cast("Mapping[str, Any]", context.get("result") or {})
+        scores = _numbers(changed.get("namedScores"), "afterEach")
+        marks = changed.get("metadata")
+        if isinstance(marks, Mapping) and marks != result["metadata"]:
+            trial.mark(cast("Mapping[str, Any]", marks))
+        return replace(verdict, named_scores={**verdict.named_scores, **scores})
+
+
+def _numbers(scores: object, name: str) -> dict[str, float]:
+    """Named scores that a hook set: finite numbers.
+
+    Raises:
+        CodeError: One of them is no number.
+    """
+    numbers: dict[str, float] = {}
+    for key, value in cast("Mapping[str, object]", scores or {}).items():
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or value - value != 0:
+            raise CodeError(f"{name} set the score '{key}' to {value!r}, which is not a number")
+        numbers[key] = float(value)
+    return numbers

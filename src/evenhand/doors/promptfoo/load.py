@@ -1,0 +1,102 @@
+"""A folder of prompts, models and tests in, a plan out. Nothing is run; all that is wrong is said at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from evenhand.core.errors import NothingSelected
+from evenhand.core.plan import Plan, refuse_if_nothing_is_left
+from evenhand.core.selecting import Selector
+from evenhand.doors.promptfoo.config import read_config
+from evenhand.doors.promptfoo.differences import differences
+from evenhand.doors.promptfoo.hooks import TrialHooks, before_all, read_hooks
+from evenhand.doors.promptfoo.models import FolderModels
+from evenhand.doors.promptfoo.overrides import Chosen
+from evenhand.doors.promptfoo.plan import Folder
+from evenhand.doors.promptfoo.prompt_files import read_prompts
+from evenhand.doors.promptfoo.reader import TestReader
+from evenhand.doors.promptfoo.sources import read_sources
+from evenhand.doors.promptfoo.survey import look_at, surveyed
+from evenhand.doors.promptfoo.variants import paired, selected_subjects
+from evenhand.languages.documents.findings import Findings
+
+PLAIN = Chosen()
+
+
+def load(path: Path | Sequence[Path], chosen: Chosen = PLAIN) -> Plan:
+    """The plan of a promptfoo config: see `read_folder`.
+
+    Raises:
+        ConfigError: What is wrong with the config, or no test is left that can come to a verdict.
+        NothingSelected: The selection leaves no test.
+        UsageError: The filter is not a regular expression.
+    """
+    folder = read_folder(path, chosen)
+    plan = folder.plan()
+    plan.differences = lambda: differences(folder)
+    refuse_if_nothing_is_left(plan)
+    return plan
+
+
+def read_folder(path: Path | Sequence[Path], chosen: Chosen = PLAIN) -> Folder:
+    """A promptfoo config, read whole: its prompts, models and tests.
+
+    Args:
+        path: The config file, or the folder that holds a promptfooconfig.yaml; or several, which are put together.
+        chosen: What the caller chose beside it.
+
+    Raises:
+        ConfigError: What is wrong with the config and the files that it names: all of it.
+        NothingSelected: The selection leaves no test.
+        UsageError: The filter is not a regular expression.
+    """
+    findings = Findings(replacing=True)
+    config = read_config([path] if isinstance(path, Path) else path, chosen, findings)
+    if config is None:
+        raise findings.error()
+    files = set(config.files)
+    models = FolderModels(config, findings)
+    if chosen.overrides.grader:
+        models.look_at_grader(chosen.overrides.grader)
+    all_prompts = read_prompts(config, findings, files)
+    all_subjects = models.subjects(config.selection)
+    prompts, subjects = selected_subjects(all_prompts, all_subjects, config.selection)
+    sources = read_sources(config, findings, files)
+    hooks = read_hooks(config, findings) if config.value.get("extensions") else None
+    if hooks and hooks.at("beforeAll") and chosen.prepare and not findings.problems:
+        config, sources = before_all(hooks, config, prompts, sources, findings)
+    known = {
+        "prompts": [name for prompt in all_prompts for name in (prompt.label, prompt.id)],
+        "providers": [name for c in all_subjects for name in (c.provider.id, c.provider.label)],
+    }
+    reader = TestReader.of(config, models, findings, known)
+    pairs = paired(prompts, subjects, config, findings)
+    selector = Selector(config.selection)
+    repeats = config.selection.repeats or config.repeats
+    survey, tests = surveyed(sources, reader, pairs, selector, repeats, findings)
+    if not findings.problems and not survey.tests and not selector.narrows:
+        findings.problem(
+            config.at("tests"), "there are no tests", "The files that it names hold none."
+        )
+    if findings.problems:
+        raise findings.error()
+    look_at(survey, pairs, config, findings)
+    if not survey.cases:
+        raise NothingSelected(
+            f"the selection matches none of the tests ({survey.tests:,})",
+            hint=f"Selected: {selector.words}.",
+        )
+    return Folder(
+        config,
+        pairs,
+        subjects,
+        models,
+        tests,
+        frozenset(files),
+        selector,
+        survey,
+        findings.hints,
+        sorted(findings.broken_parts),
+        TrialHooks(hooks, config, models) if hooks and hooks.hooks else None,
+    )

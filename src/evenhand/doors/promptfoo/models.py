@@ -1,0 +1,497 @@
+"""The models of a config: what is asked, and who judges."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from msgspec import field
+
+from evenhand.core.errors import Problem, UsageError
+from evenhand.core.message import Task
+from evenhand.core.names import did_you_mean
+from evenhand.core.plan import Selection
+from evenhand.core.provider import Provider
+from evenhand.core.ranges import MILLISECONDS
+from evenhand.core.record import Record
+from evenhand.core.secrets import redacted
+from evenhand.core.selecting import Selector
+from evenhand.doors.assertions.code_files import transform_problems
+from evenhand.doors.assertions.transform import split_reference
+from evenhand.doors.promptfoo.config import Config
+from evenhand.doors.promptfoo.environment import unset
+from evenhand.doors.promptfoo.setting_names import setting_hints
+from evenhand.languages.documents.findings import Findings, Place, problem_at
+from evenhand.languages.documents.numbers import number
+from evenhand.languages.documents.tree import Document, read_document
+from evenhand.providers.absent import AbsentProvider
+from evenhand.providers.catalog import key_missing
+from evenhand.providers.missing_keys import NO_KEY, set_key
+from evenhand.providers.paused import Paused
+from evenhand.providers.roster import Roster, default_judge
+
+if TYPE_CHECKING:
+    from evenhand.doors.promptfoo.mcp_tools import McpTools
+
+KEYS = frozenset({"id", "label", "config", "prompts", "transform", "delay", "env", "inputs"})
+
+_SHELL = re.compile(r"\$\{?[A-Z_][A-Z0-9_]+\}?")
+
+DEFAULT_JUDGES: Mapping[Task, tuple[tuple[str, str], ...]] = {
+    "generate": (
+        ("OPENAI_API_KEY", "openai:chat:gpt-5-mini"),
+        ("ANTHROPIC_API_KEY", "anthropic:messages:claude-sonnet-4-5"),
+    ),
+    "embed": (("OPENAI_API_KEY", "openai:embedding:text-embedding-3-large"),),
+    "moderate": (("OPENAI_API_KEY", "openai:moderation:omni-moderation-latest"),),
+}
+"""Who is asked where nobody is named, by the first key that is set."""
+
+_KEY_OF_TASK: Mapping[Task, str] = {
+    "generate": "text",
+    "embed": "embedding",
+    "classify": "classification",
+    "moderate": "moderation",
+}
+_GIVES: Mapping[Task, str] = {
+    "generate": "texts",
+    "embed": "embeddings",
+    "classify": "classifications",
+    "moderate": "moderations",
+}
+_TASK_KEYS = frozenset(_KEY_OF_TASK.values())
+_TASKS: Mapping[Task, str] = {"embed": "embeddings", "moderate": "moderations"}
+
+
+class Subject(Record, frozen=True):
+    """A model to ask, and what belongs to it alone.
+
+    Attributes:
+        provider: The model.
+        prompts: The labels, ids or patterns of the prompts that it gets; None for all.
+        transform: Changes its outputs before anything looks at them.
+        place: Where it is written.
+        config: Its own, with files read in: the functions that it declares are there.
+        problems: Why none of its trials can come to a verdict; none where they may.
+        hints: What is tolerated in its settings, and worth a look.
+        mcp: The tools of MCP servers that it is told of; None for none.
+    """
+
+    provider: Provider
+    prompts: tuple[str, ...] | None
+    transform: str
+    place: Place
+    config: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    problems: tuple[Problem, ...] = ()
+    hints: tuple[Problem, ...] = ()
+    mcp: McpTools | None = None
+
+    @property
+    def problem(self) -> Problem | None:
+        """Why none of its trials can come to a verdict; None where they may."""
+        return next(iter(self.problems), None)
+
+    @property
+    def lacking(self) -> Problem | None:
+        """That its model cannot be asked, for want of a key; None where it can."""
+        key = key_missing(self.provider)
+        if not key:
+            return None
+        return problem_at(self.place, NO_KEY.format(self.provider.id), set_key(key), slug="auth")
+
+    def takes(self, label: str) -> bool:
+        """Whether it gets the prompt with this label."""
+        return self.prompts is None or any(
+            label == name or fnmatchcase(label, name) or label.startswith((f"{name}:", f"{name} #"))
+            for name in self.prompts
+        )
+
+
+class FolderModels:
+    """Makes the models of one config, each once."""
+
+    def __init__(self, config: Config, findings: Findings) -> None:
+        self._config = config
+        self._findings = findings
+        fill = config.templates.render
+        self._roster = Roster(config.base, config.env, fill=fill)
+        self._made: dict[str, Provider | None] = {}
+        self._defaults: dict[Task, Provider] = {}
+        self._reading: list[Path] = []
+        self._listed: list[Subject] = []
+        self._of_tests: dict[str, Subject | None] = {}
+        self.files: set[Path] = set()
+        """Files that say what the models are: their code, their settings, their transforms."""
+
+    def subjects(self, selection: Selection | None = None) -> list[Subject]:
+        """The models to ask, in their order.
+
+        Args:
+            selection: Of the models that it leaves out, no word is said.
+        """
+        key = "targets" if "targets" in self._config.value else "providers"
+        listed = self._config.value.get(key)
+        place = self._config.at(key)
+        if listed is None or listed == []:
+            self._findings.problem(
+                place,
+                "there are no providers",
+                "Name the models to ask, e.g. providers: [openai:chat:gpt-5-mini]",
+            )
+            return []
+        items = cast("list[object]", listed) if isinstance(listed, list) else [listed]
+        subjects: list[Subject] = []
+        for i, item in enumerate(items):
+            where = self._config.at(key, i) if isinstance(listed, list) else place
+            subjects += self._subjects(item, where, self._config.base)
+        selector = Selector(selection or Selection())
+        for subject in subjects:
+            _answers_as_promptfoo(subject.provider)
+            if selector.takes_model(subject.provider.id, subject.provider.label):
+                self._findings.also(hints=subject.hints)
+                self._findings.break_off(*subject.problems)
+        self._listed = subjects
+        return subjects
+
+    def of_test(self, spec: object, place: Place, base: Path) -> Subject | None:
+        """The model that the `provider` of a test names, each made once; None, and a problem, where it names none.
+
+        Args:
+            spec: An id, or an object with one; or the label of one of the config's providers, which is that one.
+            place: Where it is written.
+            base: The folder that paths in it start from.
+        """
+        labelled = next((one for one in self._listed if one.provider.label == spec), None)
+        if labelled is not None and labelled.provider.label != labelled.provider.id:
+            return labelled
+        key = json.dumps([spec, str(base)], sort_keys=True, default=str)
+        if key not in self._of_tests:
+            subjects = self._subjects(spec, place, base)
+            if len(subjects) > 1:
+                what = f"provider {spec} stands for {len(subjects)} models"
+                self._findings.problem(place, what, "A test asks one: name it here.")
+            subject = self._of_tests[key] = subjects[0] if len(subjects) == 1 else None
+            if subject is not None:
+                _answers_as_promptfoo(subject.provider)
+                self._findings.also(hints=subject.hints)
+        return self._of_tests[key]
+
+    @property
+    def named_by_tests(self) -> list[Provider]:
+        """Those that tests ask in place of the config's, as far as they can be had."""
+        return [one.provider for one in self._of_tests.values() if one and not one.problems]
+
+    def look_at_grader(self, name: str) -> None:
+        """Looks at the model that `--grader` names, also where nothing is graded by one.
+
+        Raises:
+            UsageError: Nobody knows it.
+        """
+        if name.startswith("file://") and name.endswith((".yaml", ".yml", ".json")):
+            return  # read where it judges
+        try:
+            self._roster.make(name)
+        except UsageError as error:
+            raise UsageError(f"--grader: {error.message}", hint=error.hint) from None
+
+    def judge(self, spec: object, place: Place, task: Task = "generate") -> Provider | None:
+        """The model that a `provider` for grading names for a task; None, and a problem, where it names none.
+
+        One that is no good for the task leaves it to the default, as in promptfoo. A map of models by what they are
+        for doesn't, as there: whoever writes one says who may be asked, and nobody else is.
+        """
+        if (
+            isinstance(spec, Mapping)
+            and "id" not in spec
+            and not spec.keys().isdisjoint(_TASK_KEYS)
+        ):
+            named = cast("Mapping[str, object]", spec)
+            spec = named.get(_KEY_OF_TASK[task])
+            if spec is None:
+                there = " and ".join(sorted(_TASK_KEYS & named.keys()))
+                what = f"provider names a model for {there}, and none for {_KEY_OF_TASK[task]}"
+                hint = f"Add the one that makes {_GIVES[task]}: {_KEY_OF_TASK[task]}: …"
+                self._findings.problem(place, what, hint)
+                return None
+        name = json.dumps(spec, sort_keys=True, default=str)
+        if self._made.get(name) is None:  # one that cannot be had is a problem wherever it is named
+            subjects = self._subjects(spec, place, self._config.base)
+            judge = next(iter(subjects), None)
+            if judge is not None:
+                self._findings.also(judge.problems, judge.hints)
+            self._made[name] = None if judge is None or judge.problems else judge.provider
+        judge = self._made[name]
+        if judge is not None and task not in judge.tasks:
+            self._findings.hint(
+                place,
+                f"{judge.id} makes no {_GIVES[task]}, so another model is asked",
+                f"Name one that does: provider: {{{_KEY_OF_TASK[task]}: …}}.",
+            )
+            return self.default_judge(place, task)
+        return judge
+
+    @property
+    def judges(self) -> list[Provider]:
+        """Those who judge, as far as they have been named."""
+        return [
+            provider
+            for provider in (*self._made.values(), *self._defaults.values())
+            if provider is not None
+        ]
+
+    def default_judge(self, place: Place, task: Task = "generate") -> Provider | None:
+        """The model for those who name none: who judges by default; as in promptfoo, by the first key that is set."""
+        if task not in self._defaults:
+            named = None
+            if task == "generate":
+                named = default_judge("", "", self._roster.project, self._config.env)
+            try:
+                judge = self._roster.judge_of(named) if named else None
+            except UsageError as error:
+                self._findings.problem(place, f"the judge: {error.message}", error.hint)
+                return None
+            judge = judge or self._by_key(place, task)
+            if judge is None:
+                return None
+            self._defaults[task] = judge
+        return self._defaults[task]
+
+    def _by_key(self, place: Place, task: Task) -> Provider | None:
+        for variable, id_ in DEFAULT_JUDGES.get(task, ()):
+            if self._config.env.get(variable):
+                what = "outputs are judged" if task == "generate" else f"{_TASKS[task]} are made"
+                hint = "Name the model you trust in defaultTest.options.provider."
+                self._findings.hint(place, f"{what} by {id_}", hint)
+                config = {"temperature": 0} if task == "generate" else {}
+                return self._roster.make(id_, config=config)
+        return None
+
+    def _subjects(self, item: object, place: Place, base: Path) -> list[Subject]:
+        if isinstance(item, str):
+            if item.startswith("file://") and item.endswith((".yaml", ".yml", ".json")):
+                return self._from_file(item, place, base)
+            return [self._one(item, {}, place, base)]
+        if isinstance(item, Mapping):
+            fields = cast("Mapping[str, Any]", item)
+            if "id" not in fields and len(fields) == 1:
+                ((id_, inner),) = fields.items()
+                fields = {
+                    "id": id_,
+                    **(cast("Mapping[str, Any]", inner) if isinstance(inner, Mapping) else {}),
+                }
+            if isinstance(fields.get("id"), str):
+                return [self._one(str(fields["id"]), fields, place, base)]
+            self._findings.problem(
+                place, "a provider has no id", "Write id: openai:chat:gpt-5-mini, say."
+            )
+            return []
+        written = "empty" if item is None else repr(item)
+        what = f"a provider is {written}, not text or an object"
+        self._findings.problem(place, what, "Write an id: openai:chat:gpt-5-mini, say.")
+        return []
+
+    def _from_file(self, reference: str, place: Place, base: Path) -> list[Subject]:
+        path = base / reference.removeprefix("file://")
+        if path in self._reading:
+            self._findings.problem(
+                place, f"{reference} leads back to itself", "Name a model in it."
+            )
+            return []
+        found = Findings()
+        document = read_document(path, found, place)
+        if document is None:
+            return [
+                Subject(
+                    provider=AbsentProvider(reference, reference),
+                    prompts=None,
+                    transform="",
+                    place=place,
+                    problems=tuple(found.problems),
+                )
+            ]
+        self.files.add(path)
+        self._reading.append(path)
+        try:
+            return self._of_document(document, base)
+        finally:
+            self._reading.pop()
+
+    def _of_document(self, document: Document, base: Path) -> list[Subject]:
+        items = (
+            cast("list[object]", document.value)
+            if isinstance(document.value, list)
+            else [document.value]
+        )
+        return [
+            subject
+            for i, item in enumerate(items)
+            for subject in self._subjects(item, document.at(i), base)
+        ]
+
+    def _one(self, id_: str, fields: Mapping[str, Any], place: Place, base: Path) -> Subject:
+        """A model, with all that is wrong with it: whoever leaves it out needn't hear of that."""
+        found = Findings()
+        for key in fields:
+            if key not in KEYS:
+                found.hint(
+                    place,
+                    f"unknown key '{key}' of provider {id_} is not used",
+                    did_you_mean(key, KEYS, "Settings of the model stand under config."),
+                )
+        whose = f"provider {id_}"
+        settings = read_settings(fields.get("config"), whose, base, place, found, self.files)
+        provider = self._provider(id_, fields, settings, place, base, found)
+        mcp = None
+        if settings.get("mcp") is not None and not isinstance(provider, AbsentProvider):
+            from evenhand.doors.promptfoo.mcp_tools import read_mcp  # noqa: PLC0415 (seldom wanted)
+
+            mcp = read_mcp(settings, provider, base, place, found)
+            self.files.update(() if mcp is None else mcp.files)
+        transform = self._transform(fields.get("transform") or "", place, base, found)
+        return Subject(
+            provider=provider,
+            prompts=_prompts_of(fields.get("prompts"), id_, place, found),
+            transform=transform,
+            place=place,
+            config=settings,
+            problems=tuple(found.problems),
+            hints=tuple(found.hints),
+            mcp=mcp,
+        )
+
+    def _provider(
+        self,
+        id_: str,
+        fields: Mapping[str, Any],
+        settings: Mapping[str, Any],
+        place: Place,
+        base: Path,
+        found: Findings,
+    ) -> Provider:
+        """The provider itself; one that cannot be asked, and a problem, where there is none."""
+        variables = fields.get("env")
+        own = cast("Mapping[str, object]", variables) if isinstance(variables, Mapping) else {}
+        env = {**self._config.env, **{k: str(v) for k, v in own.items()}}
+        label = str(fields.get("label") or "")
+        delay = number(fields.get("delay"), place, f"delay of provider {id_}", found, MILLISECONDS)
+        try:
+            provider = self._roster.make(id_, label=label, config=settings, env=env, base=base)
+        except UsageError as error:
+            found.problem(place, error.message, error.hint)
+            return AbsentProvider(str(redacted(id_)), label or str(redacted(id_)))
+        if settings and _is_vendors(provider):
+            for told, hint in setting_hints(settings, f"provider {id_}"):
+                found.hint(place, told, hint)
+        path = getattr(provider, "path", None)
+        if isinstance(path, Path):
+            self.files.add(path)
+        self.files.update(getattr(provider, "files", ()))
+        return Paused(provider, delay / 1000) if delay else provider
+
+    def _transform(self, written: object, place: Place, base: Path, found: Findings) -> str:
+        """Code that changes a model's outputs; empty for none."""
+        if not isinstance(written, str) or not written:
+            return ""
+        for problem in transform_problems(written, base):
+            found.problem(place, *problem)
+        if written.startswith("file://"):
+            self.files.add(base / split_reference(written, "")[0])
+        return written
+
+
+def _prompts_of(written: object, id_: str, place: Place, found: Findings) -> tuple[str, ...] | None:
+    """What a provider's prompts are called; None for all."""
+    if isinstance(written, (str, list)):
+        items = cast("list[object]", written) if isinstance(written, list) else [written]
+        return tuple(str(item).removeprefix("file://") for item in items)
+    if written is not None:
+        found.problem(place, f"prompts of provider {id_} is {written!r}, not a list of labels")
+    return None
+
+
+def _is_vendors(provider: Provider) -> bool:
+    """Whether its settings are a vendor's, and not those of somebody's own code or service."""
+    from evenhand.providers.chat import ChatProvider  # noqa: PLC0415 (imported with the first vendor)
+
+    return isinstance(provider, ChatProvider)
+
+
+def _answers_as_promptfoo(provider: Provider) -> None:
+    """Has the outputs of a model that is evaluated be those of promptfoo.
+
+    So they begin with what it thought, unless its config says otherwise.
+    """
+    from evenhand.providers.chat import ChatProvider  # noqa: PLC0415 (imported with the first vendor)
+
+    asked = provider.provider if isinstance(provider, Paused) else provider
+    if isinstance(asked, ChatProvider):
+        from evenhand.doors.promptfoo.output_shapes import shape_of  # noqa: PLC0415 (for vendors only)
+
+        asked.shape = shape_of(asked)
+        asked.shows_thoughts |= asked.config.get("showThinking") is None
+
+
+def with_files_read(
+    written: object, base: Path, place: Place, findings: Findings, files: set[Path]
+) -> object:
+    """A value with the JSON and YAML files that it names, at any depth, read in: see `read_settings`."""
+
+    def read(value: object) -> object:
+        if isinstance(value, str):
+            if value.startswith("file://") and value.endswith((".json", ".yaml", ".yml")):
+                path = base / value.removeprefix("file://")
+                document = read_document(path, findings, place)
+                files.add(path)
+                return None if document is None else document.value
+            if _SHELL.fullmatch(value):
+                findings.hint(
+                    place,
+                    f"{value!r} is sent as it is",
+                    "Write {{env.NAME}} for a variable of the environment.",
+                )
+            for name in unset(value):
+                findings.hint(
+                    place,
+                    f"{{{{env.{name}}}}} in a setting is not set",
+                    f"Set {name}, in the environment or in a .env file.",
+                )
+            return value
+        if isinstance(value, Mapping):
+            return {k: read(v) for k, v in cast("Mapping[str, object]", value).items()}
+        if isinstance(value, list):
+            return [read(v) for v in cast("list[object]", value)]
+        return value
+
+    return read(written)
+
+
+def read_settings(
+    written: object, whose: str, base: Path, place: Place, findings: Findings, files: set[Path]
+) -> dict[str, Any]:
+    """Settings as a config writes them, with the JSON and YAML files that they name read in; empty for none.
+
+    Args:
+        whose: What they belong to, for messages: `provider echo`.
+        base: The folder that files are looked for in.
+        files: Is told which files were read.
+    """
+    if written is None:
+        return {}
+    if not isinstance(written, Mapping):
+        findings.problem(place, f"config of {whose} is {written!r}, not an object")
+        return {}
+
+    settings = cast(
+        "dict[str, Any]",
+        with_files_read(cast("object", written), base, place, findings, files),
+    )
+    headers = settings.get("headers")
+    if headers is not None and not isinstance(headers, Mapping):
+        what = f"headers of {whose} are {type(headers).__name__}, not names with values"
+        findings.problem(place, what, "Write headers: {X-Name: value}.")
+        return {**settings, "headers": {}}
+    return settings

@@ -1,0 +1,317 @@
+"""What a promptfoo config comes to: variants, and trials walked test by test."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any, cast
+
+from evenhand.core.case import Case, case_id
+from evenhand.core.encoding import digest, encode
+from evenhand.core.errors import CodeError, EvenhandError, Problem
+from evenhand.core.plan import Plan, Row, Sheet, Slot
+from evenhand.core.provider import Provider
+from evenhand.core.record import Record
+from evenhand.core.secrets import known, redacted
+from evenhand.core.selecting import Selector
+from evenhand.doors.assertions.aggregate import verdict_rule
+from evenhand.doors.promptfoo.body import CellBody, described
+from evenhand.doors.promptfoo.config import Config
+from evenhand.doors.promptfoo.hooks import TrialHooks, finished, said_once
+from evenhand.doors.promptfoo.identity import SharedExpectations, TestIdentity
+from evenhand.doors.promptfoo.memory import Links
+from evenhand.doors.promptfoo.models import FolderModels, Subject
+from evenhand.doors.promptfoo.prompts import TextPrompt
+from evenhand.doors.promptfoo.reader import Tests
+from evenhand.doors.promptfoo.sources import content_digest
+from evenhand.doors.promptfoo.survey import Survey, estimate
+from evenhand.doors.promptfoo.tests import Test, takes
+from evenhand.doors.promptfoo.variants import Combination
+from evenhand.languages.documents.findings import problem_at
+
+_BESIDE = frozenset(
+    """
+    $schema description tags outputPath sharing evaluateOptions commandLineOptions writeLatestResults tracing redteam
+    """.split()
+)
+"""Keys that do not decide what a trial does, so that a run can be resumed after they changed."""
+
+
+class Folder(Record, frozen=True):
+    """What a promptfoo config comes to: its variants, its tests and who is asked. `plan` makes one sheet of it.
+
+    Attributes:
+        pairs: The variants with what is behind them: every model × the prompts that it gets.
+        tests: The tests, in their order, whatever is selected.
+        files: What it is made of, beside what its models and its tests name.
+        broken: What keeps tests and variants from a verdict: these are errors, and all else is run.
+    """
+
+    config: Config
+    pairs: Sequence[Combination]
+    subjects: Sequence[Subject]
+    models: FolderModels
+    tests: Tests
+    files: frozenset[Path]
+    selector: Selector
+    survey: Survey
+    hints: Sequence[Problem]
+    broken: Sequence[Problem] = ()
+    trial_hooks: TrialHooks | None = None
+
+    def plan(self) -> Plan:
+        """Its plan."""
+        sheet = Sheet(
+            tuple(pair.variant for pair in self.pairs),
+            self.rows,
+            self.survey.cases,
+            self.survey.cells,
+            self.repeats,
+            lambda: [*self._subjects, *self.models.judges],
+            lambda: estimate(self.rows(), self.pairs, self.survey, self.models.judges),
+        )
+        options = replace(
+            self.config.options,
+            some_alone=self.survey.alone,
+            closing=self._closing(),
+            set_up_once=self._set_up_once(),
+        )
+        return Plan(
+            self.title,
+            [sheet],
+            self._fingerprint,
+            lambda: self.record,
+            str(self.config.document.file),
+            options,
+            self.hints,
+            self.broken,
+        )
+
+    @property
+    def _subjects(self) -> list[Provider]:
+        """The models that are evaluated, as far as they can be had."""
+        had = [subject.provider for subject in self.subjects if not subject.problems]
+        return [*had, *self.models.named_by_tests]
+
+    @property
+    def title(self) -> str:
+        """Its description, without keys that were filled in; or the name of its folder."""
+        described = str(self.config.value.get("description") or "")
+        return known.text(described) or self.config.base.name
+
+    @property
+    def repeats(self) -> int:
+        """How often each case is repeated, where its test says nothing else."""
+        return self.config.selection.repeats or self.config.repeats
+
+    @property
+    def hooks_of_trials(self) -> Sequence[str]:
+        """The names of the extensions' functions that are called around trials, and when all are done."""
+        hooks = self.trial_hooks.hooks.hooks if self.trial_hooks is not None else ()
+        return [hook.name for hook in hooks if hook.name != "beforeAll"]
+
+    @property
+    def prefixed(self) -> bool:
+        """Whether a prefix or a suffix goes over the config."""
+        return bool(self.config.overrides.prefix or self.config.overrides.suffix)
+
+    def _set_up_once(self) -> tuple[Problem, ...]:
+        """Extensions that set trials up, where others clean up: these are told a result, which comes at the end."""
+        hooks = self.trial_hooks.hooks if self.trial_hooks is not None else None
+        if hooks is None or not (hooks.at("beforeEach") and hooks.at("afterEach")):
+            return ()
+        what = "what beforeEach sets up is cleaned up only once the trial has a result"
+        return (problem_at(self.config.at("extensions"), what),)
+
+    def _closing(self) -> Callable[[Path], None] | None:
+        """Calls the extensions that want to know how the run came out."""
+        if self.trial_hooks is None or not self.trial_hooks.hooks.at("afterAll"):
+            return None
+        hooks, suite = self.trial_hooks.hooks, dict(self.config.value)
+        limit_s = self.config.options.time_limit_s
+
+        def close(path: Path) -> None:
+            from evenhand.core.wording.words import short_id  # noqa: PLC0415 (only where there are such hooks)
+
+            results, prompts, run = finished(path)
+            context = {"suite": suite, "config": suite, "evalId": run, "results": results}
+            try:
+                said_once(hooks, "afterAll", {**context, "prompts": prompts}, limit_s)
+            except EvenhandError as error:
+                kept = f"The run itself is finished and kept: `evenhand show {short_id(run)}`."
+                raise CodeError(error.message, hint=f"{error.hint}\n{kept}".lstrip()) from error
+
+        return close
+
+    @property
+    def record(self) -> Mapping[str, Any]:
+        """The config as read, secrets removed; tests in files by name only."""
+        # The document, not what it came to: what was filled in from the environment may be secret.
+        written = cast("Mapping[str, object]", self.config.document.value)
+        kept = {k: v for k, v in written.items() if k != "tests" or isinstance(v, str)}
+        return cast("Mapping[str, Any]", known.inside(redacted(kept)))
+
+    def _fingerprint(self) -> str:
+        """A hash of the config, of the files that it names, and of the selection."""
+        files = {source.path for source in self.tests.sources if source.path}
+        files |= self.tests.files | self.models.files | self.files
+        if self.trial_hooks is not None:
+            files |= self.trial_hooks.hooks.files
+        files |= {
+            pair.prompt.path for pair in self.pairs if not isinstance(pair.prompt, TextPrompt)
+        }
+        settings = {k: v for k, v in self.config.value.items() if k not in _BESIDE}
+        parts = [encode(redacted(settings))]
+        parts += [
+            f"{path.name} {content_digest(path)}".encode()
+            for path in sorted(files)
+            if path.is_file()
+        ]
+        parts += [encode([pair.prompt.label, pair.prompt.raw]) for pair in self.pairs]
+        parts.append(
+            encode([*self.config.selection.as_list(), self.repeats, self.config.strict_prompts])
+        )
+        return digest(*parts)
+
+    def rows(self) -> Iterator[Row]:
+        """A row for each test that is selected, in their order."""
+        if not self.survey.stores and not any(pair.conversation for pair in self.pairs):
+            return self._walk(None)
+        needed = self._needed() if self.broken else None
+        return self._walk(Links(self._alone(needed)), needed)
+
+    def _alone(self, needed: frozenset[int] | None) -> Links | None:
+        """How far the steps that stand alone have come when they are done; None where there are none."""
+        if not self.survey.alone:
+            return None
+        first = Links()
+        for _ in _placed(self._walk(first, needed)):
+            pass
+        return first
+
+    def _needed(self) -> frozenset[int]:
+        """The steps from which others go on that can come to a verdict: they are asked, whatever is wrong with them."""
+        after: list[tuple[int, ...]] = []
+        reached: list[int] = []
+        for slot in _placed(self._walk(Links(self._alone(None)), None)):
+            after.append(slot.after)
+            if slot.problem is None:
+                reached += slot.after
+        needed = set[int]()
+        while reached:
+            index = reached.pop()
+            if index not in needed:
+                needed.add(index)
+                reached += after[index]
+        return frozenset(needed)
+
+    def _walk(self, links: Links | None, needed: frozenset[int] | None = None) -> Iterator[Row]:
+        """The rows.
+
+        Args:
+            links: What their trials take from each other; None where they take nothing.
+            needed: The places of those that others go on from; None for all.
+        """
+        seen: dict[int, int] = {}
+        shared = SharedExpectations()
+        for test, taken in self.selector.walked(iter(self.tests), partial(takes, self.selector)):
+            taking = self.pairs
+            if test.prompts is not None or test.providers is not None:
+                taking = [pair for pair in taking if pair.takes(test)]
+            expected = test.expected
+            referees = expected.referees() if expected.contests else ()
+            lonely = self.survey.refuses(test, taking) if referees else None
+            # Also for tests that are left out, so that a case is called the same whatever is selected.
+            cases = [_case(test, variables, seen) for variables in test.cases()]
+            if taken:
+                yield Row(
+                    cases,
+                    partial(
+                        self._slots,
+                        test,
+                        taking,
+                        lonely,
+                        links,
+                        needed,
+                        self._identity(test, links, shared),
+                    ),
+                    test.repeats or self.repeats,
+                    verdict_rule(test.threshold, expected.binding, expected.excusing),
+                    referees=referees,
+                    alone=test.alone,
+                    shows_thoughts=True,  # as promptfoo looks at them
+                )
+
+    def _identity(
+        self, test: Test, links: Links | None, shared: SharedExpectations
+    ) -> TestIdentity | None:
+        """What a test expects; None where that can't be known before it is run."""
+        alone = links is None and self.trial_hooks is None
+        filters = self.config.value.get("nunjucksFilters")
+        # A conversation is more than its first request.
+        if not alone or filters or test.user is not None:
+            return None
+        return TestIdentity(test, self.config.base, shared)
+
+    def _slots(
+        self,
+        test: Test,
+        taking: Sequence[Combination],
+        lonely: Problem | None,
+        links: Links | None,
+        needed: frozenset[int] | None,
+        identity: TestIdentity | None,
+        case: Case,
+        first: int,
+    ) -> list[Slot]:
+        """What happens to a case of a test in each variant that takes it; `first` is the place of the first."""
+        slots: list[Slot] = []
+        for index, pair in enumerate(taking, first):
+            refused = pair.refuses(test)
+            problem = test.problem or refused or lonely
+            body = CellBody(pair, test, case.vars)
+            review = body.reviewed if test.scoring else None
+            if self.trial_hooks is not None:
+                body.trial_hooks, body.test_document = (
+                    self.trial_hooks,
+                    self.tests.reader.document_of(test),
+                )
+                review = body.reviewed
+            after: tuple[int, ...] = ()
+            if links is not None:
+                asked = not refused and (needed is None or index in needed)
+                answers = problem is None or asked
+                body.earlier = links.of(index, test, pair.conversation, answers=answers)
+                after = body.earlier.after
+                if needed and answers:
+                    body.problem, problem = problem, None
+            shown = {**test.shown, "vars": case.vars} if test.files else test.shown
+            checks = None if identity is None else partial(identity.checks, pair)
+            slots.append(Slot(pair.variant, body, review, after, shown, problem, checks))
+        return slots
+
+
+def _placed(rows: Iterator[Row]) -> Iterator[Slot]:
+    """The slots of a plan of these rows, each in its place."""
+    index = 0
+    for row in rows:
+        for _ in range(row.repeats):
+            for case in row.cases:
+                slots = row.slots(case, index)
+                index += len(slots)
+                yield from slots
+
+
+def _case(test: Test, variables: Mapping[str, Any], seen: dict[int, int]) -> Case:
+    id_ = case_id(variables) if variables else case_id(test.description)
+    number = int(id_, 16)
+    again = seen.get(number, 0) + 1
+    seen[number] = again
+    return Case(
+        id=id_ if again == 1 else f"{id_}#{again}",
+        vars=variables,
+        description=test.description or described(variables),
+        metadata=test.metadata,
+    )

@@ -1,0 +1,329 @@
+"""Reads the tests of a config: as written, merged with `defaultTest`, and checked on the first walk."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, cast
+
+from msgspec.structs import replace
+
+from evenhand.core.errors import Problem
+from evenhand.core.ranges import REPEATS
+from evenhand.core.record import Record
+from evenhand.doors.assertions.reading import AssertionReader, Expected
+from evenhand.doors.promptfoo.checking import OPTIONS, TestChecks, names_of
+from evenhand.doors.promptfoo.config import Config
+from evenhand.doors.promptfoo.defaults import BESIDE, Defaults, as_mapping, read_defaults, shown
+from evenhand.doors.promptfoo.kept_tests import KeptTests
+from evenhand.doors.promptfoo.models import FolderModels, Subject, read_settings
+from evenhand.doors.promptfoo.simulated_users import TestUser, TestUsers, is_simulated_user
+from evenhand.doors.promptfoo.tests import Test, TestSource, WrittenTest
+from evenhand.doors.promptfoo.variables import VariableReader
+from evenhand.languages.documents.findings import Findings
+from evenhand.languages.documents.numbers import number
+from evenhand.languages.documents.tree import read_document
+from evenhand.languages.templates.rendering import has_tags
+
+_NONE = frozenset[str]()
+
+
+class TestReader(Record, frozen=True):
+    """Reads single tests of one config.
+
+    Attributes:
+        config: The config.
+        defaults: What its `defaultTest` says.
+        variables: Reads their variables.
+        asserts: Reads their assertions.
+        findings: Are told what is wrong.
+        files: Is told which files the tests name, beside those of their assertions.
+        checks: Look for all that may be wrong; None where that was done.
+        users: Read their simulated users.
+        models: Makes the models that they ask.
+    """
+
+    __test__ = False  # for pytest: a reader of tests, not a test
+
+    config: Config
+    defaults: Defaults
+    variables: VariableReader
+    asserts: AssertionReader
+    findings: Findings
+    files: set[Path]
+    checks: TestChecks | None
+    users: TestUsers
+    models: FolderModels
+
+    @classmethod
+    def of(
+        cls,
+        config: Config,
+        models: FolderModels,
+        findings: Findings,
+        known: Mapping[str, Sequence[str]] | None = None,
+    ) -> TestReader:
+        """The reader of a config's tests, which checks them.
+
+        Args:
+            models: Who judges.
+            known: What prompts and providers are called, by the key under which tests name some.
+        """
+        files = set[Path]()
+        checks = TestChecks(config, findings, files, known or {})
+        variables = VariableReader(config.base, config.env, findings, config.templates, files)
+        asserts = AssertionReader(config.base, models, findings, config.templates)
+        defaults = read_defaults(config, variables, asserts, checks, files, findings)
+        users = TestUsers(config, models, findings)
+        return cls(config, defaults, variables, asserts, findings, files, checks, users, models)
+
+    def unchecked(self) -> TestReader:
+        """The same, for tests that were checked."""
+        return replace(self, variables=replace(self.variables, checking=False), checks=None)
+
+    def read(self, written: WrittenTest) -> Test | None:
+        """A test, with what is wrong with it: that is an error of it alone. None where it cannot be told for one."""
+        with self.findings.apart() as unread:
+            written = self._with_asserts(written)
+        if self.checks is not None and not self.checks.is_test(written):
+            return None
+        with self.findings.apart() as problems:
+            test = self._test(written)
+            if self.checks is not None:
+                self.checks.texts(test, written.at)
+        if self.checks is not None and not self.checks.can_be_run(test, written.at):
+            return None
+        hopeless = test.expected.hopeless(test.threshold, scored=bool(test.scoring))
+        if hopeless is None and test.user is not None and test.provider_output is None:
+            hopeless = test.user.problem
+        problem = next(iter((*unread, *problems)), hopeless)
+        return test if problem is None else replace(test, problem=problem)
+
+    def document_of(self, test: Test) -> dict[str, Any]:
+        """A test with its defaults, as a config would write it; for hooks."""
+        raw, defaults = test.raw, self.defaults
+        options = {**defaults.options, **as_mapping(raw.get("options"))}
+        own = cast("list[object]", raw.get("assert") or [])
+        shared = cast("list[object]", defaults.raw.get("assert") or [])
+        written: dict[str, Any] = {
+            **{k: v for k, v in raw.items() if k != "vars"},
+            "assert": own if options.get("disableDefaultAsserts") else [*shared, *own],
+            "options": options,
+            "metadata": dict(test.metadata),
+        }
+        if test.threshold is not None:
+            written["threshold"] = test.threshold
+        if test.description:
+            written["description"] = test.description
+        return written
+
+    def _with_asserts(self, written: WrittenTest) -> WrittenTest:
+        """The test with the list that `assert: file://…` names in its place, as its file's own lines."""
+        reference = written.value.get("assert")
+        if not isinstance(reference, str) or not reference.startswith("file://"):
+            return written
+        path, at = self.config.base / reference.removeprefix("file://"), written.at
+        self.files.add(path)
+        document = read_document(path, self.findings, at("assert"))
+        if document is None:
+            return replace(written, value={**written.value, "assert": None})
+        inside = document.at
+        return replace(
+            written,
+            value={**written.value, "assert": document.value},
+            at=lambda *p: inside(*p[1:]) if p[:1] == ("assert",) else at(*p),
+        )
+
+    def _test(self, written: WrittenTest) -> Test:
+        raw, at, defaults, env = written.value, written.at, self.defaults, self.config.env
+        alone = len(raw) == 1 and "assert" not in as_mapping(raw.get("vars", {"assert": ""}))
+        if self.checks is not None and not alone:
+            self.checks.keys(raw, at)
+            self.checks.references(raw, at)
+        variables, files, tagged = self._variables(written)
+        options = defaults.options
+        if raw.get("options"):
+            if self.checks is not None:
+                self.checks.options(raw["options"], at)
+            options = {**options, **as_mapping(raw["options"])}
+        threshold = raw.get("threshold")
+        if threshold is not None:
+            threshold = number(threshold, at("threshold"), "threshold", self.findings)
+        metadata = as_mapping(raw.get("metadata"))
+        # An empty one, as a CSV column has them, leaves the default one there.
+        prefix, suffix = (
+            str(options.get(name) or defaults.options.get(name) or "")
+            for name in ("prefix", "suffix")
+        )
+        return Test(
+            description=str(raw.get("description") or written.name),
+            variables=variables,
+            files=files,
+            tagged=tagged,
+            expected=self._expected(written, options),
+            threshold=defaults.threshold if threshold is None else threshold,
+            prefix=prefix,
+            suffix=suffix,
+            transform=str(options.get("transform") or options.get("postprocess") or ""),
+            spread=not options.get("disableVarExpansion")
+            and not env.get("PROMPTFOO_DISABLE_VAR_EXPANSION"),
+            metadata={**defaults.metadata, **metadata} if metadata else defaults.metadata,
+            provider_output=self._own("providerOutput", raw) or None,
+            providers=names_of(self._own("providers", raw)),
+            prompts=names_of(self._own("prompts", raw)),
+            raw=raw,
+            stores=str(options.get("storeOutputAs") or ""),
+            listens=not options.get("disableConversationVar")
+            and not env.get("PROMPTFOO_DISABLE_CONVERSATION_VAR"),
+            alone=bool(options.get("runSerially")),
+            scoring=str(
+                raw.get("assertScoringFunction") or defaults.raw.get("assertScoringFunction") or ""
+            ),
+            repeats=_repeats(options.get("repeat")),
+            transform_vars=str(options.get("transformVars") or ""),
+            user=self._user(written),
+            subject=self._subject(written),
+            literal=written.data
+            and bool(prefix or suffix)
+            and has_tags(prefix + suffix)
+            and "options" in raw,
+            settings=self._settings(options, written),
+            shown=defaults.shown
+            if raw.keys() <= BESIDE
+            else shown(raw, options, defaults.raw, defaults.threshold),
+        )
+
+    def _user(self, written: WrittenTest) -> TestUser | None:
+        named = self._own("provider", written.value)
+        return self.users.read(
+            named, written.at if "provider" in written.value else self.defaults.place_of
+        )
+
+    def _subject(self, written: WrittenTest) -> Subject | None:
+        """The model that a test asks in place of the config's: its own `provider`, or that of `defaultTest`."""
+        named, place = written.value.get("provider"), written.at("provider")
+        if named and not is_simulated_user(named):
+            has_id = not isinstance(named, Mapping) or "id" in named
+            if written.home is not None and has_id:
+                subject = self.models.of_test(named, place, written.home)
+                self.findings.also(() if subject is None else subject.problems)
+                return subject
+            if self.checks is not None:
+                why = "" if not has_id else " where a function or a scenario's config names it"
+                what = f"provider {_name_of(named)} of a test is not asked{why}, as in promptfoo"
+                self.findings.hint(place, what, "List it under providers, or write its id.")
+            return None
+        shared = self.defaults.raw.get("provider")
+        if named or not isinstance(shared, Mapping) or is_simulated_user(shared):
+            return None  # as text, it only judges
+        if not isinstance(cast("Mapping[str, object]", shared).get("id"), str):
+            return None
+        subject = self.models.of_test(shared, self.defaults.place_of("provider"), self.config.base)
+        self.findings.also(() if subject is None else subject.problems)
+        return subject
+
+    def _own(self, key: str, raw: Mapping[str, Any]) -> Any:
+        """What a test says under a key, or `defaultTest` where it says nothing."""
+        return raw.get(key, self.defaults.raw.get(key))
+
+    def _variables(
+        self, written: WrittenTest
+    ) -> tuple[Mapping[str, Any], frozenset[str], frozenset[str]]:
+        """The variables of a test; those that name files; those with tags to fill in."""
+        written_vars, defaults = written.value.get("vars"), self.defaults
+        variables: Mapping[str, Any]
+        if written.data and isinstance(written_vars, dict):
+            variables, files, tagged = cast("Mapping[str, Any]", written_vars), _NONE, _NONE
+            if self.checks is not None:
+                self.variables.look_at_data(variables, written.at)
+        else:
+            variables = self.variables.read(written_vars, written.at)
+            files, tagged = self.variables.kinds(variables, written.at)
+        if not defaults.variables:
+            return variables, files, tagged
+        return (
+            {**defaults.variables, **variables},
+            files | (defaults.files - variables.keys()),
+            tagged | (defaults.tagged - variables.keys()),
+        )
+
+    def _expected(self, written: WrittenTest, options: Mapping[str, Any]) -> Expected:
+        expected = Expected()
+        if not options.get("disableDefaultAsserts"):
+            expected = self.defaults.expected(options)
+        assertions = written.value.get("assert")
+        if not assertions:
+            return expected
+        check = self.checks is not None
+        return expected.and_then(
+            self.asserts.expected(assertions, options, written.at, check=check)
+        )
+
+    def _settings(self, options: Mapping[str, Any], written: WrittenTest) -> Mapping[str, Any]:
+        """The options that are none of a test: settings of the model."""
+        if options.keys() <= OPTIONS:
+            return {}
+        settings = {key: value for key, value in options.items() if key not in OPTIONS}
+        place, base = written.at("options"), self.config.base
+        return read_settings(settings, "options", base, place, self.findings, self.files)
+
+
+class Tests(Record, frozen=True):
+    """The tests of a config, as often as they are walked, in their order.
+
+    Attributes:
+        sources: Where they come from.
+        reader: Reads each.
+        problems: What was wrong with some on the first walk, by their place among all that is written.
+        kept: Them, as the first walk read them; None where each walk reads them again.
+    """
+
+    sources: Sequence[TestSource]
+    reader: TestReader
+    problems: Mapping[int, Problem]
+    kept: KeptTests | None = None
+
+    def __iter__(self) -> Iterator[Test]:
+        kept = self.kept.tests() if self.kept is not None else None
+        if kept is not None:
+            yield from kept
+            return
+        for place, test in numbered(self.sources, self.reader, Findings()):
+            if self.problems:
+                problem = self.problems.get(place)
+                yield test if test.problem is problem else replace(test, problem=problem)
+            else:
+                yield test
+
+    @property
+    def files(self) -> set[Path]:
+        """Files that the tests name: variables, graders, rubrics."""
+        return self.reader.files | self.reader.asserts.files
+
+
+def numbered(
+    sources: Sequence[TestSource], reader: TestReader, findings: Findings
+) -> Iterator[tuple[int, Test]]:
+    """The tests, each with its place among all that is written.
+
+    Args:
+        findings: Are told what is wrong with the files that they are in.
+    """
+    place = 0
+    for source in sources:
+        for written in source.rows(findings):
+            place += 1
+            test = reader.read(written)
+            if test is not None:
+                yield place, test
+
+
+def _name_of(provider: object) -> str:
+    """What to call a provider in a message."""
+    if isinstance(provider, Mapping):
+        return str(cast("Mapping[str, object]", provider).get("id", "without an id"))
+    return str(provider)
+
+
+def _repeats(value: object) -> int | None:
+    return int(value) if value in REPEATS and isinstance(value, (int, float)) else None

@@ -1,0 +1,221 @@
+"""`promptfoo:simulated-user` and `evenhand:user`: providers of a test that talk with the model under evaluation."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, cast
+
+from evenhand.core.errors import ConfigError, Problem
+from evenhand.core.names import did_you_mean
+from evenhand.core.provider import Provider
+from evenhand.core.ranges import Range
+from evenhand.doors.promptfoo.config import Config
+from evenhand.doors.promptfoo.models import FolderModels
+from evenhand.doors.promptfoo.own_users import OWN_USER, OwnUser, read_own_user
+from evenhand.languages.documents.findings import At, Findings, Place, problem_at
+from evenhand.languages.documents.numbers import number
+from evenhand.languages.documents.tree import read_document
+from evenhand.providers.catalog import key_missing
+from evenhand.providers.missing_keys import NO_KEY, set_key
+
+SIMULATED_USER = "promptfoo:simulated-user"
+MAX_TURNS = 10
+INSTRUCTIONS = "{{instructions}}"
+_TURNS = Range(1, 10_000, whole=True)
+_KEYS = ("instructions", "maxTurns", "initialMessages", "stateful", "userProvider")
+_ROLES = ("user", "assistant", "system")
+_NAME_ONE = "Name the model under config: {}: openai:chat:gpt-5-mini, say. Or name a judge: it is asked then."
+
+
+@dataclass(frozen=True, slots=True)
+class TestUser:
+    """Who talks with the model in a test.
+
+    Attributes:
+        instructions: What the user of promptfoo's is to do; tags in it are filled in. Empty for one of our own.
+        max_turns: How often the model answers at most, initial messages not counted.
+        initial: What was said before: messages, or the text of a list of them.
+        stateful: Once the model has given a session's id, it is sent what the user said last and nothing else.
+        model: Who plays the user; None for a script, and where nobody is named, which `problem` says.
+        place: Where it is written.
+        problem: Why there can be no conversation; None where there may.
+        own: What a user of our own says or wants; None for promptfoo's.
+    """
+
+    __test__ = False  # for pytest
+
+    instructions: str
+    max_turns: int
+    initial: Any
+    stateful: bool
+    model: Provider | None
+    place: Place = field(compare=False)
+    problem: Problem | None = None
+    own: OwnUser | None = None
+
+    @property
+    def id(self) -> str:
+        """The id under which it is written."""
+        return SIMULATED_USER if self.own is None else OWN_USER
+
+
+def is_simulated_user(spec: object) -> bool:
+    """Whether a test's `provider` is a user who talks with the model: promptfoo's, or one of our own."""
+    return _id_of(spec) in (SIMULATED_USER, OWN_USER)
+
+
+def _id_of(spec: object) -> object:
+    return cast("Mapping[str, object]", spec).get("id") if isinstance(spec, Mapping) else spec
+
+
+class TestUsers:
+    """Reads the simulated users of one config, each once."""
+
+    __test__ = False  # for pytest
+
+    def __init__(self, config: Config, models: FolderModels, findings: Findings) -> None:
+        self._config = config
+        self._models = models
+        self._findings = findings
+        self._read: dict[str, TestUser] = {}
+
+    def read(self, spec: object, at: At) -> TestUser | None:
+        """The simulated user that a test's `provider` names; None where it is something else."""
+        if not is_simulated_user(spec):
+            return None
+        name = json.dumps(spec, sort_keys=True, default=str)
+        if name not in self._read:
+            with self._findings.apart() as problems:
+                user = self._user(spec, at("provider"))
+            # kept with the user: each of its tests is an error, and not only the one that is read first
+            problem = next(iter(problems), user.problem)
+            self._read[name] = replace(user, problem=problem)
+        return self._read[name]
+
+    def _user(self, spec: object, place: Place) -> TestUser:
+        who = str(_id_of(spec))
+        written = cast("Mapping[str, Any]", spec).get("config") if isinstance(spec, Mapping) else {}
+        config: Mapping[str, Any] = {}
+        if isinstance(written, Mapping):
+            config = cast("Mapping[str, Any]", written)
+        elif written is not None:
+            what = f"config of {who} is {written!r:.60}, not an object"
+            self._findings.problem(place, what)
+        return self._own(config, place) if who == OWN_USER else self._simulated(config, place)
+
+    def _own(self, config: Mapping[str, Any], place: Place) -> TestUser:
+        """A user of our own."""
+        own = read_own_user(config, place, self._findings)
+        turns = number(config.get("max_turns"), place, "max_turns", self._findings, _TURNS)
+        model, problem = None, None
+        if own.goal:
+            model, problem = self._model(config.get("model"), place, OWN_USER)
+        return TestUser(
+            "",
+            int(turns or len(own.turns) or MAX_TURNS),
+            self._initial(config.get("start"), place, "start"),
+            config.get("stateful") is True,
+            model,
+            place,
+            problem,
+            own,
+        )
+
+    def _simulated(self, config: Mapping[str, Any], place: Place) -> TestUser:
+        """The simulated user of promptfoo."""
+        for key in config:
+            if key not in _KEYS:
+                what = f"unknown key '{key}' of {SIMULATED_USER} is not used"
+                self._findings.hint(place, what, did_you_mean(key, _KEYS))
+        instructions = config.get("instructions") or INSTRUCTIONS
+        if not isinstance(instructions, str):
+            what = f"instructions of {SIMULATED_USER} are {instructions!r:.60}, not a text"
+            self._findings.problem(place, what)
+            instructions = INSTRUCTIONS
+        turns = number(config.get("maxTurns"), place, "maxTurns", self._findings, _TURNS)
+        model, problem = self._model(config.get("userProvider"), place, SIMULATED_USER)
+        return TestUser(
+            instructions,
+            MAX_TURNS if turns is None else int(turns),
+            self._initial(config.get("initialMessages"), place, "initialMessages"),
+            bool(config.get("stateful")),
+            model,
+            place,
+            problem,
+        )
+
+    def _model(
+        self, named: object, place: Place, who: str
+    ) -> tuple[Provider | None, Problem | None]:
+        """Who plays the user: the model that is named, or the one that judges by default."""
+        with self._findings.apart() as problems:
+            models = self._models
+            model = models.default_judge(place) if named is None else models.judge(named, place)
+        if model is None:
+            key, what = "model", f"no model plays the user of {who}"
+            if who == SIMULATED_USER:
+                key, what = "userProvider", f"{what}: promptfoo's own is not asked"
+            hint = _NAME_ONE.format(key)
+            return None, next(iter(problems), None) or self._findings.broken(place, what, hint)
+        key = key_missing(model)
+        if key:
+            what = NO_KEY.format(model.id)
+            return model, self._findings.broken(place, what, set_key(key), slug="auth")
+        return model, None
+
+    def _initial(self, value: object, place: Place, key: str) -> object:
+        """The messages that a conversation begins with, of the file where a key names one."""
+        if isinstance(value, str) and value.startswith("file://"):
+            path = self._config.base / value.removeprefix("file://")
+            self._models.files.add(path)
+            document = read_document(path, self._findings, place)
+            value = None if document is None else document.value
+        if value is not None and not isinstance(value, (list, str)):
+            what = f"{key} is {value!r:.60}, neither a list of messages nor a file"
+            self._findings.problem(place, what)
+            return None
+        return value
+
+
+def no_tools_in_talks(user: TestUser, model: str) -> Problem:
+    """That no user can talk with a model that has the tools of MCP servers which nobody calls."""
+    what = f"{user.id} cannot talk with {model}, which has the tools of MCP servers"
+    return problem_at(user.place, what, "Nothing calls the tools. Add call: true to its mcp.")
+
+
+def initial_messages(
+    value: object, place: Place, key: str = "initialMessages"
+) -> list[Mapping[str, Any]]:
+    """The messages that a conversation begins with, tags not yet filled in; empty for none.
+
+    Args:
+        value: A list, or the text of one, as a variable that names a file has it.
+        place: Where they are written.
+        key: The key that they are written under, for messages of errors.
+
+    Raises:
+        ConfigError: They are no messages.
+    """
+    if isinstance(value, str) and value.strip():
+        try:
+            value = json.loads(value)
+        except ValueError:
+            value = [value]
+    if not value:
+        return []
+    wrong: list[Problem] = []
+    messages: list[Mapping[str, Any]] = []
+    items = cast("Sequence[object]", value) if isinstance(value, list) else [value]
+    for counted, item in enumerate(items, 1):
+        fields = cast("Mapping[str, Any]", item) if isinstance(item, Mapping) else {}
+        if isinstance(fields.get("role"), str) and isinstance(fields.get("content"), str):
+            messages.append(fields)
+            continue
+        what = f"{key}: message {counted} is {item!r:.80}"
+        hint = f"Write {{role: user, content: …}}; a role is one of {', '.join(_ROLES)}."
+        wrong.append(problem_at(place, what, hint))
+    if wrong:
+        raise ConfigError(wrong)
+    return messages

@@ -1,0 +1,449 @@
+"""Where tests come from: written in the config, in files of many kinds, made by a program, or scenarios.
+
+A source is walked, not held, and can be walked again: 100,000 rows pass through without being kept. What is wrong with
+a file is found on the first walk.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any, cast
+
+from evenhand.core.encoding import TooDeep, decode_once
+from evenhand.core.names import did_you_mean
+from evenhand.core.record import MutableRecord, Record
+from evenhand.doors.promptfoo.config import Config
+from evenhand.doors.promptfoo.environment import env_filled, not_secret
+from evenhand.doors.promptfoo.generated_tests import generated, is_program
+from evenhand.doors.promptfoo.models import with_files_read
+from evenhand.doors.promptfoo.tests import Line, TestSource, WrittenTest
+from evenhand.languages.documents.file_kinds import ending_hint, not_lines, other_kind
+from evenhand.languages.documents.files import unreadable
+from evenhand.languages.documents.findings import At, Findings, Place, matching
+from evenhand.languages.documents.tree import Document, read_document, replaced
+from evenhand.languages.javascript.source import is_reference
+
+TABLES = frozenset({".csv", ".tsv", ".xlsx", ".xls"})
+_ELSEWHERE = ("http://", "https://", "huggingface://", "az://")
+
+
+class ListedTests(MutableRecord):
+    """Tests in a YAML or JSON document: the config itself, or a file of tests."""
+
+    document: Document
+    items: list[object]
+    prefix: tuple[str | int, ...]
+    home: Path
+    path: Path | None = None
+    data: bool = False
+    numbered: bool = False
+    made: bool = False
+    """A function has made them."""
+
+    def rows(self, findings: Findings) -> Iterator[WrittenTest]:
+        for i, item in enumerate(self.items):
+            at = _at(self.document, (*self.prefix, i))
+            if isinstance(item, Mapping):
+                name = f"Row #{i + 1}" if self.numbered else ""
+                value = cast("Mapping[str, Any]", item)
+                asks = not self.made or is_reference(str(value.get("provider")))
+                yield WrittenTest(value, at, self.data, name, self.home if asks else None)
+            else:
+                findings.problem(at(), f"a test is {item!r}, not an object")
+
+
+class Jsonl(MutableRecord):
+    """A file with one JSON object a line."""
+
+    path: Path
+    env: Mapping[str, str]
+    numbered: bool = False
+
+    def rows(self, findings: Findings) -> Iterator[WrittenTest]:
+        path, count = self.path, 0
+        kind = other_kind(path) or not_lines(path)
+        if kind is not None:
+            findings.problem(Place(path), *kind)
+            return
+        with path.open("rb") as lines:
+            for number, line in enumerate(lines, 1):
+                if number == 1:
+                    line = line.removeprefix(b"\xef\xbb\xbf")  # noqa: PLW2901 (a mark that editors leave)
+                if line.isspace():
+                    continue
+                if not line.isascii():
+                    line = replaced(line, path, findings, number).encode()  # noqa: PLW2901
+                try:
+                    value = decode_once(line)
+                except (ValueError, RecursionError) as error:
+                    findings.problem(Place(path, number), *_not_json(error))
+                    continue
+                if isinstance(value, dict):
+                    value = env_filled(value, self.env) if b"env" in line else value
+                    count += 1
+                    name = f"Row #{count}" if self.numbered else ""
+                    test = cast("dict[str, Any]", value)
+                    yield WrittenTest(test, Line(path, number), True, name, path.parent)
+                else:
+                    findings.problem(Place(path, number), f"a test is {value!r}, not an object")
+
+
+class RowsOfTable(MutableRecord):
+    """A document whose objects are rows of a table: columns that begin with `__` say something of the test."""
+
+    document: Document
+    items: list[object]
+    path: Path | None = None
+
+    def rows(self, findings: Findings) -> Iterator[WrittenTest]:
+        from evenhand.doors.promptfoo.tables import table_row  # noqa: PLC0415 (imported on use)
+
+        for i, item in enumerate(self.items):
+            place = self.document.at(i)
+            if not isinstance(item, Mapping):
+                findings.problem(place, f"a row is {item!r}, not an object")
+                continue
+            cells = {
+                key: value if isinstance(value, str) else "" if value is None else str(value)
+                for key, value in cast("Mapping[str, object]", item).items()
+            }
+            yield table_row(cells, i + 1, Line(self.document.file, place.resolved().line), findings)
+
+
+class Scenario(MutableRecord):
+    """Each row of settings with each test: the test goes over the row, their assertions are added."""
+
+    settings: list[TestSource]
+    tests: list[TestSource]
+    number: int
+    path: Path | None = None
+
+    def rows(self, findings: Findings) -> Iterator[WrittenTest]:
+        number = self.number
+        for setting in (row for source in self.settings for row in source.rows(findings)):
+            for test in (row for source in self.tests for row in source.rows(findings)):
+                value = _over(setting.value, test.value, f"__scenario_{number}__")
+                home = test.home if "provider" in test.value else None
+                yield WrittenTest(value, test.at, test.data and setting.data, test.name, home)
+            number += 1
+
+
+def _over(row: Mapping[str, Any], test: Mapping[str, Any], conversation: str) -> dict[str, Any]:
+    both: dict[str, Any] = {**row, **test}
+    for key in ("vars", "options", "metadata"):
+        if isinstance(row.get(key), Mapping) and isinstance(test.get(key), Mapping):
+            both[key] = {**row[key], **test[key]}
+    if isinstance(row.get("assert"), list) and isinstance(test.get("assert"), list):
+        both["assert"] = [*row["assert"], *test["assert"]]
+    metadata = both.get("metadata") or {}
+    if isinstance(metadata, Mapping):
+        both["metadata"] = {"conversationId": conversation, **metadata}
+    return both
+
+
+def read_sources(config: Config, findings: Findings, files: set[Path]) -> list[TestSource]:
+    """The sources that a config names under `tests` and `scenarios`; none at all means one test without variables.
+
+    Args:
+        files: Is told which files they are made of, beside those that they are walked in.
+    """
+    if config.overrides.model_outputs:
+        return given_outputs(config, findings, files)
+    tests, scenarios = config.value.get("tests"), config.value.get("scenarios")
+    if tests in (None, []) and not scenarios:
+        findings.hint(
+            config.at(), "there are no tests: the prompts are run once, without variables"
+        )
+        return [ListedTests(config.document, [{"vars": {}}], ("tests",), config.base)]
+    reader = _Sources(config, findings, files)
+    sources = [] if tests is None else reader.of(tests, config.document, ("tests",))
+    return sources + (reader.scenarios(scenarios) if scenarios else [])
+
+
+def given_outputs(config: Config, findings: Findings, files: set[Path]) -> list[TestSource]:
+    """A test for each of the outputs that are named beside a config: the text in `output`, and its `tags`."""
+    overrides = config.overrides
+    path, expected = config.base / overrides.model_outputs, config.base / overrides.assertions
+    outputs = read_document(path, findings, Place(config.base))
+    asserts = read_document(expected, findings, Place(config.base))
+    if outputs is None or asserts is None:
+        return []
+    files.add(expected)
+    for document, what in ((outputs, "outputs"), (asserts, "assertions")):
+        if not isinstance(document.value, list):
+            findings.problem(document.at(), f"isn't a list of {what}")
+    tests: list[WrittenTest] = []
+    for i, item in enumerate(cast("list[object]", outputs.value) if not findings.problems else ()):
+        fields = cast("Mapping[str, Any]", item) if isinstance(item, Mapping) else {"output": item}
+        if not isinstance(fields.get("output"), str):
+            findings.problem(
+                outputs.at(i), f"an output is {item!r}", "Write text, or {output, tags}."
+            )
+            continue
+        variables = {"output": str(fields["output"])}
+        tags = fields.get("tags")
+        if isinstance(tags, list):
+            variables["tags"] = ", ".join(map(str, cast("list[object]", tags)))
+        # What a model said is data, whatever it looks like.
+        value = {"vars": variables, "assert": asserts.value}
+        tests.append(WrittenTest(value, _OutputPlaces(outputs, i, asserts), data=True))
+    return [_Rows(tests, path)]
+
+
+class _OutputPlaces(Record, frozen=True):
+    """Where the parts of a test stand whose assertions are in a file of their own."""
+
+    outputs: Document
+    number: int
+    asserts: Document
+
+    def __call__(self, *path: str | int) -> Place:
+        if path[:1] == ("assert",):
+            return self.asserts.at(*path[1:])
+        return self.outputs.at(self.number)
+
+
+class _Rows(MutableRecord):
+    """Tests that are here already."""
+
+    tests: list[WrittenTest]
+    path: Path | None = None
+
+    def rows(self, findings: Findings) -> Iterator[WrittenTest]:
+        del findings
+        yield from self.tests
+
+
+class _Sources:
+    """Reads what a config says of its tests."""
+
+    def __init__(self, config: Config, findings: Findings, files: set[Path]) -> None:
+        self._config = config
+        self._findings = findings
+        self._files = files
+
+    def of(
+        self, tests: object, document: Document, path: tuple[str | int, ...]
+    ) -> list[TestSource]:
+        """The sources of a list of tests, or of the files that it names."""
+        place = document.at(*path)
+        if isinstance(tests, str):
+            return self._named(tests, place, None, alone=True)
+        if isinstance(tests, Mapping) and "path" in tests:
+            fields = cast("Mapping[str, object]", tests)
+            return self._named(str(fields["path"]), place, fields)
+        if not isinstance(tests, list):
+            hint = "Begin each of them with '- '." if isinstance(tests, Mapping) else ""
+            self._findings.problem(place, f"{path[-1]} is {tests!r}, not a list or a file", hint)
+            return []
+        items = cast("list[object]", tests)
+        sources: list[TestSource] = []
+        inline = 0
+        for i, item in enumerate(items):
+            here = document.at(*path, i)
+            fields = cast("Mapping[str, object]", item) if isinstance(item, Mapping) else {}
+            if isinstance(item, str):
+                sources += self._named(item, here, None)
+            elif isinstance(fields.get("path"), str) and "vars" not in fields:
+                sources += self._named(str(fields["path"]), here, fields)
+            else:
+                inline += 1
+                sources.append(_Inline(document, item, (*path, i), self._home(document)))
+        if inline == len(items):
+            return [ListedTests(document, items, path, self._home(document))]
+        return sources
+
+    def _home(self, document: Document) -> Path:
+        """The folder that paths of tests in a document start from."""
+        config = self._config
+        return config.base if document is config.document else document.file.parent
+
+    def scenarios(self, written: object) -> list[TestSource]:
+        """The sources of a config's scenarios."""
+        config = self._config
+        items = cast("list[object]", written) if isinstance(written, list) else [written]
+        sources: list[TestSource] = []
+        number = 0
+        for i, item in enumerate(items):
+            document, path = config.document, ("scenarios", i)
+            for scenario, where, inside in self._scenario(item, document, path):
+                at = where.at(*inside)
+                for key in scenario:
+                    if key not in ("description", "config", "tests"):
+                        hint = did_you_mean(key, ("description", "config", "tests"))
+                        self._findings.hint(at, f"unknown key '{key}' of a scenario", hint)
+                settings = self.of(scenario.get("config") or [{}], where, (*inside, "config"))
+                tests = self.of(scenario.get("tests") or [{}], where, (*inside, "tests"))
+                sources.append(Scenario(settings, tests, number))
+                number += sum(1 for source in settings for _ in source.rows(Findings()))
+        return sources
+
+    def _scenario(
+        self, item: object, document: Document, path: tuple[str | int, ...]
+    ) -> Iterator[tuple[Mapping[str, object], Document, tuple[str | int, ...]]]:
+        if isinstance(item, str):
+            for file in self._matching(item, document.at(*path)):
+                other = read_document(file, self._findings, document.at(*path))
+                if other is None:
+                    continue
+                self._files.add(file)
+                if not isinstance(other.value, list):
+                    yield from self._scenario(other.value, other, ())
+                    continue
+                for i, one in enumerate(cast("list[object]", other.value)):
+                    yield from self._scenario(one, other, (i,))
+        elif isinstance(item, Mapping):
+            yield cast("Mapping[str, object]", item), document, path
+        else:
+            self._findings.problem(
+                document.at(*path), f"a scenario is {item!r}, not an object with config and tests"
+            )
+
+    def _named(
+        self,
+        text: str,
+        place: Place,
+        fields: Mapping[str, object] | None,
+        *,
+        alone: bool = False,
+    ) -> list[TestSource]:
+        """The sources that a path stands for.
+
+        Args:
+            fields: What is said beside it: `config` for a program.
+            alone: It is all that the config says of its tests.
+        """
+        findings = self._findings
+        name = text.removeprefix("file://")
+        if name.startswith(_ELSEWHERE):
+            findings.problem(
+                place,
+                f"tests are not fetched from {name.split(':')[0]} addresses",
+                "Download them into a CSV or JSONL file, so that a run can be repeated.",
+            )
+            return []
+        if is_program(name):
+            settings = None if fields is None else fields.get("config")
+            settings = with_files_read(settings, self._config.base, place, findings, self._files)
+            rows = generated(name, settings, self._config.base, place, findings)
+            if rows is None:
+                return []
+            path, items = rows
+            document = Document(path, items, None, "")
+            base = self._config.base
+            return [ListedTests(document, items, (), base, path, data=True, made=True)]
+        name, _, sheet = name.partition("#")
+        return [
+            source
+            for path in self._matching(name, place)
+            for source in self._from_file(path, sheet, place, rows=fields is not None, alone=alone)
+        ]
+
+    def _matching(self, name: str, place: Place) -> list[Path]:
+        pattern = self._config.base / name.removeprefix("file://")
+        wrong = unreadable(pattern)
+        if wrong is not None:
+            self._findings.problem(place, f"tests file {name} {wrong[0]}", wrong[1])
+            return []
+        paths = matching(pattern)
+        if not paths:
+            folder = pattern.parent
+            there = [p.name for p in folder.glob("*")] if folder.is_dir() else []
+            hint = did_you_mean(Path(name).name, there) or f"Looked in {folder}."
+            self._findings.problem(place, f"tests file {name} does not exist", hint)
+        return paths
+
+    def _from_file(
+        self, path: Path, sheet: str, place: Place, *, rows: bool, alone: bool
+    ) -> list[TestSource]:
+        findings = self._findings
+        suffix = path.suffix.lower()
+        wrong = unreadable(path)
+        if wrong is not None:
+            findings.problem(place, f"tests file {path.name} {wrong[0]}", wrong[1])
+            return []
+        if suffix in (".csv", ".tsv"):
+            delimiter = self._config.env.get("PROMPTFOO_CSV_DELIMITER") or ","
+            if len(delimiter) != 1 or delimiter in '"\r\n':
+                findings.problem(
+                    place,
+                    f"PROMPTFOO_CSV_DELIMITER is {delimiter!r}",
+                    "It is one character: a comma, a semicolon or a tab.",
+                )
+                return []
+            strict = self._config.env.get("PROMPTFOO_CSV_STRICT", "").lower() in (
+                "1",
+                "true",
+                "yes",
+            )
+            from evenhand.doors.promptfoo.tables import Csv  # noqa: PLC0415 (imported on use)
+
+            return [Csv(path, "\t" if suffix == ".tsv" else delimiter, strict)]
+        if suffix in (".xlsx", ".xls"):
+            from evenhand.doors.promptfoo.tables import Xlsx  # noqa: PLC0415 (imported on use)
+
+            return [Xlsx(path, sheet)]
+        if suffix == ".jsonl":
+            return [Jsonl(path, not_secret(self._config.env), alone)]
+        if suffix not in (".json", ".yaml", ".yml"):
+            findings.problem(
+                place,
+                f"tests cannot be read from '{path.suffix}' files",
+                ending_hint(suffix)
+                or "CSV, XLSX, JSONL, JSON and YAML can be, and Python functions.",
+            )
+            return []
+        document = read_document(path, findings, place)
+        if document is None:
+            return []
+        if not isinstance(document.value, (list, Mapping)):
+            findings.problem(Place(path, 1), "holds no tests: it is not a list of them")
+            return []
+        if isinstance(document.value, Mapping):
+            return [ListedTests(document, [document.value], (), path.parent, path)]
+        if suffix == ".json":
+            document.value = env_filled(document.value, not_secret(self._config.env))
+        items = cast("list[object]", document.value)
+        if rows and suffix != ".json":
+            return [RowsOfTable(document, items, path)]
+        # JSON is what programs write, so it is data; YAML is written by hand, like the config.
+        return [ListedTests(document, items, (), path.parent, path, suffix == ".json", alone)]
+
+
+class _Inline(MutableRecord):
+    """One test of a config whose tests are partly in files."""
+
+    document: Document
+    item: object
+    where: tuple[str | int, ...]
+    home: Path
+    path: Path | None = None
+
+    def rows(self, findings: Findings) -> Iterator[WrittenTest]:
+        at = _at(self.document, self.where)
+        if isinstance(self.item, Mapping):
+            yield WrittenTest(cast("Mapping[str, Any]", self.item), at, home=self.home)
+        else:
+            findings.problem(at(), f"a test is {self.item!r}, not an object or a file")
+
+
+def content_digest(path: Path) -> str:
+    """A hash of a file's bytes."""
+    h = blake2b(digest_size=16)
+    with path.open("rb") as file:
+        while chunk := file.read(1 << 20):
+            h.update(chunk)
+    return h.hexdigest()
+
+
+def _not_json(error: Exception) -> tuple[str, str]:
+    """What to say of a line that is no JSON, and what to do."""
+    if isinstance(error, TooDeep):
+        return f"cannot be read: {error}", ""
+    return f"is not JSON: {error}", "Each line is one whole JSON object."
+
+
+def _at(document: Document, prefix: tuple[str | int, ...]) -> At:
+    return lambda *path: document.at(*prefix, *path)

@@ -1,0 +1,228 @@
+"""What was said to a model and what it said, in one form, however a dialect writes it.
+
+A message is `{"role", "content", "tool_calls": [{"id", "name", "arguments"}], "tool_call_id"}`; what is empty is left
+out. Thinking is left out, too: it is no part of what is said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, cast
+
+from evenhand.core.encoding import decode, encode
+from evenhand.doors.spans.span import kept_value
+
+Said = dict[str, Any]
+"""A message."""
+
+MOST_MESSAGES = 10_000
+"""Messages of one call that are looked at."""
+_ROLES = {
+    "human": "user",
+    "ai": "assistant",
+    "model": "assistant",
+    "developer": "system",
+    "function": "tool",
+}
+_SPEAKERS = frozenset({*_ROLES, "user", "assistant", "system", "tool"})
+_THINKING = frozenset({"reasoning", "thinking", "redacted_thinking"})
+
+
+def value_of(text: object) -> Any:
+    """What JSON in a text says, where it is an object or a list; any other value as it is.
+
+    >>> value_of('{"order": 1042}'), value_of("42"), value_of("{no JSON")
+    ({'order': 1042}, '42', '{no JSON')
+    """
+    if isinstance(text, str) and text.lstrip()[:1] in ("{", "["):
+        try:
+            return kept_value(decode(text))
+        except ValueError:
+            return text
+    return text
+
+
+def json_of(text: object) -> Any:
+    """What a text of JSON says, whatever it is; the text where it is none."""
+    if isinstance(text, str):
+        try:
+            return kept_value(decode(text))
+        except ValueError:
+            return text
+    return text
+
+
+def message(
+    role: object, content: object = None, calls: Iterable[Said] = (), call_id: object = None
+) -> Said:
+    """A message."""
+    word = role if isinstance(role, str) and role else "assistant"
+    said: Said = {"role": _ROLES.get(word, word)}
+    if content not in (None, "", []):
+        said["content"] = content
+    if tool_calls := list(calls):
+        said["tool_calls"] = tool_calls
+    if isinstance(call_id, str) and call_id:
+        said["tool_call_id"] = call_id
+    return said
+
+
+def call(name: object, arguments: object, call_id: object = None) -> Said:
+    """A tool's call."""
+    made: Said = {"name": str(name or ""), "arguments": value_of(arguments)}
+    return {"id": call_id, **made} if isinstance(call_id, str) and call_id else made
+
+
+def messages_of(value: object, role: str = "user") -> list[Said]:
+    """Messages that are written as JSON: a list of them, an object that has one, one alone, or a text.
+
+    Those of OpenAI, Anthropic, LangChain (also dumped, or as pairs) and OpenTelemetry (`parts`) are understood.
+
+    Args:
+        value: The value, or JSON in a text.
+        role: Who says what does not name its speaker.
+    """
+    value = value_of(value)
+    if isinstance(value, dict):
+        fields = cast("Mapping[str, object]", value)
+        for key in ("messages", "choices", "generations"):
+            if isinstance(inner := fields.get(key), list):
+                return messages_of(inner, role)
+        if isinstance(inner := fields.get("message"), dict):
+            return messages_of(inner, role)
+        fields = _unpacked(fields)
+        return list(_message(fields, role))
+    if isinstance(value, list):
+        rows = cast("list[object]", value)[:MOST_MESSAGES]
+        if _is_pair(rows):
+            return messages_of({"role": rows[0], "content": rows[1]}, role)
+        return [one for row in rows for one in messages_of(row, role)]
+    return [] if value in (None, "") else [message(role, value)]
+
+
+def is_message(value: object) -> bool:
+    """Whether it is a message in one of these forms, and not something of an application's."""
+    if isinstance(value, list):
+        return _is_pair(cast("list[object]", value))
+    if not isinstance(value, dict):
+        return False
+    fields = _unpacked(cast("Mapping[str, object]", value))
+    who = fields.get("role") or fields.get("type")
+    return isinstance(who, str) and who in _SPEAKERS and ("role" in fields or "content" in fields)
+
+
+def _is_pair(rows: Sequence[object]) -> bool:
+    """Whether it is a message as a pair: who says it, and what."""
+    return (
+        len(rows) == 2
+        and isinstance(rows[0], str)
+        and rows[0] in _SPEAKERS
+        and isinstance(rows[1], (str, list))
+    )
+
+
+def _unpacked(fields: Mapping[str, object]) -> Mapping[str, object]:
+    """A message of LangChain's, out of what it is dumped in."""
+    inner = fields.get("kwargs") if fields.get("lc") is not None else fields.get("data")
+    if not isinstance(inner, dict):
+        return fields
+    name = fields.get("id")
+    kind = cast("list[object]", name)[-1] if isinstance(name, list) and name else ""
+    who = str(kind).removesuffix("Chunk").removesuffix("Message").lower() or fields.get("type")
+    return {"type": who, **cast("Mapping[str, object]", inner)}
+
+
+def _message(fields: Mapping[str, object], role: str) -> Iterable[Said]:
+    """One message, and those that its parts say: the results of tools are messages of their own."""
+    who = fields.get("role") or fields.get("type")
+    known = isinstance(who, str) and who in _SPEAKERS
+    if not known and not any(key in fields for key in ("content", "parts", "tool_calls")):
+        yield message(role, dict(fields))
+        return
+    who = who if known or "role" in fields else role
+    calls = [_call(one) for one in _objects(fields.get("tool_calls"))]
+    if isinstance(function := fields.get("function_call"), dict):
+        calls.append(_call(cast("Mapping[str, object]", function)))
+    texts: list[object] = []
+    content = fields.get("parts", fields.get("content"))
+    rows = cast("list[object]", content) if isinstance(content, list) else [content]
+    for row in rows[:MOST_MESSAGES]:
+        part = cast("Mapping[str, object]", row) if isinstance(row, dict) else None
+        kind = part.get("type", part.get("kind")) if part is not None else None
+        if part is None:
+            texts.append(row)
+        elif kind in _THINKING:
+            continue
+        elif kind in ("tool_call", "tool_use", "tool-call", "function_call"):
+            calls.append(_call(part))
+        elif kind in ("tool_call_response", "tool_result", "tool-return"):
+            result = next(
+                (part[key] for key in ("response", "result", "content") if key in part), None
+            )
+            own = part.get("id") or part.get("tool_use_id") or part.get("tool_call_id")
+            yield message("tool", _plain(result), (), own)
+        else:
+            texts.append(_text(part))
+    said = [text for text in texts if text not in (None, "")]
+    if said or calls or not isinstance(content, list):
+        own = fields.get("tool_call_id") or (
+            fields.get("id") if who in ("tool", "function") else None
+        )
+        yield message(who, _plain(said), calls, own)
+
+
+def _plain(value: object) -> object:
+    """Texts as one text; what is no text, such as pictures, as it is."""
+    if isinstance(value, list):
+        items = cast("list[object]", value)
+        texts = [
+            _text(cast("Mapping[str, object]", one)) if isinstance(one, dict) else one
+            for one in items
+        ]
+        if all(isinstance(text, str) for text in texts):
+            return "\n".join(cast("list[str]", texts))
+        return texts[0] if len(texts) == 1 else texts
+    return value
+
+
+def _text(part: Mapping[str, object]) -> object:
+    for key in ("text", "content"):
+        if isinstance(text := part.get(key), str):
+            return text
+    return dict(part)
+
+
+def _call(fields: Mapping[str, object]) -> Said:
+    inner = fields.get("function")
+    function = cast("Mapping[str, object]", inner) if isinstance(inner, dict) else fields
+    arguments = next(
+        (function[key] for key in ("arguments", "args", "input") if key in function), None
+    )
+    return call(function.get("name"), arguments, fields.get("id") or fields.get("tool_call_id"))
+
+
+def _objects(value: object) -> Sequence[Mapping[str, object]]:
+    value = value_of(value)
+    rows = cast("list[object]", value) if isinstance(value, list) else []
+    return [cast("Mapping[str, object]", row) for row in rows if isinstance(row, dict)]
+
+
+def indexed(attributes: Mapping[str, Any], prefix: str) -> list[dict[str, Any]]:
+    """Attributes whose names have numbers in them as a list: `gen_ai.prompt.0.role` is `role` of the first.
+
+    >>> indexed({"p.0.role": "user", "p.1.role": "tool", "other": 1}, "p")
+    [{'role': 'user'}, {'role': 'tool'}]
+    """
+    rows: dict[int, dict[str, Any]] = {}
+    start = len(prefix) + 1
+    for key, value in attributes.items():
+        if key.startswith(prefix) and key[start - 1 : start] == ".":
+            number, _, rest = key[start:].partition(".")
+            if rest and number.isascii() and number.isdigit() and len(number) <= 5:
+                rows.setdefault(int(number), {})[rest] = value
+    return [rows[number] for number in sorted(rows)]
+
+
+def as_json(said: Sequence[Said]) -> str:
+    """Messages as a text of JSON."""
+    return encode(list(said), ordered=False).decode("utf-8", "replace")

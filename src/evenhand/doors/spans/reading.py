@@ -1,0 +1,224 @@
+"""Reads a span as a step, whatever its dialect; describes one in a dialect that is not read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+from evenhand.doors.spans.dialects import atif, genai, langfuse, openinference, openllmetry
+from evenhand.doors.spans.dialects.dialect import Dialect, cost_of, count_of, payload, word_of
+from evenhand.doors.spans.messages import json_of, messages_of, value_of
+from evenhand.doors.spans.pricing import priced
+from evenhand.doors.spans.span import RawSpan, kept_text
+from evenhand.doors.spans.span_step import SpanStep
+from evenhand.doors.spans.states import (
+    answer_in,
+    conversation_in,
+    is_schema,
+    literal,
+    question_in,
+    tool_result,
+)
+
+DIALECTS: Sequence[Dialect] = (
+    atif.DIALECT,
+    openinference.DIALECT,
+    langfuse.DIALECT,
+    openllmetry.DIALECT,
+    genai.DIALECT,
+)
+"""Those that are read. A span that is of several is read as the first."""
+
+CASE = "evenhand.case.id"
+"""The attribute that names the case which a trace is a trial of."""
+
+_MOST_ABOUT = 200
+
+
+def read_span(span: RawSpan) -> SpanStep:
+    """What the span says."""
+    dialect = _dialect_of(span)
+    if span.logged:
+        return _logged(span)
+    error = _error(span)
+    step = SpanStep(
+        span.id, span.parent, span.start, span.end, span.status, error, about=_about(span, dialect)
+    )
+    if error and step.status == "unknown":
+        step.status = "error"
+    elif step.status == "unknown" and span.end is not None:
+        step.status = "ok"  # what fails says so; what has not ended has come to nothing yet
+    if dialect is None:
+        return step
+    step.dialect, step.scope = dialect.name, span.scope
+    step.kind = kind = dialect.kind_of(span)
+    step.agent = dialect.text(span, "agent")
+    if kind is None:
+        step.name = span.name
+        _ends(step, span, dialect)
+        return step
+    step.name = kept_text(dialect.name_of(span, kind)) or kind
+    if dialect.text(span, "level").upper() == "ERROR":
+        step.status = "error"
+    if step.status == "error" and not step.error:
+        step.error = dialect.text(span, "error")
+    if kind == "model":
+        _model(step, span, dialect)
+    elif kind == "agent":
+        _ends(step, span, dialect)
+        step.agent = ""
+    else:
+        step.arguments = _arguments(span, dialect)
+        result = tool_result(
+            _call_value(dialect.first(span, "result"), dialect.text(span, "output_mime"))
+        )
+        step.result = result.value
+        step.call = dialect.text(span, "call") or result.call
+        if result.failed and step.status == "ok":
+            step.status = "error"  # the framework told the model of the failure, and went on
+    return step
+
+
+def _arguments(span: RawSpan, dialect: Dialect) -> Any:
+    """What a tool was given. Some instrumentations write what it takes in the same place, which is no argument."""
+    mime = dialect.text(span, "input_mime")
+    values = [literal(_call_value(one, mime)) for one in dialect.every(span, "arguments")]
+    return next((value for value in values if not is_schema(value)), None)
+
+
+def _dialect_of(span: RawSpan) -> Dialect | None:
+    names = tuple(span.attributes)
+    known = _known.get(names, ...)
+    if known is not ...:
+        return known
+    found = next((one for one in DIALECTS if one.knows(span)), None)
+    if len(_known) < _MOST_KNOWN and len(names) <= _FEW:
+        _known[names] = found
+    return found
+
+
+_known: dict[tuple[str, ...], Dialect | None] = {}
+_MOST_KNOWN, _FEW = 2_000, 60
+
+
+def seen_in(span: RawSpan) -> str:
+    """What a span in no dialect looks like: its library, and a few of its attributes."""
+    names = sorted(
+        {key if key.count(".") < 2 else ".".join(key.split(".")[:2]) for key in span.attributes}
+    )
+    what = (
+        f"with {', '.join(names[:4])}{', …' if len(names) > 4 else ''}"
+        if names
+        else "without attributes"
+    )
+    return f"spans of {span.scope.partition(' ')[0] or 'an unnamed library'} {what}"
+
+
+def _model(step: SpanStep, span: RawSpan, dialect: Dialect) -> None:
+    step.asked = dialect.asked(span)
+    step.answer = dialect.answered(span)
+    step.finish = word_of(dialect.first(span, "finish"))
+    step.response = dialect.text(span, "response")
+    step.earlier = count_of(dialect.first(span, "earlier")) or 0
+    usage = json_of(dialect.first(span, "usage"))
+    costs = json_of(dialect.first(span, "costs"))
+    if isinstance(usage, dict):
+        counts = cast("Mapping[str, object]", usage)
+        step.tokens_in = count_of(counts.get("input", counts.get("promptTokens")))
+        step.tokens_out = count_of(counts.get("output", counts.get("completionTokens")))
+    else:
+        step.tokens_in = count_of(dialect.first(span, "tokens_in"))
+        step.tokens_out = count_of(dialect.first(span, "tokens_out"))
+    if isinstance(costs, dict):
+        step.cost_usd = cost_of(cast("Mapping[str, object]", costs).get("total"))
+    else:
+        step.cost_usd = cost_of(dialect.first(span, "cost"))
+    priced(step, span)
+
+
+def _ends(step: SpanStep, span: RawSpan, dialect: Dialect) -> None:
+    """What an agent, or the whole, was given, and what came of it."""
+    step.arguments = _plain(
+        dialect.first(span, "input"), dialect.text(span, "input_mime"), last=False
+    )
+    result = dialect.first(span, "output")
+    if result is None:
+        step.result = genai.ending(span)
+    else:
+        step.result = _plain(result, dialect.text(span, "output_mime"), last=True)
+
+
+def _call_value(value: object, mime: str) -> Any:
+    """What a tool was given, or gave: OpenLLMetry and LangChain put it in an object of their own."""
+    value = payload(value, mime)
+    if isinstance(value, dict):
+        fields = cast("Mapping[str, object]", value)
+        for key in ("inputs", "outputs", "output", "kwargs"):
+            if isinstance(inner := fields.get(key), dict) and set(fields) <= _ENVELOPE:
+                return dict(cast("Mapping[str, object]", inner))
+        if set(fields) == {"output"}:
+            return value_of(fields["output"])
+        if "input_str" in fields and set(fields) <= _ENVELOPE:
+            return value_of(fields["input_str"])
+    return value
+
+
+_ENVELOPE = frozenset(
+    {"inputs", "outputs", "output", "input_str", "args", "kwargs", "tags", "metadata"}
+)
+
+
+def _plain(value: object, mime: str, *, last: bool) -> Any:
+    """The text of a conversation's first or last message, where the value is messages; else the value."""
+    value = _call_value(value, mime)
+    rows = cast("list[object]", value) if isinstance(value, list) else []
+    said = conversation_in(value)
+    if not said and rows and all(isinstance(row, dict) and "parts" in row for row in rows):
+        said = messages_of(rows)
+    if said:
+        return answer_in(said) if last else question_in(said)
+    return value
+
+
+def _logged(span: RawSpan) -> SpanStep:
+    said, answer = genai.asked(span), genai.answered(span)
+    known = any(event.name in genai.EVENTS for event in span.events)
+    return SpanStep(
+        span.id,
+        start=span.start,
+        asked=said,
+        answer=answer,
+        dialect=genai.DIALECT.name if known else "",
+        logged=True,
+    )
+
+
+def _error(span: RawSpan) -> str:
+    """Why it failed: what its status says, else its first exception."""
+    if span.status == "ok":
+        return ""
+    if span.error:
+        return span.error
+    for event in span.events:
+        if event.name == "exception":
+            kind, text = (
+                event.attributes.get("exception.type"),
+                event.attributes.get("exception.message"),
+            )
+            return kept_text(": ".join(str(one) for one in (kind, text) if one))
+    failed = span.attributes.get("error.type")
+    return str(failed) if span.status == "error" and failed else ""
+
+
+def _about(span: RawSpan, dialect: Dialect | None) -> dict[str, Any]:
+    about: dict[str, Any] = {}
+    for name, key in (dialect.about if dialect else {}).items():
+        value = span.attributes.get(key)
+        if value not in (None, "", []):
+            about[name] = value if not isinstance(value, str) else value[:_MOST_ABOUT]
+    if isinstance(case := span.attributes.get(CASE), (str, int)) and case != "":
+        about["case"] = str(case)[:_MOST_ABOUT]
+    return about
+
+
+__all__ = ["CASE", "DIALECTS", "read_span", "seen_in"]

@@ -1,0 +1,148 @@
+"""What was said in what a framework passes on: the state of a graph, a dumped message, the definition of a tool.
+
+    {"messages": [["user", "Refund order 101"]]}  # the input of a graph: what the user said
+    {"type": "tool", "content": "done", "tool_call_id": "c1"}  # the result of a tool: "done"
+
+An application's own values are left as they are.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, cast
+
+from evenhand.doors.spans.messages import Said, is_message, messages_of, value_of
+
+_MOST_LITERAL = 100_000
+"""Characters of a text that is read as a literal of Python's."""
+_DUMPED = re.compile(
+    r"content=(?P<content>'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")(?P<rest>.*)$", re.DOTALL
+)
+_SCHEMA_KEYS = frozenset({"$schema", "$defs", "type", "required", "additionalProperties", "title"})
+
+
+class ToolResult(NamedTuple):
+    """What a tool returned, the id of its call, and whether it failed; None where nobody says."""
+
+    value: Any
+    call: str = ""
+    failed: bool | None = None
+
+
+def conversation_in(value: object) -> list[Said]:
+    """The messages of a state, or of a list of them; none for any other value."""
+    if isinstance(value, dict):
+        fields = cast("Mapping[str, object]", value)
+        for key in ("messages", "chat_history"):
+            rows = value_of(fields.get(key))
+            if isinstance(rows, list) and _are_messages(cast("list[object]", rows)):
+                said = messages_of(rows)
+                own = fields.get("input") if key == "chat_history" else None
+                return [*said, *messages_of(own)] if isinstance(own, str) else said
+        return []
+    rows = cast("list[object]", value) if isinstance(value, list) else []
+    return messages_of(rows) if _are_messages(rows) else []
+
+
+def question_in(said: Sequence[Said]) -> Any:
+    """What the user said, where nobody has answered yet; else the whole conversation."""
+    texts = [one.get("content") for one in said if one.get("role") == "user"]
+    answered = any(one.get("role") in ("assistant", "tool") for one in said)
+    if len(texts) == 1 and not answered:
+        return texts[0]
+    return list(said) if len(said) > 1 else said[0].get("content") if said else None
+
+
+def answer_in(said: Sequence[Said]) -> Any:
+    """The last answer that has a text; else the last message's content."""
+    texts = [one["content"] for one in said if one.get("role") == "assistant" and "content" in one]
+    if texts:
+        return texts[-1]
+    return said[-1].get("content") if said else None
+
+
+def tool_result(value: object) -> ToolResult:
+    """What a tool returned, also where a framework has wrapped it into a message."""
+    fields = _message(value)
+    if fields is None:
+        return ToolResult(value)
+    own, status = fields.get("tool_call_id"), fields.get("status")
+    failed = status == "error" if status in ("success", "error") else None
+    content = fields.get("content")
+    rows = cast("list[object]", content) if isinstance(content, list) else []
+    if rows and all(isinstance(row, dict) and "text" in row for row in rows):
+        content = "\n".join(str(cast("Mapping[str, object]", row)["text"]) for row in rows)
+    return ToolResult(value_of(content), own if isinstance(own, str) else "", failed)
+
+
+def is_schema(value: object) -> bool:
+    """Whether it says what arguments a tool takes, and not which it was given."""
+    if isinstance(value, list):
+        rows = cast("list[object]", value)
+        return bool(rows) and all(map(is_schema, rows))
+    if not isinstance(value, dict):
+        return False
+    fields = cast("Mapping[str, object]", value)
+    if isinstance(fields.get("properties"), dict) and not _SCHEMA_KEYS.isdisjoint(fields):
+        return True
+    for key in ("parameters", "input_schema", "inputSchema", "json_schema", "function", "schema"):
+        if key in fields and is_schema(fields[key]):
+            return True
+    if fields.get("type") == "object" and set(fields) <= _SCHEMA_KEYS:
+        return True
+    # A table of parameters, each with its own type: {"id": {"type": "integer", "description": "…"}}.
+    return bool(fields) and all(map(_is_parameter, fields.values()))
+
+
+def literal(text: object) -> Any:
+    """What a text says that Python wrote for a dict or a list; any other value as it is.
+
+    >>> literal("{'id': 101, 'all': True}"), literal("{no dict")
+    ({'id': 101, 'all': True}, '{no dict')
+    """
+    if not isinstance(text, str) or text[:1] not in ("{", "[") or len(text) > _MOST_LITERAL:
+        return text
+    try:
+        value = ast.literal_eval(text)
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return text
+    return cast("object", value) if isinstance(value, (dict, list)) else text
+
+
+def _is_parameter(value: object) -> bool:
+    if not isinstance(value, dict):
+        return False
+    fields = cast("Mapping[str, object]", value)
+    return isinstance(fields.get("type"), str) and not _PARAMETER_KEYS.isdisjoint(fields)
+
+
+_PARAMETER_KEYS = frozenset({"description", "title", "enum", "default", "required", "items"})
+
+
+def _are_messages(rows: Sequence[object]) -> bool:
+    return bool(rows) and all(
+        _are_messages(cast("list[object]", row))
+        if isinstance(row, list) and not is_message(cast("object", row))
+        else is_message(row)
+        for row in rows
+    )
+
+
+def _message(value: object) -> Mapping[str, object] | None:
+    """The fields of a tool's message that was dumped, as JSON, as LangChain's or as Python writes it; None for none."""
+    if isinstance(value, str):
+        found = _DUMPED.match(value)
+        if found is None or "tool_call_id=" not in found["rest"]:
+            return None
+        rest = dict(re.findall(r"(\w+)='([^']*)'", found["rest"]))
+        return {**rest, "content": ast.literal_eval(found["content"])}
+    if not isinstance(value, dict):
+        return None
+    fields = cast("Mapping[str, object]", value)
+    inner = fields.get("kwargs") if fields.get("lc") is not None else fields.get("data", fields)
+    fields = cast("Mapping[str, object]", inner) if isinstance(inner, dict) else fields
+    if "content" not in fields or "tool_call_id" not in fields:
+        return None
+    return fields

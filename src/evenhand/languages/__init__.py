@@ -1,0 +1,1 @@
+"""The languages in users' files: YAML and JSON with the place of each part, templates, and JavaScript."""

@@ -1,0 +1,169 @@
+"""Reading JavaScript as text: as much as has to be known of it before it is run, and no more.
+
+A script is put to an engine as the text of one function. Inline code becomes that function's body; a file's code
+becomes a function of `module` and `exports`, with what it says of exports in the newer syntax said in the older one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from urllib.parse import quote
+
+from evenhand.languages.javascript.wire import as_json
+
+ENDINGS = frozenset({".js", ".mjs", ".cjs", ".ts", ".mts", ".cts"})
+"""What a file of JavaScript or TypeScript is called."""
+
+CONFIG = "config()"
+"""The name of what a config file comes to; that of a function in it begins so: `config().tests.0.assert.0.value`."""
+
+
+def made_by(export: str, settings: object = None) -> str:
+    """The name of what one of a file's exports comes to; without an export, that of its default one.
+
+    Args:
+        settings: What the export is called with; None for nothing. They are part of the name, so that whoever calls
+            a function in it later has it made of the same.
+
+    >>> made_by("make"), made_by("make", {"n": 2})
+    ('config(make)', 'config(make,%7B%22n%22%3A2%7D)')
+    """
+    given = "" if settings is None else "," + quote(as_json(settings), safe="").replace(".", "%2E")
+    return f"config({export}{given})"
+
+
+def without_settings(export: str) -> str:
+    """The name of an export as messages show it."""
+    return re.sub(r"^config\(([^,]*),[^)]*\)", r"config(\1)", export)
+
+
+TYPESCRIPT = frozenset({".ts", ".mts", ".cts"})
+
+_REGEX = r"/(?![*/])(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\\n\[])+/[a-z]*"
+_TOKEN = re.compile(
+    r"(?P<comment>//[^\n]*|/\*.*?(?:\*/|\Z))"
+    r"""|(?P<text>'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"|`(?:\\.|[^`\\])*`)"""
+    rf"|(?P<lead>(?:[(,=:\[!&|?{{}};+\-*%<>~^]|\breturn|\btypeof|\A)\s*)(?P<regex>{_REGEX})",
+    re.DOTALL,
+)
+_NODE = re.compile(
+    r"(?<![\w$.])(?:"
+    r"require\s*\(|import\b\s*[\w{*('\"]|import\.meta|__dirname\b|__filename\b"
+    r"|(?:fetch|structuredClone|setInterval|setImmediate)\s*\("
+    r"|new\s+(?:URL|URLSearchParams|TextEncoder|TextDecoder|AbortController|Headers|Request|Response|FormData|Blob"
+    r"|WebSocket|Intl\.\w+)\b"
+    r"|(?:Buffer|Intl|crypto)\s*\.|process\s*\.\s*(?!env\b|cwd\b|platform\b|argv\b|nextTick\b)\w+)"
+    r"|^\s*export\s[^;\n]*?\bfrom\s*['\"]|\}\s*from\s*['\"]",
+    re.MULTILINE,
+)
+_EXPORT = re.compile(r"^[ \t]*export\s+", re.MULTILINE)
+_DECLARED = re.compile(
+    r"(?:async\s+)?(?:function\s*\*?|class)\s+([\w$]+)|(?:const|let|var)\s+([\w$]+)"
+)
+_DEFAULT_NAMED = re.compile(r"(?:async\s+)?(?:function\s*\*?|class)\s+(?!extends\b)([\w$]+)")
+_LIST = re.compile(r"\{([^}]*)\}\s*;?")
+_RETURNS = re.compile(r"\s*return\b(?!\s*[:=.])")
+_BINDING = re.compile(r"(?:const|let|var)\b")
+
+
+def masked(code: str) -> str:
+    """The code with what is in its comments, texts and patterns blanked out; every place stays where it was."""
+
+    def blank(match: re.Match[str]) -> str:
+        kept, text = match["lead"] or "", match["text"]
+        if text is not None:  # that there is a text can be seen
+            return text[0] + re.sub(r"[^\n]", " ", text[1:-1]) + text[-1]
+        return kept + re.sub(r"[^\n]", " ", match.group()[len(kept) :])
+
+    return _TOKEN.sub(blank, code)
+
+
+def wants_node(code: str) -> str:
+    """The first thing in the code that only Node has, as it is written; empty for none."""
+    match = _NODE.search(masked(code))
+    return " ".join(match.group().split()).rstrip("({'\" .") if match else ""
+
+
+def body(code: str, *, declarations: bool = False) -> str:
+    """Inline code as a function's body: one line is what it returns, several lines return for themselves.
+
+    So does one line that begins with `return` in a transform: a block in YAML (`transform: |`) may be one line long.
+
+    Args:
+        declarations: It is an assertion: a line that begins with `const`, `let` or `var` returns its last statement.
+    """
+    text = code.rstrip("\n")
+    if "\n" in text or (not declarations and _RETURNS.match(text)):
+        return text
+    if declarations and _BINDING.match(text.lstrip()):
+        at = masked(text).rstrip().rstrip(";").rfind(";")
+        if at >= 0:
+            return f"{text[: at + 1]} return {text[at + 1 :].lstrip()}"
+    return f"return {text}"
+
+
+def function_text(code: str, parameters: Sequence[str]) -> str:
+    """A function's body as the function's text, its lines where they were."""
+    return f"(function ({', '.join(parameters)}) {{{code}\n}})"
+
+
+def module_text(code: str) -> str:
+    """A file's code as a function of `module` and `exports`.
+
+    `export` at the start of a line is taken out, and said at the end: by then all that is exported has its value.
+    """
+    code = code.removeprefix("\ufeff")
+    if code.startswith("#!"):
+        code = "//" + code
+    seen = masked(code)
+    parts: list[str] = []
+    exported: list[str] = []
+    at = 0
+    for match in _EXPORT.finditer(seen):
+        parts.append(code[at : match.start()])
+        rest, at = seen[match.end() :], match.end()
+        if rest.startswith("default"):
+            at += len("default")
+            named = _DEFAULT_NAMED.match(rest[len("default") :].lstrip())
+            if named:
+                exported.append(f"exports.default = {named[1]};")
+            else:
+                parts.append("exports.default =")
+        elif listed := _LIST.match(rest):
+            for item in filter(None, (piece.strip() for piece in listed[1].split(","))):
+                inner, _, outer = item.partition(" as ")
+                exported.append(f"exports[{(outer or inner).strip()!r}] = {inner.strip()};")
+            at += listed.end()
+        elif declared := _DECLARED.match(rest):
+            name = declared[1] or declared[2]
+            exported.append(f"exports.{name} = {name};")
+    parts.append(code[at:])
+    strict = '"use strict";' if exported or len(parts) > 1 else ""
+    text = "".join(parts) + "\n" + "\n".join(exported)
+    return f"(function (module, exports) {{{strict}{text}\n}})"
+
+
+def exports_nothing_called(code: str, name: str) -> bool:
+    """Whether a file's code does not even mention the name that it should export."""
+    first = name.split(".", maxsplit=1)[0]
+    return (
+        bool(name)
+        and not first.startswith("config(")
+        and not re.search(rf"(?<![\w$]){re.escape(first)}(?![\w$])", code)
+    )
+
+
+def split_reference(reference: str) -> tuple[str, str]:
+    """`file://a.js:name` as the path and the name; an empty name for the default export."""
+    text = reference.removeprefix("file://")
+    path, colon, name = text.rpartition(":")
+    if colon and Path(path).suffix in ENDINGS:
+        return path, name
+    return text, ""
+
+
+def is_reference(text: str) -> bool:
+    """Whether text names a file of JavaScript or TypeScript."""
+    return text.startswith("file://") and Path(split_reference(text)[0]).suffix in ENDINGS

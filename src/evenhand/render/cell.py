@@ -1,0 +1,185 @@
+"""One cell of a run, whole: what was asked, what came back, what was expected of it, and what it took."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+from evenhand.analysis.summaries.column_names import full_names
+from evenhand.analysis.summaries.grid import Grid, row_case
+from evenhand.analysis.summaries.steps import steps_of
+from evenhand.analysis.trust.every_label import every_label
+from evenhand.core.errors import UsageError
+from evenhand.core.label import standing
+from evenhand.core.names import nearest
+from evenhand.core.run import CallRecord, TrialResult
+from evenhand.core.wording.ink import Ink
+from evenhand.core.wording.words import clip, folded, money, number, safe, seconds, short_id, tokens
+from evenhand.render.call_rows import text_lines
+from evenhand.render.outcome import label_lines, outcome_lines, titled, wrapped
+from evenhand.render.screen import UNBOUND
+from evenhand.render.step_lines import step_lines
+from evenhand.store.runfile import RunFile
+
+LINES = 40
+COLUMNS_SHOWN = 10
+
+_DIGITS = 18
+"""Of a number that counts trials or columns: Python reads no longer ones than 4,300, and SQLite none above 2^63."""
+
+
+def find_cells(run: RunFile, grid: Grid, ref: str) -> list[TrialResult]:
+    """The trials that a reference means, in the plan's order; more than one where cases are repeated.
+
+    Args:
+        run: The run.
+        grid: Its cells.
+        ref: `column:case` (the column by its name in the table, its prompt or its model; the case by its number or its
+            id), a place in the plan, or a case's id alone for all of its columns.
+
+    Raises:
+        UsageError: There is none.
+    """
+    what = f"run {short_id(run.meta.id)}"
+    if ref.isdecimal() and ref not in grid.numbers:
+        trial = run.trial(int(ref)) if len(ref) <= _DIGITS else None
+        if trial is None:
+            raise UsageError(f"{what} has no settled trial {clip(ref, 60)}", hint=_columns(grid))
+        return [trial]
+    if row_case(ref) in grid.numbers:
+        places = [row.index for row in run.outcomes() if row.case == row_case(ref)]
+        return _read(run, places)
+    column, _, case = ref.rpartition(":")
+    variants = _variants(run, grid, column) if column or ":" in ref else []
+    if not variants:
+        near = nearest(column or ref, grid.names)
+        hint = f"Did you mean '{clip(near, 60)}'? " if near else ""
+        raise UsageError(f"{what} has no variant {column or ref!r}", hint=hint + _columns(grid))
+    places = [
+        row.index
+        for row in run.outcomes()
+        if row.variant in variants
+        and (row.case == row_case(case) or str(grid.numbers[row.case]) == case)
+    ]
+    if not places:
+        raise UsageError(
+            f"variant {column!r} of {what} has no settled case {case!r}",
+            hint=f"Cases are counted from 1 to {len(grid.numbers)}, in the order of the tests.",
+        )
+    return _read(run, places)
+
+
+def _variants(run: RunFile, grid: Grid, column: str) -> list[int]:
+    """The columns that a name means: by its name in the table, else by prompt or model, else by a part of it.
+
+    Reports number columns with long names: `#2` is the second.
+    """
+    every = list(enumerate(zip(grid.names, run.meta.variants, strict=True)))
+    if not column and len(every) == 1:
+        return [0]
+    for exactly in (True, False):
+        for wanted in (
+            [i for i, (name, _) in every if (name == column if exactly else column in name)],
+            [i for i, (_, v) in every if exactly and column in (v.prompt, v.model)],
+        ):
+            if column and wanted:
+                return wanted
+    number = column.removeprefix("#")
+    return (
+        [int(number) - 1]
+        if number.isdecimal() and len(number) <= _DIGITS and 0 < int(number) <= len(every)
+        else []
+    )
+
+
+def _read(run: RunFile, places: list[int]) -> list[TrialResult]:
+    return [trial for trial in map(run.trial, places) if trial is not None]
+
+
+def cell_lines(
+    run: RunFile, grid: Grid, trial: TrialResult, width: int, ink: Ink, *, calls: bool = False
+) -> list[str]:
+    """The lines of one cell."""
+    variant = run.meta.variants[trial.variant]
+    score = "" if trial.score is None else f", score {number(trial.score)}"
+    state = trial.outcome.replace("_", " ")
+    name = full_names(run.meta.variants)[trial.variant]
+    title = f"{name} · {grid.case_name(trial, UNBOUND)}"
+    lines = titled(ink.mark(trial.outcome), title, f"{state}{score}", width, ink)
+    origin = f"trial {trial.index} · case {safe(trial.case)} · {safe(str(variant))}"
+    lines += [ink(line, "dim") for line in folded(origin, width, "  ")]
+    lines += _variables(trial.vars, width, ink)
+    lines += _section("prompt", trial.prompt, width, ink)
+    if trial.output is not None:
+        lines += _section("output", _text(trial.output), width, ink)
+    if trial.error is not None:
+        lines += ["", f"  {ink('error', 'yellow')}  {trial.error.slug}"]
+        lines += wrapped(trial.error.message, width, "    ", LINES)
+        lines += wrapped(trial.error.where, width, "    ", 4) if trial.error.where else []
+    if trial.outcomes:
+        lines += ["", f"  {ink('expected', 'dim')}"]
+    for outcome in trial.outcomes:
+        lines += outcome_lines(outcome, width, ink)
+    labels = standing(every_label(run)).get(trial.index, ())
+    if labels:
+        lines += ["", f"  {ink('said by people', 'dim')}", *label_lines(labels, width, "    ")]
+    steps = steps_of(run, trial)
+    if len(steps) > 1 and any(step.kind != "model" for step in steps):  # else the calls say it
+        lines += step_lines(steps, trial, width, ink)
+    lines += call_lines(run, trial, width, ink, whole=calls)
+    return lines + _section("printed by your code", trial.log, width, ink)
+
+
+def call_lines(run: RunFile, trial: TrialResult, width: int, ink: Ink, *, whole: bool) -> list[str]:
+    """A trial's calls; `whole`: with what was asked and what came back."""
+    calls = run.calls_of(trial)
+    lines = ["", f"  {ink('calls', 'dim')}"] if calls else []
+    for call in calls:
+        lines += _call(call, width)
+        lines += text_lines(call, width, ink) if whole else ()
+    return lines
+
+
+def _variables(variables: Mapping[str, object], width: int, ink: Ink) -> list[str]:
+    if not variables:
+        return []
+    most = min(24, max(len(safe(name)) for name in variables))
+    return ["", f"  {ink('variables', 'dim')}"] + [
+        clip(f"    {clip(safe(name), most):<{most}}  {safe(_text(value)[: 4 * width])}", width)
+        for name, value in variables.items()
+    ]
+
+
+def _call(call: CallRecord, width: int) -> list[str]:
+    end = call.end
+    if end is None:
+        result = "in doubt: cut off before its end, by a kill or by whoever asked"
+    elif end.error:
+        result = end.error
+    else:
+        result = f"{end.origin} · {seconds(end.latency_s)}"
+        result += " · price not known" if end.cost_usd is None else f" · {money(end.cost_usd)}"
+        if end.tokens_in is not None and end.tokens_out is not None:
+            result += f" · {tokens(end.tokens_in, end.tokens_out)}"
+        if end.attempts > 1:
+            result += f" · {end.attempts} attempts"
+    lines = [f"    {call.start.role:<9} {safe(call.start.provider)}   {result}"]
+    if end is not None and end.message:
+        lines += wrapped(end.message, width, "             ", 3)
+    return lines
+
+
+def _section(title: str, text: str, width: int, ink: Ink) -> list[str]:
+    return ["", f"  {ink(title, 'dim')}", *wrapped(text, width, "    ", LINES)] if text else []
+
+
+def _text(value: object) -> str:
+    if isinstance(value, str):
+        return value
+    return json.dumps(value, indent=2, ensure_ascii=False)
+
+
+def _columns(grid: Grid) -> str:
+    shown = ", ".join(clip(name, 40) for name in grid.names[:COLUMNS_SHOWN])
+    left = len(grid.names) - COLUMNS_SHOWN
+    return f"Its variants: {shown}" + (f" and {left} more" if left > 0 else "")

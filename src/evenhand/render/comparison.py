@@ -1,0 +1,443 @@
+"""A comparison for people and for programs: a line for each metric, what changed, and what was left out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from html import escape
+from typing import Any, cast
+
+from evenhand.analysis.comparison.comparison_results import (
+    CaseChange,
+    Compared,
+    ComparedRuns,
+    ends,
+    unlike_words,
+)
+from evenhand.analysis.comparison.variants import (
+    corrected_for,
+    could_show,
+    could_turn,
+    over,
+    points,
+    too_few,
+)
+from evenhand.analysis.summaries.column_names import SHORT
+from evenhand.core.wording.json_text import json_text
+from evenhand.core.wording.words import (
+    clip,
+    columns,
+    count,
+    folded,
+    padded,
+    percents,
+    rounded,
+    safe,
+)
+from evenhand.render.screen import UNBOUND
+from evenhand.stats.paired import FEWEST
+from evenhand.stats.tallies import OpenNumber
+
+SCHEMA = "evenhand.compare/1"
+CHANGES = 5
+NAMED = 5
+NAME = 44
+COLORS = {"better": "#1a7f37", "worse": "#cf222e", "undecided": "#9a6700"}
+
+
+def lines(comparison: ComparedRuns, width: int = UNBOUND) -> list[str]:
+    """The comparison as text: each metric's line, and what there is to know of it below, indented.
+
+    Pairs of variants with long names are numbered, and named once, above.
+
+    Args:
+        comparison: It.
+        width: Columns that there are.
+    """
+    return [part for line in _lines(comparison) for part in _fitted(line, width)]
+
+
+def _fitted(line: str, width: int) -> list[str]:
+    """A line in as many as it takes; where it has a break, that is the first place to go on in a new one."""
+    rest = " " * (len(line) - len(line.lstrip()) + 4)
+    whole = line.replace("\n", " ")
+    first, _, second = (whole if columns(whole) <= width else line).partition("\n")
+    return [*folded(first, width, "", rest), *(folded(second, width, rest) if second else ())]
+
+
+def _lines(comparison: ComparedRuns) -> list[str]:
+    pairs = _pair_labels(comparison)
+    text = [
+        f"{label} = {_pair(comparison.in_full.get(pair, pair))}"
+        for pair, label in pairs.items()
+        if label != _pair(pair)
+    ]
+    text += [""] if text else []
+    few = dict.fromkeys(filter(None, (_too_few(one) for one in comparison.results)))
+    shared = _withheld(comparison)
+    for result in comparison.results:
+        is_few = _too_few(result) is not None or result.withheld in shared
+        why = "" if is_few and len(comparison.results) > 1 else because(result, comparison)
+        text.append(f"{headline(result, pairs)}:\n{result.verdict}{why}")
+        text += [f"  {line}" for line in below(result)]
+    tested = max(result.tests for result in comparison.results)
+    if tested > 1:
+        text.append(f"p-values are corrected for {tested} comparisons (Holm)")
+    text += [f"! undecided, as {why}" for why in shared]
+    text += [*_judged_lines(comparison, pairs), *comparison.notes]
+    if few:
+        told = "".join(f"{each}; " for each in few) if len(comparison.results) > 1 else ""
+        text.append(f"{told}`evenhand power` says how many cases show a difference")
+    return text
+
+
+def _withheld(comparison: ComparedRuns) -> list[str]:
+    """Why nothing can be concluded from several results: that is told once."""
+    reasons = [result.withheld for result in comparison.results if result.withheld]
+    return [why for why in dict.fromkeys(reasons) if reasons.count(why) > 1]
+
+
+def _judged_lines(comparison: ComparedRuns, pairs: Mapping[tuple[str, str], str]) -> Iterator[str]:
+    if comparison.judged:
+        yield "judged metrics"
+    for each in comparison.judged:
+        yield f"  {each.line(pairs.get(each.columns, ''))}"
+        shown = {r.verdict for r in comparison.results if (r.metric, r.columns) == each.place}
+        one = each.corrected
+        if one is not None and one.low <= 0 <= one.high and shown & {"better", "worse"}:
+            yield "  ! the judge's verdicts show a difference, and people's labels don't yet"
+
+
+def _pair_labels(comparison: ComparedRuns) -> dict[tuple[str, str], str]:
+    """What each pair of variants is called, where there are several: by its names if they are short, or by a number."""
+    pairs = list(dict.fromkeys(result.columns for result in comparison.results if result.several))
+    names = [_pair(pair) for pair in pairs]
+    if any(columns(name) > SHORT for name in names):
+        names = [f"#{number}" for number in range(1, len(pairs) + 1)]
+    return dict(zip(pairs, names, strict=True))
+
+
+def _pair(pair: tuple[str, str]) -> str:
+    first, second = pair
+    return first if first == second else f"{first} → {second}"
+
+
+def headline(result: Compared, pairs: Mapping[tuple[str, str], str]) -> str:
+    """The metric, the difference with its interval, and over what."""
+    metric = _metric(result, pairs)
+    unit = " points" if result.data.rates else ""
+    if result.difference_range is None:
+        return f"{metric}: nothing to compare"
+    moved = f"{difference(result, result.difference_range)}{unit}"
+    if result.withheld:
+        return f"{metric}: {moved} over {over(result.data)} (paired)"
+    if result.data.unscaled:
+        return f"{metric}: {moved} over {over(result.data)} (paired); {one_way(result)}"
+    low, high = (amount(result, end) for end in (result.low, result.high))
+    return (
+        f"{metric}: {moved} [{low}, {high}] over {over(result.data)} (paired), {p_value(result.p)}"
+    )
+
+
+def one_way(result: Compared) -> str:
+    """How many cases, or clusters of them, went which way: what can be said on a scale that nobody knows."""
+    up, down = result.data.directions
+    groups = len(result.data.clusters)
+    way, most = ("higher", up) if up > down else ("lower", down)
+    what = "case" if groups == result.n else "cluster"
+    return f"{way} in {most:,} of {count(groups, what)}, {p_value(result.p)}"
+
+
+UNSCALED = "how large a value can be is unknown, so nothing is said of the mean"
+
+
+def amount(result: Compared, value: float) -> str:
+    """A difference with its sign: in points for rates, otherwise in as many digits as the interval can tell apart."""
+    if math.isinf(value):
+        return "-∞" if value < 0 else "+∞"
+    if result.data.rates:
+        text = points(value)
+        return rounded(value * 100, 1, sign=True) if _narrow(result) and text != "0" else text
+    reach = (result.high - result.low) / 2
+    largest = max(map(abs, result.difference_range or (0.0,)))
+    scale = reach if 0 < reach < math.inf else largest or 1
+    digits = max(0 if scale >= 10 else 2, 1 - math.floor(math.log10(scale * 2)))
+    text = f"{float(rounded(value, digits)):+,.{digits}f}"
+    return text if text.strip("+-0.") else text[1:]  # nothing has no sign
+
+
+def difference(result: Compared, ends: OpenNumber) -> str:
+    """A difference as `amount` writes it, or the two between which errors leave it: `-3 to +7`."""
+    least, most = (amount(result, end) for end in ends)
+    return least if least == most else f"{least} to {most}"
+
+
+def _narrow(result: Compared) -> bool:
+    """Whether so much is known of a rate that tenths of a point say something."""
+    return result.high - result.low < 0.05
+
+
+def p_value(p: float) -> str:
+    """A p-value for people.
+
+    >>> p_value(0.00641), p_value(0.00001), p_value(1)
+    ('p = 0.006', 'p < 0.001', 'p = 1')
+    """
+    return "p < 0.001" if p < 0.001 else "p = 1" if p == 1 else f"p = {p:.3f}"
+
+
+def _metric(result: Compared, pairs: Mapping[tuple[str, str], str]) -> str:
+    name = safe(result.metric)
+    return f"{pairs[result.columns]} · {name}" if result.several else name
+
+
+def sized(result: Compared, size: float) -> str:
+    """A size without its sign, with its unit."""
+    return amount(result, size).lstrip("+-") + (" points" if result.data.rates else "")
+
+
+def because(result: Compared, comparison: ComparedRuns) -> str:
+    """What the verdict rests on, in brackets after a space; empty where a difference was shown."""
+    n, margin = result.n, comparison.margin
+    if result.withheld:
+        return f" ({result.withheld})"
+    if not n and result.unlike:
+        return f" (the test has changed: {unlike_words(result)})"
+    if result.open:
+        return f" ({could_turn(result.trials_in_error)})"
+    if result.verdict == "undecided" and not n:
+        return " (no case has a value in both)"
+    few = _too_few(result)
+    if few is not None:
+        return f" ({few})"
+    if result.data.unscaled:
+        return (
+            f" ({UNSCALED})" if result.verdict == "undecided" else f" (in most cases; {UNSCALED})"
+        )
+    if margin is not None:
+        low, high = result.data.interval(0.9)
+        least = high if result.lower else -low
+        accepted = f"the margin is {sized(result, margin)}"
+        if result.verdict == "undecided":
+            return f" (it may be {sized(result, least)} worse, or not; {accepted})"
+        if result.verdict == "non-inferior":
+            most = "no worse at all" if least <= 0 else f"at most {sized(result, least)} worse"
+            return f" ({most}; {accepted})"
+        return f" ({accepted})"
+    if result.verdict in ("better", "worse"):
+        return ""
+    if result.smallest is None or result.data.rates:
+        return f" ({could_show(result.data, result.smallest, result.tests)})"
+    if not result.smallest:
+        return " (all cases scored the same in both)"
+    least = sized(result, result.smallest)
+    return f" ({over(result.data)} could show {least} or more{corrected_for(result.tests)})"
+
+
+def _too_few(result: Compared) -> str | None:
+    """That there are too few cases, or clusters of them, for any verdict; None where there are enough, or none."""
+    n, groups = result.n, len(result.data.clusters)
+    if result.withheld:
+        return None
+    if result.verdict != "undecided" or result.open or not n or groups >= FEWEST:
+        return None
+    few = count(n, "case") if n < FEWEST else count(groups, "cluster")
+    return too_few(few)
+
+
+def below(result: Compared) -> Iterator[str]:
+    """What there is to know of a result: its levels, what changed, and what was left out."""
+    if result.first_range is not None and result.second_range is not None:
+        gains = sum(is_better(result, change) for change in result.changed)
+        less = ", less is better" if result.lower else ""
+        open_ = f", {len(result.unsettled):,} open" if result.unsettled else ""
+        yield (
+            f"{level(result, result.first_range)} → {level(result, result.second_range)}{less} · "
+            f"{gains:,} better, {len(result.changed) - gains:,} worse, "
+            f"{result.alike:,} the same{open_}"
+        )
+    width = max((columns(_short(c.name)) for c in result.changed[:CHANGES]), default=0)
+    for change in result.changed[:CHANGES]:
+        yield (
+            f"{'✓' if is_better(result, change) else '✗'} {padded(_short(change.name), width)}  "
+            f"{level(result, change.first_range)} → {level(result, change.second_range)}"
+        )
+    if len(result.changed) > CHANGES:
+        yield f"  … and {len(result.changed) - CHANGES:,} more"
+    for names, what in (
+        (result.only_first, "in the first alone"),
+        (result.only_second, "in the second alone"),
+        (result.errors, "whose trials are all in error"),
+        (result.other, "that it does not apply to, or that lack it"),
+    ):
+        if names:
+            yield f"left out: {count(len(names), 'case')} {what}: {_list(names)}"
+    for why, cases in result.unlike.items():
+        yield f"left out: {count(len(cases), 'case')} {why}: {_list(cases)}"
+    if result.trials_in_error:
+        note = f"{count(result.trials_in_error, 'trial')} in error may have come out either way"
+        if result.unsettled:
+            what = f"which leaves {count(len(result.unsettled), 'case')} open"
+            note += f", {what}: {_list(result.unsettled)}"
+        yield note
+    if result.judges is not None:
+        note = (", ".join(side) or "nobody" for side in result.judges)
+        yield "! not judged alike: {} in the first, {} in the second".format(*note)
+
+
+def is_better(result: Compared, change: CaseChange) -> bool:
+    """Which way a case changed; those that errors leave open are not among the changes."""
+    return (change.difference_range.least > 0) != result.lower
+
+
+def level(result: Compared, ends: OpenNumber) -> str:
+    """A mean of one side, or the two between which errors leave it."""
+    if result.data.rates and not (_narrow(result) and ends.least > 0 and ends.most < 1):
+        return percents(*ends)
+    if result.data.rates:
+        least, most = (f"{rounded(end * 100, 1)} %" for end in ends)
+    else:
+        least, most = (f"{end:,.4g}" for end in ends)
+    return most if least == most else f"{least.removesuffix(' %')}–{most}"
+
+
+def _short(name: str) -> str:
+    return clip(safe(name), NAME)
+
+
+def _list(names: Sequence[str]) -> str:
+    more = f" and {len(names) - NAMED:,} more" if len(names) > NAMED else ""
+    return ", ".join(map(_short, names[:NAMED])) + more
+
+
+def document(comparison: ComparedRuns) -> dict[str, Any]:
+    """All of it as plain values; see `Comparison.document`."""
+    return cast("dict[str, Any]", _held(_document(comparison)))
+
+
+def _held(value: object) -> object:
+    """The value with lists in place of what is made as it is read."""
+    if isinstance(value, dict):
+        return {key: _held(each) for key, each in cast("dict[str, object]", value).items()}
+    if isinstance(value, list | map):
+        return [_held(each) for each in cast("Iterable[object]", value)]
+    return value
+
+
+def json_parts(comparison: ComparedRuns) -> Iterator[str]:
+    """The document as JSON, part by part: of a large run many cases changed."""
+    return _parts(_document(comparison))
+
+
+def _parts(value: object) -> Iterator[str]:
+    if isinstance(value, dict):
+        mark = "{"
+        for key, each in cast("dict[str, object]", value).items():
+            yield f"{mark}{json_text(key)}:"
+            yield from _parts(each)
+            mark = ","
+        yield "}" if mark == "," else "{}"
+    elif isinstance(value, list | map):
+        mark = "["
+        for each in cast("Iterable[object]", value):
+            yield mark
+            yield from _parts(each) if isinstance(value, list) else (json_text(each),)
+            mark = ","
+        yield "]" if mark == "," else "[]"
+    else:
+        yield json_text(value)
+
+
+def _document(comparison: ComparedRuns) -> dict[str, Any]:
+    """The document; what may be as many as the cases is a `map`, of values that are made as it is read."""
+    return {
+        "schema": SCHEMA,
+        "first": comparison.first,
+        "second": comparison.second,
+        "verdict": comparison.verdict,
+        "margin": comparison.margin,
+        "cluster": comparison.cluster or None,
+        "results": [_row(result, comparison) for result in comparison.results],
+        "judged": [each.document() for each in comparison.judged],
+        "notes": list(comparison.notes),
+    }
+
+
+def _row(result: Compared, comparison: ComparedRuns) -> dict[str, Any]:
+    return {
+        "metric": result.metric,
+        "columns": list(result.columns),
+        "verdict": result.verdict,
+        "because": because(result, comparison).strip(" ()") or None,
+        "kind": "rate" if result.data.rates else "score",
+        "better": "lower" if result.lower else "higher",
+        "n": result.n,
+        "clusters": len(result.data.clusters),
+        **ends("first", result.first_range),
+        **ends("second", result.second_range),
+        **ends("difference", result.difference_range),
+        "low": _finite(result.low),
+        "high": _finite(result.high),
+        "scaled": not result.data.unscaled,
+        "higher": result.data.directions[0],
+        "lower": result.data.directions[1],
+        "p": result.p,
+        "p_alone": result.p_alone,
+        "smallest": result.smallest,
+        "changed": map(_change_row, result.changed),
+        "same": result.alike,
+        "unsettled": map(str, result.unsettled),
+        "left_out": {
+            "only_first": map(str, result.only_first),
+            "only_second": map(str, result.only_second),
+            "errors": map(str, result.errors),
+            "not_applicable": map(str, result.other),
+            "unlike": {why: map(str, cases) for why, cases in result.unlike.items()},
+        },
+        "withheld": result.withheld or None,
+        "trials_in_error": result.trials_in_error,
+        "open": result.open,
+        "judges": None if result.judges is None else [list(side) for side in result.judges],
+    }
+
+
+def _change_row(change: CaseChange) -> dict[str, Any]:
+    return {"case": change.case, "name": change.name, **change.document()}
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def html(comparison: ComparedRuns) -> str:
+    """The comparison as a `div`, for a notebook; no script, no style sheet, all text escaped."""
+    parts = [f"<div><p><b>{_text(comparison.first)} → {_text(comparison.second)}</b>: "]
+    parts.append(f"{_colored(comparison.verdict)}</p><table><thead><tr>")
+    heads = ("", "first", "second", "difference", "95 %", "cases", "p", "verdict")
+    parts += [f"<th>{head}</th>" for head in heads]
+    parts.append("</tr></thead><tbody>")
+    pairs = {result.columns: _pair(result.columns) for result in comparison.results}
+    for result in comparison.results:
+        cells = ["–"] * 4
+        if result.first_range and result.second_range and result.difference_range:
+            unit = " points" if result.data.rates else ""
+            cells = [level(result, result.first_range), level(result, result.second_range)]
+            cells.append(difference(result, result.difference_range) + unit)
+            cells.append(f"{amount(result, result.low)} to {amount(result, result.high)}")
+        cells += [f"{result.n:,}", p_value(result.p).removeprefix("p = ").removeprefix("p ")]
+        parts.append(f'<tr><th style="text-align:left">{_text(_metric(result, pairs))}</th>')
+        parts += [f"<td>{_text(cell)}</td>" for cell in cells]
+        parts.append(f"<td>{_colored(result.verdict)}</td></tr>")
+    details = _text("\n".join(lines(comparison)))
+    return (
+        "".join(parts) + f'</tbody></table><pre style="white-space:pre-wrap">{details}</pre></div>'
+    )
+
+
+def _colored(word: str) -> str:
+    color = COLORS.get(word)
+    return f'<b style="color:{color}">{word}</b>' if color else f"<b>{word}</b>"
+
+
+def _text(text: str) -> str:
+    return escape(safe(text, multiline=True))

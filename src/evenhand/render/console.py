@@ -1,0 +1,330 @@
+"""A run on a terminal: what passed, how sure that is, what failed and why, what the data can say, what to type next."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from shlex import quote
+from typing import Any, TextIO
+
+from evenhand.analysis.summaries.column_names import column_names, short_names
+from evenhand.analysis.summaries.grid import Grid
+from evenhand.analysis.summaries.rates import share_in
+from evenhand.analysis.trust.run_verdict import verdict_of
+from evenhand.core.errors import StoreError
+from evenhand.core.label import standing
+from evenhand.core.run import SHORT_ID, Totals
+from evenhand.core.wording.ink import Ink
+from evenhand.core.wording.words import (
+    clip,
+    count,
+    counting,
+    folded,
+    interval,
+    money,
+    near,
+    passed_of,
+    percents,
+    put,
+    safe,
+    seconds,
+    short_id,
+    tokens,
+)
+from evenhand.render.heading import heading_of
+from evenhand.render.outcome import CUT
+from evenhand.render.screen import NARROWEST, UNBOUND, width_of
+from evenhand.stats.tallies import Share, Tally, rate_of_trials
+from evenhand.store.catalogue import SUFFIX, ListedRun, called, names
+from evenhand.store.runfile import RunFile
+
+TITLE = 40
+VIEW = "evenhand view"
+
+
+def show(
+    run: RunFile,
+    out: TextIO,
+    *,
+    table: bool = True,
+    width: int | None = None,
+    color: bool = False,
+    with_heading: bool = True,
+) -> None:
+    """Prints a run for people.
+
+    Args:
+        run: The run, as far as it has come.
+        out: Where to.
+        table: With the table of columns, the failures and the comparison; otherwise the summary alone, which takes
+            milliseconds whatever the size of the run.
+        width: Columns that there are; by default those of the terminal, the file or the pipe.
+        color: Whether escapes for colours may be used.
+        with_heading: With the line that says what the plan is; without it where the progress line has just said so.
+    """
+    ink, meta = Ink(color), run.meta
+    width = max(NARROWEST, width or width_of(out))
+    totals = run.totals()
+    lines: list[str] = []
+    if with_heading:
+        text = heading_of(
+            meta.title, meta.variants, meta.case_count, meta.repeats, meta.planned, width
+        )
+        lines += [*(ink(line, "bold") for line in folded(text, width, "", "  ")), ""]
+    grid: Grid | None = None
+    if table and totals.trials:
+        from evenhand.analysis.summaries.classification import classification_lines  # noqa: PLC0415 (only for the table)
+        from evenhand.analysis.summaries.slices import slice_lines  # noqa: PLC0415 (imported on use)
+        from evenhand.render.console_table import table_lines  # noqa: PLC0415 (imported on use)
+        from evenhand.render.failures import failure_lines  # noqa: PLC0415 (imported on use)
+        from evenhand.render.findings import findings  # noqa: PLC0415 (imported on use)
+
+        grid = Grid(run, short_names(meta.variants, width))
+        sentences = [line for text in findings(run, grid) for line in folded(text, width, "  ")]
+        for block in (
+            table_lines(run, grid, width, ink),
+            _judged_lines(run, grid.names, width),
+            slice_lines(run, grid.names, width),
+            classification_lines(run, grid.names, width),
+            failure_lines(run, grid, width, ink),
+            sentences,
+        ):
+            if block:
+                lines += [*block, ""]
+    lines += _summary(run, totals, grid, width, ink)
+    put(out, "\n".join(lines) + "\n")
+
+
+def _judged_lines(run: RunFile, names: Sequence[str], width: int) -> list[str]:
+    """What judges said, and what it is worth; nothing where none was asked."""
+    if not (sum(run.judge_calls()) or "imported" in run.meta.settings):
+        return []
+    from evenhand.render.calibration import judged_or_damaged  # noqa: PLC0415 (imported on use)
+
+    return judged_or_damaged(run, names, width)
+
+
+def show_trial(
+    run: RunFile,
+    ref: str,
+    out: TextIO,
+    *,
+    width: int | None = None,
+    color: bool = False,
+    calls: bool = False,
+) -> None:
+    """Prints one cell whole: its prompt, its output, every outcome and every call.
+
+    Args:
+        run: The run.
+        ref: `column:case`, e.g. `better:3`, the case by its number or its id; the place in the plan; a case's id.
+        out: Where to.
+        width: Columns that there are; by default those of the terminal, the file or the pipe.
+        color: Whether escapes for colours may be used.
+        calls: With what each call asked and was answered.
+
+    Raises:
+        UsageError: There is no such cell.
+    """
+    from evenhand.render.cell import cell_lines, find_cells  # noqa: PLC0415 (only when one is asked for)
+
+    grid, ink = Grid(run), Ink(color)
+    width = max(NARROWEST, width or width_of(out))
+    for i, trial in enumerate(find_cells(run, grid, ref)):
+        lines = cell_lines(run, grid, trial, width, ink, calls=calls)
+        if any(line.endswith(CUT) for line in lines):
+            name = f"{short_id(run.meta.id)} {trial.index}"
+            hint = f"all of what was cut: evenhand show {name} --json"
+            lines += ["", *folded(hint, width, "  ")]
+        put(out, ("\n" if i else "") + "\n".join(lines) + "\n")
+
+
+def list_lines(runs: Iterable[ListedRun], width: int = UNBOUND) -> list[str]:
+    """A line for each run, or as many as it takes; the newest first."""
+    lines: list[str] = []
+    order = sorted(runs, key=lambda item: item.path.stem, reverse=True)
+    known = names(listed.path for listed in order)
+    for listed in order:
+        meta, name = listed.meta, safe(known[listed.path] or near(listed.path))
+        if meta is None:
+            lines += folded(f"{name}  {safe(listed.problem)}", width, "", "  ")
+            continue
+        try:
+            with RunFile.open(listed.path) as run:
+                totals, tags = run.totals(), run.remarks.tags
+        except StoreError as error:
+            lines += folded(f"{name}  {safe(error.message)}", width, "", "  ")
+            continue
+        status = (
+            "running" if listed.alive else "killed" if meta.status == "running" else meta.status
+        )
+        when = time.strftime("%Y-%m-%d %H:%M", time.localtime(meta.created_at))
+        text = (
+            f"{name}  {when}  {totals.passed}/{counting(totals)} passed"
+            f"  {status:<12}  {clip(safe(meta.title), TITLE)}"
+            f"{''.join(f'  #{safe(tag)}' for tag in tags)}"
+        )
+        lines += folded(text, width, "", "  ")
+    return lines or ["there are no runs yet: `evenhand run` makes one"]
+
+
+def cells_json(run: RunFile, ref: str, *, calls: bool = False) -> Iterator[str]:
+    """The cells that a reference means, each a line of JSON in the keys of the document; see `show_trial`."""
+    from evenhand.analysis.trust.every_label import every_label  # noqa: PLC0415 (imported on use)
+    from evenhand.core.wording.json_text import json_text  # noqa: PLC0415 (imported on use)
+    from evenhand.render.call_rows import call_rows  # noqa: PLC0415 (only when one is asked for)
+    from evenhand.render.cell import find_cells  # noqa: PLC0415 (imported on use)
+    from evenhand.render.document import trial_row  # noqa: PLC0415 (imported on use)
+    from evenhand.render.step_rows import step_rows  # noqa: PLC0415 (imported on use)
+
+    labels = standing(every_label(run))
+    for trial in find_cells(run, Grid(run), ref):
+        row = trial_row(trial, run.meta.variants, labels.get(trial.index, ()))
+        row["steps"] = step_rows(run, trial)
+        yield json_text({**row, "calls": call_rows(run, trial)} if calls else row)
+
+
+def listed_json(runs: Iterable[ListedRun]) -> Iterator[str]:
+    """A line of JSON for each run, the newest first."""
+    from evenhand.core.wording.json_text import json_text  # noqa: PLC0415 (only when it is asked for)
+    from evenhand.render.document import totals_row  # noqa: PLC0415 (only when it is asked for)
+
+    for listed in sorted(runs, key=lambda item: item.path.stem, reverse=True):
+        row: dict[str, Any] = {"id": listed.path.stem, "file": str(listed.path)}
+        if listed.meta is None:
+            row["problem"] = listed.problem
+        else:
+            with RunFile.open(listed.path) as run:
+                row |= {"title": listed.meta.title, "status": listed.meta.status}
+                row |= {"alive": listed.alive, "totals": totals_row(run.totals())}
+        yield json_text(row)
+
+
+def _summary(run: RunFile, totals: Totals, grid: Grid | None, width: int, ink: Ink) -> list[str]:
+    from evenhand.analysis.summaries.usage import usage_line  # noqa: PLC0415 (not for a heading)
+    from evenhand.render.run_warnings import warnings  # noqa: PLC0415 (not for a heading)
+
+    meta = run.meta
+    word = verdict_of(run, totals)
+    color = {"passed": "green", "failed": "red", "undecided": "yellow"}[word]
+    parts = [passed_of(totals)]
+    share = _share(run, totals, grid)
+    if share is not None:
+        parts[0] += f" ({percents(share.least, share.most)}, {interval(share.low, share.high)})"
+    if totals.errors:
+        parts.append(count(totals.errors, "error"))
+    if totals.not_applicable:
+        parts.append(f"{totals.not_applicable:,} not applicable")
+    missing = meta.planned - totals.trials
+    if missing > 0:
+        parts.append(f"{missing:,} not run")
+    parts += _calls(run, totals)
+    if run.narrowed:
+        pass  # how long the whole run took says nothing of these trials
+    elif meta.finished_at:
+        parts.append(seconds(meta.finished_at - meta.created_at))
+    elif meta.status == "running":
+        parts.append("still running" if run.alive else "cut off")
+    lines = folded(" · ".join(parts), width, f"  {word} · ", "  ")
+    lines[0] = lines[0].replace(word, ink(word, color), 1)
+    if meta.requirements and not run.by_outcome:
+        from evenhand.render.requirements import requirement_lines  # noqa: PLC0415 (imported on use)
+
+        columns = grid.names if grid else column_names(meta.variants)
+        for text in requirement_lines(run, columns):
+            lines += folded(text, width, "  ")
+    told = (_replay_line(run), usage_line(run) if grid else "")
+    lines += [line for text in filter(None, told) for line in folded(text, width, "  ")]
+    for text in warnings(run):
+        lines += [ink(line, "yellow") for line in folded(text, width, "  ! ", "  ")]
+    if meta.status not in ("finished", "running") and meta.message:
+        for text in safe(meta.message, multiline=True).splitlines():
+            colour = "dim" if meta.status == "decided" else "yellow"
+            lines += [ink(line, colour) for line in folded(text, width, "  ")]
+    # The next one that is imported may be of the same moment: what is printed now has to find this one then, too.
+    least = SHORT_ID + 4 if "imported" in meta.settings else SHORT_ID
+    name = called(Path.cwd(), run.path, least)
+    saved = f"saved as {short_id(meta.id) if name.endswith(SUFFIX) else name} in {near(run.path.parent)}"
+    return [
+        *lines,
+        *_ending(saved, f"next: {_next(run, totals, grid, missing, quote(name))}", width),
+    ]
+
+
+def _ending(saved: str, following: str, width: int) -> list[str]:
+    """Where the run is and what to type next: to be copied, so that no word of it is cut."""
+    if len(saved) + len(following) + 5 <= width:
+        return [f"  {saved} · {following}"]
+    if len(following) + 2 > width:  # the command that is about this run
+        following = following.replace(f"{VIEW}, or ", "")
+    return [
+        *folded(saved, width, "  ", whole=True),
+        *folded(following, width, "  ", "    ", whole=True),
+    ]
+
+
+def _replay_line(run: RunFile) -> str:
+    """What it replays; empty for nothing."""
+    if "replay" not in run.meta.settings:
+        return ""
+    from evenhand.analysis.summaries.replayed import replay_line  # noqa: PLC0415 (few runs replay one)
+
+    return replay_line(run)
+
+
+def _share(run: RunFile, totals: Totals, grid: Grid | None) -> Share | None:
+    """The pass rate of a run with one column; None of more, and where it takes a look at every case."""
+    if len(run.meta.variants) != 1:
+        return None
+    if grid is not None:
+        return share_in(run.meta, grid.tallies[0], run.groups()[0])
+    if run.meta.repeats == 1 and run.meta.status != "decided":
+        return rate_of_trials(Tally(totals.passed, totals.failed, totals.errors))
+    return None
+
+
+def _calls(run: RunFile, totals: Totals) -> list[str]:
+    """Calls, what they cost over all sessions, and what may come on top."""
+    spend = run.spend()
+    parts: list[str] = []
+    if totals.calls:
+        replayed = f", {totals.cached:,} replayed" if totals.cached else ""
+        parts.append(count(totals.calls, "call") + replayed)
+        if totals.tokens_in or totals.tokens_out:
+            parts.append(tokens(totals.tokens_in, totals.tokens_out))
+    if totals.calls or spend.calls:
+        parts.append("cost not known" if spend.cost_usd is None else money(spend.cost_usd))
+    if spend.wasted:
+        parts.append(f"{count(spend.wasted, 'failed attempt')} may have been charged too")
+    if spend.in_doubt and not run.alive:
+        most = "" if spend.in_doubt_usd is None else f" ({money(spend.in_doubt_usd)} at most)"
+        parts.append(f"{count(spend.in_doubt, 'call')} in doubt{most}")
+    return parts
+
+
+def _next(run: RunFile, totals: Totals, grid: Grid | None, missing: int, name: str) -> str:
+    """The command that most people want now, with this for the run."""
+    unfinished = missing > 0 and run.meta.status != "decided"
+    if totals.errors and not unfinished and "replay" in run.meta.settings:
+        return f"evenhand show {name} --where status:error"
+    if run.meta.can_resume and (unfinished or totals.errors) and not run.alive:
+        from evenhand.render.failures import remedy  # noqa: PLC0415 (imported on use)
+
+        instead = "" if unfinished or grid is None else remedy(run, grid, name)
+        return instead or f"evenhand resume {name}"
+    if not totals.failed:
+        return f"{VIEW}, or evenhand export {name} --to report.html"
+    if grid is None:
+        return f"{VIEW}, or evenhand show {name}"
+    # A column that failed now and then has more to say than one that always did.
+    failing = [v for v, places in enumerate(grid.failed) if places]
+    variant = next(
+        (v for v in failing if any(tally.passed for tally in grid.tallies[v].values())), failing[0]
+    )
+    place = grid.failed[variant][0]
+    column = grid.names[variant]
+    trial = run.trial(place)
+    if trial is None or not column.replace("_", "").replace("-", "").isalnum():
+        return f"{VIEW}, or evenhand show {name} {place}"
+    return f"{VIEW}, or evenhand show {name} {column}:{grid.number(trial)}"

@@ -1,0 +1,173 @@
+"""The table of a run: a line for each column of the plan, with what passed and how sure that is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from evenhand.analysis.summaries.column_names import column_head
+from evenhand.analysis.summaries.grid import Grid
+from evenhand.analysis.summaries.means import mean_cell, mean_of
+from evenhand.analysis.summaries.rates import latencies, mean_in, rate_texts, rates, scores
+from evenhand.core.record import Record
+from evenhand.core.wording.ink import Ink
+from evenhand.core.wording.words import columns, money, padded, rounded, seconds
+from evenhand.render.column_list import ListedName, column_list
+from evenhand.render.heading import is_of_pytest
+from evenhand.store.runfile import RunFile
+
+WORDY = 20
+READ = 5_000
+READ_BYTES = 256 << 20
+MOST_MARKS = 60
+_GAP = "   "
+_KEEP = ["errors", "cost", "score", "latency", "judge calls", "words"]
+"""The numbers beside the rates, the most important first."""
+
+
+class _TableColumn(Record, frozen=True):
+    """A column of the table: its heading, its texts from top to bottom, and which side they stand on."""
+
+    head: str
+    texts: Sequence[str]
+    left: bool = False
+
+
+def table_lines(run: RunFile, grid: Grid, width: int, ink: Ink) -> list[str]:
+    """The table's lines; numbers that do not fit the width are left out, least important first.
+
+    Where even the rates don't fit beside the names, the names stand above them.
+    """
+    rates_ = _TableColumn(" passed", rate_texts(rates(run), 7), left=True)
+    extra = _extra(run, grid)
+    every = [_names(run, grid, nested=nested) for nested in (False, True)]
+    head = _head(run)
+    forms = [
+        (names, fitting, each)
+        for each in (head, "")  # where the heading has no room, the names may have
+        for names in every
+        if (fitting := _fitting(names, each, rates_, extra, width)) is not None
+    ]
+    # The first of those that leave room for most.
+    names, fitting, head = max(forms, key=lambda form: len(form[1]), default=([], None, ""))
+    lines: list[str] = []
+    if fitting is None:
+        lines = min((_above(run, grid, width, nested=nested) for nested in (False, True)), key=len)
+        names = [ListedName(label, place) for place, label in enumerate(grid.names)]
+        fitting = _fitting(names, "", rates_, extra, width) or []
+    named = _TableColumn(head, [name.text for name in names if name.column is not None], left=True)
+    table = [named, rates_, *(column for column in extra if column in fitting)]
+    widths = [_width(column) for column in table]  # once: each is that of all rows
+    left = width - 2 - sum(widths) - len(_GAP) * len(table)
+    strip = _strip(grid, left, ink)
+    heads = [column.head for column in table]
+    lines.append(ink(_joined(table, widths, heads, strip.head if strip else ""), "dim"))
+    for name in names:
+        place = name.column
+        if place is None:
+            lines += name.lines(width)
+        else:
+            texts = [name.text, *(column.texts[place] for column in table[1:])]
+            marks = strip.texts[place] if strip else ""
+            lines.append(_joined(table, widths, texts, marks))
+    return lines
+
+
+def _names(run: RunFile, grid: Grid, *, nested: bool) -> list[ListedName]:
+    """The table's first column: names that are short as they are, others with the numbers that stand for them."""
+    if not grid.renamed:
+        return [ListedName(name, place) for place, name in enumerate(grid.names)]
+    return column_list(run.meta.variants, grid.names, nested=nested)
+
+
+def _above(run: RunFile, grid: Grid, width: int, *, nested: bool) -> list[str]:
+    """The names by themselves, each with its number, in as many lines as it takes."""
+    names = column_list(run.meta.variants, grid.names, nested=nested, room=width - 2)
+    return [line for name in names for line in name.lines(width)]
+
+
+def _head(run: RunFile) -> str:
+    meta = run.meta
+    return "test" if is_of_pytest(meta.title, meta.variants) else column_head(meta.variants)
+
+
+def _extra(run: RunFile, grid: Grid) -> list[_TableColumn]:
+    """The numbers beside the rates, in the order in which they stand."""
+    totals = grid.totals
+    return [
+        _TableColumn("score", [mean_cell(mean) for mean in scores(run)]),
+        *_words(run, sum(t.trials for t in totals)),
+        _TableColumn("latency", [mean_cell(mean, seconds, "") for mean in latencies(run)]),
+        _TableColumn("cost", [money(t.cost_usd) for t in totals]),
+        *_counted("judge calls", run.judge_calls()),
+        *_counted("errors", [t.errors for t in totals]),
+    ]
+
+
+def _fitting(
+    names: Sequence[ListedName],
+    head: str,
+    rates_: _TableColumn,
+    extra: Sequence[_TableColumn],
+    width: int,
+) -> list[_TableColumn] | None:
+    """The numbers that there is room for beside names and rates; None where there is none for the rates."""
+    widest = max(columns(head), *(columns(name.text) for name in names if name.column is not None))
+    room = width - 2 - widest - len(_GAP) - _width(rates_)
+    if room < 0:
+        return None
+    fitting: list[_TableColumn] = []
+    for column in sorted(extra, key=_rank):
+        if room >= _width(column) + len(_GAP):
+            room -= _width(column) + len(_GAP)
+            fitting.append(column)
+    return fitting
+
+
+def _rank(column: _TableColumn) -> tuple[bool, int]:
+    """The most important first; what is nothing, or unknown, in all rows is less so than anything else."""
+    return {*column.texts} <= {"$0", "–", "unknown"}, _KEEP.index(column.head)
+
+
+def _words(run: RunFile, trials: int) -> list[_TableColumn]:
+    """How long the outputs are, where they are texts and somebody could wonder."""
+    if trials > READ or run.path.stat().st_size > READ_BYTES:
+        return []
+    means = [mean_in(run.meta, mean_of(cases)) for cases in run.word_sums()]
+    if not any(mean is not None and mean.value >= WORDY for mean in means):
+        return []
+    return [_TableColumn("words", [mean_cell(mean, rounded, "") for mean in means])]
+
+
+def _counted(head: str, numbers: Sequence[int]) -> list[_TableColumn]:
+    return [_TableColumn(head, [f"{n:,}" for n in numbers])] if any(numbers) else []
+
+
+def _strip(grid: Grid, room: int, ink: Ink) -> _TableColumn | None:
+    """A mark for each case, where all of them fit."""
+    cases = len(grid.numbers)
+    spaced = 2 * cases - 1 <= room
+    head = f"cases 1–{cases}"
+    if not 1 < cases <= MOST_MARKS or max(len(head), cases) > room:
+        return None
+    gap = " " if spaced and cases <= MOST_MARKS // 3 else ""
+    return _TableColumn(
+        head,
+        [
+            gap.join(ink.mark(grid.state(i, case)) for case in grid.numbers)
+            for i in range(len(grid.names))
+        ],
+    )
+
+
+def _width(column: _TableColumn) -> int:
+    return max(columns(text) for text in [column.head, *column.texts])
+
+
+def _joined(
+    table: Sequence[_TableColumn], widths: Sequence[int], texts: Sequence[str], last: str
+) -> str:
+    cells = [
+        padded(text, width) if c.left else " " * (width - columns(text)) + text
+        for c, width, text in zip(table, widths, texts, strict=True)
+    ]
+    return ("  " + _GAP.join([*cells, last] if last else cells)).rstrip()

@@ -1,0 +1,131 @@
+"""What a run of a plan would ask and cost, before anything is sent: for people, and for programs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from evenhand.analysis.estimates.batches import batch_cost, batch_line, batch_shares, foreseen_waves
+from evenhand.analysis.estimates.precedent import Precedent
+from evenhand.core.plan import CallEstimate, Plan
+from evenhand.core.wording.words import count, money, safe, seconds, short_id
+from evenhand.render.heading import heading
+
+
+def estimate_lines(
+    plan: Plan,
+    estimates: Sequence[CallEstimate],
+    path: str = "",
+    precedent: Precedent | None = None,
+    *,
+    ready: bool = True,
+) -> list[str]:
+    """What a run of a plan would ask, and what it may cost.
+
+    Args:
+        path: How the user named it.
+        precedent: An earlier run, where the calls are not known before they are made.
+        ready: Whether it could be run as it is; the last line says so.
+    """
+    lines = [heading(plan), ""]
+    bound = "at most"
+    if not estimates and precedent is not None:
+        estimates, bound = precedent.estimates, "about"
+        settled = count(precedent.trials, "trial")
+        lines.append(
+            f"  going by run {short_id(precedent.run)} ({settled}):"
+            if estimates
+            else f"  run {short_id(precedent.run)} made no calls"
+        )
+    for estimate in estimates:
+        tokens = (
+            f"about {estimate.tokens_in:,} tokens in"
+            if estimate.tokens_in
+            else "tokens not known beforehand"
+        )
+        cost = (
+            "price not known"
+            if estimate.cost_usd is None
+            else f"{bound} {money(estimate.cost_usd)}"
+        )
+        lines.append(
+            f"  {estimate.role:<9} {safe(estimate.provider)}   {count(estimate.calls, 'call')} · {tokens} · {cost}"
+        )
+    if not estimates and precedent is None:
+        lines.append(
+            "  an eval's calls are known once it has run: after the first run, check goes by it"
+        )
+    state = f"no problems, {count(len(plan.hints), 'hint')}" if plan.hints else "nothing is wrong"
+    lanes = batch_line(plan, estimates, bound, precedent if bound == "about" else None)
+    lines += [lanes] if lanes else []
+    lines += _waits(plan, estimates)
+    if not ready:
+        return [*lines, ""]
+    lines += [
+        "",
+        f"{state}, and nothing was sent · next: evenhand run {path}".rstrip(),
+    ]
+    return lines
+
+
+def _waits(plan: Plan, estimates: Sequence[CallEstimate]) -> list[str]:
+    """How long the waits before calls take by themselves: a config's one after the other, a provider's side by side."""
+    delay, at_once = plan.options.delay_s, plan.options.concurrency
+    if delay:
+        free = {one.id for one in plan.providers if not one.paid}  # they are asked without a wait
+        calls = sum(each.calls for each in estimates if each.provider not in free)
+        return [_wait("", delay, calls, 1)] if calls else []
+    if not at_once:
+        return []  # as many as there is room for: how long that takes nobody knows
+    delays = {one.id: getattr(one, "delay_s", 0.0) for one in plan.providers}
+    return [
+        _wait(f" of {safe(each.provider)}", delays[each.provider], each.calls, at_once)
+        for each in estimates
+        if each.calls and delays.get(each.provider)
+    ]
+
+
+def _wait(whose: str, delay_s: float, calls: int, at_once: int) -> str:
+    least = seconds(delay_s * math.ceil(calls / at_once))
+    together = f", {at_once} at a time" if at_once > 1 else ""
+    each = f"{count(calls, 'call')}{whose}{together}"
+    return f"  {'waits':<9} {seconds(delay_s)} before each of {each}: {least} at least, without answers from the cache"
+
+
+def estimate_row(
+    plan: Plan, estimates: Sequence[CallEstimate], precedent: Precedent | None = None
+) -> dict[str, Any]:
+    """The same for programs. Costs that go by an earlier run are expected, and no bounds."""
+    by_run = precedent is not None and not estimates
+    if precedent is not None and not estimates:
+        estimates = precedent.estimates
+    shares = batch_shares(plan, estimates if by_run else ())
+    return {
+        "schema": "evenhand.check/1",
+        "title": plan.title,
+        "source": plan.source,
+        "fingerprint": plan.fingerprint,
+        "trials": plan.size,
+        "cases": plan.case_count,
+        "repeats": plan.repeats,
+        "variants": [{"prompt": v.prompt, "model": v.model} for v in plan.variants],
+        "calls": [
+            {
+                "provider": e.provider,
+                "role": e.role,
+                "calls": e.calls,
+                "tokens_in": e.tokens_in or None,
+                "cost_bound_usd": None if by_run else e.cost_usd,
+                "cost_expected_usd": e.cost_usd if by_run else None,
+                "batch_cost_usd": batch_cost(e, shares),
+            }
+            for e in estimates
+        ],
+        "batch_waves": foreseen_waves(plan, () if by_run else estimates, precedent, shares) or None,
+        "going_by": precedent.run if by_run and precedent is not None else None,
+        "hints": [
+            {"file": h.file, "line": h.line, "column": h.column, "what": h.what, "hint": h.hint}
+            for h in plan.hints
+        ],
+    }

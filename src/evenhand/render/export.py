@@ -1,0 +1,222 @@
+"""Writes a run to a file: JSON, JSON lines, CSV, promptfoo's formats, a log of Inspect's, HTML, JUnit or Markdown.
+
+A file appears whole or not at all: it is written beside its place and moved there when it is done.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TextIO
+
+from evenhand.analysis.trust.every_label import every_label
+from evenhand.core.errors import StoreError, UsageError
+from evenhand.core.label import standing
+from evenhand.core.variant import Variant
+from evenhand.core.wording.json_text import json_text, writer
+from evenhand.render.call_rows import call_rows
+from evenhand.render.document import trial_row, write_document
+from evenhand.render.inspect_log.writing import write_log
+from evenhand.render.junit import write_junit
+from evenhand.render.markdown import write_markdown
+from evenhand.render.own_files import refuse_own
+from evenhand.render.promptfoo.table import write_promptfoo_csv
+from evenhand.render.promptfoo.writing import (
+    write_promptfoo,
+    write_promptfoo_lines,
+    write_promptfoo_xml,
+    write_promptfoo_yaml,
+)
+from evenhand.render.spreadsheet import write_csv
+from evenhand.render.step_rows import bounded_steps
+from evenhand.store.replacing import replaced
+from evenhand.store.runfile import RunFile
+
+
+def export(
+    run: RunFile,
+    to: Path,
+    format_: str | None = None,
+    *,
+    page: Writer | None = None,
+    calls: bool = False,
+) -> int:
+    """Writes a run's results; how many trials.
+
+    Args:
+        run: The run, as far as it has come.
+        to: The file; `-` for stdout.
+        format_: One of `FORMATS`; by default as the file's ending says.
+        calls: With the model calls of each trial, in json and jsonl.
+        page: Writes HTML: the viewer's, which is on a floor above.
+
+    Raises:
+        UsageError: No format can be made out, it has no room for calls, there is no file of this name to write, or it
+            is one that the run was made of.
+        StoreError: The file cannot be written.
+    """
+    known = ", ".join(FORMATS)
+    name = format_.lower() if format_ else _by_ending(run.meta.variants, to)
+    writers = {**_WRITERS, "html": page} if page else _WRITERS
+    write = writers.get(name)
+    if write is None and name == HTML:
+        raise UsageError(
+            "a page is not written from here", hint="`evenhand export --to report.html` does."
+        )
+    if write is None and format_:
+        raise UsageError(f"--format {format_!r} is not known", hint=f"There are: {known}.")
+    if write is None and str(to) == "-":
+        raise UsageError("--to - does not say in which format", hint=f"Add --format: {known}.")
+    if to.is_dir():
+        example = to / f"results.{name if write else 'json'}"
+        raise UsageError(f"--to {to} is a folder", hint=f"Name a file in it: {example}")
+    if write is None:
+        what = f"the ending {to.suffix!r} names no format" if name else "it has no ending to go by"
+        raise UsageError(f"--to {to}: {what}", hint=f"Add --format: {known}.")
+    if calls and name not in _WITH_CALLS:
+        raise UsageError(
+            f"--calls says nothing in the format {name}",
+            hint="Add --format json or --format jsonl, which have them.",
+        )
+    if calls:
+        write = _WITH_CALLS[name]
+    if str(to) == "-":
+        return write(run, sys.stdout)
+    target = to.resolve()  # what a link points to is replaced, not the link
+    if not target.parent.is_dir():
+        raise UsageError(
+            f"--to {to}: there is no folder {to.parent}", hint=f"Make it: mkdir -p {to.parent}"
+        )
+    refuse_own("--to", to, run.meta.source, run.meta.config)
+    with _through(to) if target.exists() and not target.is_file() else _replaced(target) as out:
+        return write(run, out)
+
+
+def _jsonl(run: RunFile, out: TextIO, *, calls: bool = False) -> int:
+    line, labels = writer(out), standing(every_label(run))
+    count, stepped = 0, run.stepped()
+    for trial in run.trials():
+        row = trial_row(trial, run.meta.variants, labels.get(trial.index, ()))
+        row |= bounded_steps(run, trial, stepped)
+        if calls:
+            row["calls"] = call_rows(run, trial)
+        line(json_text(row) + "\n")
+        count += 1
+    return count
+
+
+def _inspect(run: RunFile, out: TextIO) -> int:
+    return write_log(run, out.buffer)  # it is an archive: bytes, not text
+
+
+Writer = Callable[[RunFile, TextIO], int]
+
+_WRITERS: dict[str, Writer] = {
+    "json": write_document,
+    "jsonl": _jsonl,
+    "csv": write_csv,
+    "promptfoo": write_promptfoo,
+    "promptfoo-jsonl": write_promptfoo_lines,
+    "promptfoo-csv": write_promptfoo_csv,
+    "promptfoo-yaml": write_promptfoo_yaml,
+    "promptfoo-xml": write_promptfoo_xml,
+    "junit": write_junit,
+    "markdown": write_markdown,
+    "inspect": _inspect,
+}
+_WITH_CALLS: dict[str, Writer] = {
+    "json": partial(write_document, calls=True),
+    "jsonl": partial(_jsonl, calls=True),
+}
+HTML = "html"
+FORMATS = (*_WRITERS, HTML)
+"""What `--format` may be."""
+_LONG = frozenset(
+    {
+        "promptfoo",
+        "promptfoo-jsonl",
+        "promptfoo-csv",
+        "promptfoo-yaml",
+        "promptfoo-xml",
+        "junit",
+        "markdown",
+        "inspect",
+    }
+)
+_ENDINGS = {
+    "xml": "junit",
+    "junit.xml": "junit",
+    "md": "markdown",
+    "htm": "html",
+    "eval": "inspect",
+}
+_ENDINGS_OF_CONFIGS = {
+    **_ENDINGS,
+    "json": "promptfoo",
+    "jsonl": "promptfoo-jsonl",
+    "csv": "promptfoo-csv",
+    "yaml": "promptfoo-yaml",
+    "yml": "promptfoo-yaml",
+    "txt": "promptfoo-yaml",
+    "xml": "promptfoo-xml",
+}
+"""A run of a promptfoo config is written as promptfoo would, so that what reads its files reads these."""
+
+
+def check_endings(files: Iterable[str], variants: Sequence[Variant]) -> None:
+    """Looks at the files that a run of these variants is to be written to, before anything is paid for.
+
+    Raises:
+        UsageError: The ending of one of them says no format.
+    """
+    for name in files:
+        format_ = _by_ending(variants, Path(name))
+        if format_ not in FORMATS:
+            what = (
+                f"the ending '.{format_}' names no format"
+                if format_
+                else "it has no ending to go by"
+            )
+            known = ", ".join(
+                f".{ending}" for ending in sorted({*_WRITERS, HTML, *_endings(variants)} - _LONG)
+            )
+            raise UsageError(f"-o {name}: {what}", hint=f"There are: {known}.")
+
+
+def has_calls(file: str, variants: Sequence[Variant]) -> bool:
+    """Whether a file of this name has room for the model calls of a run of these variants."""
+    return _by_ending(variants, Path(file)) in _WITH_CALLS
+
+
+def _endings(variants: Sequence[Variant]) -> Mapping[str, str]:
+    return _ENDINGS if any(v.eval for v in variants) else _ENDINGS_OF_CONFIGS
+
+
+def _by_ending(variants: Sequence[Variant], to: Path) -> str:
+    """The format that a file's ending says; the ending itself where it says none."""
+    name = to.name.lower()
+    ending = "junit.xml" if name.endswith(".junit.xml") else to.suffix.lower().removeprefix(".")
+    return _endings(variants).get(ending, ending)
+
+
+@contextlib.contextmanager
+def _replaced(path: Path) -> Iterator[TextIO]:
+    """A file to write to that takes the place of `path` when it is done, and is gone when it is not."""
+    try:
+        with replaced(path) as file, file.open("w", encoding="utf-8", newline="") as out:
+            yield out
+    except OSError as error:
+        raise StoreError(f"{path} cannot be written: {error.strerror or error}") from error
+
+
+@contextlib.contextmanager
+def _through(path: Path) -> Iterator[TextIO]:
+    """A pipe or a device, written as it is: it cannot be replaced, and must not be."""
+    try:
+        with path.open("w", encoding="utf-8", newline="") as out:
+            yield out
+    except OSError as error:
+        raise StoreError(f"{path} cannot be written: {error.strerror or error}") from error

@@ -1,0 +1,192 @@
+"""What failed and why, in a line or two each; then what went wrong, grouped, with what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from evenhand.analysis.summaries.column_names import in_ranges
+from evenhand.analysis.summaries.grid import Grid
+from evenhand.core.run import TrialResult
+from evenhand.core.wording.ink import Ink
+from evenhand.core.wording.words import clip, columns, count, folded, number, safe
+from evenhand.store.runfile import RunFile
+
+SHOWN = 10
+PER_COLUMN = 4
+MANY = 3
+A_FEW = 2
+GROUPS = 5
+NUMBERS = 6
+NAME = 28
+NAMES = 72
+"""Columns that the name of one case, and those of several, may take."""
+_REFUSED = ("bad-request", "unknown-model")
+_ASK_ANEW = "`evenhand retry --no-cache`"
+"""What an error says that another answer may settle."""
+
+
+def failure_lines(run: RunFile, grid: Grid, width: int, ink: Ink) -> list[str]:
+    """The failures: those of columns that failed now and then one by one, those that always failed in a line."""
+    totals = grid.totals
+    whole = [i for i, t in enumerate(totals) if t.failed > A_FEW and t.failed == t.trials]
+    lines: list[str] = []
+    left = shown = 0
+    alike = _alike(run, grid, whole)
+    told: set[str] = set()
+    for variant, places in enumerate(grid.failed):
+        if variant in whole:
+            continue
+        groups: dict[str, list[TrialResult]] = {}
+        for trial in _trials(run, places):
+            groups.setdefault(_why(trial), []).append(trial)
+        known = sum(len(groups.pop(why)) for why in told & groups.keys())
+        most = SHOWN - shown if len(grid.failed) == 1 else min(PER_COLUMN, SHOWN - shown)
+        listed = list(groups.items())[:most]
+        for why, trials in listed:
+            where = _where(grid, alike.get(why, trials), width)
+            lines += _entry_lines("fail", where, why, width, ink)
+        told |= {why for why, _ in listed if why in alike}
+        shown += len(listed)
+        left += totals[variant].failed - sum(len(trials) for _, trials in listed) - known
+    for variant in whole[:SHOWN]:
+        for trial in _trials(run, grid.failed[variant][:1]):
+            where = f"all {totals[variant].failed:,}"
+            if len(grid.names) > 1:
+                where = f"{grid.names[variant]} · {where}"
+            scores = _scores(grid.scores[variant])
+            lines += _entry_lines("fail", where, f"{scores}e.g. {_why(trial)}", width, ink)
+    left += sum(totals[variant].failed for variant in whole[SHOWN:])
+    if left:
+        lines.append(ink(f"    … and {count(left, 'more failure')}", "dim"))
+    return [*lines, *_errors(run, grid, width, ink)]
+
+
+def _alike(run: RunFile, grid: Grid, apart: Sequence[int]) -> dict[str, list[TrialResult]]:
+    """What failed for the same reason in MANY columns or more, by the reason: it is told once."""
+    reasons: dict[str, list[TrialResult]] = {}
+    for variant, places in enumerate(grid.failed if len(grid.failed) >= MANY else ()):
+        for trial in _trials(run, places) if variant not in apart else ():
+            reasons.setdefault(_why(trial), []).append(trial)
+    return {
+        why: trials
+        for why, trials in reasons.items()
+        if len({trial.variant for trial in trials}) >= MANY
+    }
+
+
+def _where(grid: Grid, trials: Sequence[TrialResult], width: int) -> str:
+    """One cell by its name; several that failed for the same reason by the numbers and names of their cases."""
+    if len(trials) == 1:
+        return grid.place(trials[0])
+    places = sorted(trials, key=grid.number) if len({t.variant for t in trials}) > 1 else trials
+    names = {grid.number(trial): clip(safe(trial.description), NAME) for trial in reversed(places)}
+    labels = [grid.names[variant] for variant in dict.fromkeys(t.variant for t in trials)]
+    column = "" if len(grid.names) == 1 else f"{', '.join(in_ranges(labels))} · "
+    if columns(column) > width // 2:
+        column = f"{len(labels)} variants · "
+    start = f"{column}{'cases' if len(names) > 1 else 'case'} "
+    room = width - columns(start) - 10
+    shown: list[str] = []
+    for number_, name in reversed(names.items()):
+        text = f"{number_} “{name}”" if name and name != f"Row #{number_}" else str(number_)
+        many = len(shown) == NUMBERS or sum(map(columns, shown)) + columns(text) > NAMES
+        if many or columns(", ".join([*shown, text])) > room:
+            break
+        shown.append(text)
+    more = ", …" if len(names) > len(shown) else ""
+    return f"{start}{', '.join(shown) or next(reversed(names))}{more}"
+
+
+def _errors(run: RunFile, grid: Grid, width: int, ink: Ink) -> list[str]:
+    """Errors by what went wrong: the first of each kind, how many more, and what to do about it."""
+    groups: dict[tuple[str, str, str], list[TrialResult]] = {}
+    read = 0
+    for places in grid.errors:
+        for trial in _trials(run, places):
+            read += 1
+            slug = trial.error.slug if trial.error else "error"
+            message = trial.error.message if trial.error else trial.reason
+            advice = trial.error.where if trial.error else ""
+            groups.setdefault((slug, message, advice), []).append(trial)
+    every = sum(t.errors for t in grid.totals)
+    lines: list[str] = []
+    biggest = sorted(groups.items(), key=lambda item: -len(item[1]))
+    for (slug, message, advice), trials in biggest[:GROUPS]:
+        where = grid.place(trials[0])
+        if len(trials) > 1:
+            where = (
+                f"{count(len(trials), 'trial')}{' or more' if every > read else ''}, first {where}"
+            )
+        lines += _entry_lines("error", where, f"{slug}: {safe(message)}", width, ink)
+        if advice:
+            lines += _indented(safe(advice), width, most=2)
+    left = every - sum(len(trials) for _, trials in biggest[:GROUPS])
+    if left:
+        lines.append(ink(f"    … and {count(left, 'more error')}", "dim"))
+    return lines
+
+
+def remedy(run: RunFile, grid: Grid, name: str) -> str:
+    """What helps where no trial in error would end otherwise in another session; empty where one might.
+
+    Args:
+        run: A run of which all trials are settled.
+        grid: Its first trials in error.
+        name: The run, as it is typed.
+    """
+    trials = [trial for places in grid.errors for trial in _trials(run, places)]
+    errors = [trial.error for trial in trials if trial.error]
+    if not errors or len(errors) < len(trials):
+        return ""
+    if all(error.slug in _REFUSED and " answered 4" in error.message for error in errors):
+        return f"evenhand show {name} --where status:error, then change what is sent, and run again"
+    if all(_ASK_ANEW in f"{error.message} {error.where}" for error in errors):
+        return f"evenhand retry {name} --no-cache"
+    return ""
+
+
+def _trials(run: RunFile, places: Sequence[int]) -> Iterator[TrialResult]:
+    return (trial for trial in map(run.trial, places) if trial is not None)
+
+
+def _why(trial: TrialResult) -> str:
+    """The first expectation that failed and why, or what the verdict says."""
+    failed = [o for o in trial.outcomes if o.outcome == "fail"]
+    counted = [o for o in failed if o.weight] or failed
+    if not counted:
+        return safe(trial.reason) or "no reason given"
+    first = counted[0]
+    text = safe(first.name) + (f": {safe(first.reason)}" if first.reason else "")
+    return text + (f" (and {len(counted) - 1} more)" if len(counted) > 1 else "")
+
+
+def _scores(ends: tuple[float, float] | None) -> str:
+    if ends is None or ends == (0, 0):
+        return ""
+    low, high = number(ends[0]), number(ends[1])
+    return f"score {low}, " if low == high else f"scores {low} to {high}, "
+
+
+def _entry_lines(state: str, where: str, why: str, width: int, ink: Ink) -> list[str]:
+    """Where and why in one line, or, where that is too long, the reason under it."""
+    head = f"  {ink.mark(state)} "
+    if columns(where) + columns(why) + 7 <= width:
+        return [f"{head}{where}   {why}"]
+    return [head + _place(where, width - 4), *_indented(why, width, most=2)]
+
+
+def _place(where: str, width: int) -> str:
+    """A cell in so much room: of a long name the column is cut, and not the case."""
+    column, dot, case = where.rpartition(" · ")
+    room = width - columns(case) - 3
+    if not dot or columns(where) <= width or room < SHOWN:
+        return clip(where, width)
+    return f"{clip(column, room)} · {case}"
+
+
+def _indented(text: str, width: int, *, most: int) -> list[str]:
+    """The text in a few lines, cut where it is longer."""
+    lines = folded(clip(text, most * width), width, "      ")
+    if len(lines) > most:
+        lines = [*lines[: most - 1], clip(f"{lines[most - 1]} {lines[most].strip()}", width)]
+    return lines

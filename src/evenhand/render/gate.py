@@ -1,0 +1,255 @@
+"""A gate for people and for programs: the verdict, a line for each metric, and what was asked for it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+from evenhand.analysis.comparison.variants import could_turn
+from evenhand.analysis.gates.gate_document import SCHEMA
+from evenhand.analysis.gates.gate_results import Gate, GateResult, GateVerdict, Stopping
+from evenhand.analysis.summaries.column_names import SHORT
+from evenhand.core.wording.ink import Ink
+from evenhand.core.wording.words import columns, count, folded, money, safe
+from evenhand.render.comparison import (
+    UNSCALED,
+    amount,
+    below,
+    difference,
+    is_better,
+    one_way,
+    sized,
+)
+from evenhand.render.screen import UNBOUND
+from evenhand.stats.paired import FEWEST
+
+CHANGES = 100
+"""So many changed cases of each result stand in the document."""
+MARKS: Mapping[GateVerdict, tuple[str, str]] = {
+    "better": ("✓", "green"),
+    "not worse": ("✓", "green"),
+    "undecided": ("±", "yellow"),
+    "nothing": ("!", "yellow"),
+    "worse": ("✗", "red"),
+}
+
+
+def lines(gate: Gate, ink: Ink | None = None, width: int = UNBOUND) -> list[str]:
+    """The gate as text: the verdict first, then each metric, then what was asked.
+
+    Variants with long names are numbered, as the run's report does, and named once, before the metrics.
+
+    Args:
+        gate: It.
+        ink: The colours; None for none.
+        width: Columns that there are.
+    """
+    paint = ink or Ink(on=False)
+    labels = _labels(gate)
+    text = _marked(gate.verdict, f"{gate.verdict}{_whole(gate)}", paint, width)
+    text[0] = text[0].replace(gate.verdict, paint(gate.verdict, "bold"), 1)
+    for name, label in labels.items():
+        if label != name:
+            full = gate.in_full.get(name, name)
+            text += folded(f"{label} = {full}", width, "  ", "    ")
+    for result in gate.results:
+        name = " · ".join(filter(None, (labels.get(result.variant), safe(result.metric))))
+        line = f"{name}: {result.verdict}{_because(result)}"
+        text += _marked(result.verdict, line, paint, width)
+        if result.compared is not None and result.verdict in ("worse", "undecided"):
+            for line in below(result.compared):
+                text += folded(line, width, "    ", "        ")
+    rest: list[str] = []
+    tests = sum(result.compared is not None and not result.why for result in gate.results)
+    if tests > 1:
+        rest.append(f"corrected for {tests} results (Holm)")
+    if gate.stopping is not None:
+        rest.append(_stopping(gate.stopping))
+    rest += [_asked(gate), *gate.notes]
+    return text + [part for line in rest for part in folded(line, width, "", "  ")]
+
+
+def _labels(gate: Gate) -> dict[str, str]:
+    """What each variant is called, where there are several: by its name if all are short, or by the report's number."""
+    names = list(dict.fromkeys(result.variant for result in gate.results))
+    if len(names) < 2:
+        return {}
+    if all(columns(name) <= SHORT for name in names):
+        return dict(zip(names, names, strict=True))
+    numbers = {name: f"#{number}" for number, name in enumerate(gate.in_full or names, 1)}
+    return {name: numbers.get(name, name) for name in names}
+
+
+def _marked(verdict: GateVerdict, line: str, ink: Ink, width: int) -> list[str]:
+    """A line behind the mark of a verdict, in as many as it takes."""
+    first, *rest = folded(line, width, "  ", "    ")
+    return [f"{ink(*MARKS[verdict])} {first[2:]}", *rest]
+
+
+def _whole(gate: Gate) -> str:
+    """What the verdict on all of it means."""
+    if gate.because:
+        return f": {safe(gate.because)}"
+    if gate.verdict == "nothing":
+        return ": nothing could be compared with the baseline"
+    if gate.status not in ("finished", "decided"):
+        return ": the run did not finish"
+    return (
+        f" than the baseline, margin {gate.margin:g}"
+        if gate.verdict != "undecided"
+        else (f", margin {gate.margin:g}")
+    )
+
+
+def _because(result: GateResult) -> str:
+    compared = result.compared
+    if compared is None or compared.difference_range is None or result.verdict == "nothing":
+        return f" ({result.why})" if result.why else ""
+    if result.why:
+        return f" · {count(compared.n, 'case')} ({result.why})"
+    return f" · {_moved(result)} over {count(compared.n, 'case')}{_reason(result)}"
+
+
+def _moved(result: GateResult) -> str:
+    """The difference with its interval, as the terminal has it; empty where nothing was looked for."""
+    compared = result.compared
+    if compared is None or compared.difference_range is None or result.why:
+        return ""
+    unit = " points" if compared.data.rates else ""
+    moved = f"{difference(compared, compared.difference_range)}{unit}"
+    if compared.data.unscaled:
+        return moved
+    low, high = amount(compared, compared.low), amount(compared, compared.high)
+    return f"{moved} [{low}, {high}]"
+
+
+def _reason(result: GateResult) -> str:
+    compared = result.compared
+    if result.why:
+        return f" ({result.why})"
+    if compared is None or result.verdict in ("better", "worse"):
+        return ""
+    if compared.open:
+        return f" ({could_turn(compared.trials_in_error)})"
+    groups = len(compared.data.clusters)
+    if groups < FEWEST:
+        what = "case" if groups == compared.n else "cluster"
+        few = f"{count(groups, what)} are too few" if groups > 1 else f"1 {what} is too few"
+        return f" ({few}: it takes {FEWEST} and more)"
+    if compared.data.unscaled:
+        way = one_way(compared) if result.verdict == "undecided" else "in most cases"
+        return f" ({way}; {UNSCALED})"
+    least = result.at_worst or 0.0
+    if result.verdict == "not worse":
+        most = "no worse at all" if least <= 0 else f"at most {sized(compared, least)} worse"
+        return f" ({most})"
+    reach = f"it may be {sized(compared, least)} worse"
+    more = (
+        f"; about {rounded(result.more)} more cases would decide it"
+        if result.more is not None
+        else "; more cases would hardly decide it"
+    )
+    return f" ({reach}{more})"
+
+
+def _stopping(stopping: Stopping) -> str:
+    """How far it went, and what its numbers are."""
+    if not stopping.stopped:
+        held = f": {', '.join(map(safe, stopping.open))} takes all of them" if stopping.open else ""
+        return f"not decided before the last of {count(stopping.of, 'case')}{held}"
+    far = f"stopped after {stopping.cases:,} of {count(stopping.of, 'case')}"
+    return f"{far} (order: seed {stopping.seed}); the intervals allow for looking after each"
+
+
+def rounded(number: int) -> str:
+    """A number of which two digits say enough, rounded up.
+
+    >>> rounded(7), rounded(37), rounded(118), rounded(4321)
+    ('7', '37', '120', '4,400')
+    """
+    step = 10 ** max(0, len(str(number)) - 2)
+    return f"{-(-number // step) * step:,}"
+
+
+def _asked(gate: Gate) -> str:
+    parts = [f"{gate.asked:,} of {count(gate.of, 'trial')} run"]
+    if gate.taken:
+        parts.append(
+            f"{gate.taken:,} taken from the baseline (same request, expectations, judges and code)"
+        )
+    spent = "cost not known" if gate.cost_usd is None else f"{money(gate.cost_usd)} spent"
+    return " · ".join((*parts, spent))
+
+
+def document(gate: Gate) -> dict[str, Any]:
+    """It as plain values, `evenhand.gate/1`: what `evenhand gate --json` prints."""
+    return {
+        "schema": SCHEMA,
+        "verdict": gate.verdict,
+        "results": [_row(result) for result in gate.results],
+        "asked": gate.asked,
+        "taken": gate.taken,
+        "of": gate.of,
+        "cost_usd": gate.cost_usd,
+        "stopped": gate.stopping is not None and gate.stopping.stopped,
+        "stopping": gate.stopping and asdict(gate.stopping),
+        "margin": gate.margin,
+        "because": gate.because or None,
+        "notes": list(gate.notes),
+        "title": gate.title,
+        "run": gate.run or None,
+        "baseline": gate.baseline or None,
+        "status": gate.status,
+    }
+
+
+def _row(result: GateResult) -> dict[str, Any]:
+    compared = result.compared
+    judged = compared is not None and result.verdict != "nothing"
+    return {
+        "metric": result.metric,
+        "variant": result.variant,
+        "verdict": result.verdict,
+        "difference": {
+            "value": compared.difference if compared is not None and judged else None,
+            "low": _finite(compared.low) if compared is not None and judged else None,
+            "high": _finite(compared.high) if compared is not None and judged else None,
+        },
+        "cases": compared.n if compared is not None and judged else 0,
+        "because": (_reason(result) if judged else result.why).strip(" ()") or None,
+        "more_cases": result.more,
+        "text": _moved(result) if judged else "",
+        "where": result.where or None,
+        **_changes(result),
+    }
+
+
+def _changes(result: GateResult) -> dict[str, Any]:
+    """How many cases came out otherwise, and the first of them, the worst first."""
+    compared = result.compared
+    if compared is None:
+        return {"kind": "score", "better": 0, "worse": 0, "same": 0, "changed": []}
+    gains = sum(is_better(compared, change) for change in compared.changed)
+    return {
+        "kind": "rate" if compared.data.rates else "score",
+        "better": gains,
+        "worse": len(compared.changed) - gains,
+        "same": compared.alike,
+        "changed": [
+            {
+                "case": change.case,
+                "name": change.name,
+                "verdict": "better" if is_better(compared, change) else "worse",
+                "baseline": change.first,
+                "now": change.second,
+                "trial": result.places.get(change.case),
+            }
+            for change in compared.changed[:CHANGES]
+        ],
+    }
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None

@@ -1,0 +1,90 @@
+"""A run as a piece of HTML, for a notebook: the verdict, the table, what failed and why, what the data can say.
+
+It stands alone: no script, no style sheet, no address. All text is escaped, whoever wrote it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from html import escape
+
+from evenhand.analysis.summaries.classification import classification_lines
+from evenhand.analysis.summaries.grid import Grid
+from evenhand.analysis.summaries.rates import HEADS, rate_cells
+from evenhand.analysis.summaries.slices import slice_lines
+from evenhand.analysis.summaries.usage import usage_line
+from evenhand.analysis.trust.run_verdict import verdict_of
+from evenhand.core.wording.ink import Ink
+from evenhand.core.wording.words import count, money, passed_of, safe, seconds, short_id, tokens
+from evenhand.render.calibration import judged_or_damaged
+from evenhand.render.failures import failure_lines
+from evenhand.render.findings import findings
+from evenhand.render.heading import heading_of
+from evenhand.render.requirements import requirement_lines
+from evenhand.render.run_warnings import warnings
+from evenhand.store.runfile import RunFile
+
+WIDTH = 110
+_COLORS = {"passed": "#1a7f37", "failed": "#cf222e", "undecided": "#9a6700"}
+
+
+def html(run: RunFile) -> str:
+    """The run as a `div`."""
+    return "".join(_parts(run))
+
+
+def _parts(run: RunFile) -> Iterator[str]:
+    meta, totals = run.meta, run.totals()
+    word = verdict_of(run, totals)
+    facts = [passed_of(totals)]
+    if totals.errors:
+        facts.append(count(totals.errors, "error"))
+    if totals.not_applicable:
+        facts.append(f"{totals.not_applicable:,} not applicable")
+    if meta.planned > totals.trials:
+        facts.append(f"{meta.planned - totals.trials:,} not run")
+    if totals.calls:
+        facts.append(count(totals.calls, "call"))
+        if totals.tokens_in or totals.tokens_out:
+            facts.append(tokens(totals.tokens_in, totals.tokens_out))
+        cost = run.spend().cost_usd
+        facts.append("cost not known" if cost is None else money(cost))
+    if meta.finished_at is not None:
+        facts.append(seconds(meta.finished_at - meta.created_at))
+    size = (meta.variants, meta.case_count, meta.repeats, meta.planned)
+    title = heading_of(meta.title, *size, 1_000)
+    yield f'<div><p><b>{_text(title)}</b>: <b style="color:{_COLORS[word]}">{word}</b> · '
+    yield f"{_text(' · '.join(facts))} · run <code>{short_id(meta.id)}</code></p>"
+    if totals.trials:
+        grid = Grid(run)
+        yield from _table(run, grid)
+        used = usage_line(run)
+        lines = [] if run.by_outcome else requirement_lines(run, grid.names)
+        lines += judged_or_damaged(run, grid.names, WIDTH)
+        lines += slice_lines(run, grid.names, WIDTH)
+        lines += classification_lines(run, grid.names, WIDTH)
+        lines += failure_lines(run, grid, WIDTH, Ink(False)) + findings(run, grid)
+        lines += [used] if used else []
+        yield from _block(lines + [f"! {text}" for text in warnings(run)])
+    yield "</div>"
+
+
+def _table(run: RunFile, grid: Grid) -> Iterator[str]:
+    yield "<table><thead><tr>"
+    yield from (f"<th>{head}</th>" for head in HEADS)
+    yield "</tr></thead><tbody>"
+    for name, *cells in rate_cells(run, grid.names):
+        yield f'<tr><th style="text-align:left">{_text(name)}</th>'
+        yield from (f"<td>{_text(cell)}</td>" for cell in cells)
+        yield "</tr>"
+    yield "</tbody></table>"
+
+
+def _block(lines: list[str]) -> Iterator[str]:
+    if lines:
+        text = "\n".join(line.removeprefix("  ") for line in lines)
+        yield f'<pre style="white-space:pre-wrap">{_text(text)}</pre>'
+
+
+def _text(text: str) -> str:
+    return escape(safe(text, multiline=True))

@@ -1,0 +1,137 @@
+"""A run as JUnit XML, for whatever shows test results: CI servers, editors.
+
+One test case for each trial: its class is the column, its name the case. What failed is listed whole, expectation by
+expectation; an error is an error there too, and what did not apply is skipped. Trials that were never run are one more
+error, so that half a run is never green.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from typing import TextIO
+from xml.sax.saxutils import escape, quoteattr
+
+from evenhand.analysis.summaries.column_names import column_names
+from evenhand.analysis.trust.calibrated import judged_rates
+from evenhand.analysis.trust.run_verdict import verdict_of
+from evenhand.core.errors import UsageError
+from evenhand.core.run import TrialResult
+from evenhand.core.score import Outcome
+from evenhand.core.wording.json_text import writer
+from evenhand.core.wording.words import count, in_one_line, number, safe
+from evenhand.render.calibration import standing
+from evenhand.store.runfile import RunFile
+
+# XML 1.0 has no place for these, escaped or not; `safe` has shown the controls already.
+_NOT_XML = re.compile("[\ufffe\uffff]")
+
+
+def write_junit(run: RunFile, out: TextIO) -> int:
+    """Writes the run, a trial at a time; how many trials there were."""
+    meta, totals = run.meta, run.totals()
+    line = writer(out)
+    missing = max(0, meta.planned - totals.trials)
+    counts = {
+        "tests": totals.trials + bool(missing),
+        "failures": totals.failed,
+        "errors": totals.errors + bool(missing),
+        "skipped": totals.not_applicable,
+    }
+    attributes = "".join(f' {name}="{n}"' for name, n in counts.items())
+    if not run.narrowed:  # how long the whole run took says nothing of some of its trials
+        attributes += (
+            f' time="{max(0.0, (meta.finished_at or meta.created_at) - meta.created_at):.3f}"'
+        )
+    started = datetime.fromtimestamp(meta.created_at, UTC).strftime("%Y-%m-%dT%H:%M:%S")
+    title = _attribute(meta.title or "evenhand")
+    line('<?xml version="1.0" encoding="UTF-8"?>\n')
+    line(f"<testsuites name={title}{attributes}>\n")
+    line(f'  <testsuite name={title}{attributes} timestamp="{started}">\n    <properties>\n')
+    names = column_names(meta.variants)
+    properties = {
+        "run": meta.id,
+        "verdict": verdict_of(run, totals),
+        "evenhand": meta.version,
+        **_judged(run, names),
+    }
+    for name, value in properties.items():
+        line(f"      <property name={_attribute(name)} value={_attribute(value)}/>\n")
+    line("    </properties>\n")
+    written = 0
+    for trial in run.trials():
+        line(_testcase(trial, names[trial.variant] or meta.title, repeated=meta.repeats > 1))
+        written += 1
+    if missing and meta.status != "decided":
+        what = f"{count(missing, 'trial')} not run: {in_one_line(meta.message) or meta.status}"
+        line('    <testcase classname="evenhand" name="the run is finished">\n')
+        line(f'      <error type="unfinished" message={_attribute(what)}/>\n    </testcase>\n')
+    line("  </testsuite>\n</testsuites>\n")
+    return written
+
+
+def _judged(run: RunFile, names: Sequence[str]) -> dict[str, str]:
+    """The judged pass rates, in words."""
+    try:
+        rates = judged_rates(run)
+    except UsageError as error:  # a damaged calibration: the report is not withheld for it
+        return {"judged metrics": f"not corrected: {in_one_line(str(error))}"}
+    several = len({rate.variant for rate in rates}) > 1
+    return {
+        f"judged {rate.metric}" + (f" · {names[rate.variant]}" if several else ""): standing(rate)
+        for rate in rates
+    }
+
+
+def _testcase(trial: TrialResult, column: str, *, repeated: bool) -> str:
+    described = trial.description not in ("", trial.case)
+    name = f"{trial.description} [{trial.case}]" if described else trial.case
+    if repeated:
+        name += f" (repeat {trial.repeat + 1})"
+    inside = "".join(_inside(trial))
+    time = "" if trial.latency_s is None else f' time="{trial.latency_s:.3f}"'
+    head = f"    <testcase classname={_attribute(column)} name={_attribute(name)}{time}"
+    return f"{head}>\n{inside}    </testcase>\n" if inside else f"{head}/>\n"
+
+
+def _inside(trial: TrialResult) -> Iterator[str]:
+    if trial.outcome == "fail":
+        first = next((o for o in trial.outcomes if o.outcome == "fail"), None)
+        message = _outcome_text(first) if first else trial.reason
+        yield f"      <failure message={_attribute(message)}>{_details(trial)}</failure>\n"
+    elif trial.outcome == "error":
+        slug = trial.error.slug if trial.error else "error"
+        message = trial.error.message if trial.error else trial.reason
+        yield (
+            f"      <error type={_attribute(slug)} message={_attribute(message)}>"
+            f"{_details(trial)}</error>\n"
+        )
+    elif trial.outcome == "not_applicable":
+        yield f"      <skipped message={_attribute(trial.reason)}/>\n"
+    if trial.log:
+        yield f"      <system-out>{_text(trial.log)}</system-out>\n"
+
+
+def _details(trial: TrialResult) -> str:
+    lines = [f"{o.outcome}: {_outcome_text(o)}" for o in trial.outcomes]
+    if trial.error and trial.error.where:
+        lines.append(trial.error.where)
+    if isinstance(trial.output, str) and trial.output:
+        lines += ["", "output:", trial.output]
+    return _text("\n".join(lines))
+
+
+def _outcome_text(outcome: Outcome) -> str:
+    score = ""
+    if outcome.score is not None and outcome.score not in (0, 1):
+        score = f" ({number(outcome.score)})"
+    return f"{outcome.name}{score}: {outcome.reason}" if outcome.reason else outcome.name + score
+
+
+def _attribute(text: str) -> str:
+    return quoteattr(_NOT_XML.sub("\ufffd", safe(text)))
+
+
+def _text(text: str) -> str:
+    return escape(_NOT_XML.sub("\ufffd", safe(text, multiline=True)))

@@ -1,0 +1,132 @@
+"""A run as Markdown, for a pull request or a CI summary: the verdict, the table, what failed and why, the comparison.
+
+Names and texts that somebody else wrote stand in code spans and code blocks only: nothing in them is a link, a heading,
+a mention or HTML.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import TextIO
+
+from evenhand.analysis.summaries.grid import Grid
+from evenhand.analysis.summaries.rates import HEADS, rate_cells
+from evenhand.analysis.summaries.usage import usage_line
+from evenhand.analysis.trust.run_verdict import verdict_of
+from evenhand.core.label import standing
+from evenhand.core.run import Totals
+from evenhand.core.wording.ink import Ink
+from evenhand.core.wording.words import (
+    count,
+    money,
+    passed_of,
+    put,
+    safe,
+    seconds,
+    short_id,
+    tokens,
+)
+from evenhand.render.calibration import judged_or_damaged
+from evenhand.render.failures import failure_lines
+from evenhand.render.findings import findings
+from evenhand.render.requirements import requirement_lines
+from evenhand.render.run_warnings import warnings
+from evenhand.render.verbose import Verbose
+from evenhand.store.runfile import RunFile
+
+WIDTH = 100
+IN_FULL = 20
+_MARKS = {"passed": "✓", "failed": "✗", "undecided": "?"}
+
+
+def write_markdown(run: RunFile, out: TextIO) -> int:
+    """Writes the run; how many trials there were."""
+    meta, totals = run.meta, run.totals()
+    word = verdict_of(run, totals)
+    facts = [f"**{word}**", passed_of(totals)]
+    if totals.errors:
+        facts.append(count(totals.errors, "error"))
+    if totals.not_applicable:
+        facts.append(f"{totals.not_applicable:,} not applicable")
+    if meta.planned > totals.trials:
+        facts.append(f"{meta.planned - totals.trials:,} not run")
+    if totals.calls:
+        cost = run.spend().cost_usd
+        facts += [
+            count(totals.calls, "call"),
+            *([tokens(totals.tokens_in, totals.tokens_out)] if totals.tokens_in else []),
+            "cost not known" if cost is None else money(cost),
+        ]
+    lines = [f"## {_MARKS[word]} {code(meta.title)}", "", " · ".join(facts)]
+    if totals.trials:
+        grid = Grid(run)
+        lines += ["", *_table(run, grid)]
+        failed = [line.removeprefix("  ") for line in failure_lines(run, grid, WIDTH, Ink(False))]
+        used = usage_line(run)
+        required = [] if run.by_outcome else requirement_lines(run, grid.names)
+        judged = [line.strip() for line in judged_or_damaged(run, grid.names, 10 * WIDTH)]
+        for block in (
+            judged,
+            required,
+            failed,
+            findings(run, grid),
+            [used] if used else [],
+            warnings(run),
+        ):
+            if block:
+                lines += ["", *_block(block)]
+        lines += _in_full(run, totals)
+    took = "" if run.narrowed else f", {_when(meta.finished_at, meta.created_at)}"
+    lines += ["", f"run `{short_id(meta.id)}`{took}"]
+    put(out, "\n".join(lines) + "\n")
+    return totals.trials
+
+
+def _when(finished_at: float | None, created_at: float) -> str:
+    return "not finished" if finished_at is None else f"in {seconds(finished_at - created_at)}"
+
+
+def _table(run: RunFile, grid: Grid) -> Iterator[str]:
+    yield row(HEADS)
+    yield row(["---"] + ["---:"] * (len(HEADS) - 1))
+    for name, *cells in rate_cells(run, grid.names):
+        yield row([code(name).replace("|", "\\|"), *cells])
+
+
+def _in_full(run: RunFile, totals: Totals) -> Iterator[str]:
+    """The first trials that failed or are in error, each with all of its expectations, folded away."""
+    labels = standing(run.labels())
+    verbose = Verbose(run.meta.variants, run.meta.repeats, WIDTH, Ink(False), labels)
+    trials = [*run.matching("fail", IN_FULL), *run.matching("error", IN_FULL)]
+    lines = [line.removeprefix("  ") for trial in trials for line in [*verbose.lines(trial), ""]]
+    if lines:
+        every = totals.failed + totals.errors
+        what = (
+            f"{'the first ' if every > len(trials) else ''}{len(trials)} of {count(every, 'trial')}"
+        )
+        yield from ("", "<details>", f"<summary>{what} that did not pass</summary>", "")
+        yield from _block(lines[:-1])
+        yield from ("", "</details>")
+
+
+def row(cells: Sequence[str]) -> str:
+    """A row of a table."""
+    return f"| {' | '.join(cells)} |"
+
+
+def code(text: str) -> str:
+    """Foreign text as a code span, in more backticks than it has in a row itself."""
+    text = safe(text) or "–"
+    ticks = "`" * (_longest(text) + 1)
+    gap = " " if "`" in (text[0], text[-1]) else ""
+    return f"{ticks}{gap}{text}{gap}{ticks}"
+
+
+def _block(lines: Sequence[str]) -> list[str]:
+    ticks = "`" * max(3, 1 + max(_longest(line) for line in lines))
+    return [f"{ticks}text", *lines, ticks]
+
+
+def _longest(text: str) -> int:
+    return max((len(run) for run in re.findall("`+", text)), default=0)

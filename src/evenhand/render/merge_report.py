@@ -1,0 +1,81 @@
+"""What a merge came to, in lines and as a document, `evenhand.merge/1`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from evenhand.core.run import VerdictWord
+from evenhand.core.shard import Sharded
+from evenhand.core.wording.words import count, safe
+from evenhand.store.merging import Merged, MergedFrom
+
+SCHEMA = "evenhand.merge/1"
+SHOWN = 10
+"""So many ranges of missing trials are shown; the document has all."""
+
+
+def merge_document(merged: Merged, verdict: VerdictWord) -> dict[str, Any]:
+    """A merge, in the keys of the document.
+
+    Args:
+        merged: It.
+        verdict: What the merged run came to.
+    """
+    meta = merged.meta
+    return {
+        "schema": SCHEMA,
+        "run": meta.id,
+        "file": str(merged.path),
+        "status": meta.status,
+        "verdict": verdict,
+        "planned": meta.planned,
+        "settled": sum(source.taken for source in merged.sources),
+        "doubled": sum(source.doubled for source in merged.sources),
+        "missing": [{"first": first, "last": last} for first, last in merged.missing],
+        "missing_shards": list(merged.missing_shards),
+        "runs": [_source_row(source) for source in merged.sources],
+    }
+
+
+def _source_row(source: MergedFrom) -> dict[str, Any]:
+    return {
+        "run": source.meta.id,
+        "file": str(source.path),
+        "shard": _shard(source) or None,
+        "status": source.meta.status,
+        "planned": source.meta.planned,
+        "settled": source.settled,
+        "taken": source.taken,
+        "doubled": source.doubled,
+    }
+
+
+def _shard(source: MergedFrom) -> str:
+    sharded = Sharded.of(source.meta.settings)
+    return str(sharded.shard) if sharded else ""
+
+
+def merge_lines(merged: Merged) -> Iterator[str]:
+    """A merge in lines, for people: what came from where, what was there twice, and what is missing."""
+    for source in merged.sources:
+        shard = f" · shard {_shard(source)}" if _shard(source) else ""
+        line = f"{safe(str(source.path))}{shard}: {count(source.taken, 'trial')}"
+        if source.doubled:
+            twice = count(source.doubled, "double trial")
+            line += f", {twice} dropped with what was asked for {'it' if source.doubled == 1 else 'them'}"
+        if source.settled < source.meta.planned:
+            line += f", {source.meta.planned - source.settled:,} not run"
+        yield line
+        if source.drawn:
+            yield "  its random draws for labels stay behind: they are of its own trials"
+    number = sum(last - first + 1 for first, last in merged.missing)
+    if not number:
+        return
+    shown = ", ".join(
+        f"{first}–{last}" if last > first else f"{first}" for first, last in merged.missing[:SHOWN]
+    )
+    more = f" and {len(merged.missing) - SHOWN} more ranges" if len(merged.missing) > SHOWN else ""
+    yield f"missing: {count(number, 'trial')} of {merged.meta.planned:,}, counted from 0: {shown}{more}"
+    for shard in merged.missing_shards:
+        yield f"missing: shard {shard} was not given"

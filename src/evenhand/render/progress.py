@@ -1,0 +1,148 @@
+"""How far a run is, while it runs: one line that rewrites itself on a terminal, a line now and then in a log."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import TextIO
+
+from evenhand.core.run import ProgressSnapshot
+from evenhand.core.wording.words import clip, columns, count, money, put_quietly, safe, seconds
+from evenhand.render.screen import is_dumb, is_plain
+
+LOG_EVERY_S = 10.0
+LOG_EVERY_SHARE = 0.1
+LOG_AT_MOST_EVERY_S = 1.0
+DRAW_EVERY_S = 0.09  # a little less than the engine's tick, so that none is skipped for being early
+BAR = 24
+_CLEAR = "\r\x1b[2K"
+
+
+class Progress:
+    """Prints progress. Trouble with the stream it prints to is never the run's trouble.
+
+    In a log a line comes every ten seconds, or when another tenth of the run is done, but never more than one a second.
+
+    Args:
+        out: Where to, as a rule stderr.
+        live: Whether it is a terminal.
+    """
+
+    def __init__(self, out: TextIO, live: bool) -> None:
+        self._out = out
+        self._live = live and not is_dumb()
+        self._color = self._live and not is_plain()
+        self._drawn_at = 0.0
+        self._drawn = False
+        self._logged_at = time.monotonic()
+        self._logged_share = 0.0
+        self._shown: ProgressSnapshot | None = None
+        self._last: ProgressSnapshot | None = None
+
+    def start(self, title: str) -> None:
+        """Says what is about to run."""
+        put_quietly(self._out, safe(title) + "\n")
+
+    def update(self, now: ProgressSnapshot) -> None:
+        """Shows how far it is, unless it was shown a moment ago."""
+        self._last = now
+        clock = time.monotonic()
+        if self._live:
+            if clock - self._drawn_at >= DRAW_EVERY_S:
+                self._drawn_at = clock
+                self._draw(now)
+            return
+        since = clock - self._logged_at
+        share = _share(now)
+        if since >= LOG_EVERY_S or (
+            since >= LOG_AT_MOST_EVERY_S and share - self._logged_share >= LOG_EVERY_SHARE - 1e-9
+        ):
+            self._log(now, clock)
+
+    def note(self, text: str) -> None:
+        """Says something that should be known at once, above the line that rewrites itself."""
+        put_quietly(self._out, f"{_CLEAR if self._drawn else ''}evenhand: {safe(text)}\n")
+        if self._drawn and self._last is not None:
+            self._draw(self._last)
+
+    def make_way(self) -> None:
+        """Takes the line away, for something that is about to be printed; the next update brings it back."""
+        if self._drawn:
+            put_quietly(self._out, _CLEAR)
+            self._drawn = False
+
+    def stop(self) -> None:
+        """Leaves the last state standing."""
+        last, self._last = self._last, None
+        if self._live:
+            if last is not None:
+                self._draw(last)
+            if self._drawn:
+                put_quietly(self._out, "\n\n")
+            self._drawn = False
+        elif last is not None and last != self._shown and self._shown is not None:
+            self._log(last, time.monotonic())
+
+    def _draw(self, now: ProgressSnapshot) -> None:
+        self._drawn = True
+        self._shown = now
+        room = self._width() - 1
+        text = line(now)
+        bar = columns(text) <= room
+        text = text if bar else clip(line(now, bar=False), room)
+        if bar and self._color:
+            full = round(_share(now) * BAR)
+            done, left = text[:full], text[full:BAR]
+            text = _colored(done, "31" if now.failed else "32") + _colored(left, "2") + text[BAR:]
+        put_quietly(self._out, _CLEAR + text)
+
+    def _log(self, now: ProgressSnapshot, clock: float) -> None:
+        self._logged_at, self._logged_share, self._shown = clock, _share(now), now
+        put_quietly(self._out, line(now, bar=False) + "\n")
+
+    def _width(self) -> int:
+        try:
+            return max(40, os.get_terminal_size(self._out.fileno()).columns)
+        except (OSError, ValueError):
+            return 80
+
+
+def line(now: ProgressSnapshot, *, bar: bool = True) -> str:
+    """How far a run is, in a line."""
+    parts = [f"{now.settled:,}/{now.planned:,}"]
+    if now.failed or now.passed:
+        parts.append(f"{now.passed:,} passed")
+    if now.failed:
+        parts.append(f"{now.failed:,} failed")
+    if now.errors:
+        parts.append(count(now.errors, "error"))
+    if now.cost_usd:
+        parts.append(money(now.cost_usd))
+    if now.settled >= now.planned:
+        parts.append(seconds(now.seconds))
+    else:
+        if now.settled and now.seconds >= 1:
+            rate = now.settled / now.seconds
+            parts.append(f"{rate:,.0f}/s" if rate >= 10 else f"{rate:.1f}/s")
+        left = _left(now)
+        parts.append("starting" if left is None else f"{seconds(left)} left")
+    if now.waiting:
+        parts.append(safe(now.waiting))
+    text = " · ".join(parts)
+    if not bar:
+        return text
+    full = round(_share(now) * BAR)
+    return "━" * full + "╌" * (BAR - full) + " " + text
+
+
+def _colored(text: str, color: str) -> str:
+    return f"\x1b[{color}m{text}\x1b[0m" if text else ""
+
+
+def _share(now: ProgressSnapshot) -> float:
+    return min(1.0, now.settled / now.planned) if now.planned else 1.0
+
+
+def _left(now: ProgressSnapshot) -> float | None:
+    """Seconds that are probably left; None before anything is settled."""
+    return now.seconds / now.settled * (now.planned - now.settled) if now.settled else None

@@ -1,0 +1,1 @@
+"""Runs in promptfoo's result formats."""

@@ -1,0 +1,73 @@
+"""The calibration of a ranking's judge in words."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+from evenhand.analysis.summaries.column_names import column_names
+from evenhand.analysis.trust.ranking_calibration import RankingCalibration
+from evenhand.analysis.trust.trust_rules import FEWEST
+from evenhand.core.variant import Variant
+from evenhand.core.wording.words import columns, count, interval, padded, percent, percents, safe
+from evenhand.stats.tallies import Share
+
+MORE = 40
+
+
+def ranking_lines(one: RankingCalibration, variants: Sequence[Variant]) -> Iterator[str]:
+    """What labels say of the judge of a ranking, and of the ranking: a block of lines."""
+    n, trust = len(one.labels.pairs), one.trust
+    yield f"{safe(one.name)} · judged by {safe(one.model)}"
+    yield f"  {trust.verdict}: {trust.why}"
+    yield f"  labels     {n} of {count(one.pairs, 'compared pair')}"
+    if one.agreement is not None:
+        rate = one.agreement
+        yield (
+            f"  agreement  {percents(rate.value, rate.value)} [{interval(rate.low, rate.high)}] of the labelled pairs,"
+            f" ties included; {_number(one.kappa)} κ, {_number(one.ac1)} AC1"
+            + (
+                f"; people among each other {_number(one.labels.people)} α"
+                if one.labels.people is not None
+                else ""
+            )
+        )
+    if trust.raw is not None:
+        often = _words(trust.raw.first_wins)
+        yield f"  place      if both are equally good, the judge prefers the one shown first {often} of the time"
+    if trust.corrected is not None:
+        yield f"             people {_words(trust.corrected.first_wins)} of the time"
+        names = column_names(variants)
+        width = max(columns(names[v]) for v in trust.corrected.order)
+        for head, variant in zip(_heads(), trust.corrected.order, strict=False):
+            raw = "" if trust.raw is None else f" · raw {_words(trust.raw.chances[variant])}"
+            chance = _words(trust.corrected.chances[variant])
+            yield f"  {head:<9}  {padded(names[variant], width)}  {chance}{raw}"
+    if one.rho2 is not None:
+        yield f"  worth      replaces {percent(one.rho2)} of your labels (ρ²)"
+    if trust.corrected is not None:
+        now = max((share.high - share.low) / 2 for share in trust.corrected.chances.values())
+        later = now * math.sqrt(n / (n + MORE))
+        yield f"  {n} labels give ±{percent(now)} or less; {MORE} more would bring about ±{percent(later)}"
+    for warning in one.warnings:
+        yield f"  note: {warning}"
+
+
+def labels_line(name: str, labels: int) -> str:
+    """How many labels of a ranking count, and how many more it takes for a verdict."""
+    more = f"; {FEWEST - labels} more are needed" if labels < FEWEST else ""
+    return f"{safe(name)}: {count(labels, 'label')} in all{more}"
+
+
+def _heads() -> Iterator[str]:
+    yield "corrected"
+    while True:
+        yield ""
+
+
+def _words(share: Share) -> str:
+    return f"{percents(share.least, share.most)} [{interval(share.low, share.high)}]"
+
+
+def _number(value: float | None) -> str:
+    return "–" if value is None else f"{value:.2f}"

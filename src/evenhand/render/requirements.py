@@ -1,0 +1,94 @@
+"""What a run has to reach and what came of it, in words: for the terminal, and for the viewer's page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from evenhand.analysis.trust.requirements import Held, held
+from evenhand.core.requirement import PASSED, Requirement
+from evenhand.core.wording.words import count, interval, number, percents, safe
+from evenhand.store.runfile import RunFile
+
+FAILURES_ALLOWED = "trials that fail do not count by themselves: no pass_rate is required"
+
+_MARKS = {"kept": "✓", "missed": "✗", "open": "!"}
+
+
+def requirement_lines(run: RunFile, names: Sequence[str]) -> list[str]:
+    """What is required and what came of it, a line for each column.
+
+    Args:
+        run: The run.
+        names: What its columns are called.
+    """
+    requirements = run.meta.requirements
+    if not requirements:
+        return []
+    lines = [_line(one, names) for one in held(run)]
+    return [*lines, FAILURES_ALLOWED] if failures_allowed(requirements) else lines
+
+
+def failures_allowed(requirements: Sequence[Requirement]) -> bool:
+    """Whether something is required, and none of it of the share of trials that pass."""
+    return bool(requirements) and all(one.metric != PASSED for one in requirements)
+
+
+def value_words(one: Held) -> str:
+    """What was measured, or the two ends between which errors leave it: `91 %`, `0.8–0.9`."""
+    if one.least is None or one.most is None:
+        return "not known"
+    if one.requirement.metric == PASSED:
+        return percents(one.least, one.most)
+    least, most = number(one.least), number(one.most)
+    return least if least == most else f"{least}–{most}"
+
+
+def interval_words(one: Held) -> str:
+    """Its 95 % interval: `82–97`; empty where it, or what was measured, is not known."""
+    if one.low is None or one.high is None or one.least is None:
+        return ""
+    if one.requirement.metric == PASSED:
+        return interval(one.low, one.high)
+    return f"{one.low:.3g}–{one.high:.3g}"
+
+
+def bound_words(required: Requirement) -> str:
+    """What is wanted: `at least 90 %`, a bound as a percentage in as many digits as it was written with."""
+    if required.metric != PASSED:
+        return str(required.bound)
+    return f"at least {(required.bound.at_least or 0.0) * 100:.10g} %"
+
+
+def why(one: Held) -> str:
+    """What leaves the verdict open, or how little it says beyond these cases; empty for a sure one."""
+    if one.variant is None:
+        return _why_nothing(one)
+    if one.decided:
+        return "" if one.state != "open" else f"{count(one.cases, 'case')} do not decide it"
+    if one.state == "open":
+        return f"{count(one.errors, 'trial')} in error or not run could turn it"
+    if one.sure:
+        return ""
+    if one.low is None:
+        return f"{count(one.cases, 'case')} can't say how sure that is"
+    return f"the interval includes the bound: {count(one.cases, 'case')} can't decide it"
+
+
+def _line(one: Held, names: Sequence[str]) -> str:
+    what, wanted = safe(one.requirement.metric) or "passed", bound_words(one.requirement)
+    if one.variant is None:
+        return f"{_MARKS[one.state]} {what}, wanted {wanted}: {why(one)}"
+    name = f"{names[one.variant]}: " if len(names) > 1 else ""
+    reach = interval_words(one)
+    value = f"{value_words(one)} [{reach}]" if reach else value_words(one)
+    because = why(one)
+    join = ": " if one.state == "open" else "; "
+    text = f"{_MARKS[one.state]} {name}{what} {value}, wanted {wanted}"
+    return f"{text}{join}{because}" if because else text
+
+
+def _why_nothing(one: Held) -> str:
+    if one.errors:
+        return f"not known, with {count(one.errors, 'trial')} in error or not run"
+    there = ", ".join(map(safe, one.there[:12])) or "nothing"
+    return f"no trial measured it. What was measured: {there}"

@@ -1,0 +1,160 @@
+"""What to know of a run before its rates are believed: how trials were chosen, answers without text, and the like."""
+
+from __future__ import annotations
+
+from evenhand.analysis.summaries.column_names import column_names
+from evenhand.core.score import OFF_SCALE
+from evenhand.core.sight import REFUSED
+from evenhand.core.wording.words import count, near, safe
+from evenhand.store.runfile import RunFile
+
+CHOSEN = "trials were chosen by what came of them: rates say nothing of the others"
+NAMED = 8
+"""So many calls that were not recorded are named."""
+NO_SANDBOX = "no sandbox: bwrap "
+
+
+def warnings(run: RunFile) -> list[str]:
+    """What readers of a run should know: calls without a record, chosen trials, refusals, evals that expect nothing."""
+    return [
+        *_unrecorded(run),
+        *_chosen(run),
+        *_empty(run),
+        *_share(run, run.refused(), "refused"),
+        *_share(
+            run, run.without_thoughts(), "scored without the thoughts in the text (showThinking)"
+        ),
+        *_unasked(run),
+        *_unprotected(run),
+        *_off_scale(run),
+    ]
+
+
+def _unrecorded(run: RunFile) -> list[str]:
+    """The calls that belonged to no trial: those that were sent, and those that were not."""
+    calls = run.meta.unrecorded
+    sent = {name: times for name, times in calls.items() if not name.startswith(REFUSED)}
+    refused = {n.removeprefix(REFUSED): times for n, times in calls.items() if n not in sent}
+    lines: list[str] = []
+    for these, what in ((sent, "not recorded"), (refused, "not sent")):
+        number = sum(these.values())
+        if number:
+            named = [
+                safe(name) + (f" ({times:,})" if times > 1 else "") for name, times in these.items()
+            ]
+            more = f" and {len(named) - NAMED} more" if len(named) > NAMED else ""
+            lines.append(
+                f"{count(number, 'call')} of a recording client belonged to no trial, and "
+                f"{'was' if number == 1 else 'were'} {what}: {', '.join(named[:NAMED])}{more}"
+            )
+    return lines
+
+
+def _off_scale(run: RunFile) -> list[str]:
+    """The first score of a judge that is on another scale than its threshold. What is judged is read for it."""
+    if run.meta.status == "running" or not sum(run.judge_calls()):
+        return []
+    trial = next(run.warned(OFF_SCALE), None)
+    outcomes = () if trial is None else trial.outcomes
+    texts = (str(one.metadata.get("warning", "")) for one in outcomes)
+    text = next((text for text in texts if text.startswith(OFF_SCALE)), "")
+    if trial is None or not text:
+        return []
+    case = safe(trial.description or trial.case)
+    return [f"{safe(text)}, in {case}: write the threshold on the scale of your prompt's scores"]
+
+
+def _unprotected(run: RunFile) -> list[str]:
+    """The agents that are programs and ran without a sandbox although nobody had said so."""
+    names = {
+        variant.index: variant.provider_id
+        for variant in run.meta.variants
+        if variant.provider_id.startswith("agent:")
+    }
+    if not names:
+        return []
+    from evenhand.providers.journaled import journaled_reply  # noqa: PLC0415 (imported on use)
+
+    why: dict[str, str] = {}
+    for place, _, variant, _ in run.places():
+        trial = run.trial(place) if variant in names else None
+        for call in () if trial is None else run.calls_of(trial):
+            if call.end is not None and call.end.body and call.start.provider == names[variant]:
+                reply = journaled_reply(call.start.identity, call.end.body)
+                why[names.pop(variant)] = str(reply.metadata.get("sandbox") or "")
+                break
+        if not names:
+            break
+    return [
+        f"{safe(name)} ran without a sandbox: bwrap {safe(said.removeprefix(NO_SANDBOX))}"
+        for name, said in why.items()
+        if said.startswith(NO_SANDBOX)
+    ]
+
+
+def _empty(run: RunFile) -> list[str]:
+    empty, cut_off = run.empty_answers()
+    if not empty:
+        return []
+    text = f"{count(empty, 'answer')} {'was' if empty == 1 else 'were'} empty"
+    if not cut_off:
+        return [text]
+    which = "" if cut_off == empty == 1 else "all " if cut_off == empty else f"{cut_off:,} of them "
+    return [f"{text}, {which}cut off before the first word: allow more tokens (max_tokens)"]
+
+
+def _share(run: RunFile, numbers: list[int], what: str) -> list[str]:
+    """Of how many answers something holds; in a run of several variants, of which."""
+    if not any(numbers):
+        return []
+    of = [totals.trials for totals in run.by_variant()]
+    were = "was" if sum(numbers) == 1 else "were"
+    text = f"{sum(numbers):,} of {count(sum(of), 'answer')} {were} {what}"
+    if len(of) == 1:
+        return [text]
+    shares = [
+        f"{safe(name)} {number:,} of {trials:,}"
+        for name, number, trials in zip(column_names(run.meta.variants), numbers, of, strict=True)
+        if number
+    ]
+    return [f"{text}: {', '.join(shares)}"]
+
+
+def _chosen(run: RunFile) -> list[str]:
+    if not (run.by_outcome and run.meta.planned):
+        return []
+    left_out = "comparisons" if len(run.meta.variants) > 1 else ""
+    if run.meta.repeats > 1:
+        left_out += f"{', ' if left_out else ''}pass@k and cases that waver"
+    return [CHOSEN + (f"; {left_out} are left out" if left_out else "")]
+
+
+def _unasked(run: RunFile) -> list[str]:
+    if not any(variant.where for variant in run.meta.variants):
+        return []  # and nothing is read
+    passed: dict[tuple[str, str], int] = {}
+    trials: dict[tuple[str, str], int] = {}
+    for variant, unasked, totals in zip(
+        run.meta.variants, run.unasked(), run.by_variant(), strict=True
+    ):
+        if not variant.where:
+            continue
+        eval_ = variant.where, variant.eval
+        passed[eval_] = passed.get(eval_, 0) + unasked
+        trials[eval_] = trials.get(eval_, 0) + totals.trials
+    return [
+        f"{_place(where)}: {safe(name)} expects nothing{_part(unasked, trials[where, name])}: "
+        "there is no verdict then; --strict makes that an error"
+        for (where, name), unasked in passed.items()
+        if unasked
+    ]
+
+
+def _part(part: int, whole: int) -> str:
+    return "" if part == whole else f" in {part:,} of {count(whole, 'trial')}"
+
+
+def _place(where: str) -> str:
+    """`path:line` as people would write it from where they stand."""
+    path, _, line = where.rpartition(":")
+    return safe(f"{near(path)}:{line}")

@@ -1,0 +1,142 @@
+"""Rankings in words, and for programs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from evenhand.analysis.summaries.rates import share_row
+from evenhand.analysis.trust.standings import Standing, Standings, standings
+from evenhand.core.variant import Variant
+from evenhand.core.wording.words import columns, count, interval, padded, percents, safe
+from evenhand.stats.tallies import Share
+from evenhand.store.runfile import RunFile
+
+MOST_NAMED = 4
+
+
+def standing_lines(
+    run: RunFile, names: Sequence[str], places: Sequence[int] | None = None
+) -> list[str]:
+    """The rankings in words, a line for each variant; none where nothing was compared.
+
+    Args:
+        run: The run.
+        names: What its columns are called.
+        places: See `standings`.
+    """
+    return [line for one in standings(run, places) for line in _lines(one, names)]
+
+
+def _lines(one: Standings, names: Sequence[str]) -> Iterator[str]:
+    yield _head(one)
+    width = max((columns(names[standing.variant]) for standing in one.ranked), default=0)
+    for place, standing in enumerate(one.ranked, 1):
+        name = padded(names[standing.variant], width)
+        yield f"  {place:>{len(str(len(one.ranked)))}}  {name}  {_both(standing)}"
+    for text in standing_notes(one, names):
+        yield f"  {text}"
+
+
+def standing_sentence(one: Standings, names: Sequence[str]) -> str:
+    """A ranking in one line, for lists."""
+    ranked = [
+        f"{place}. {names[standing.variant]} {_both(standing)}"
+        for place, standing in enumerate(one.ranked, 1)
+    ]
+    parts = [": ".join([_head(one), ", ".join(ranked)] if ranked else [_head(one)])]
+    return "; ".join([*parts, *standing_notes(one, names)])
+
+
+def _head(one: Standings) -> str:
+    if one.why:
+        return f"{safe(one.name)}: no ranking: {one.why}"
+    return f"{safe(one.name)}, the chance to beat the average variant, ties aside"
+
+
+def standing_notes(one: Standings, names: Sequence[str]) -> Iterator[str]:
+    """What is to be said of a ranking besides its places: how sure they are, and what they rest on."""
+    if one.ranked:
+        yield _first(one, names)
+    if one.first_wins is not None:
+        chance = _words(one.first_wins)
+        yield f"if both are equally good, the judge prefers the one shown first {chance} of the time"
+    if one.apart:
+        yield f"never compared with these: {_listed([names[v] for v in one.apart], 'and')}"
+    yield _basis(one)
+
+
+def _first(one: Standings, names: Sequence[str]) -> str:
+    best, rest = names[one.ranked[0].variant], len(one.ranked) - 1
+    if not one.not_behind:
+        return f"{best} beats {'all others' if rest > 1 else names[one.ranked[1].variant]}"
+    others = _listed([names[v] for v in one.not_behind], "or")
+    return f"not decided: whether {best} beats {others}"
+
+
+def _basis(one: Standings) -> str:
+    judges = f" of {', '.join(map(safe, one.judges))}" if one.judges else ""
+    parts = [f"{count(one.answers, 'answer')}{judges} about {count(one.cases, 'case')}"]
+    if one.ties is not None:
+        parts.append(f"{percents(one.ties, one.ties)} ties")
+    if one.errors:
+        parts.append(f"{one.errors:,} more missing")
+    return f"{', '.join(parts)}; {one.correction.words}"
+
+
+def _both(one: Standing) -> str:
+    """The chance as people would have found it beside the judge's, where it is known."""
+    if one.corrected is None:
+        return _words(one.chance)
+    return f"{_words(one.corrected)} corrected · raw {_words(one.chance)}"
+
+
+def _words(share: Share) -> str:
+    return f"{percents(share.least, share.most)} [{interval(share.low, share.high)}]"
+
+
+def _listed(names: Sequence[str], join: str) -> str:
+    shown = list(names[:MOST_NAMED])
+    if len(names) > MOST_NAMED:
+        shown.append(f"{len(names) - MOST_NAMED} more")
+    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} {join} {shown[-1]}"
+
+
+def standing_rows(run: RunFile, places: Sequence[int] | None = None) -> list[dict[str, Any]]:
+    """The same for programs; `places` as in `standings`."""
+    variants = run.meta.variants
+    return [_row(one, variants) for one in standings(run, places)]
+
+
+def _row(one: Standings, variants: Sequence[Variant]) -> dict[str, Any]:
+    return {
+        "name": one.name,
+        "judges": list(one.judges),
+        "cases": one.cases,
+        "answers": one.answers,
+        "errors": one.errors,
+        "tie_rate": one.ties,
+        "ranked": [
+            {
+                "variant": _variant(variants[standing.variant]),
+                "won": standing.won,
+                "lost": standing.lost,
+                "tied": standing.tied,
+                **share_row(standing.chance),
+                "corrected": standing.corrected and share_row(standing.corrected),
+                "behind_first": standing.variant not in one.not_behind and place > 0,
+            }
+            for place, standing in enumerate(one.ranked)
+        ],
+        "why": one.why or None,
+        "apart": [_variant(variants[index]) for index in one.apart],
+        "first_wins": None if one.first_wins is None else share_row(one.first_wins),
+        "labels": one.correction.labels,
+        "labelled_at": one.correction.labelled_at,
+        "calibration": one.correction.status,
+        "changed": list(one.correction.changed),
+    }
+
+
+def _variant(variant: Variant) -> dict[str, str]:
+    return {"prompt": variant.prompt, "model": variant.model}

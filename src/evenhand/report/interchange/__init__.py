@@ -1,1 +1,0 @@
-"""Other tools' files: reading them as runs, and writing runs for them."""

@@ -1,1 +1,0 @@
-"""Inspect's logs, in its two formats, as runs."""

@@ -1,1 +1,0 @@
-"""The LM evaluation harness: logged samples, and the results beside them."""

@@ -1,1 +1,0 @@
-"""pydantic-evals: datasets, and reports."""

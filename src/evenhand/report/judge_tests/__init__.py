@@ -1,1 +1,0 @@
-"""Tests of judges: probes, tried variants, canaries' reports."""

@@ -1,0 +1,134 @@
+"""How much of a text's wording is another's: BLEU, Google BLEU, ROUGE-N, METEOR, edit distance.
+
+Numbers from 0 to 1 but for the distance. They count shared n-grams; they know nothing of meaning.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Hashable, Sequence
+
+from evenhand.scorers.metrics.treebank import treebank_words
+
+_NOTHING = 1e-7
+"""Stands for a precision of 0 in BLEU, whose geometric mean would be 0 for any text without a shared 4-gram."""
+
+
+def bleu(text: str, references: Sequence[str]) -> float:
+    """Sentence BLEU over 1- to 4-grams of lower-cased words, with brevity penalty.
+
+    For each order the reference that shares most counts. Orders longer than the text are left out. A precision of 0
+    counts as 1e-7. Without words, or without references: 0.
+
+    Source: Papineni et al., 2002, doi.org/10.3115/1073083.1073135.
+
+    >>> bleu("the cat sat on the mat", ["the cat sat on the mat"])
+    1.0
+    """
+    words = text.lower().split()
+    others = [reference.lower().split() for reference in references]
+    if not words or not others:
+        return 0.0
+    orders = range(1, min(4, len(words)) + 1)
+    logs = 0.0
+    for n in orders:
+        mine = _ngrams(words, n)
+        shared = max((mine & _ngrams(other, n)).total() for other in others)
+        logs += math.log(shared / mine.total() if shared else _NOTHING)
+    closest = min((len(other) for other in others), key=lambda n: (abs(n - len(words)), n))
+    penalty = 1.0 if len(words) >= closest else math.exp(1 - closest / len(words))
+    return penalty * math.exp(logs / len(orders))
+
+
+def gleu(text: str, references: Sequence[str]) -> float:
+    """Google BLEU: of all 1- to 4-grams, the smaller of precision and recall; the best over the references.
+
+    Words are lower-cased and lose the dots that end them. Without words, or without references: 0.
+
+    Source: Wu et al., 2016, arxiv.org/abs/1609.08144, section 7.5.
+
+    >>> gleu("the cat sat", ["the cat sat"])
+    1.0
+    """
+    words = _plain_words(text)
+    mine = _all_ngrams(words)
+    best = 0.0
+    for reference in references:
+        other = _plain_words(reference)
+        theirs = _all_ngrams(other)
+        if mine and theirs:
+            shared = (mine & theirs).total()
+            best = max(best, min(shared / mine.total(), shared / theirs.total()))
+    return best
+
+
+def rouge_n(text: str, reference: str, n: int = 1) -> float:
+    """ROUGE-N: F1 of the n-grams that two texts share, words as the Penn Treebank splits them, lower-cased.
+
+    0 where nothing is shared, or where one of them has no n-gram.
+
+    Source: Lin, 2004, aclanthology.org/W04-1013.
+
+    >>> rouge_n("the cat sat", "the cat ran")
+    0.6666666666666666
+    """
+    mine = _ngrams(treebank_words(text.lower()), n)
+    theirs = _ngrams(treebank_words(reference.lower()), n)
+    shared = (mine & theirs).total()
+    if not shared:
+        return 0.0
+    precision, recall = shared / mine.total(), shared / theirs.total()
+    return 2 * precision * recall / (precision + recall)
+
+
+def edit_distance(one: Sequence[Hashable], other: Sequence[Hashable]) -> int:
+    """Levenshtein's distance: the fewest items to insert, delete or replace. The items of a text are its code points.
+
+    How this works: a column of the table of distances is two integers, with a bit for each place at which the distance
+    grows or shrinks by one; the next column is a few operations on them.
+
+    Source: Myers, 1999, doi.org/10.1145/316542.316550, as Hyyrö, 2003, gives it for whole texts.
+
+    >>> edit_distance("kitten", "sitting")
+    3
+    """
+    if len(one) > len(
+        other
+    ):  # either way round it is the same; the integers are as long as the first
+        one, other = other, one
+    if not one:
+        return len(other)
+    places: dict[Hashable, int] = {}
+    for i, item in enumerate(one):
+        places[item] = places.get(item, 0) | 1 << i
+    every, last = (1 << len(one)) - 1, 1 << (len(one) - 1)
+    grows, shrinks, distance = every, 0, len(one)
+    for item in other:
+        same = places.get(item, 0)
+        diagonal = (((same & grows) + grows) ^ grows) | same | shrinks
+        right_grows = shrinks | ~(diagonal | grows) & every
+        right_shrinks = diagonal & grows
+        distance += bool(right_grows & last) - bool(right_shrinks & last)
+        right_grows = (right_grows << 1 | 1) & every
+        right_shrinks = (right_shrinks << 1) & every
+        grows = right_shrinks | ~(diagonal | right_grows) & every
+        shrinks = right_grows & diagonal
+    return distance
+
+
+def _plain_words(text: str) -> list[str]:
+    """The words, lower-cased and without the dots that end them; one that is all dots is an empty word among others."""
+    words = [part.rstrip(".") for part in text.lower().split()]
+    return words if any(words) else []
+
+
+def _ngrams(words: Sequence[str], n: int) -> Counter[tuple[str, ...]]:
+    return Counter(zip(*(words[i:] for i in range(n)), strict=False))
+
+
+def _all_ngrams(words: Sequence[str]) -> Counter[tuple[str, ...]]:
+    counts: Counter[tuple[str, ...]] = Counter()
+    for n in range(1, 5):
+        counts += _ngrams(words, n)
+    return counts

@@ -1,0 +1,260 @@
+"""Runs that a coding agent starts: commands of their own, within a budget that the agent cannot raise."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+import tempfile
+from asyncio.subprocess import DEVNULL, Process
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from msgspec import field
+
+from evenhand.core.errors import UsageError
+from evenhand.core.ranges import BUDGET_USD, ROWS, Range
+from evenhand.core.record import MutableRecord
+from evenhand.core.wording.words import short_id
+from evenhand.store.catalogue import find
+from evenhand.store.runfile import RunFile
+from evenhand.wings.coding_agents.advice import advice_on, advice_on_budget
+from evenhand.wings.coding_agents.answers import Answer, Next, Refused, answer, untrusted
+from evenhand.wings.coding_agents.reading import summary
+
+USAGE = 2
+"""With this exit code, a command says that it was called wrongly, or that a file is wrong."""
+OUT_OF_BUDGET = 4
+"""With this one, that what it was allowed to spend is used up, or that a price is not known."""
+PATIENCE_S = 20.0
+"""How long a call waits for a run before it answers that the run goes on."""
+_SHOWN = 2_000
+
+
+class Started(MutableRecord):
+    """A run that was started here.
+
+    Attributes:
+        job: What the agent calls it.
+        process: The command.
+        before: The newest run before it; None for none.
+        bound_usd: What it may spend.
+        out: What it prints: its document.
+        err: What it says.
+        counted: Its cost is part of what was spent.
+        texts: What it printed and said, once that was read; None before.
+    """
+
+    job: str
+    process: Process
+    before: Path | None
+    bound_usd: float
+    out: BinaryIO
+    err: BinaryIO
+    counted: bool = False
+    texts: tuple[bytes, bytes] | None = None
+
+    def written(self) -> tuple[bytes, bytes]:
+        """What the command has written to stdout and stderr, once it has ended: the files are let go of."""
+        if self.texts is None:
+            self.out.seek(0)
+            self.err.seek(0)
+            self.texts = self.out.read(), self.err.read()
+            self.out.close()
+            self.err.close()
+        return self.texts
+
+
+class Runs(MutableRecord):
+    """The runs of one server.
+
+    Attributes:
+        root: The project's folder.
+        budget_usd: What all of them together may spend.
+        spent_usd: What those that have ended spent. A run whose cost is not known counts with all that it might spend.
+    """
+
+    root: Path
+    budget_usd: float
+    spent_usd: float = 0.0
+    _started: dict[str, Started] = field(default_factory=dict[str, Started])
+
+    @property
+    def left_usd(self) -> float:
+        """What may still be spent, with all that is under way at its worst."""
+        under_way = sum(one.bound_usd for one in self._started.values() if not one.counted)
+        return max(0.0, self.budget_usd - self.spent_usd - under_way)
+
+    async def start(
+        self, path: str, *, first: int | None, max_cost_usd: float | None, offline: bool
+    ) -> Answer:
+        """Starts a run, and says what it came to, or that it goes on."""
+        target = inside(self.root, path)
+        refuse_outside(ROWS, "first", first)
+        refuse_outside(BUDGET_USD, "max_cost_usd", max_cost_usd)
+        bound = self.left_usd if max_cost_usd is None else min(max_cost_usd, self.left_usd)
+        if offline:  # it sends nothing
+            bound = 0.0
+        words = ["run", "--json", "--max-cost", f"{bound:.6f}"]
+        words += ["--first", str(first)] if first is not None else []
+        words += ["--offline"] if offline else []
+        words += ["--", target]
+        out = tempfile.TemporaryFile()  # noqa: SIM115 (read once the command has ended)
+        err = tempfile.TemporaryFile()  # noqa: SIM115 (the same)
+        process = await asyncio.create_subprocess_exec(
+            sys.executable,
+            "-m",
+            "evenhand",
+            *words,
+            cwd=self.root,
+            stdin=DEVNULL,
+            stdout=out,
+            stderr=err,
+        )
+        job = f"job-{len(self._started) + 1}"
+        self._started[job] = Started(job, process, _newest(self.root), bound, out, err)
+        return await self.status(job)
+
+    async def status(self, job: str) -> Answer:
+        """How far a run is; what it came to, once it has ended."""
+        started = self._started.get(job)
+        if started is None:
+            known = ", ".join(self._started) or "none so far"
+            raise Refused(f"there is no {job!r}", hint=f"Started here: {known}.")
+        try:
+            async with asyncio.timeout(PATIENCE_S):
+                await started.process.wait()
+        except TimeoutError:
+            return answer(
+                {
+                    "job": job,
+                    "status": "running",
+                    **self._progress(started),
+                    "left_usd": self.left_usd,
+                },
+                [Next("status", "wait for it", {"job": job})],
+            )
+        return self._ended(started)
+
+    async def check(self, path: str) -> Answer:
+        """Reads a folder, lists its problems, and counts and prices its calls. Sends nothing."""
+        target = inside(self.root, path)
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, "-m", "evenhand", "check", "--json", "--", target,
+            cwd=self.root, stdin=DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
+        )  # fmt: skip
+        out, err = await process.communicate()
+        content: dict[str, Any] = {"ok": process.returncode == 0, "left_usd": self.left_usd}
+        if process.returncode != 0:
+            lines = _lines(err)
+            content["problems"] = [untrusted(line) for line in lines]
+            return answer(
+                content,
+                [
+                    *advice_on(lines),
+                    Next("", "mend the problems in the files that they name"),
+                    Next("check", "then check again", {"path": path}),
+                ],
+            )
+        document: dict[str, Any] = json.loads(out)
+        keep = ("trials", "calls", "cost_usd", "estimates", "plans", "warnings", "differences")
+        content |= {key: document[key] for key in keep if key in document}
+        return answer(content, [Next("run", "run it", {"path": path})])
+
+    def _ended(self, started: Started) -> Answer:
+        out, err = started.written()
+        try:
+            document = json.loads(out or b"null")
+        except ValueError:
+            document = None
+        if not isinstance(document, dict) or not document.keys() >= {"run", "totals"}:
+            # Calls are on disk before they are sent, so that a run that has no file has sent none.
+            refused = started.process.returncode == USAGE and _newest(self.root) == started.before
+            self._count(started, 0.0 if refused else None)
+            lines = _lines(err)
+            progress = self._progress(started)
+            spent = started.process.returncode == OUT_OF_BUDGET
+            content = {
+                "job": started.job,
+                "status": "out_of_budget" if spent else "failed",
+                "left_usd": round(self.left_usd, 6),
+                **progress,
+                "problems": [untrusted(line) for line in lines],
+            }
+            following = [*advice_on(lines), Next("", "mend the problems, then run again")]
+            return answer(
+                content, advice_on_budget(progress.get("run", "")) if spent else following
+            )
+        totals = document["totals"]
+        asked_nothing = totals["cost_usd"] is None and totals.get("calls") == 0
+        self._count(started, 0.0 if asked_nothing else totals["cost_usd"])
+        whole = summary(self.root, document["run"]["id"])
+        following = whole.pop("next")
+        return {"job": started.job, "left_usd": round(self.left_usd, 6), **whole, "next": following}
+
+    def _count(self, started: Started, cost: float | None) -> None:
+        """Counts a run's cost: never less than nothing, and all that it might spend where that is not known."""
+        if not started.counted:
+            if cost is None or cost not in BUDGET_USD:
+                cost = started.bound_usd
+            self.spent_usd += cost
+            started.counted = True
+
+    def _progress(self, started: Started) -> dict[str, Any]:
+        path = _newest(self.root)
+        if path is None or path == started.before:
+            return {}
+        with RunFile.open(path) as run:
+            totals = run.totals()
+            return {
+                "run": short_id(run.meta.id),
+                "settled": totals.trials,
+                "planned": run.meta.planned,
+                "passed": totals.passed,
+                "failed": totals.failed,
+                "errors": totals.errors,
+            }
+
+
+def inside(root: Path, path: str) -> str:
+    """A path of the project, as a command takes it.
+
+    Raises:
+        UsageError: It leads out of the project, or looks like an option.
+    """
+    outside = Refused(
+        f"{path!r} is not in {root.name}", hint="Name a file or folder of this project."
+    )
+    try:
+        whole = (root / path).resolve()
+    except (OSError, ValueError):  # a NUL in it, or links in a circle
+        raise outside from None
+    if not whole.is_relative_to(root):
+        raise outside
+    name = whole.relative_to(root).as_posix()
+    if path.startswith("-") or name.startswith("-"):
+        raise outside
+    return name
+
+
+def refuse_outside(numbers: Range, name: str, value: float | None) -> None:
+    """Lets a number of a range pass, or none.
+
+    Raises:
+        Refused: It is something else, such as NaN or a negative budget.
+    """
+    problem = numbers.problem(name, value)
+    if problem:
+        raise Refused(problem)
+
+
+def _newest(root: Path) -> Path | None:
+    try:
+        return find(root, None)
+    except UsageError:
+        return None
+
+
+def _lines(text: bytes) -> list[str]:
+    """The last lines of what a command said."""
+    return text[-_SHOWN:].decode("utf-8", "replace").splitlines()[-20:]

@@ -1,0 +1,229 @@
+"""Reads what Braintrust's API gives: rows of datasets, and events of experiments.
+
+Formats: `GET /v1/experiment/{id}/fetch`, `/v1/dataset/{id}/fetch` and the objects themselves, as in
+https://www.braintrust.dev/docs/api-reference. The root event of a trace is a row of the experiment; the others are its
+spans.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from evenhand.core.case import Case, case_id
+from evenhand.core.variant import Variant
+from evenhand.core.wording.words import count
+from evenhand.doors.importers.foreign_cases import fields_of, line_of, tell_unread
+from evenhand.doors.importers.foreign_files import Found, find, moment_of
+from evenhand.doors.importers.foreign_scores import ForeignScore, outcome_of
+from evenhand.doors.importers.imported import ImportedRun, ImportedTrial
+from evenhand.doors.importers.recorded import RecordedDataset, Recordings, each_once, recordings
+from evenhand.languages.documents.foreign import ENDS_EARLY, Notes, Part, shown
+
+_HINT = "Save experiments and datasets from Braintrust's API, and name the files."
+_ROW = ("id", "input", "expected", "metadata", "tags", "created", "dataset_id", "_xact_id")
+_EVENT = (
+    "id", "input", "output", "expected", "error", "scores", "tags", "metrics", "span_id", "is_root",
+    "root_span_id", "span_parents", "experiment_id", "project_id", "_xact_id", "_pagination_key",
+)  # fmt: skip
+
+
+def read(paths: Sequence[Path]) -> Recordings:
+    """The experiments and datasets of these files.
+
+    Raises:
+        UsageError: A file cannot be read, or holds nothing of Braintrust's.
+    """
+    notes = Notes()
+    found = find(paths, _kind, notes, what="rows or events of Braintrust's", hint=_HINT)
+    named = {one.part.text("id"): one.part for one in found if one.kind == "named"}
+    rows: dict[str, list[Part]] = {}
+    experiments = {one.part.text("experiment_id") for one in found if one.kind == "event"}
+    for id_, part in named.items():
+        if id_ not in experiments:
+            tell_unread(part, "project_id", "created", "user_id", "url_slug")
+    events: dict[str, list[Found]] = {}
+    read_already: set[tuple[str, str]] = set()
+    for one in found:
+        event = one.part.text("experiment_id"), one.part.text("id")
+        if one.kind == "event" and event[1]:
+            if event in read_already:
+                notes.left_out(one.part.where, "events that are there again: the first one counts")
+                continue
+            read_already.add(event)
+        if one.kind == "row":
+            rows.setdefault(one.part.text("dataset_id"), []).append(one.part)
+        elif one.kind == "event":
+            events.setdefault(one.part.text("experiment_id"), []).append(one)
+    runs = [
+        (parts[0].path, run)
+        for id_, parts in events.items()
+        if (run := _run(id_, [one.part for one in parts], named.get(id_)))
+    ]
+    return recordings("braintrust", runs, _datasets(rows, named, notes), notes)
+
+
+def _kind(value: Mapping[str, object]) -> str:
+    if value.get("experiment_id") and ("span_id" in value or "scores" in value):
+        return "event"
+    if value.get("dataset_id") and ("input" in value or "expected" in value):
+        return "row"
+    return "named" if "project_id" in value and "name" in value else ""
+
+
+def _datasets(
+    rows: Mapping[str, Sequence[Part]], named: Mapping[str, Part], notes: Notes
+) -> Iterator[RecordedDataset]:
+    for id_, parts in rows.items():
+        name = named[id_].text("name") if id_ in named else id_
+        where = parts[0].where
+        cases = each_once(map(_case, parts), where, notes)
+        notes.translated(where, f"dataset {shown(name)}, {count(len(cases), 'row')}")
+        yield RecordedDataset(name, cases, where)
+
+
+def _case(row: Part) -> Case:
+    more = row.without(*_ROW, "expected", "project_id", "span_id", "root_span_id")
+    return Case(
+        id=row.text("id") or case_id([row.value.get("input"), row.value.get("expected")]),
+        input=row.value.get("input"),
+        expected=row.value.get("expected"),
+        description=line_of(row.value.get("input")) or row.text("id"),
+        tags=tuple(row.texts("tags")),
+        metadata={**fields_of(row.value.get("metadata")), **({"braintrust": more} if more else {})},
+    )
+
+
+def _run(id_: str, events: Sequence[Part], about: Part | None) -> ImportedRun | None:
+    notes = events[0].notes
+    roots = [one for one in events if _is_root(one)]
+    if not roots:
+        notes.left_out(
+            events[0].where, f"experiment {shown(id_)}: its events have no root among them"
+        )
+        return None
+    spans: dict[str, list[Part]] = {}
+    for one in events:
+        if not _is_root(one):
+            spans.setdefault(one.text("root_span_id"), []).append(one)
+    trials = list(_trials(roots, spans))
+    name = about.text("name") if about else ""
+    if about is None:
+        notes.changed(
+            roots[0].where, f"experiment {shown(id_)} itself is not in the files: no name"
+        )
+    notes.translated(roots[0].where, f"experiment {shown(name or id_)}, rows: {len(trials):,}")
+    created = moment_of(about.text("created")) if about else None
+    if created is None:
+        times = [t for one in roots if (t := moment_of(one.text("created"))) is not None]
+        created = min(times, default=0.0)
+        if not times:
+            notes.changed(roots[0].where, "says no time: the run is dated 1970")
+    models = Counter(one.model for one in trials if one.model)
+    model = models.most_common(1)[0][0] if models else ""
+    return ImportedRun(
+        id=id_,
+        title=name or id_,
+        created_at=created,
+        variants=[Variant(0, "", model or name or "recorded outputs", "", model)],
+        trials=trials,
+        settings={"name": name, **({"experiment": about.without()} if about else {})},
+    )
+
+
+def _is_root(event: Part) -> bool:
+    if isinstance(event.value.get("is_root"), bool):
+        return bool(event.value["is_root"])
+    return event.value.get("span_id") == event.value.get("root_span_id")
+
+
+def _trials(roots: Sequence[Part], spans: Mapping[str, Sequence[Part]]) -> Iterator[ImportedTrial]:
+    scores = [_scores(one) for one in roots]
+    seen: Counter[str] = Counter()
+    for root, measured in zip(roots, scores, strict=True):
+        case = _id(root)
+        yield _trial(
+            root,
+            case,
+            seen[case],
+            [outcome_of(one, root.notes) for one in measured],
+            spans.get(root.text("root_span_id"), ()),
+        )
+        seen[case] += 1
+
+
+def _id(root: Part) -> str:
+    """The row of the dataset that it is of, or a hash of what it asks and expects."""
+    origin = root.part("origin")
+    known = (origin.text("id") if origin else "") or root.text("dataset_record_id")
+    return known or case_id([root.value.get("input"), root.value.get("expected")])
+
+
+def _scores(root: Part) -> list[ForeignScore]:
+    """A score of null is what Braintrust writes where a scorer gave none."""
+    scores = root.part("scores")
+    written = scores.value if scores else {}
+    return [ForeignScore(name, one, f"{root.where}.scores.{name}") for name, one in written.items()]
+
+
+def _trial(
+    root: Part, case: str, repeat: int, outcomes: Sequence[object], spans: Sequence[Part]
+) -> ImportedTrial:
+    asked = [one for one in spans if _type(one) == "llm"]
+    metadata = root.value.get("metadata")
+    known = dict(fields_of(metadata))
+    error = root.said("error")
+    model = next((m for one in (root, *asked) if (m := _model(one))), "")
+    return ImportedTrial(
+        case=case,
+        repeat=repeat,
+        outcome="error" if error else None if outcomes else "not_applicable",
+        output=root.value.get("output"),
+        error=error,
+        outcomes=tuple(outcomes),  # type: ignore[arg-type]
+        input=root.value.get("input"),
+        expected=root.value.get("expected"),
+        latency_s=_seconds(root),
+        cost_usd=_metric(root, "estimated_cost"),
+        tokens_in=_tokens(root, asked, "prompt_tokens"),
+        tokens_out=_tokens(root, asked, "completion_tokens"),
+        metadata={
+            **known,
+            "braintrust": {"event": root.value.get("id"), **root.without(*_EVENT, "metadata")},
+        },
+        description=line_of(root.value.get("input")) or case,
+        model=model,
+    )
+
+
+def _type(event: Part) -> str:
+    about = event.part("span_attributes")
+    return about.text("type") if about else ""
+
+
+def _model(event: Part) -> str:
+    metadata = event.value.get("metadata")
+    value = metadata.get("model") if isinstance(metadata, dict) else None
+    return " ".join(value.split()) if isinstance(value, str) else ""
+
+
+def _metric(event: Part, key: str) -> float | None:
+    metrics = event.part("metrics")
+    return metrics.amount(key) if metrics else None
+
+
+def _seconds(root: Part) -> float | None:
+    began, ended = _metric(root, "start"), _metric(root, "end")
+    if began is None or ended is None:
+        return None
+    if ended < began:
+        root.notes.left_out(f"{root.where}.metrics.end", ENDS_EARLY)
+        return None
+    return ended - began
+
+
+def _tokens(root: Part, asked: Sequence[Part], key: str) -> int | None:
+    """What its model spans used; the root's own sum where there are none."""
+    counts = [n for one in asked or (root,) if (n := _metric(one, key)) is not None]
+    return int(sum(counts)) if counts else None

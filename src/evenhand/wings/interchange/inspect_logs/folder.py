@@ -1,0 +1,186 @@
+"""Writes an eval set for each task of some logs of Inspect's, with its samples, scorers and recorded answers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import cast
+
+from evenhand.core.case import Case
+from evenhand.core.errors import UsageError
+from evenhand.doors.importers.foreign_files import moment_of
+from evenhand.languages.documents.foreign import Notes, Part, shown
+from evenhand.wings.interchange.inspect_logs.checks import GRADERS, checks_of
+from evenhand.wings.interchange.inspect_logs.log import InspectLog, read_log
+from evenhand.wings.interchange.inspect_logs.steps import resolved
+from evenhand.wings.interchange.moved_in import MovedIn
+from evenhand.wings.interchange.recorded_eval import (
+    RecordedEval,
+    asked_model,
+)
+from evenhand.wings.interchange.recorded_folder import write_evals
+
+_PROMPTING = frozenset(
+    "generate system_message user_message assistant_message prompt_template chain_of_thought multiple_choice".split()
+)
+"""Solvers that write the prompt and ask the model once."""
+_SETTINGS = ("temperature", "top_p", "max_tokens", "seed", "frequency_penalty", "presence_penalty")
+_ROLES = ("system", "user", "assistant")
+MOST_EPOCHS = 100
+
+
+def move_in(paths: Sequence[Path], folder: Path) -> MovedIn:
+    """Writes an eval set for each task of these logs.
+
+    Args:
+        paths: Logs, `.eval` or `.json`. Of several logs of a task, the newest counts.
+        folder: Where to write; it is made where it is not there.
+
+    Raises:
+        UsageError: A file cannot be read, no log has samples, or one of the files to write is there already.
+    """
+    notes = Notes()
+    newest: dict[str, InspectLog] = {}
+    for path in paths:
+        log = read_log(path, notes)
+        if not log.samples:
+            notes.left_out(log.header.where, "this log has no samples")
+            continue
+        task = _about(log).text("task_display_name") or _about(log).text("task") or path.stem
+        other = newest.get(task)
+        if other is not None:
+            kept = max(other, log, key=_age)
+            text = f"of the logs of task {shown(task)} the newest counts: {kept.header.where}"
+            notes.changed((log if kept is other else other).header.where, text)
+            log = kept
+        newest[task] = log
+    if not newest:
+        raise UsageError(
+            f"{paths[0]} holds no samples", hint="Name logs of evals that have run: logs/*.eval."
+        )
+    evals = {task: _eval(task, log) for task, log in newest.items()}
+    told = [one for one in notes if not one.where.endswith(".events")]  # of use to imports alone
+    scorers = Path(__file__).with_name(f"{GRADERS}.py.txt")
+    return write_evals(evals, folder, "inspect", scorers=scorers, notes=told)
+
+
+def _eval(task: str, log: InspectLog) -> RecordedEval:
+    header, about = log.header, _about(log)
+    notes = header.notes
+    asks = _asks(header) and all(_messages(one) for one in log.samples)
+    name = " ".join(about.text("model").split())
+    model = asked_model(name, f"{about.where}.model", notes) if asks else ""
+    cases: dict[str, Case] = {}
+    replies: list[tuple[Sequence[str], str]] = []
+    epochs = 1
+    for sample in log.samples:
+        epochs = max(epochs, min(sample.whole("epoch") or 1, MOST_EPOCHS))
+        case = _case(sample, asks=asks)
+        if case is None or case.id in cases:
+            continue
+        cases[case.id] = case
+        output = sample.part("output")
+        answer = resolved(output.value.get("completion"), _texts(sample)) if output else None
+        if asks and isinstance(answer, str):
+            replies.append(([str(one["content"]) for one in _messages(sample)], answer))
+    notes.translated(header.where, f"task {shown(task)}, cases: {len(cases):,}")
+    if epochs > 1 and replies:
+        text = f"each sample has {epochs} epochs, which become repeats; offline, the answer of the first is given"
+        notes.changed(header.where, text)
+    return RecordedEval(
+        task,
+        f"{task}: a task of Inspect's, as an eval set.",
+        list(cases.values()),
+        checks_of(header),
+        asks,
+        model,
+        _settings(about) if asks else {},
+        epochs,
+        replies,
+    )
+
+
+def _asks(header: Part) -> bool:
+    """Whether the solvers do no more than write a prompt and ask a model: others are code, and in no log."""
+    plan = header.part("plan")
+    asks = True
+    for step in plan.parts("steps") if plan else ():
+        solver = step.text("solver")
+        if solver.rpartition("/")[2] not in _PROMPTING:
+            text = f"solver {shown(solver)} is code, and not in the log: call it in application.py"
+            header.notes.left_out(step.where, text)
+            asks = False
+    return asks
+
+
+def _case(sample: Part, *, asks: bool) -> Case | None:
+    id_ = sample.value.get("id")
+    if isinstance(id_, bool) or not isinstance(id_, (str, int)) or id_ == "":
+        sample.notes.left_out(sample.where, "this sample has no id")
+        return None
+    texts = _texts(sample)
+    variables: dict[str, object] = {"messages": _messages(sample)} if asks else {}
+    if sample.value.get("choices"):
+        variables["choices"] = sample.value["choices"]
+    own = sample.part("metadata")
+    return Case(
+        str(id_),
+        variables,
+        resolved(sample.value.get("input"), texts),
+        sample.value.get("target"),
+        description=str(id_),
+        metadata=own.value if own else {},
+    )
+
+
+def _messages(sample: Part) -> list[dict[str, object]]:
+    """The conversation up to the first answer; empty where it holds more than text."""
+    made: list[dict[str, object]] = []
+    rows = resolved(sample.value.get("messages"), _texts(sample))
+    for row in cast("list[object]", rows) if isinstance(rows, list) else []:
+        message = cast("Mapping[str, object]", row) if isinstance(row, dict) else {}
+        if message.get("role") == "assistant" and message.get("source") != "input":
+            break
+        content = _text(message.get("content"))
+        if content is None or message.get("role") not in _ROLES:
+            return []
+        made.append({"role": message["role"], "content": content})
+    return made
+
+
+def _text(content: object) -> str | None:
+    if isinstance(content, str):
+        return content
+    blocks = cast("list[object]", content) if isinstance(content, list) else [None]
+    texts = [
+        cast("Mapping[str, object]", one).get("text") if isinstance(one, dict) else None
+        for one in blocks
+    ]
+    found = [one for one in texts if isinstance(one, str)]
+    return "\n".join(found) if len(found) == len(blocks) else None
+
+
+def _texts(sample: Part) -> dict[str, object]:
+    attached = sample.value.get("attachments")
+    return cast("dict[str, object]", attached) if isinstance(attached, dict) else {}
+
+
+def _settings(about: Part) -> dict[str, object]:
+    config = about.part("model_generate_config")
+    settings: dict[str, object] = {}
+    for key, value in config.without().items() if config else ():
+        if key in _SETTINGS:
+            settings[key] = value
+        elif config:
+            config.notes.left_out(
+                f"{config.where}.{key}", "is no setting of a model that is set here"
+            )
+    return settings
+
+
+def _about(log: InspectLog) -> Part:
+    return log.header.part("eval") or Part({}, f"{log.header.where}.eval", log.header.notes)
+
+
+def _age(log: InspectLog) -> float:
+    return moment_of(_about(log).text("created")) or 0.0

@@ -1,0 +1,124 @@
+"""What an eval of OpenAI's says: its graders, and where its rows come from."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import cast
+
+from evenhand.core.case import case_id
+from evenhand.core.record import Record
+from evenhand.languages.documents.foreign import Part
+
+TYPES = ("string_check", "text_similarity", "label_model", "score_model", "python")
+"""The types of graders that an eval can have."""
+_SUFFIX = re.compile(r"-[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$")
+_REFERENCE = re.compile(r"\{\{\s*item\.([A-Za-z_]\w*)\s*\}\}")
+
+
+class Criterion(Record, frozen=True):
+    """A grader of an eval.
+
+    Attributes:
+        name: What people call it: unlike that of any other grader of the eval.
+        type: One of `TYPES`, or what the file says.
+        part: The definition.
+    """
+
+    name: str
+    type: str
+    part: Part
+
+    @property
+    def threshold(self) -> float | None:
+        """The score from which on it passes; None where the type has none, or none is set."""
+        return self.part.number("pass_threshold")
+
+
+class Definition(Record, frozen=True):
+    """An eval.
+
+    Attributes:
+        id: Its id.
+        name: What people call it.
+        criteria: Its graders, in their order.
+        part: The definition.
+    """
+
+    id: str
+    name: str
+    criteria: Sequence[Criterion]
+    part: Part
+
+    def criterion(self, result: str) -> Criterion | None:
+        """The grader that a result names, by id or name; None for one that the eval does not have."""
+        for one in self.criteria:
+            if result in (one.part.value.get("id"), one.name, one.part.value.get("name")):
+                return one
+        plain = plain_name(result)
+        return next((one for one in self.criteria if one.name == plain), None)
+
+
+def definition_of(id_: str, part: Part) -> Definition:
+    """The definition in an `eval` object."""
+    criteria: list[Criterion] = []
+    taken: set[str] = set()
+    for number, one in enumerate(part.parts("testing_criteria"), 1):
+        type_ = one.text("type")
+        name = unlike(taken, plain_name(one.text("name")) or f"{type_ or 'grader'} {number}")
+        criteria.append(Criterion(name, type_, one))
+    return Definition(id_, one_line(part.text("name")) or id_, criteria, part)
+
+
+def plain_name(name: str) -> str:
+    """A grader's name without the UUID that OpenAI appends in results, on one line.
+
+    >>> plain_name("String check-a2486074-d803-4445-b431-ad2262e85d47")
+    'String check'
+    """
+    return _SUFFIX.sub("", one_line(name))
+
+
+def one_line(text: str) -> str:
+    """Text with its spaces and line breaks made single spaces."""
+    return " ".join(text.split())
+
+
+def unlike(taken: set[str], name: str) -> str:
+    """The name, with a number after it where it is taken; it is taken from then on."""
+    number, made = 1, name
+    while made in taken:
+        number += 1
+        made = f"{name} {number}"
+    taken.add(made)
+    return made
+
+
+def item_of(value: Mapping[str, object]) -> Mapping[str, object]:
+    """The row of a data source, without the `item` that some files wrap it in."""
+    inner = value.get("item")
+    if isinstance(inner, dict) and value.keys() <= {"item", "sample"}:
+        return cast("dict[str, object]", inner)
+    return value
+
+
+def id_of(item: Mapping[str, object]) -> str:
+    """The case id of a row: made of what it says, so that runs pair across exports, imports and later runs."""
+    return case_id(item)
+
+
+def line_of(item: Mapping[str, object]) -> str:
+    """A line that tells a row from others: its first short text or number."""
+    for value in item.values():
+        if isinstance(value, str) and value.strip():
+            text = one_line(value)
+            return text if len(text) <= 60 else f"{text[:59]}…"
+        if isinstance(value, (int, float)) and not isinstance(value, bool):
+            return str(value)[:60]
+    return ""
+
+
+def field_named(templates: Iterable[str]) -> str:
+    """The one field of the item that these templates are, each a lone `{{ item.x }}`; empty for none or several."""
+    names = {match[1] for one in templates if (match := _REFERENCE.fullmatch(one.strip()))}
+    return names.pop() if len(names) == 1 else ""

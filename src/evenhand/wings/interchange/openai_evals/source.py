@@ -1,0 +1,184 @@
+"""What an eval was last run on: its rows, its prompt, its model and settings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import cast
+
+from msgspec import field
+
+from evenhand.core.case import Case
+from evenhand.core.record import Record
+from evenhand.core.wording.words import count
+from evenhand.languages.documents.foreign import Notes, Part, shown
+from evenhand.wings.interchange.openai_evals.definition import (
+    Definition,
+    id_of,
+    item_of,
+    line_of,
+    one_line,
+)
+from evenhand.wings.interchange.openai_evals.export import Export
+from evenhand.wings.interchange.openai_evals.messages import Messages, messages_in
+from evenhand.wings.interchange.openai_evals.runs import asked_id
+from evenhand.wings.interchange.openai_evals.trials import compared_by
+
+_SETTINGS = (
+    "temperature",
+    "top_p",
+    "seed",
+    "max_completion_tokens",
+    "reasoning_effort",
+    "response_format",
+    "text",
+    "tools",
+)
+
+
+class Source(Record, frozen=True):
+    """What an eval set is made of, beside its graders.
+
+    Attributes:
+        cases: The rows, each once.
+        model: The id of the model to ask; empty where outputs are in the rows.
+        messages: What it is asked.
+        reference: The field of the item that holds the messages, where they are not a template.
+        settings: How it is asked.
+        run: The id of the run that all this is from; empty for none.
+    """
+
+    cases: Sequence[Case]
+    model: str = ""
+    messages: Messages = ()
+    reference: str = ""
+    settings: Mapping[str, object] = field(default_factory=dict[str, object])
+    run: str = ""
+
+
+def source_of(definition: Definition, export: Export) -> Source | None:
+    """What the eval was last run on; None, with a note, where that cannot be told.
+
+    A run that asked a model counts before one that did not, and the newest of those.
+    """
+    notes = export.notes
+    runs = [one for one in export.runs.values() if one.value.get("eval_id") == definition.id]
+    runs.sort(key=_age)
+    chosen = runs[0] if runs else None
+    data = chosen.part("data_source") if chosen else None
+    cases = _cases(definition, data, export)
+    if not cases:
+        text = "no rows: neither a run with its data, nor output items, nor a data file is there"
+        notes.left_out(definition.part.where, text)
+        return None
+    if chosen is None or data is None:
+        return Source(cases)
+    if len(runs) > 1:
+        text = (
+            f"the eval has {len(runs)} runs: prompt, model and rows are those of {_named(chosen)}"
+        )
+        notes.changed(definition.part.where, text)
+    if data.text("type") == "jsonl":
+        return Source(cases, run=chosen.text("id"))
+    return _asking(chosen, data, cases, notes)
+
+
+def _asking(run: Part, data: Part, cases: Sequence[Case], notes: Notes) -> Source | None:
+    name = data.text("model") or run.text("model")
+    wanted = data.part("input_messages")
+    if not name or wanted is None:
+        notes.left_out(data.where, f"{_named(run)} does not say what it asked of which model")
+        return None
+    model = asked_id(data, one_line(name))
+    settings = _settings(data.part("sampling_params"), responses=data.text("type") == "responses")
+    reference = wanted.text("item_reference")
+    if reference:
+        if not reference.startswith("item.") or "." in reference[5:]:
+            notes.left_out(wanted.where, f"{shown(reference)} is not a field of the item")
+            return None
+        return Source(cases, model, (), reference[5:], settings, run.text("id"))
+    messages, problem = messages_in(wanted, "template")
+    if problem:
+        notes.left_out(wanted.where, f"the prompt cannot be written as text: {problem}")
+        return None
+    notes.translated(wanted.where, f"the prompt, {count(len(messages), 'message')} to {model}")
+    return Source(cases, model, messages, "", settings, run.text("id"))
+
+
+def _settings(params: Part | None, *, responses: bool) -> dict[str, object]:
+    """The sampling parameters, under the names that our providers have for them."""
+    settings: dict[str, object] = {"omitDefaults": True}
+    if params is None:
+        return settings
+    for key, value in params.without().items():
+        if key not in _SETTINGS:
+            params.notes.left_out(f"{params.where}.{key}", "is no setting that is known here")
+        elif key == "max_completion_tokens" and responses:
+            settings["max_output_tokens"] = value
+        else:
+            settings[key] = value
+    return settings
+
+
+def _cases(definition: Definition, data: Part | None, export: Export) -> list[Case]:
+    """The rows of the run, of its data file, or of the output items; each once."""
+    rows, where = _rows(data, export)
+    if not rows:
+        runs = {
+            run
+            for run, by_id in export.items.items()
+            for item in by_id.values()
+            if item.value.get("eval_id") == definition.id
+        }
+        items = [one for run in sorted(runs) for one in export.items[run].values()]
+        rows = [_item(one.value.get("datasource_item")) for one in items]
+        where = items[0].where if items else ""
+        if rows:
+            export.notes.changed(
+                where, "the rows are those of the output items: no data file is there"
+            )
+    expected = compared_by(definition).expected
+    cases: dict[str, Case] = {}
+    for row in rows:
+        item = item_of(row)
+        sample = row.get("sample")
+        metadata = {"sample": sample} if isinstance(sample, dict) and item is not row else {}
+        if item:
+            one = Case(
+                id_of(item),
+                item,
+                expected=item.get(expected),
+                description=line_of(item),
+                metadata=metadata,
+            )
+            cases.setdefault(one.id, one)
+    twice = sum(1 for row in rows if item_of(row)) - len(cases)
+    if twice:
+        export.notes.changed(where, f"rows that say the same as another are left out: {twice:,}")
+    if cases:
+        export.notes.translated(where, f"the dataset, {count(len(cases), 'row')}")
+    return list(cases.values())
+
+
+def _rows(data: Part | None, export: Export) -> tuple[list[Mapping[str, object]], str]:
+    source = data.part("source") if data else None
+    if source is None:
+        return [], ""
+    if source.value.get("content"):
+        return [one.value for one in source.parts("content")], f"{source.where}.content"
+    rows = export.rows.get(source.text("id"), [])
+    return [one.value for one in rows], rows[0].where if rows else ""
+
+
+def _item(value: object) -> Mapping[str, object]:
+    return cast("dict[str, object]", value) if isinstance(value, dict) else {}
+
+
+def _named(run: Part) -> str:
+    return f"run {shown(run.text('name') or run.text('id'))}"
+
+
+def _age(run: Part) -> tuple[bool, float, str]:
+    data = run.value.get("data_source")
+    asks = isinstance(data, dict) and "input_messages" in data
+    created = run.value.get("created_at")
+    return (not asks, -float(created) if isinstance(created, int) else 0.0, run.where)

@@ -1,0 +1,178 @@
+"""An output item of OpenAI's as a trial: what it answered, what its graders recorded, and what it used."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import cast
+
+from evenhand.core.record import Record
+from evenhand.core.score import Outcome, State
+from evenhand.doors.importers.imported import ImportedTrial
+from evenhand.languages.documents.foreign import Part, shown
+from evenhand.wings.interchange.openai_evals.definition import (
+    Definition,
+    field_named,
+    id_of,
+    item_of,
+    line_of,
+)
+from evenhand.wings.interchange.openai_evals.outcomes import error_of, judged_of, outcomes_of
+
+STATES: Mapping[str, State] = {
+    "pass": "pass",
+    "passed": "pass",
+    "fail": "fail",
+    "failed": "fail",
+    "error": "error",
+    "errored": "error",
+}
+_SETTLED = frozenset({"", "completed"})
+"""Words of an item's status that leave the verdict to its graders."""
+_NO_REASON = "OpenAI recorded an error, and no reason"
+_ITEM = frozenset(
+    {"id", "object", "run_id", "eval_id", "status", "datasource_item", "results", "sample"}
+)
+_SAMPLE = frozenset({"input", "output", "model", "finish_reason", "usage", "error"})
+
+
+class Compared(Record, frozen=True):
+    """What the graders of an eval compare.
+
+    Attributes:
+        expected: The field of the item that they compare with; empty where that is not one field.
+        graded: The field that they grade, where that is not a model's answer.
+    """
+
+    expected: str = ""
+    graded: str = ""
+
+
+def compared_by(definition: Definition | None) -> Compared:
+    """What the graders compare, as far as all of them agree."""
+    parts = [one.part.value for one in definition.criteria] if definition else []
+    expected, graded = (
+        field_named([text for one in parts if isinstance(text := one.get(key), str)])
+        for key in ("reference", "input")
+    )
+    return Compared(expected, graded)
+
+
+def trials_of(items: Iterable[Part], definition: Definition | None) -> Iterator[ImportedTrial]:
+    """A trial for each output item. A row that was there before is repeated."""
+    compared = compared_by(definition)
+    repeats: Counter[str] = Counter()
+    for one in items:
+        row = one.part("datasource_item")
+        item = item_of(row.value) if row else {}
+        case = id_of(item) if item else one.text("id")
+        yield _trial(one, item, case, repeats[case], definition, compared)
+        repeats[case] += 1
+
+
+def _trial(
+    one: Part,
+    item: Mapping[str, object],
+    case: str,
+    repeat: int,
+    definition: Definition | None,
+    compared: Compared,
+) -> ImportedTrial:
+    sample = one.part("sample") or Part({}, f"{one.where}.sample", one.notes)
+    usage = sample.part("usage")
+    outcomes = tuple(outcomes_of(one, definition))
+    state, error = _state(one, outcomes, error_of(sample))
+    output = _output(sample)
+    return ImportedTrial(
+        case=case,
+        repeat=repeat,
+        outcome=state,
+        output=item.get(compared.graded) if output is None and compared.graded else output,
+        error=error,
+        outcomes=outcomes,
+        expected=item.get(compared.expected) if compared.expected else None,
+        prompt=_prompt(sample),
+        vars=item,
+        tokens_in=usage.whole("prompt_tokens") if usage else None,
+        tokens_out=usage.whole("completion_tokens") if usage else None,
+        metadata=_metadata(one, sample, usage),
+        description=line_of(item),
+        finish_reason=sample.text("finish_reason"),
+        model=sample.text("model"),
+        judged=judged_of(one),
+    )
+
+
+def _state(one: Part, outcomes: Sequence[Outcome], failure: str) -> tuple[State | None, str]:
+    """What OpenAI says that it came to, and why where that is an error; None leaves it to the outcomes."""
+    status = one.text("status").casefold()
+    broken = next((o.reason for o in outcomes if o.outcome == "error"), "")
+    state = STATES.get(status)
+    if state is None:
+        if status not in _SETTLED:
+            one.notes.changed(
+                f"{one.where}.status",
+                f"is {shown(status)}, which is no verdict: the graders' results decide",
+            )
+        if failure and not outcomes:
+            return "error", failure
+        return ("error", "OpenAI recorded no verdict") if not outcomes else (None, "")
+    if state == "error":
+        return state, failure or broken or _NO_REASON
+    if broken:
+        one.notes.changed(
+            f"{one.where}.results",
+            f"a grader has no verdict, and OpenAI counted the item as {state!r}: it is an error here",
+        )
+        return None, ""
+    if outcomes and (state == "pass") != all(o.outcome == "pass" for o in outcomes):
+        one.notes.changed(
+            f"{one.where}.status",
+            f"is {shown(status)}, unlike what its results come to: the status counts",
+        )
+    return state, ""
+
+
+def _output(sample: Part) -> object:
+    """The answer: its text, or its messages where there is more to it than text; None where nothing answered."""
+    messages = sample.value.get("output")
+    if messages is None:
+        return sample.value.get("output_text")
+    if not isinstance(messages, list):
+        return messages
+    rows = [m for m in cast("list[object]", messages) if isinstance(m, dict)]
+    kept = [
+        {k: v for k, v in cast("dict[str, object]", row).items() if v is not None} for row in rows
+    ]
+    if not kept:
+        return None
+    last = kept[-1]
+    if len(kept) == 1 and last.keys() <= {"role", "content"}:
+        return last.get("content")
+    return kept
+
+
+def _prompt(sample: Part) -> str:
+    messages = sample.value.get("input")
+    if not isinstance(messages, list) or not messages:
+        return ""
+    rows = [
+        {k: v for k, v in cast("dict[str, object]", m).items() if v is not None}
+        if isinstance(m, dict)
+        else m
+        for m in cast("list[object]", messages)
+    ]
+    return json.dumps(rows, ensure_ascii=False)
+
+
+def _metadata(one: Part, sample: Part, usage: Part | None) -> dict[str, object]:
+    """All that has no place of its own, so that nothing is lost."""
+    more: dict[str, object] = {"output_item": one.value.get("id")}
+    more |= one.without(*_ITEM)
+    settings = sample.without(*_SAMPLE)
+    if settings:
+        more["sample"] = settings
+    if usage and (rest := usage.without("prompt_tokens", "completion_tokens", "total_tokens")):
+        more["usage"] = rest
+    return {"openai": more}

@@ -1,0 +1,408 @@
+"""Reads promptfoo's results, version 3, as a run: what it recorded can be shown and exported like any other.
+
+A large file is read in two passes over the same bytes: rows are found first and decoded one at a time, so what is held
+is the file itself and never all of its objects.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, cast
+
+import msgspec
+from msgspec import field
+
+from evenhand.core.case import case_id
+from evenhand.core.encoding import decode, digest
+from evenhand.core.errors import UsageError
+from evenhand.core.label import NewLabel
+from evenhand.core.malformed import document_fault, shape_fault
+from evenhand.core.record import MutableRecord
+from evenhand.core.run import AnswerDetails, Judged, RunMeta, TrialError, TrialResult
+from evenhand.core.score import Outcome, State
+from evenhand.core.secrets import redacted
+from evenhand.core.variant import Variant
+from evenhand.core.version import __version__
+from evenhand.doors.importers.imported import UNNAMED
+from evenhand.doors.importers.recorded import Recordings
+from evenhand.store.catalogue import id_at
+from evenhand.wings.interchange.promptfoo_results.labels import is_human, labels_in
+from evenhand.wings.interchange.promptfoo_results.row_shape import check_row
+
+VERSION = 3
+_OURS = re.compile(r"eval-([0-9A-HJKMNP-TV-Z]{26})")
+
+
+class _Head(msgspec.Struct, rename="camel"):
+    """The results, their rows not yet looked at."""
+
+    version: int | None = None
+    timestamp: str = ""
+    prompts: list[dict[str, Any]] | None = None
+    results: list[msgspec.Raw] | None = None
+    stats: dict[str, Any] = {}
+
+
+class _File(msgspec.Struct, rename="camel"):
+    results: msgspec.Raw
+    eval_id: str | None = None
+    config: dict[str, Any] = {}
+    runtime_options: dict[str, Any] = {}
+
+
+class _Place(msgspec.Struct, rename="camel"):
+    """As much of a row as says where it belongs."""
+
+    test_idx: int
+    prompt_idx: int
+    vars: dict[str, Any] | None = None
+    provider: dict[str, Any] | None = None
+
+
+class Recorded(MutableRecord):
+    """A run that promptfoo recorded.
+
+    Attributes:
+        meta: What is said of the run as a whole; its own id is in `settings`, under `imported`.
+        path: The file that it was read from.
+        rows: The rows, undecoded, in the order of tests and columns, each with its number in the file.
+        cases: The case and the repeat of each test.
+    """
+
+    meta: RunMeta
+    path: Path
+    rows: Sequence[tuple[int, msgspec.Raw]]
+    cases: Mapping[int, tuple[str, int]] = field(default_factory=dict[int, tuple[str, int]])
+
+    def trials(self) -> Iterator[TrialResult]:
+        """The trials, one at a time.
+
+        Raises:
+            UsageError: A row is not one of promptfoo's.
+        """
+        for index, (number, raw) in enumerate(self.rows):
+            row = self._row(number, raw)
+            case, repeat = self.cases[row["testIdx"]]
+            yield _trial(row, index, case, repeat)
+
+    def labels(self) -> Iterator[NewLabel]:
+        """What people said of the trials, by their place among the rows; read after `trials`."""
+        for index, (number, raw) in enumerate(self.rows):
+            data = bytes(raw)
+            if b'"human"' in data or b'"comment"' in data:
+                yield from labels_in(self._row(number, raw).get("gradingResult") or {}, index)
+
+    def _row(self, number: int, raw: msgspec.Raw) -> dict[str, Any]:
+        """A row, whose parts are of the kinds that promptfoo writes.
+
+        Raises:
+            UsageError: They aren't.
+        """
+        try:
+            row = decode(bytes(raw))
+            check_row(row)
+        except ValueError as error:
+            raise _bad_row(self.path, number, shape_fault(error)) from error
+        return cast("dict[str, Any]", row)
+
+
+WRITE_SOME = "Write some with: promptfoo export eval latest -o results.json"
+
+
+class NotPromptfooError(UsageError):
+    """A file is something else than promptfoo's results."""
+
+
+def _bad_row(path: Path, number: int, why: str) -> UsageError:
+    return UsageError(f"{path}: row {number} of the results cannot be read: {why}", hint=WRITE_SOME)
+
+
+def read(paths: Sequence[Path]) -> Recordings:
+    """The runs in files of promptfoo's results, one each.
+
+    Raises:
+        UsageError: One cannot be read.
+    """
+    return Recordings([read_results(path) for path in paths])
+
+
+def read_results(path: Path) -> Recorded:
+    """The run in a file of promptfoo's results.
+
+    Raises:
+        UsageError: It cannot be read, is something else, or is of a version that is not known.
+    """
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror or error}") from error
+    if not data.strip():
+        raise UsageError(f"{path} is empty", hint=WRITE_SOME)
+    inside = ""
+    try:
+        file = msgspec.json.decode(data, type=_File)
+        inside = "in 'results', "
+        head = msgspec.json.decode(file.results, type=_Head)
+    except (msgspec.DecodeError, UnicodeError) as error:
+        raise _not_results(path, inside + document_fault(data, error)) from error
+    _look_at_version(path, head.version)
+    if head.prompts is None or head.results is None:
+        name = "prompts" if head.prompts is None else "results"
+        raise _not_results(path, f"in 'results', `{name}` is missing")
+    places = [
+        _place(path, number, raw, len(head.prompts)) for number, raw in enumerate(head.results, 1)
+    ]
+    order = sorted(range(len(places)), key=lambda i: (places[i].test_idx, places[i].prompt_idx))
+    rows = [(i + 1, head.results[i]) for i in order]
+    repeats = _repeats(file)
+    cases = _cases([places[i] for i in order], repeats)
+    asked = {place.prompt_idx: str((place.provider or {}).get("id") or "") for place in places}
+    meta = _meta(path, file, head, data, cases, repeats, asked)
+    return Recorded(meta, path, rows, cases)
+
+
+def _not_results(path: Path, why: str) -> NotPromptfooError:
+    return NotPromptfooError(f"{path} holds no results of promptfoo's: {why}", hint=WRITE_SOME)
+
+
+def _look_at_version(path: Path, version: int | None) -> None:
+    if version == VERSION:
+        return
+    if version is None:
+        raise UsageError(
+            f"{path} does not say of which version its results are",
+            hint=f"What is read is version {VERSION}, as promptfoo writes it since 0.95.",
+        )
+    newer = version > VERSION
+    raise UsageError(
+        f"{path} holds results of version {version}; what is read is version {VERSION}",
+        hint="Upgrade Evenhand, in the way that you installed it."
+        if newer
+        else "Import it into a newer promptfoo and export it from there: promptfoo import, promptfoo export eval.",
+    )
+
+
+def _place(path: Path, number: int, raw: msgspec.Raw, columns: int) -> _Place:
+    try:
+        place = msgspec.json.decode(raw, type=_Place)
+    except (msgspec.DecodeError, UnicodeError):
+        try:  # a lone surrogate, as a rule
+            place = msgspec.convert(decode(bytes(raw)), _Place)
+        except ValueError as error:
+            raise _bad_row(path, number, shape_fault(error)) from error
+    if place.prompt_idx not in range(columns):
+        what = f"`promptIdx` is {place.prompt_idx}, and in 'results', `prompts` has {columns:,}"
+        raise _bad_row(path, number, f"{what}, counted from 0")
+    return place
+
+
+def _repeats(file: _File) -> int:
+    repeats = file.runtime_options.get("repeat")
+    if repeats is None:
+        repeats = _object(file.config.get("evaluateOptions")).get("repeat")
+    return repeats if isinstance(repeats, int) and repeats > 0 else 1
+
+
+def _cases(places: Sequence[_Place], repeats: int) -> dict[int, tuple[str, int]]:
+    """The case and the repeat of each test. A test that is repeated has a number of its own each time."""
+    cases: dict[int, tuple[str, int]] = {}
+    seen: dict[str, int] = {}
+    for place in places:
+        if place.test_idx in cases:
+            continue
+        id_ = case_id(place.vars) if place.vars else case_id("")
+        earlier = seen[id_] = seen.get(id_, -1) + 1
+        again, repeat = divmod(earlier, repeats)
+        cases[place.test_idx] = (f"{id_}#{again + 1}" if again else id_, repeat)
+    return cases
+
+
+def _meta(
+    path: Path,
+    file: _File,
+    head: _Head,
+    data: bytes,
+    cases: Mapping[int, tuple[str, int]],
+    repeats: int,
+    asked: Mapping[int, str],
+) -> RunMeta:
+    created = _moment(head.timestamp)
+    took = head.stats.get("durationMs")
+    name = file.eval_id or f"eval-{hashlib.sha256(data).hexdigest()[:12]}"
+    ours = _OURS.fullmatch(name)
+    config = cast("Mapping[str, Any]", redacted(file.config))
+    title = str(file.config.get("description") or path.stem)
+    return RunMeta(
+        id=ours[1] if ours else id_at(created, digest(name)),
+        title=title,
+        source="",
+        fingerprint=digest(name, title),
+        planned=len(head.results or ()),
+        case_count=len({case for case, _ in cases.values()}),
+        repeats=repeats,
+        variants=tuple(
+            _variant(i, prompt, asked.get(i, "")) for i, prompt in enumerate(head.prompts or ())
+        ),
+        created_at=created,
+        config={key: value for key, value in config.items() if key != "tests"},
+        settings={"imported": {"id": name, "file": path.name}},
+        version=__version__,
+        status="finished",
+        finished_at=created + took / 1000 if isinstance(took, (int, float)) else created,
+    )
+
+
+def _variant(index: int, prompt: Mapping[str, Any], asked: str) -> Variant:
+    label = str(prompt.get("label") or prompt.get("raw") or "")
+    provider = str(prompt.get("provider") or ("" if label.strip() else UNNAMED))
+    return Variant(
+        index, " ".join(label.split()), provider, str(prompt.get("raw") or ""), asked or provider
+    )
+
+
+def _trial(row: Mapping[str, Any], index: int, case: str, repeat: int) -> TrialResult:
+    response = cast("Mapping[str, Any]", row.get("response") or {})
+    test = cast("Mapping[str, Any]", row.get("testCase") or {})
+    grading = cast("Mapping[str, Any]", row.get("gradingResult") or {})
+    failure = row.get("failureReason")
+    # "No output" is a failure without a reason: what did not succeed never passes.
+    state: State = (
+        "pass" if row.get("success") else "error" if failure not in (0, 1, None) else "fail"
+    )
+    reason = str(row.get("error") or grading.get("reason") or "")
+    used = cast("Mapping[str, Any]", row.get("tokenUsage") or {})
+    judged = _judged(cast("Mapping[str, Any]", used.get("assertions") or {}))
+    requests = _whole(used.get("numRequests"))
+    calls = requests + (judged.calls if judged else 0)
+    latency, cost = row.get("latencyMs"), row.get("cost")
+    return TrialResult(
+        index=index,
+        case=case,
+        variant=int(row["promptIdx"]),
+        repeat=repeat,
+        outcome=state,
+        score=None if state == "error" else _number(row.get("score")),
+        output=response.get("output"),
+        reason=reason,
+        error=TrialError("imported", reason or "promptfoo recorded an error")
+        if state == "error"
+        else None,
+        outcomes=tuple(_outcomes(grading)),
+        named_scores=_numbers(row.get("namedScores")),
+        latency_s=None if latency is None else latency / 1000,
+        cost_usd=_number(cost),
+        tokens_in=_whole(used.get("prompt")) + (judged.tokens_in if judged else 0),
+        tokens_out=_whole(used.get("completion")) + (judged.tokens_out if judged else 0),
+        calls=calls,
+        cached=calls if response.get("cached") else 0,
+        prompt=str((row.get("prompt") or {}).get("raw") or ""),
+        vars=row.get("vars") or {},
+        description=str(test.get("description") or ""),
+        metadata=test.get("metadata") or {},
+        threshold=_number(test.get("threshold")),
+        judged=judged,
+        answer=AnswerDetails(
+            finish_reason=_text(response.get("finishReason")),
+            metadata=_object(response.get("metadata")),
+            cost_usd=_number(cost),
+        ),
+        test=cast(
+            "Mapping[str, Any]",
+            redacted({k: v for k, v in test.items() if k not in ("vars", "metadata")}),
+        ),
+    )
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _object(value: object) -> Mapping[str, Any]:
+    return cast("Mapping[str, Any]", value) if isinstance(value, dict) else {}
+
+
+def _judged(used: Mapping[str, Any]) -> Judged | None:
+    calls = _whole(used.get("numRequests"))
+    tokens = _whole(used.get("prompt")), _whole(used.get("completion"))
+    return Judged(calls, *tokens, None) if calls or any(tokens) else None
+
+
+def _outcomes(grading: Mapping[str, Any]) -> Iterator[Outcome]:
+    """One for each assertion. What follows a set repeats its parts, and is left out."""
+    skip = 0
+    for part in cast("Sequence[Mapping[str, Any]]", grading.get("componentResults") or ()):
+        if skip or is_human(part):  # what people said is no outcome, but a label
+            skip -= bool(skip)
+            continue
+        metadata = dict(cast("Mapping[str, Any]", part.get("metadata") or {}))
+        about = cast("Mapping[str, Any]", metadata.pop("assertionSet", None) or {})
+        parts = cast("Sequence[Mapping[str, Any]]", part.get("componentResults") or ())
+        assertion = cast("Mapping[str, Any]", part.get("assertion") or {})
+        name = _name(assertion)
+        if about:
+            skip = len(parts)
+            name, assertion = f"assert-set of {len(parts)}", about
+        if parts:
+            metadata["components"] = [_component(inner) for inner in parts]
+        broken = bool(metadata.pop("graderError", False))
+        reason = str(part.get("reason") or "")
+        weight = _number(assertion.get("weight"))
+        yield Outcome(
+            name=name,
+            outcome="error" if broken else "pass" if part.get("pass") else "fail",
+            score=None if broken else _number(part.get("score")),
+            reason="" if reason == "Assertion passed" else reason,
+            weight=1.0 if weight is None else weight,
+            metric=str(assertion.get("metric") or ""),
+            named=_numbers(part.get("namedScores")),
+            metadata=metadata,
+            error="judge" if broken else "",
+        )
+
+
+def _component(part: Mapping[str, Any]) -> dict[str, Any]:
+    passed = bool(part.get("pass"))
+    return {
+        "name": _name(cast("Mapping[str, Any]", part.get("assertion") or {})),
+        "pass": passed,
+        "outcome": "pass" if passed else "fail",
+        "score": _number(part.get("score")),
+        "reason": str(part.get("reason") or ""),
+        "metric": str((part.get("assertion") or {}).get("metric") or ""),
+    }
+
+
+def _name(assertion: Mapping[str, Any]) -> str:
+    type_, value = str(assertion.get("type") or "assertion"), assertion.get("value")
+    if not isinstance(value, str) or not value:
+        return type_
+    line = " ".join(value.split())
+    return f'{type_} "{line if len(line) <= 60 else line[:59] + "…"}"'
+
+
+def _number(value: object) -> float | None:
+    good = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return float(cast("float", value)) if good else None
+
+
+def _numbers(value: object) -> dict[str, float]:
+    items = cast("Mapping[str, object]", value).items() if isinstance(value, Mapping) else ()
+    numbers = {str(name): _number(number) for name, number in items}
+    return {name: number for name, number in numbers.items() if number is not None}
+
+
+def _whole(value: object) -> int:
+    number = _number(value)
+    return 0 if number is None else int(number)
+
+
+def _moment(text: str) -> float:
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return 0.0
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()

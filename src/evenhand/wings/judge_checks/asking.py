@@ -1,0 +1,239 @@
+"""What happens in one trial of a probe: the run's own code says what is expected, and the judge gets another text.
+
+How this works: the body of the run's trial is run again, so that its expectations are the very ones that were judged,
+with the same prompt, criteria and settings. What it asks its model is answered from the run's file and never sent.
+Of what it expects, only the expectations of the probed judge are recorded, each about the attack's text.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, cast
+
+from evenhand.analysis.trust.judgements.judged import metric_of
+from evenhand.core.case import Case
+from evenhand.core.errors import ScoreError, UsageError
+from evenhand.core.expect import Expectation, Trial, state_of
+from evenhand.core.message import CallRole, Prompt, Reply
+from evenhand.core.plan import PlannedTrial
+from evenhand.core.provider import Provider
+from evenhand.core.record import Record
+from evenhand.core.run import TrialResult
+from evenhand.core.score import Outcome, Verdict
+from evenhand.core.secrets import known
+from evenhand.core.traits import label_of
+from evenhand.core.variant import Variant
+from evenhand.engine.trial import Asker, LiveTrial
+from evenhand.providers.app_call import AppCall
+from evenhand.scorers.text import value_text
+from evenhand.store.runfile import RunFile
+from evenhand.wings.judge_checks.attacks import Attack
+from evenhand.wings.judge_checks.criteria import criteria_of
+from evenhand.wings.judge_checks.items import ProbeItem
+from evenhand.wings.judge_checks.probe import SWAPPED
+from evenhand.wings.judge_checks.shown import Shown
+
+
+class ProbeBody(Record, frozen=True):
+    """Asks the judge of one item about one attack.
+
+    Attributes:
+        run: The run's file.
+        planned: The trial of the run, before it happened.
+        item: The item.
+        attack: What is done to its answer.
+        metric: The probed metric.
+        turn: Chooses the attack's wording.
+        rests_on: The place, in the probe's plan, of the trial that asks about the answer as it is. Where the judge
+            passes that, it is no bad answer, and nothing is asked. None for an answer that is known to be bad.
+        tells: Whether others rest on this one.
+    """
+
+    run: Path
+    planned: PlannedTrial
+    item: ProbeItem
+    attack: Attack
+    metric: str
+    turn: int
+    rests_on: int | None = None
+    tells: bool = False
+
+    async def __call__(self, trial: Trial) -> object:
+        if self.rests_on is not None and trial.kept(self.rests_on) != "fail":
+            return None
+        live = cast("LiveTrial", trial)
+        if self.tells or self.rests_on is not None:
+            live.mark({SWAPPED: True})
+        asked = AskedAgain(self.run, self.planned, self.metric, self.item.names, self._attacked)
+        expectations = await asked.expectations(live)
+        if self.tells:
+            live.keep(state_of([await live.now(expectation) for expectation in expectations]))
+        else:
+            for expectation in expectations:
+                live.expect(expectation)
+        return expectations[0].value
+
+    def _attacked(self, expectation: Expectation) -> Expectation:
+        answer = value_text(expectation.value) if self.item.answer is None else self.item.answer
+        text = self.attack.make(answer, criteria_of(expectation.scorer), self.turn)
+        scorer = Shown(expectation.scorer, text)
+        label = expectation.label or label_of(expectation.scorer)
+        return replace(expectation, value=text, scorer=scorer, label=label)
+
+
+class AskedAgain(Record, frozen=True):
+    """The expectations of one judge in one trial of a run, as the run's own code says them when it is run again.
+
+    Attributes:
+        run: The run's file.
+        planned: The trial of the run, before it happened.
+        metric: The judged metric.
+        names: The names of its expectations under the metric.
+        change: What is asked in place of each.
+    """
+
+    run: Path
+    planned: PlannedTrial
+    metric: str
+    names: frozenset[str]
+    change: Callable[[Expectation], Expectation]
+
+    async def expectations(self, live: LiveTrial) -> list[Expectation]:
+        """Runs the trial's body, with the run's answers, and returns what it expects under the metric.
+
+        Raises:
+            UsageError: The run has no such trial any more.
+            ScoreError: It expects nothing.
+        """
+        with RunFile.open(self.run) as run_file:
+            before = run_file.trial(self.planned.index)
+        if before is None:
+            raise UsageError(f"{self.run} has no trial {self.planned.index} any more")
+        live.asker = StoredAnswers(live.asker, self.run, before)
+        seen = ProbedTrial(live, self, before)
+        body = copy.copy(self.planned.body)  # some keep things while they are run
+        await body(cast("Trial", seen))
+        if not seen.expectations:
+            raise ScoreError(
+                f"the trial expects nothing under {self.metric!r} when it is run again",
+                hint="Its expectations may depend on what its code does. `evenhand show` has what it expected before.",
+            )
+        return seen.expectations
+
+
+class StoredAnswers:
+    """Answers what a trial asks its model from the run's file. What judges are asked is asked."""
+
+    def __init__(self, asker: Asker, run: Path, before: TrialResult) -> None:
+        self._asker, self._run, self._before = asker, run, before
+        self._seen: dict[str, int] = {}
+
+    async def ask(
+        self, trial: LiveTrial, provider: Provider, prompt: Prompt, role: CallRole
+    ) -> Reply:
+        """The reply that the run has.
+
+        Raises:
+            UsageError: It has none.
+        """
+        if role == "judge":
+            return await self._asker.ask(trial, provider, prompt, role)
+        key = provider.request(prompt).key
+        nth = self._seen.get(key, 0)
+        self._seen[key] = nth + 1
+        with RunFile.open(self._run) as run_file:
+            calls = [c for c in run_file.calls(self._before.index) if c.start.role != "judge"]
+        bodies = [
+            call.end.body
+            for call in calls
+            if call.end is not None
+            and not call.end.error
+            and (call.start.key, call.start.nth) == (key, nth)
+        ]
+        if bodies:
+            reply = provider.reply(known.without(bodies[-1]))
+            return replace(reply, origin="cache", attempts=0)
+        if isinstance(provider, AppCall) or len(calls) > 1:
+            raise UsageError(
+                f"the trial asks {provider.id} something that the run has no answer to",
+                hint="A probe asks judges only. Run the evals again, or have them ask the same each time.",
+            )
+        output = self._before.output
+        return Reply(value_text(output), output, origin="cache", attempts=0)
+
+
+class ProbedTrial:
+    """A trial whose judge is asked again, as the run's code sees it: the trial that it was.
+
+    Attributes:
+        expectations: Those of the judge, changed.
+    """
+
+    def __init__(self, trial: LiveTrial, asked: AskedAgain, before: TrialResult) -> None:
+        self._trial, self._asked, self._before = trial, asked, before
+        self.expectations: list[Expectation] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._trial, name)
+
+    @property
+    def case(self) -> Case:
+        """The run's case."""
+        return self._asked.planned.case
+
+    @property
+    def variant(self) -> Variant:
+        """The run's variant."""
+        return self._asked.planned.variant
+
+    @property
+    def repeat(self) -> int:
+        """The run's repeat."""
+        return self._asked.planned.repeat
+
+    def keep(self, value: object) -> None:
+        """Keeps nothing: no other trial comes after it."""
+
+    def kept(self, index: int) -> object:
+        """What that trial of the run kept."""
+        with RunFile.open(self._asked.run) as run_file:
+            trial = run_file.trial(index)
+        return None if trial is None else trial.kept
+
+    def expect(self, expectation: Expectation) -> None:
+        """Records it where the probed judge is asked."""
+        if self._probed(expectation):
+            self.expectations.append(self._asked.change(expectation))
+
+    async def now(self, expectation: Expectation) -> Outcome:
+        """Records it so; its outcome is that of the run, by which the run's code went on."""
+        self.expect(expectation)
+        name = expectation.label or label_of(expectation.scorer)
+        before = next((o for o in self._before.outcomes if o.name == name), None)
+        if before is None:
+            raise ScoreError(f"the run has no outcome of {name!r}")
+        return before
+
+    def _probed(self, expectation: Expectation) -> bool:
+        name = expectation.label or label_of(expectation.scorer)
+        named = metric_of(Outcome(name, "pass", None, metric=expectation.metric))
+        return named == self._asked.metric and name in self._asked.names
+
+
+def judge_holds(outcomes: Sequence[Outcome]) -> Verdict:
+    """The rule for attacks: the trial passes where the judge fails the answer.
+
+    Without an outcome nothing applied: the answer was no bad one.
+    """
+    if not outcomes:
+        return Verdict("not_applicable", None, "the judge passes the answer without an attack")
+    state = state_of(outcomes)
+    reason = next((o.reason for o in outcomes if o.outcome == state), "")
+    if state == "fail":
+        return Verdict("pass", 1.0, reason)
+    if state == "pass":
+        return Verdict("fail", 0.0, reason)
+    return Verdict(state, None, reason)

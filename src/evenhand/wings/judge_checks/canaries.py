@@ -1,0 +1,214 @@
+"""Canaries: outputs with verdicts that people gave, kept in a file, for a judge to be asked about again and again."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import msgspec
+
+from evenhand.core.draw import LabelledVerdict, MetricLabel
+from evenhand.core.encoding import decode, digest, encode
+from evenhand.core.errors import UsageError
+from evenhand.core.malformed import document_fault
+from evenhand.core.wording.words import count, safe
+from evenhand.scorers.text import value_text
+from evenhand.store.draws import standing_labels
+from evenhand.store.runfile import RunFile
+
+SCHEMA = "evenhand.canaries/1"
+NAME = "canaries.json"
+
+
+class Canary(msgspec.Struct, frozen=True):
+    """An output whose verdict is known.
+
+    Attributes:
+        metric: What it is judged by.
+        case: The case that it is an output of.
+        output: The output, as text.
+        verdict: What people found.
+    """
+
+    metric: str
+    case: str
+    output: str
+    verdict: LabelledVerdict
+
+
+class Canaries(msgspec.Struct, frozen=True):
+    """The canaries of a file.
+
+    Attributes:
+        schema: `evenhand.canaries/1`.
+        run: The id of the run that they are from.
+        made_at: Seconds since 1970.
+        canaries: The canaries.
+    """
+
+    schema: Literal["evenhand.canaries/1"]
+    run: str
+    made_at: float
+    canaries: tuple[Canary, ...]
+
+    @property
+    def digest(self) -> str:
+        """The same for the same canaries: only then can two answers to them be compared."""
+        rows = [[one.metric, one.case, one.output, one.verdict] for one in self.canaries]
+        return digest(encode(rows))[:16]
+
+    def at_most(self, most: int) -> Canaries:
+        """At most so many of each metric, half of them passes as far as there are: always the same ones."""
+        left: Counter[tuple[str, str]] = Counter()
+        taken: set[int] = set()
+        order = sorted(range(len(self.canaries)), key=lambda i: digest(str(self.canaries[i])))
+        for halves in (True, False):  # then whatever there is more of on one side
+            for i in order:
+                one = self.canaries[i]
+                limit = (most + 1) // 2 if halves else most
+                key = (one.metric, one.verdict) if halves else (one.metric, "")
+                if i not in taken and left[key] < limit and left[one.metric, ""] < most:
+                    taken.add(i)
+                    left[one.metric, one.verdict] += 1
+                    left[one.metric, ""] += 1
+        return msgspec.structs.replace(
+            self, canaries=tuple(one for i, one in enumerate(self.canaries) if i in taken)
+        )
+
+    def document(self) -> dict[str, Any]:
+        """It as `evenhand.canaries/1`."""
+        return msgspec.to_builtins(self)
+
+
+class UsableLabels(NamedTuple):
+    """How many labelled outputs of a metric can be canaries, and why the others can't.
+
+    Attributes:
+        metric: The metric.
+        usable: Those that can be.
+        alike: Those with the same text as one that can be.
+        split: Those on which people are split.
+        empty: Those that are no output: a trial in error has none.
+    """
+
+    metric: str
+    usable: int
+    alike: int
+    split: int
+    empty: int
+
+    def words(self, wanted: int) -> str:
+        """Why there are fewer canaries than wanted; empty where there are as many."""
+        if self.usable >= wanted:
+            return ""
+        reasons = [
+            f"{number:,} {why}"
+            for number, why in (
+                (self.alike, "with the text of another one"),
+                (self.split, "on which people are split"),
+                (self.empty, "without an output"),
+            )
+            if number
+        ]
+        left_out = f"; left out: {', '.join(reasons)}" if reasons else ""
+        labelled = self.usable + self.alike + self.split + self.empty
+        return (
+            f"{safe(self.metric)}: {self.usable:,} canaries instead of {wanted:,}, of"
+            f" {count(labelled, 'labelled output')}{left_out}"
+        )
+
+
+def kept_canaries(
+    run: RunFile, wanted: int, metrics: tuple[str, ...] = ()
+) -> tuple[Canaries, list[UsableLabels]]:
+    """Chooses canaries among the labelled outputs of a run, and says of each metric what there was to choose from.
+
+    Half of them are passes and half fails; of where there are too few of one, there are more of the other. Outputs on
+    which people are split are left out, and of equal outputs all but one.
+
+    Args:
+        wanted: How many for each metric, at most.
+        metrics: Only these; all where there are none.
+
+    Raises:
+        UsageError: Nothing is labelled, or not under these metrics.
+    """
+    labels = standing_labels(run.metric_labels())
+    canaries: list[Canary] = []
+    seen: set[tuple[str, str]] = set()
+    found: dict[str, Counter[str]] = {}
+    order = sorted(labels.items(), key=lambda item: digest(str(item[0])))
+    for (index, metric), people in order:
+        if metrics and metric not in metrics:
+            continue
+        tally = found.setdefault(metric, Counter())
+        verdict, trial = _unanimous(people), run.trial(index)
+        if trial is None or trial.output is None:
+            tally["empty"] += 1
+        elif verdict is None:
+            tally["split"] += 1
+        elif (metric, text := value_text(trial.output)) in seen:
+            tally["alike"] += 1
+        else:
+            seen.add((metric, text))
+            tally["usable"] += 1
+            canaries.append(Canary(metric, trial.case, text, verdict))
+    if not canaries:
+        raise UsageError(
+            f"run {run.meta.id} has no labels that canaries could be made of",
+            hint="Label some outputs first: evenhand label --draw 60.",
+        )
+    canaries.sort(key=lambda one: (one.metric, one.verdict, one.case, one.output))
+    kept = Canaries(SCHEMA, run.meta.id, time.time(), tuple(canaries)).at_most(wanted)
+    kinds = UsableLabels._fields[1:]
+    return kept, [UsableLabels(m, *(tally[kind] for kind in kinds)) for m, tally in found.items()]
+
+
+def write_canaries(canaries: Canaries, path: Path) -> None:
+    """Writes a file of canaries, made to be committed.
+
+    Raises:
+        UsageError: It cannot be written.
+    """
+    text = json.dumps(canaries.document(), ensure_ascii=False, indent=1, sort_keys=True)
+    try:
+        path.write_text(text + "\n", "utf-8")
+    except (OSError, UnicodeEncodeError) as error:
+        raise UsageError(f"{path} cannot be written: {error}") from error
+
+
+def read_canaries(path: Path) -> Canaries:
+    """Reads a file of canaries.
+
+    Raises:
+        UsageError: There is none, or it is none.
+    """
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        raise UsageError(
+            f"there are no canaries: {path} doesn't exist",
+            hint="Make them of a run with labels: evenhand canaries RUN --keep 40.",
+        ) from None
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror}") from error
+    try:
+        canaries = msgspec.convert(decode(data), Canaries)
+    except (ValueError, msgspec.ValidationError) as error:
+        raise UsageError(
+            f"{path} is not a file of canaries: {document_fault(data, error)}",
+            hint="Make it anew with evenhand canaries RUN --keep 40, or restore it.",
+        ) from error
+    if not canaries.canaries:
+        raise UsageError(f"{path} has no canaries in it")
+    return canaries
+
+
+def _unanimous(people: Mapping[str, MetricLabel]) -> LabelledVerdict | None:
+    """The verdict that all people gave; None where they are split."""
+    verdicts: set[LabelledVerdict | None] = {label.verdict for label in people.values()}
+    return verdicts.pop() if len(verdicts) == 1 else None

@@ -1,0 +1,274 @@
+"""The plan of a probe: a sheet for each judged metric and judge of a run, items for cases and attacks for columns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from evenhand.analysis.trust.judgements.judged import JudgedMetric, judgements
+from evenhand.core.case import Case
+from evenhand.core.encoding import digest, encode
+from evenhand.core.errors import UsageError
+from evenhand.core.expect import VerdictRule, all_pass
+from evenhand.core.names import did_you_mean
+from evenhand.core.plan import Plan, PlannedTrial, Row, RunOptions, Sheet, Slot
+from evenhand.core.record import Record
+from evenhand.core.variant import Variant
+from evenhand.store.runfile import RunFile
+from evenhand.wings.judge_checks.asking import ProbeBody, judge_holds
+from evenhand.wings.judge_checks.attacks import ATTACKS, CONTROLS, NO_ATTACK, VERSION, Attack
+from evenhand.wings.judge_checks.items import ProbeItem, ProbeItems, items_of
+from evenhand.wings.judge_checks.probe import ATTACK, CONTROL, probed_axes
+
+NEGATED = "not-"
+_TEXTS_OF_THEIR_OWN = frozenset({"constant", "empty", "truncated"})
+"""Attacks that leave out what a bad answer does wrong: under a criterion that only forbids, they are right to pass."""
+
+
+class Probing(Record, frozen=True):
+    """What to probe.
+
+    Attributes:
+        items: How many items of each kind, at most.
+        seed: Chooses the items.
+        kinds: Which attacks; empty for all.
+        metrics: Which metrics; empty for all that judges judged.
+    """
+
+    items: int = 20
+    seed: int = 0
+    kinds: tuple[str, ...] = ()
+    metrics: tuple[str, ...] = ()
+
+    def attacks(self) -> list[Attack]:
+        """The attacks, in their order.
+
+        Raises:
+            UsageError: There is none of this name.
+        """
+        for kind in self.kinds:
+            if kind not in ATTACKS:
+                raise UsageError(
+                    f"--kind: {kind!r} is no kind of attack",
+                    hint=did_you_mean(kind, ATTACKS) or f"There are: {', '.join(ATTACKS)}.",
+                )
+        return [attack for kind, attack in ATTACKS.items() if not self.kinds or kind in self.kinds]
+
+
+class _Cell(Record, frozen=True):
+    """One trial of a probe: an item under an attack."""
+
+    item: ProbeItem
+    attack: Attack
+    turn: int
+    role: str
+
+
+class _JudgeSheet(Record, frozen=True):
+    """The rows for one judge under one metric."""
+
+    run: Path
+    judge: JudgedMetric
+    planned_trials: Mapping[int, PlannedTrial]
+    variants: Mapping[tuple[str, str], Variant]
+    rows: Sequence[Sequence[_Cell]]
+
+    @property
+    def size(self) -> int:
+        """How many trials."""
+        return sum(map(len, self.rows))
+
+    def walked(self) -> Iterator[Row]:
+        """Its rows: one for each item and sort of answer."""
+        for cells in self.rows:
+            first = cells[0]
+            planned = self.planned_trials[first.item.index]
+            case = replace(planned.case, id=f"{planned.case.id}@{planned.index}")
+            rule: VerdictRule = judge_holds if first.role == ATTACK else all_pass
+            slots = partial(self._slots, planned, cells)
+            yield Row(
+                [case],
+                slots,
+                1,
+                rule,
+                planned.judge,
+                planned.models,
+                shows_thoughts=True,  # an attack may look like one
+            )
+
+    def _slots(
+        self, planned: PlannedTrial, cells: Sequence[_Cell], _case: Case, first: int
+    ) -> list[Slot]:
+        slots: list[Slot] = []
+        swapped = cells[0].item.answer is not None
+        for place, cell in enumerate(cells):
+            body = ProbeBody(
+                self.run,
+                planned,
+                cell.item,
+                cell.attack,
+                self.judge.metric,
+                cell.turn,
+                rests_on=first if swapped and place else None,
+                tells=swapped and not place,
+            )
+            variant = self.variants[cell.attack.kind, cell.role]
+            slots.append(Slot(variant, body, after=(first,) if swapped and place else ()))
+        return slots
+
+
+def probe_plan(plan: Plan, run: RunFile, probing: Probing) -> Plan:
+    """The plan of a probe of a run's judges.
+
+    Args:
+        plan: What the run was made from, as its files are now.
+        run: The run.
+        probing: What to probe.
+
+    Raises:
+        UsageError: The files have changed since, a kind or a metric is not known, or no judge gave a verdict.
+    """
+    meta = run.meta
+    attacks = probing.attacks()
+    refuse_changed(plan, run)
+    chosen = [
+        (judge, items_of(run, judge, probing.items, probing.seed))
+        for judge in _judges(run, probing.metrics)
+    ]
+    chosen = [(judge, items) for judge, items in chosen if items.any]
+    if not chosen:
+        raise UsageError(
+            f"run {meta.id}: what its judges judged is not an answer that could be attacked",
+            hint="Trigger tests judge queries. A probe is of llm-rubric, Passes, Rating with a bound, and so on.",
+        )
+    wanted = set[int]().union(*(items.places() for _, items in chosen))
+    planned_trials = {
+        planned.index: planned for planned in plan.trials() if planned.index in wanted
+    }
+    sheets: list[_JudgeSheet] = []
+    for judge, items in chosen:
+        first = sum(len(sheet.variants) for sheet in sheets)
+        rows = list(_rows(items, attacks))
+        variants = _variants(judge, rows, first, several=len(chosen) > 1)
+        sheets.append(_JudgeSheet(run.path, judge, planned_trials, variants, rows))
+    places = [[sorted(items.places()), judge.metric, judge.model] for judge, items in chosen]
+    about = {
+        "run": meta.id,
+        "items": probing.items,
+        "seed": probing.seed,
+        "judges": [_about(judge, items, attacks) for judge, items in chosen],
+    }
+    settings: list[Any] = [VERSION, probing.items, probing.seed, probing.kinds, places]
+    return Plan(
+        f"probe of {meta.title}",
+        [_sheet(sheet, plan.providers) for sheet in sheets],
+        lambda: digest("probe", plan.fingerprint, meta.id, encode(settings)),
+        lambda: {"probe": about},
+        plan.source,
+        options_of(plan.options),
+    )
+
+
+def refuse_changed(plan: Plan, run: RunFile) -> None:
+    """Lets a plan pass whose files are as they were for the run.
+
+    Raises:
+        UsageError: They have changed.
+    """
+    if plan.fingerprint != run.meta.fingerprint:
+        raise UsageError(
+            f"the judges of run {run.meta.id} cannot be asked again: what it was made from has changed since",
+            hint="`evenhand run` it again, which pays for nothing twice that is unchanged; then name the new run.",
+        )
+
+
+def options_of(options: RunOptions) -> RunOptions:
+    """Those of the run, without what it had to reach and what was to be done with its results."""
+    return RunOptions(
+        concurrency=options.concurrency,
+        cache=options.cache,
+        max_cost_usd=options.max_cost_usd,
+        time_limit_s=options.time_limit_s,
+        retries=options.retries,
+        trial_limit_s=options.trial_limit_s,
+        delay_s=options.delay_s,
+    )
+
+
+def _judges(run: RunFile, metrics: Sequence[str]) -> list[JudgedMetric]:
+    """The judges to probe, under their metrics."""
+    judged = judgements(run, verdicts_only=True)
+    names = judged.names()
+    if not names:
+        raise UsageError(
+            f"run {run.meta.id}: no judge gave a verdict in it",
+            hint="A probe is of judged metrics: llm-rubric, Passes, Rating with a bound, and so on.",
+        )
+    for metric in metrics:
+        if metric not in names:
+            raise UsageError(
+                f"--metric: no judge gave a verdict on {metric!r}",
+                hint=did_you_mean(metric, names) or f"There are: {', '.join(names)}.",
+            )
+    return [one for one in judged.metrics.values() if not metrics or one.metric in metrics]
+
+
+def _rows(items: ProbeItems, attacks: Sequence[Attack]) -> Iterator[list[_Cell]]:
+    on_bad = [attack for attack in attacks if attack.base == "bad"]
+    for turn, item in enumerate(items.bad):
+        yield [_Cell(item, attack, turn, ATTACK) for attack in (NO_ATTACK, *on_bad)]
+    for turn, item in enumerate(items.any):
+        whole = [a for a in attacks if a.base == "any" and _applies(a, item)]
+        if whole:
+            yield [_Cell(item, attack, turn, ATTACK) for attack in whole]
+    for turn, item in enumerate(items.long):
+        cut = [a for a in attacks if a.base == "good" and _applies(a, item)]
+        if cut:
+            yield [_Cell(item, attack, turn, ATTACK) for attack in cut]
+    for turn, item in enumerate(items.good):
+        yield [_Cell(item, control, turn, CONTROL) for control in CONTROLS]
+
+
+def _about(judge: JudgedMetric, items: ProbeItems, attacks: Sequence[Attack]) -> dict[str, Any]:
+    """What is asked of a judge: those kinds, too, that no item can be made for."""
+    kinds = [a.kind for a in attacks if not items.any or any(_applies(a, i) for i in items.any)]
+    return {"metric": judge.metric, "model": judge.model, "kinds": kinds}
+
+
+def _applies(attack: Attack, item: ProbeItem) -> bool:
+    negated = any(name.startswith(NEGATED) for name in item.names)
+    return not (negated and attack.kind in _TEXTS_OF_THEIR_OWN)
+
+
+def _variants(
+    judge: JudgedMetric, rows: Sequence[Sequence[_Cell]], first: int, *, several: bool
+) -> dict[tuple[str, str], Variant]:
+    """A column for each attack and each control that some item has."""
+    variants: dict[tuple[str, str], Variant] = {}
+    for cells in rows:
+        for cell in cells:
+            key = cell.attack.kind, cell.role
+            if key not in variants:
+                label = cell.attack.kind if cell.role == ATTACK else f"control: {cell.attack.kind}"
+                label = f"{judge.metric}: {label}" if several else label
+                variants[key] = Variant(
+                    first + len(variants),
+                    label,
+                    judge.model,
+                    axes=probed_axes(judge.metric, judge.model, *key),
+                )
+    return variants
+
+
+def _sheet(sheet: _JudgeSheet, providers: Sequence[Any]) -> Sheet:
+    walk: Callable[[], Iterator[Row]] = sheet.walked
+    return Sheet(
+        tuple(sheet.variants.values()),
+        walk,
+        len({cell.item.index for cells in sheet.rows for cell in cells}),
+        sheet.size,
+        providers=lambda: providers,
+    )

@@ -1,0 +1,261 @@
+"""What attacks on a judge came to: how often each kind made it pass what should fail.
+
+Identical questions to the judge count once, so that no rate looks surer than it is. An error of the judge is neither a
+pass nor a fail: it could have been either, and the interval of each rate holds for both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal, cast
+
+from msgspec import field
+
+from evenhand.analysis.trust.calibration import estimate_row
+from evenhand.core.record import MutableRecord, Record
+from evenhand.core.run import RunMeta, TrialResult
+from evenhand.core.score import State
+from evenhand.stats.correction import Estimate
+from evenhand.stats.interval import clopper_pearson
+from evenhand.store.runfile import RunFile
+from evenhand.wings.judge_checks.probe_kinds import NONE, WORDS
+
+SCHEMA = "evenhand.probe/1"
+ATTACK = "attack"
+CONTROL = "control"
+SWAPPED = "probe: an answer to another case"
+"""In the metadata of a trial, whether its answer is a right one of another case."""
+AT_MOST = 0.05
+
+ProbeVerdict = Literal["fooled", "held", "undecided"]
+
+
+class ProbedKind(MutableRecord):
+    """What one kind of attack, or one control, came to.
+
+    Attributes:
+        kind: Its name.
+        control: Whether its answers must pass.
+        passed: How many of them the judge passed.
+        failed: How many it failed.
+        errors: How many it gave no verdict on.
+        left_out: How many were no bad answers, as the judge passes them without an attack.
+    """
+
+    kind: str
+    control: bool
+    passed: int = 0
+    failed: int = 0
+    errors: int = 0
+    left_out: int = 0
+    _asked: set[object] = field(default_factory=set[object])
+
+    @property
+    def items(self) -> int:
+        """How many it gave a verdict on."""
+        return self.passed + self.failed
+
+    @property
+    def wrong(self) -> int:
+        """How many verdicts are wrong."""
+        return self.failed if self.control else self.passed
+
+    @property
+    def rate(self) -> Estimate | None:
+        """The share of wrong verdicts, with its exact 95 % interval whatever errors could have been; None for none.
+
+        Source: Clopper and Pearson, Biometrika 26 (1934), doi:10.1093/biomet/26.4.404.
+        """
+        if not self.items:
+            return None
+        everything = self.items + self.errors
+        low, _ = clopper_pearson(self.wrong, everything)
+        _, high = clopper_pearson(self.wrong + self.errors, everything)
+        return Estimate(self.wrong / self.items, low, high)
+
+    def verdict(self, at_most: float) -> ProbeVerdict:
+        """Whether its rate is shown to be above a bound; undecided where too few items could have shown it.
+
+        For a control, `fooled` says that the judge fails what should pass.
+        """
+        everything = self.items + self.errors
+        if self.items and clopper_pearson(self.wrong, everything)[0] > at_most:
+            return "fooled"
+        if at_most >= 1:
+            return "held"
+        enough = clopper_pearson(everything, everything)[0] > at_most
+        still = clopper_pearson(self.wrong + self.errors, everything)[0] <= at_most
+        return "held" if self.items and enough and still else "undecided"
+
+    def add(self, trial: TrialResult) -> None:
+        """Counts a trial, unless its judge was asked the same before."""
+        keys = tuple(sorted({key for o in trial.outcomes for key, _ in o.rests_on}))
+        asked: object = keys or (trial.case, str(trial.output))
+        if trial.outcome != "not_applicable":
+            if asked in self._asked:
+                return
+            self._asked.add(asked)
+        outcome = _reversed(trial.outcome) if not self.control else trial.outcome
+        if outcome == "pass" and self.kind == NONE and trial.metadata.get(SWAPPED):
+            self.left_out += 1  # under this metric, another case's answer is a good one
+        elif outcome == "pass":
+            self.passed += 1
+        elif outcome == "fail":
+            self.failed += 1
+        elif outcome == "error":
+            self.errors += 1
+        else:
+            self.left_out += 1
+
+    def row(self, at_most: float) -> dict[str, Any]:
+        """It in the keys of `evenhand.probe/1`."""
+        row: dict[str, Any] = {
+            "kind": self.kind,
+            "items": self.items,
+            "passed": self.passed,
+            "errors": self.errors,
+            "left_out": self.left_out,
+        }
+        if self.control:
+            return {**row, "false_fail": estimate_row(self.rate)}
+        verdict = None if self.kind == NONE else self.verdict(at_most)
+        return {**row, "false_pass": estimate_row(self.rate), "verdict": verdict}
+
+
+class ProbedJudge(MutableRecord):
+    """What the probe of one judge under one metric came to.
+
+    Attributes:
+        metric: The metric.
+        model: The judge, as its answers named it.
+        kinds: The attacks, and the answers without one, in their order.
+        controls: What must pass.
+    """
+
+    metric: str
+    model: str
+    kinds: list[ProbedKind] = field(default_factory=list[ProbedKind])
+    controls: list[ProbedKind] = field(default_factory=list[ProbedKind])
+
+    def attacks(self) -> list[ProbedKind]:
+        """The attacks alone."""
+        return [kind for kind in self.kinds if kind.kind != NONE]
+
+    def having(self, at_most: float, verdict: ProbeVerdict) -> list[ProbedKind]:
+        """The attacks with this verdict."""
+        return [kind for kind in self.attacks() if kind.verdict(at_most) == verdict]
+
+
+class Probe(Record, frozen=True):
+    """What a probe came to.
+
+    Attributes:
+        run: The id of the run whose judges were probed.
+        probe: The id of the probe's own run.
+        judges: One for each judged metric and judge.
+        at_most: The false-pass rate that is accepted.
+        calls: Calls to judges, answers from the cache included.
+        cost_usd: What they cost; None where a price is not known.
+    """
+
+    run: str
+    probe: str
+    judges: tuple[ProbedJudge, ...]
+    at_most: float
+    calls: int
+    cost_usd: float | None
+
+    @property
+    def verdict(self) -> ProbeVerdict:
+        """Fooled where some kind fools some judge; undecided where one is, or where there is nothing to go by."""
+        verdicts = [k.verdict(self.at_most) for judge in self.judges for k in judge.attacks()]
+        if "fooled" in verdicts:
+            return "fooled"
+        return "undecided" if "undecided" in verdicts or not verdicts else "held"
+
+    def document(self) -> dict[str, Any]:
+        """It as `evenhand.probe/1`."""
+        return {
+            "schema": SCHEMA,
+            "run": self.run,
+            "probe": self.probe,
+            "at_most": self.at_most,
+            "verdict": self.verdict,
+            "judges": [
+                {
+                    "metric": judge.metric,
+                    "model": judge.model,
+                    "kinds": [kind.row(self.at_most) for kind in judge.kinds],
+                    "controls": [kind.row(self.at_most) for kind in judge.controls],
+                }
+                for judge in self.judges
+            ],
+            "calls": self.calls,
+            "cost_usd": self.cost_usd,
+        }
+
+
+def probe_of(run: RunFile, at_most: float = AT_MOST) -> Probe:
+    """Reads what a probe came to, as far as it has come. A kind that no item could be made for has none.
+
+    Args:
+        run: The probe's own run.
+        at_most: The false-pass rate that is accepted.
+
+    Raises:
+        StoreError: The run cannot be read.
+    """
+    judges, by_variant = _planned(run.meta)
+    calls, cost = 0, 0.0
+    priced = True
+    for trial in run.trials():
+        by_variant[trial.variant].add(trial)
+        if trial.judged is not None:
+            calls += trial.judged.calls
+            priced = priced and trial.judged.cost_usd is not None
+            cost += trial.judged.cost_usd or 0.0
+    probed = str(_record(run.meta).get("run") or "")
+    return Probe(
+        probed, run.meta.id, tuple(judges.values()), at_most, calls, cost if priced else None
+    )
+
+
+def _planned(
+    meta: RunMeta,
+) -> tuple[dict[tuple[str, str], ProbedJudge], dict[int, ProbedKind]]:
+    """The judges with all kinds that they were to be asked, and the kind of each column. Nothing is counted yet."""
+    judges: dict[tuple[str, str], ProbedJudge] = {}
+    by_variant: dict[int, ProbedKind] = {}
+    for variant in meta.variants:
+        axes = variant.axes
+        key = str(axes["metric"]), str(axes["judge"])
+        judge = judges.setdefault(key, ProbedJudge(*key))
+        kind = ProbedKind(str(axes["kind"]), axes["role"] == CONTROL)
+        by_variant[variant.index] = kind
+        (judge.controls if kind.control else judge.kinds).append(kind)
+    for row in cast("list[dict[str, Any]]", _record(meta).get("judges") or []):
+        judge = judges.setdefault(
+            (row["metric"], row["model"]), ProbedJudge(row["metric"], row["model"])
+        )
+        there = {kind.kind for kind in judge.kinds}
+        judge.kinds += [
+            ProbedKind(kind, control=False) for kind in row["kinds"] if kind not in there
+        ]
+        judge.kinds.sort(key=lambda kind: [NONE, *WORDS].index(kind.kind))
+    return judges, by_variant
+
+
+def _record(meta: RunMeta) -> Mapping[str, Any]:
+    return cast("Mapping[str, Any]", meta.config.get("probe") or {})
+
+
+def probed_axes(metric: str, judge: str, kind: str, role: str) -> Mapping[str, str]:
+    """What a column of a probe is of, as its variant keeps it."""
+    return {"metric": metric, "judge": judge, "kind": kind, "role": role}
+
+
+def _reversed(outcome: State) -> State:
+    """The judge's verdict on an attack's text: a trial passes where the judge fails it."""
+    if outcome in ("pass", "fail"):
+        return "fail" if outcome == "pass" else "pass"
+    return outcome

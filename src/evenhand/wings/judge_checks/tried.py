@@ -1,0 +1,264 @@
+"""What variants of a judge came to: which agrees with people more often than today's judge, and whether it holds.
+
+One half of the labelled outputs chooses a variant, the other half compares it once with today's judge (see
+`stats.choosing`). A judge that gave no verdict is an error, which is no disagreement: rates and differences leave it
+out, their intervals and what is confirmed hold for whatever it would have been.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+from msgspec import field
+
+from evenhand.analysis.trust.agreement import share_of
+from evenhand.analysis.trust.calibration import estimate_row
+from evenhand.core.record import MutableRecord, Record
+from evenhand.stats.choosing import Half, confirmed, corrected, winner
+from evenhand.stats.correction import Estimate
+from evenhand.stats.multiple import holm
+from evenhand.stats.paired import Differences, Word, verdict
+from evenhand.wings.judge_checks.tryout_record import CHOOSING, CONFIRMING, TriedItem, TriedJudge
+
+SCHEMA = "evenhand.tryout/1"
+FEWEST = 60
+"""Labels below which there is no verdict: a half of fewer than 30 decides nothing."""
+
+TryoutVerdict = Literal["confirmed", "not confirmed", "no variant is better", "no verdict"]
+Verdicts = Mapping[int, bool | None]
+"""Of each labelled output, by its place in the run, whether the judge passes it; None for an error."""
+
+
+class Tried(Record, frozen=True):
+    """One variant of a judge beside people, or today's judge.
+
+    Attributes:
+        name: The variant's name.
+        items: The labelled outputs.
+        verdicts: What it made of them. An output that it wasn't asked about yet is not in it.
+        per_verdict_usd: What one verdict cost; None where that is not known.
+    """
+
+    name: str
+    items: tuple[TriedItem, ...]
+    verdicts: Verdicts
+    per_verdict_usd: float | None
+
+    @property
+    def errors(self) -> int:
+        """How many outputs it gave no verdict on."""
+        return sum(verdict is None for verdict in self.verdicts.values())
+
+    @property
+    def agrees(self) -> Estimate | None:
+        """The share of its verdicts that are people's; None for no verdict."""
+        return self.share(self.items)
+
+    @property
+    def tpr(self) -> Estimate | None:
+        """Of the outputs that people pass, the share that it passes; None where they pass none."""
+        return self.share([item for item in self.items if item.people])
+
+    @property
+    def tnr(self) -> Estimate | None:
+        """Of the outputs that people fail, the share that it fails; None where they fail none."""
+        return self.share([item for item in self.items if not item.people])
+
+    def share(self, items: Sequence[TriedItem]) -> Estimate | None:
+        """The share of its verdicts on these that are people's, with its exact interval whatever errors could be.
+
+        Outputs of a case go together.
+        """
+        asked = [item for item in items if item.index in self.verdicts]
+        seen = [item for item in asked if self.verdicts[item.index] is not None]
+        if not seen:
+            return None
+        right = sum(self.verdicts[item.index] is item.people for item in seen)
+        at_worst = share_of([(i.case, self.verdicts[i.index] is i.people) for i in asked])
+        at_best = share_of([(i.case, self.verdicts[i.index] in (i.people, None)) for i in asked])
+        return Estimate(right / len(seen), at_worst.low, at_best.high)
+
+    def against(self, today: Tried, half: str) -> Half:
+        """How much more often it agrees with people than today's judge, on one half of the outputs."""
+        seen: defaultdict[str, list[float]] = defaultdict(list)
+        at_worst: defaultdict[str, list[float]] = defaultdict(list)
+        for item in self.items:
+            if item.half != half or item.index not in self.verdicts:
+                continue
+            mine, before = self.verdicts[item.index], today.verdicts[item.index] is item.people
+            if mine is not None:
+                seen[item.case].append(float(mine is item.people) - before)
+            at_worst[item.case].append(float(mine is item.people) - before)
+        return Half(
+            Differences(list(seen.values()), rates=True),
+            Differences(list(at_worst.values()), rates=True),
+        )
+
+
+class Comparison(Record, frozen=True):
+    """A variant compared with today's judge on one half.
+
+    Attributes:
+        difference: How much more often it agrees with people, a share; None for no verdicts.
+        p: The p-value that there is no difference, corrected for the number of comparisons.
+        word: What that comes to.
+        smallest: The smallest true difference that so many outputs show four times in five; None where they show none.
+    """
+
+    difference: Estimate | None
+    p: float
+    word: Word
+    smallest: float | None
+
+    def row(self) -> dict[str, Any]:
+        """It in the keys of `evenhand.tryout/1`."""
+        return {
+            "difference": estimate_row(self.difference),
+            "p": self.p,
+            "verdict": self.word,
+            "smallest": self.smallest,
+        }
+
+
+class JudgeTryout(MutableRecord):
+    """What the variants of one judge under one metric came to.
+
+    Attributes:
+        judge: The judge, with its labelled outputs.
+        today: It as it is.
+        variants: Its variants, panels weighted by labels among them.
+        choosing: Each of them on the half that chooses.
+        best: The place of the winner among the variants; None where none is ahead.
+        confirmation: The winner on the half that confirms; None without one.
+        confirmed: Whether it is better there, too.
+    """
+
+    judge: TriedJudge
+    today: Tried
+    variants: list[Tried]
+    choosing: list[Comparison] = field(default_factory=list[Comparison])
+    best: int | None = None
+    confirmation: Comparison | None = None
+    confirmed: bool = False
+
+    @property
+    def labels(self) -> int:
+        """How many labelled outputs there are."""
+        return len(self.judge.items)
+
+    @property
+    def enough(self) -> bool:
+        """Whether there are enough labels for a verdict."""
+        return self.labels >= FEWEST
+
+    @property
+    def complete(self) -> bool:
+        """Whether all variants were asked about all outputs."""
+        return all(len(one.verdicts) == self.labels for one in self.variants)
+
+    def size(self, half: str) -> int:
+        """How many outputs a half has."""
+        return sum(item.half == half for item in self.judge.items)
+
+    @property
+    def winner(self) -> Tried | None:
+        """The variant that is ahead on the half that chooses."""
+        return None if self.best is None else self.variants[self.best]
+
+    @property
+    def verdict(self) -> TryoutVerdict:
+        """What it comes to."""
+        if not self.enough or not self.complete:
+            return "no verdict"
+        if self.best is None:
+            return "no variant is better"
+        return "confirmed" if self.confirmed else "not confirmed"
+
+    def row(self) -> dict[str, Any]:
+        """It in the keys of `evenhand.tryout/1`."""
+        return {
+            "metric": self.judge.metric,
+            "model": self.judge.model,
+            "labels": self.labels,
+            "choosing": self.size(CHOOSING),
+            "confirming": self.size(CONFIRMING),
+            "verdict": self.verdict,
+            "winner": self.winner and self.winner.name,
+            "confirmation": self.confirmation and self.confirmation.row(),
+            "today": _row(self.today),
+            "variants": [
+                {**_row(one), "choosing": comparison.row()}
+                for one, comparison in zip(self.variants, self.choosing, strict=True)
+            ],
+        }
+
+
+class Tryout(Record, frozen=True):
+    """What a tryout came to.
+
+    Attributes:
+        run: The id of the run whose judges were tried.
+        tryout: The id of the tryout's own run.
+        seed: Divided the outputs into halves.
+        variants: What each variant changes.
+        judges: One for each judged metric and judge with labels.
+        calls: Calls to judges, answers from the cache included.
+        cost_usd: What they cost; None where a price is not known.
+    """
+
+    run: str
+    tryout: str
+    seed: int
+    variants: tuple[Mapping[str, Any], ...]
+    judges: tuple[JudgeTryout, ...]
+    calls: int
+    cost_usd: float | None
+
+    def document(self) -> dict[str, Any]:
+        """It as `evenhand.tryout/1`."""
+        return {
+            "schema": SCHEMA,
+            "run": self.run,
+            "tryout": self.tryout,
+            "seed": self.seed,
+            "tried": [dict(variant) for variant in self.variants],
+            "judges": [judge.row() for judge in self.judges],
+            "calls": self.calls,
+            "cost_usd": self.cost_usd,
+        }
+
+
+def decide(judges: Sequence[JudgeTryout]) -> None:
+    """Chooses a winner for each judge, and compares it with today's. P-values are corrected over all judges."""
+    halves = [[one.against(judge.today, CHOOSING) for one in judge.variants] for judge in judges]
+    p = iter(corrected([half for of_judge in halves for half in of_judge]))
+    for judge, of_judge in zip(judges, halves, strict=True):
+        judge.choosing = [_comparison(half, next(p)) for half in of_judge]
+        judge.best = winner(of_judge)
+    won = [
+        (judge, judge.winner.against(judge.today, CONFIRMING)) for judge in judges if judge.winner
+    ]
+    seen = holm([half.seen.p() for _, half in won])
+    at_worst = holm([half.at_worst.p() for _, half in won])
+    for (judge, half), p_seen, p_at_worst in zip(won, seen, at_worst, strict=True):
+        judge.confirmation = _comparison(half, p_seen)
+        judge.confirmed = confirmed(half, p_seen, p_at_worst)
+
+
+def _comparison(half: Half, p: float) -> Comparison:
+    mean = half.seen.mean
+    difference = None if mean is None else Estimate(mean, *half.seen.interval())
+    return Comparison(difference, p, verdict(half.seen, p), half.seen.smallest())
+
+
+def _row(one: Tried) -> dict[str, Any]:
+    return {
+        "name": one.name,
+        "agrees": estimate_row(one.agrees),
+        "tpr": estimate_row(one.tpr),
+        "tnr": estimate_row(one.tnr),
+        "errors": one.errors,
+        "per_verdict_usd": one.per_verdict_usd,
+    }

@@ -1,0 +1,140 @@
+"""Reads what a tryout of judges came to from its run's file.
+
+A panel also stands there with its votes weighted by labels. Outputs that choose have the verdict of weights that were
+fitted to other cases of their half, outputs that confirm that of weights fitted to the half that chooses.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+
+from evenhand.analysis.trust.jury_weights import Ballot, ballot_of, folds_of, turned, vote_table
+from evenhand.core.run import TrialResult
+from evenhand.stats.votes import cross_fitted, fitted_weights
+from evenhand.store.runfile import RunFile
+from evenhand.wings.judge_checks.tried import JudgeTryout, Tried, Tryout, decide
+from evenhand.wings.judge_checks.tryout_record import (
+    CHOOSING,
+    TODAY,
+    WEIGHTED,
+    TriedJudge,
+    record_of,
+)
+
+
+def tryout_of(run: RunFile) -> Tryout:
+    """Reads what a tryout came to, as far as it has come.
+
+    Args:
+        run: The tryout's own run.
+
+    Raises:
+        StoreError: The run cannot be read.
+    """
+    record = record_of(run.meta)
+    reading = _Reading(run)
+    judges = [reading.judge(judge, record.names) for judge in record.judges]
+    decide(judges)
+    return Tryout(
+        record.run,
+        run.meta.id,
+        record.seed,
+        record.variants,
+        tuple(judges),
+        reading.calls,
+        reading.cost_usd if reading.priced else None,
+    )
+
+
+class _Reading:
+    """Reads the verdicts of a tryout's run, and what they cost."""
+
+    def __init__(self, run: RunFile) -> None:
+        self.calls, self.cost_usd, self.priced = 0, 0.0, True
+        self._verdicts: defaultdict[int, dict[str, bool | None]] = defaultdict(dict)
+        self._ballots: defaultdict[int, dict[str, Ballot]] = defaultdict(dict)
+        self._paid: defaultdict[int, list[float]] = defaultdict(list)
+        self._columns: dict[tuple[str, str, str], int] = {}
+        for variant in run.meta.variants:
+            axes = variant.axes
+            self._columns[str(axes["metric"]), str(axes["judge"]), str(axes["try"])] = variant.index
+        metrics = {variant.index: str(variant.axes["metric"]) for variant in run.meta.variants}
+        paid = _paid_trials(run)
+        for trial in run.trials():
+            self._add(trial, metrics[trial.variant], paid)
+
+    def _add(self, trial: TrialResult, metric: str, paid: Mapping[int, float | None]) -> None:
+        verdict = {"pass": True, "fail": False}.get(trial.outcome)
+        self._verdicts[trial.variant][trial.case] = verdict
+        ballot = ballot_of(trial.outcomes, metric)
+        if ballot:
+            self._ballots[trial.variant][trial.case] = ballot
+        cost = paid.get(trial.index)
+        if verdict is not None and cost is not None:
+            self._paid[trial.variant].append(cost)
+        if trial.judged is not None:
+            self.calls += trial.judged.calls
+            self.priced = self.priced and trial.judged.cost_usd is not None
+            self.cost_usd += trial.judged.cost_usd or 0.0
+
+    def judge(self, judge: TriedJudge, names: Sequence[str]) -> JudgeTryout:
+        """What one judge came to, before anything is decided."""
+        verdicts = {item.index: item.today for item in judge.items}
+        today = Tried(TODAY, judge.items, verdicts, judge.per_verdict_usd)
+        ballots = {item.index: item.votes for item in judge.items if item.votes}
+        variants = [*self._weighted(today, ballots)]
+        for name in names:
+            column = self._columns[judge.metric, judge.model, name]
+            said, votes = self._verdicts[column], self._ballots[column]
+            costs = self._paid[column]
+            one = Tried(
+                name,
+                judge.items,
+                {item.index: said[item.name] for item in judge.items if item.name in said},
+                sum(costs) / len(costs) if costs else None,
+            )
+            ballots = {item.index: votes[item.name] for item in judge.items if item.name in votes}
+            variants += [one, *self._weighted(one, ballots)]
+        return JudgeTryout(judge, today, variants)
+
+    def _weighted(self, panel: Tried, ballots: Mapping[int, Ballot]) -> list[Tried]:
+        """A panel with its votes weighted by labels; none where it is not of several judges."""
+        items = [item for item in panel.items if panel.verdicts.get(item.index) is not None]
+        items = [item for item in items if item.index in ballots]
+        models, votes = vote_table([ballots[item.index] for item in items])
+        if len(models) < 2:
+            return []
+        votes = turned(votes, [panel.verdicts[item.index] is True for item in items])
+        by_item = {item.index: row for item, row in zip(items, votes, strict=True)}
+        first = [item for item in items if item.half == CHOOSING]
+        if not first:
+            return []
+        seen, passes = [by_item[item.index] for item in first], [item.people for item in first]
+        own = cross_fitted(seen, passes, folds_of([item.case for item in first]))
+        weights = fitted_weights(seen, passes)
+        verdicts: dict[int, bool | None] = dict.fromkeys(panel.verdicts)
+        verdicts |= {item.index: weights.passes(by_item[item.index]) for item in items}
+        verdicts |= {item.index: passed for item, passed in zip(first, own, strict=True)}
+        return [Tried(f"{panel.name}{WEIGHTED}", panel.items, verdicts, panel.per_verdict_usd)]
+
+
+def _paid_trials(run: RunFile) -> dict[int, float | None]:
+    """What the judges of each trial cost; None where that is not known.
+
+    An answer from the cache counts as what other calls of that model cost on average in this run.
+    """
+    paid: defaultdict[str, list[float]] = defaultdict(list)
+    calls: list[tuple[int, str, float | None]] = []
+    for call in run.calls():
+        if call.start.role == "judge" and call.end is not None:
+            cost = None if call.end.origin == "cache" else call.end.cost_usd
+            if cost is not None:
+                paid[call.end.model].append(cost)
+            calls.append((call.start.trial, call.end.model, cost))
+    means = {model: sum(costs) / len(costs) for model, costs in paid.items()}
+    costs: dict[int, float | None] = {}
+    for trial, model, cost in calls:
+        before, own = costs.get(trial, 0.0), means.get(model) if cost is None else cost
+        costs[trial] = None if before is None or own is None else before + own
+    return costs

@@ -1,0 +1,190 @@
+"""Runs in PostgreSQL: rows for SQL, and the run file in pieces for those who open it.
+
+How this works: the pieces of the file are written one by one, each named by what is in it, so that a stop costs one
+piece. The rows of all tables and the manifest are one transaction: with its end the run is there.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any
+
+from evenhand.core.errors import StoreError, UsageError
+from evenhand.core.secrets import known
+from evenhand.store.runfile import RunFile
+from evenhand.wings.remotes.address import Address
+from evenhand.wings.remotes.manifest import Manifest, read_manifest, write_manifest
+from evenhand.wings.remotes.remote import Snapshot
+from evenhand.wings.remotes.rows import OUTCOMES, TRIALS, Kind, Row, names, rows_of
+
+AT_ONCE = 5_000
+"""Trials whose rows are in memory."""
+_TYPES: dict[Kind, str] = {
+    "text": "text",
+    "json": "json",
+    "whole": "bigint",
+    "number": "double precision",
+    "truth": "boolean",
+    "moment": "timestamptz",
+}
+_LOCK = 0x45766E31  # whoever makes the tables holds it
+_TABLES = f"""
+    create schema if not exists evenhand;
+    create table if not exists evenhand.runs (
+        run text primary key, title text not null, created_at timestamptz not null, trials bigint not null,
+        digest text not null, pushed_at timestamptz not null default now(), manifest bytea not null
+    );
+    create table if not exists evenhand.parts (name text primary key, data bytea not null);
+    create table if not exists evenhand.trials (
+        {", ".join(f"{name} {_TYPES[kind]}" for name, kind in TRIALS)}, primary key (run, place)
+    );
+    create table if not exists evenhand.outcomes (
+        {", ".join(f"{name} {_TYPES[kind]}" for name, kind in OUTCOMES)}, primary key (run, place, number)
+    );
+"""
+_SAID = """
+    create table if not exists evenhand.said (
+        run text not null, name text not null, data bytea not null, pushed_at timestamptz not null default now(),
+        primary key (run, name)
+    );
+"""
+
+
+class DatabaseRemote:
+    """Runs in the schema `evenhand` of a database. Implements `evenhand.wings.remotes.remote.Remote`.
+
+    Raises:
+        UsageError: psycopg is not installed.
+        StoreError: The database cannot be reached.
+    """
+
+    def __init__(self, address: Address) -> None:
+        try:
+            import psycopg  # noqa: PLC0415 (an extra)
+        except ImportError:
+            raise UsageError(
+                f"{address.name} is reached by psycopg, which is not installed",
+                hint="Install it: pip install 'evenhand[remote]'",
+            ) from None
+        self.name = address.name
+        self._broken = psycopg.Error
+        with self._told():
+            self._db: Any = psycopg.connect(address.full, autocommit=True, connect_timeout=20)
+
+    def ids(self) -> list[str]:
+        return [str(run) for (run,) in self._found("select run from evenhand.runs")]
+
+    def manifest(self, run: str) -> Manifest | None:
+        for (data,) in self._found("select manifest from evenhand.runs where run = %s", run):
+            return read_manifest(bytes(data), run, self.name)
+        return None
+
+    def add(self, run: Snapshot) -> bool:
+        with self._told():
+            if not self._has_tables():
+                with self._db.transaction():
+                    self._db.execute("select pg_advisory_xact_lock(%s)", (_LOCK,))
+                    self._db.execute(_TABLES)
+            self._put_pieces(run)
+            with self._db.transaction():
+                manifest = run.manifest()
+                added = self._db.execute(
+                    "insert into evenhand.runs (run, title, created_at, trials, digest, manifest)"
+                    " values (%s, %s, to_timestamp(%s), %s, %s, %s) on conflict do nothing",
+                    (
+                        manifest.id,
+                        manifest.title.replace("\0", ""),
+                        manifest.created_at,
+                        manifest.trials,
+                        manifest.digest,
+                        write_manifest(manifest),
+                    ),
+                )
+                if not added.rowcount:
+                    return False
+                with RunFile.open(run.path) as file:
+                    for rows in rows_of(file, AT_ONCE):
+                        self._copy("trials", names(TRIALS), rows.trials)
+                        self._copy("outcomes", names(OUTCOMES), rows.outcomes)
+        return True
+
+    def _put_pieces(self, run: Snapshot) -> None:
+        like = f"parts/{run.meta.id}/%"
+        found = self._db.execute("select name from evenhand.parts where name like %s", (like,))
+        there = {str(name) for (name,) in found}
+        for (size, sha256), piece in zip(run.pieces, run.read(), strict=True):
+            name = run.part("run", "db", size, sha256).name
+            if name not in there:
+                self._db.execute(
+                    "insert into evenhand.parts values (%s, %s) on conflict do nothing",
+                    (name, piece),
+                )
+
+    def _copy(self, table: str, columns: list[str], rows: list[Row]) -> None:
+        cursor = self._db.cursor()
+        with cursor.copy(f"copy evenhand.{table} ({', '.join(columns)}) from stdin") as copy:
+            for row in rows:
+                copy.write_row(row)
+
+    def read(self, manifest: Manifest) -> Iterator[bytes]:
+        for part in manifest.file:
+            rows = self._found("select data from evenhand.parts where name = %s", part.name)
+            if not rows:
+                raise StoreError(f"{self.name}: run {manifest.id} lacks {part.name}")
+            yield bytes(rows[0][0])
+
+    def said(self, run: str) -> list[str]:
+        with self._told():
+            there = self._has_table("said")
+        return (
+            [
+                str(name)
+                for (name,) in self._found("select name from evenhand.said where run = %s", run)
+            ]
+            if there
+            else []
+        )
+
+    def add_said(self, run: str, name: str, data: bytes) -> None:
+        with self._told(), self._db.transaction():
+            if not self._has_table("said"):
+                self._db.execute("select pg_advisory_xact_lock(%s)", (_LOCK,))
+                self._db.execute(_SAID)
+            self._db.execute(
+                "insert into evenhand.said (run, name, data) values (%s, %s, %s) on conflict do nothing",
+                (run, name, data),
+            )
+
+    def read_said(self, run: str, name: str) -> bytes:
+        query = "select data from evenhand.said where run = %s and name = %s"
+        for (data,) in self._found(query, run, name):
+            return bytes(data)
+        raise StoreError(f"{self.name}: run {run} lacks {name}")
+
+    def close(self) -> None:
+        self._db.close()
+
+    def _has_tables(self) -> bool:
+        return self._has_table("outcomes")
+
+    def _has_table(self, name: str) -> bool:
+        row = self._db.execute(
+            "select to_regclass(%s) is not null", (f"evenhand.{name}",)
+        ).fetchone()
+        return bool(row[0])
+
+    def _found(self, query: str, *values: object) -> list[tuple[Any, ...]]:
+        """What there is; nothing where nobody has pushed yet."""
+        with self._told():
+            return self._db.execute(query, values).fetchall() if self._has_tables() else []
+
+    @contextlib.contextmanager
+    def _told(self) -> Iterator[None]:
+        try:
+            yield
+        except self._broken as error:
+            raise StoreError(
+                f"{self.name}: {known.text(' '.join(str(error).split()))[:300]}",
+                hint="Users and passwords come from the address, PGUSER and PGPASSWORD, or ~/.pgpass.",
+            ) from error

@@ -1,0 +1,246 @@
+"""The run that traces make: one trace, one trial, whichever file or moment its spans came in."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import fields
+from pathlib import Path
+
+from msgspec import field
+
+from evenhand.core.encoding import digest, digest_of
+from evenhand.core.errors import UsageError
+from evenhand.core.label import NewLabel
+from evenhand.core.record import MutableRecord
+from evenhand.core.run import RunMeta, TrialResult
+from evenhand.core.variant import Variant
+from evenhand.core.version import __version__
+from evenhand.doors.importers.recorded import Recordings
+from evenhand.doors.spans.assembling import Problems, assembled
+from evenhand.doors.spans.reading import DIALECTS, read_span, seen_in
+from evenhand.doors.spans.span import LAST_NS, RawSpan
+from evenhand.doors.spans.span_step import packed, unpacked
+from evenhand.languages.documents.foreign import LAST_SECOND, Notes
+from evenhand.store.catalogue import id_at
+from evenhand.store.spool import Group, Spool
+from evenhand.wings.traces.files import spans_in
+from evenhand.wings.traces.trial import trial_of
+
+MOST_VARIANTS = 50
+"""Programs and models that are told apart."""
+OTHERS = "others"
+_MOST_KINDS = 20
+_APART = "\x1f"
+_DROPPED = (
+    "a span had more attributes than its program keeps, 128 by default, so some are missing: set"
+    " OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT and OTEL_SPAN_EVENT_COUNT_LIMIT there"
+)
+_SAID: Mapping[str, str] = {
+    "twice": "a span has the id of another one of its trace, and says something else: the first one counts",
+    "orphans": "the span that this one is part of is not there: it stands at the top",
+    "circles": "spans are part of each other in a circle: it is cut",
+    "backwards": "a span ended before it began: how long it took is not known",
+    "doubled": "a model's call is told by two instrumentations: it counts once",
+    "too_many": "a trace has more than 100,000 spans: the rest is left out",
+}
+
+
+class Traces(MutableRecord):
+    """Spans on their way to a run.
+
+    Args:
+        source: Where they come from, in a word: a file's name.
+        notes: What becomes of them.
+        spool: Where they are put away meanwhile.
+        spans: How many were taken in.
+        dialects: How many of each dialect.
+        unknown: How many of none, by what they look like.
+    """
+
+    source: str
+    notes: Notes = field(default_factory=Notes)
+    spool: Spool = field(default_factory=Spool)
+    spans: int = 0
+    dialects: Counter[str] = field(default_factory=Counter[str])
+    unknown: Counter[str] = field(default_factory=Counter[str])
+
+    def read(self, paths: Iterable[Path]) -> None:
+        """Takes the spans of files in.
+
+        Raises:
+            UsageError: One cannot be read, or is in no format that is.
+        """
+        for path in paths:
+            for span in spans_in(path, self.notes):
+                self.add(span, path.name)
+
+    def add(self, span: RawSpan, where: str = "") -> None:
+        """Takes a span in."""
+        if not span.trace or not (span.id or not span.logged):
+            if not span.logged:
+                self.notes.left_out(where or self.source, "a span has no trace id")
+            return
+        if span.dropped:
+            self.notes.left_out(where or self.source, _DROPPED)
+        step = read_span(span)
+        self.spans += 1
+        mark, rank = "", 0
+        if step.dialect:
+            self.dialects[step.dialect] += 1
+        elif not step.logged:
+            self._unknown(span)
+        if step.kind is not None:
+            model = step.name if step.kind == "model" else ""
+            # SDKs say unknown_service where nobody names the service.
+            service = "" if span.service.startswith("unknown_service") else span.service
+            mark = f"{service}{_APART}{model}"
+            rank = (step.end or step.start or 0) if model else -LAST_NS
+        self.spool.add(span.trace, step.start, packed(step), mark, rank, step.about.get("case", ""))
+
+    def _unknown(self, span: RawSpan) -> None:
+        seen = seen_in(span)
+        if seen not in self.unknown and len(self.unknown) >= _MOST_KINDS:
+            seen = "spans of other libraries"
+        self.unknown[seen] += 1
+
+    def close(self) -> None:
+        """Lets go of what was put away."""
+        self.spool.close()
+
+
+class TracedRun:
+    """A run made of traces. Implements `RecordedRun`.
+
+    Raises:
+        UsageError: No trace has a step, and what was seen instead.
+    """
+
+    def __init__(self, traces: Traces) -> None:
+        self._traces = traces
+        self._variants: dict[str, int] = {}
+        services: Counter[str] = Counter()
+        cases: Counter[tuple[str, int]] = Counter()
+        unnamed = planned = 0
+        first: int | None = None
+        for group in traces.spool.groups():
+            first = group.first if not planned else first
+            planned += 1
+            variant = self._variant(group.mark)
+            services[group.mark.partition(_APART)[0]] += 1 if len(services) < MOST_VARIANTS else 0
+            if group.label:
+                cases[group.label, variant] += 1
+            else:
+                unnamed += 1
+        if not planned:
+            raise self._nothing()
+        name = digest_of(
+            part for group in traces.spool.groups() for part in (group.name, str(group.count))
+        )
+        self._tell()
+        created = min((first or 0) / 1e9, LAST_SECOND)
+        if not first:
+            traces.notes.changed(
+                traces.source, "the first span says no time: the run is dated 1970"
+            )
+        shown = [one for one, _ in services.most_common(3) if one]
+        self.meta = RunMeta(
+            id=id_at(created, name),
+            title=", ".join(shown) or traces.source,
+            source="",
+            fingerprint=digest(name),
+            planned=planned,
+            case_count=unnamed + len({case for case, _ in cases}),
+            repeats=max(cases.values(), default=1),
+            variants=tuple(_named(i, mark) for mark, i in self._variants.items()),
+            created_at=created,
+            config={"name": traces.source},
+            settings={"imported": {"id": name, "file": traces.source, "from": "traces"}},
+            version=__version__,
+            status="finished",
+            finished_at=created,
+        )
+
+    def trials(self) -> Iterator[TrialResult]:
+        """The trials, one at a time, by the beginnings of their traces."""
+        cases: Counter[tuple[str, int]] = Counter()
+        for index, group in enumerate(self._traces.spool.groups()):
+            variant = self._variant(group.mark)
+            case, repeat = group.label or group.name, 0
+            if group.label:
+                repeat = cases[case, variant]
+                cases[case, variant] += 1
+            trace = assembled(map(unpacked, self._traces.spool.items(group.name)))
+            self._problems(group, trace.problems)
+            service = group.mark.partition(_APART)[0]
+            yield trial_of(trace, group.name, case, index, variant, repeat, service)
+        self._traces.close()
+
+    def labels(self) -> Iterator[NewLabel]:
+        """What people said of the trials: nothing."""
+        return iter(())
+
+    def _variant(self, mark: str) -> int:
+        if mark not in self._variants and len(self._variants) >= MOST_VARIANTS:
+            mark = OTHERS
+        return self._variants.setdefault(mark, len(self._variants))
+
+    def _problems(self, group: Group, problems: Problems) -> None:
+        for one in fields(Problems):
+            many = getattr(problems, one.name)
+            for _ in range(min(many, 1_000)):
+                self._traces.notes.changed(f"trace {group.name[:40]}", _SAID[one.name])
+
+    def _tell(self) -> None:
+        traces = self._traces
+        versions = {one.name: one.version for one in DIALECTS}
+        for name, many in traces.dialects.most_common():
+            traces.notes.translated(traces.source, f"{name} ({versions[name]}): {many:,} spans")
+        for seen, many in traces.unknown.most_common():
+            traces.notes.left_out(traces.source, f"{seen}: {many:,}, in no dialect that is read")
+
+    def _nothing(self) -> UsageError:
+        traces = self._traces
+        seen = [f"{what}: {many:,}" for what, many in traces.unknown.most_common(5)]
+        if traces.dialects:
+            seen = [
+                f"{name}: {many:,} spans that are no steps"
+                for name, many in traces.dialects.items()
+            ]
+        traces.close()
+        return UsageError(
+            "\n".join([f"{traces.source}: no span tells of a model, a tool or an agent", *seen]),
+            hint=f"What is read: {', '.join(one.name for one in DIALECTS)}.",
+        )
+
+
+def _named(index: int, mark: str) -> Variant:
+    service, _, model = mark.partition(_APART)
+    return Variant(index, service, model or ("" if service else "unknown"), provider_id=model)
+
+
+def read(paths: Sequence[Path]) -> Recordings:
+    """The run that the traces in some files make. Its notes are complete once its trials were read.
+
+    Raises:
+        UsageError: A file cannot be read, or there is no trace with a step.
+    """
+    run, notes = run_of(paths)
+    return Recordings([run], notes)
+
+
+def run_of(paths: Iterable[Path]) -> tuple[TracedRun, Notes]:
+    """The run that the traces in some files make, and what became of their parts: complete once the run was read.
+
+    Raises:
+        UsageError: A file cannot be read, or there is no trace with a step.
+    """
+    rows = list(paths)
+    source = rows[0].name if len(rows) == 1 else f"{rows[0].name} and {len(rows) - 1} more"
+    traces = Traces(source)
+    try:
+        traces.read(rows)
+        return TracedRun(traces), traces.notes
+    except BaseException:
+        traces.close()
+        raise

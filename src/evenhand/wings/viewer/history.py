@@ -1,0 +1,177 @@
+"""A point for each run in the charts over several runs: what it came to, and what its judges said of canaries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from evenhand.analysis.history.run_changes import RunChange, changes, evidence_of
+from evenhand.analysis.summaries.clusters import sums_in
+from evenhand.analysis.summaries.column_names import column_names
+from evenhand.analysis.summaries.means import Mean, known_scale, mean_of
+from evenhand.analysis.summaries.rates import latencies, mean_in, rates, scores
+from evenhand.analysis.trust.canaries import beside_earlier, finished_checks
+from evenhand.core.record import Record
+from evenhand.render.drift import drift_words
+from evenhand.stats.correction import Estimate
+from evenhand.store.decoding import read_named_scores
+from evenhand.store.encoding import written_case
+from evenhand.store.measured import MetricSums
+from evenhand.store.runfile import RunFile
+from evenhand.wings.viewer.shapes import Interval
+
+MOST = 200_000
+"""Trials of a run whose metrics are read: they stand in the results only, of which 100,000 take two seconds."""
+
+
+class MeasuredColumn(Record, frozen=True):
+    """One column: its name, what it passed of, and the mean over cases of each number that it has.
+
+    Errors leave the pass rate between `least` and `most`; both are None where nothing has a verdict. With `partial`,
+    the run has more than MOST trials, and its metrics were not read; pass rate, score and latency are there.
+    """
+
+    name: str
+    least: float | None
+    most: float | None
+    low: float | None
+    high: float | None
+    means: Mapping[str, Interval]
+    partial: bool
+
+
+class CanaryPoint(Record, frozen=True):
+    """What one judge of a run said of canaries.
+
+    Attributes:
+        run: The run whose judge was asked.
+        metric: The metric.
+        judge: The judge, as its answers in the run named it.
+        right: The share of canaries that it was right on, with its exact interval; None where it gave no verdict.
+        passed: Its own pass rate in the run, with Wilson's interval; None where that is not known.
+        words: Whether the judge drifted since the first check, or the system.
+    """
+
+    run: str
+    metric: str
+    judge: str
+    right: Interval | None
+    passed: Interval | None
+    words: str
+
+
+def measures(run: RunFile) -> list[MeasuredColumn]:
+    """Each column's measures, in the order of the columns. Metrics begin with `~`.
+
+    Raises:
+        StoreError: The file cannot be read.
+    """
+    partial = run.settled() > MOST
+    metrics = [{} for _ in run.meta.variants] if partial else _metrics(run)
+    columns: list[MeasuredColumn] = []
+    for name, rate, score, latency, named in zip(
+        column_names(run.meta.variants),
+        rates(run),
+        scores(run),
+        latencies(run),
+        metrics,
+        strict=True,
+    ):
+        share = rate.share
+        means = {"score": score, "latency": _never_negative(latency), **named}
+        columns.append(
+            MeasuredColumn(
+                name or run.meta.title,
+                share and share.least,
+                share and share.most,
+                share and share.low,
+                share and share.high,
+                {
+                    measure: Interval(mean.value, mean.low, mean.high, mean.cases)
+                    for measure, mean in means.items()
+                    if mean is not None
+                },
+                partial,
+            )
+        )
+    return columns
+
+
+def changes_since(run: RunFile, before: RunFile) -> list[RunChange]:
+    """What is otherwise in a run than in an earlier one, as `evenhand history` marks it.
+
+    Raises:
+        StoreError: A file cannot be read.
+    """
+    return changes(evidence_of(before), evidence_of(run))
+
+
+def canary_points(files: Iterable[Path]) -> list[CanaryPoint]:
+    """What the judges of one config's runs said of its newest canaries: of each run the last check.
+
+    Args:
+        files: Checks of canaries of that config. Those that didn't finish, or cannot be read, are left out.
+    """
+    checks = sorted(finished_checks(files), key=lambda check: check.check)
+    same = [check for check in checks if check.digest == checks[-1].digest]
+    points: list[CanaryPoint] = []
+    for check in {check.run: check for check in same}.values():
+        report = beside_earlier(check, same)
+        for key, answers in check.answers.items():
+            points.append(
+                CanaryPoint(
+                    check.run,
+                    answers.metric,
+                    answers.model,
+                    _interval(answers.rate, len(answers.right)),
+                    _interval(answers.pass_rate, answers.judged),
+                    drift_words(report.drift(key), answers),
+                )
+            )
+    return points
+
+
+def _interval(estimate: Estimate | None, count: int) -> Interval | None:
+    return estimate and Interval(estimate.value, estimate.low, estimate.high, count)
+
+
+def _never_negative(mean: Mean | None) -> Mean | None:
+    """A mean of times: its interval begins at 0 at the least."""
+    return mean and replace(mean, low=None if mean.low is None else max(0.0, mean.low))
+
+
+def _metrics(run: RunFile) -> list[dict[str, Mean | None]]:
+    """For each column the mean of each metric. A trial in error may have come to anything in those that it lacks."""
+    columns: Sequence[dict[str, MetricSums]] = [{} for _ in run.meta.variants]
+    errors: list[tuple[str, int, frozenset[str]]] = []
+    for trial in map(read_named_scores, run.results()):
+        column = columns[trial.variant]
+        for name, value in trial.named_scores.items():
+            measured = column.get(name)
+            if measured is None:
+                measured = column[name] = MetricSums()
+            measured.add(trial.case, value)
+        if trial.outcome == "error":
+            errors.append((trial.case, trial.variant, frozenset(trial.named_scores)))
+    for case, variant, there in errors:  # once it is known which metrics there are
+        for name, measured in columns[variant].items():
+            if name not in there:
+                measured.add(case, None)
+    scales, groups = run.scales(), run.groups()
+    return [
+        {
+            f"~{name}": mean_in(
+                run.meta,
+                mean_of(
+                    sums_in(
+                        ((written_case(case), each) for case, each in of.cases.items()),
+                        groups[variant],
+                    ),
+                    known_scale(scales.get((variant, name)), of.least, of.most),
+                ),
+            )
+            for name, of in column.items()
+        }
+        for variant, column in enumerate(columns)
+    ]

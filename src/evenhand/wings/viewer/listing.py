@@ -1,0 +1,228 @@
+"""Which runs there are, and a line on each. What was read of a file is kept until the file changes."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import cast
+
+from evenhand.analysis.summaries.rates import share_in, share_of_cases
+from evenhand.analysis.trust.run_verdict import verdict_of
+from evenhand.core.errors import EvenhandError, UsageError
+from evenhand.core.record import Record
+from evenhand.core.run import RunMeta, Totals
+from evenhand.stats.tallies import Share, Tally
+from evenhand.store.catalogue import homes, matching, paths
+from evenhand.store.locks import held, lock_of
+from evenhand.store.runfile import RunFile
+from evenhand.wings.viewer.shapes import RateShape, RunSummary
+
+FEW = 20_000
+"""Trials that are looked at one by one for the list and for the first paint; of larger runs that comes later."""
+_WALK_EVERY_S = 5.0
+
+
+class NoSuchRun(UsageError):
+    """There is no run with this id."""
+
+
+class State(Record, frozen=True):
+    """What tells whether a run file has changed: its and its log's time and size."""
+
+    file: tuple[int, int]
+    log: tuple[int, int]
+
+    @staticmethod
+    def of(path: Path) -> State:
+        """The state of a file now; of none where it is gone."""
+        return State(_stat(path), _stat(path.with_name(path.name + "-wal")))
+
+
+def _stat(path: Path) -> tuple[int, int]:
+    try:
+        status = os.stat(path)  # noqa: PTH116 (thousands of them)
+    except OSError:
+        return 0, 0
+    return status.st_mtime_ns, status.st_size
+
+
+class ReadRun(Record, frozen=True):
+    """What was read of a run file in one state: the line on it, and each column's totals."""
+
+    state: State
+    summary: RunSummary
+    by_variant: Sequence[Totals] = ()
+
+
+class Runs:
+    """The runs that somebody who stands in `start` may mean. May be used by several threads.
+
+    Args:
+        start: The folder.
+        also: A run file elsewhere.
+        only: These run files, in place of those that are found from `start`.
+    """
+
+    def __init__(
+        self, start: Path, also: Path | None = None, only: Sequence[Path] | None = None
+    ) -> None:
+        self._only = only
+        self._start = start
+        self._also = also
+        self._lock = threading.Lock()
+        self._homes: list[Path] = []
+        self._walked = -_WALK_EVERY_S
+        self._paths: dict[str, Path] = {}
+        self._hidden: dict[Path, Path] = {}
+        self._known: dict[Path, ReadRun] = {}
+
+    def list(self) -> list[RunSummary]:
+        """All of them, newest first; a file that cannot be read is listed with its problem."""
+        with self._lock:
+            self._look()
+            files = list(self._paths.values())
+        return sorted((self.known(p).summary for p in files), key=lambda r: r.id, reverse=True)
+
+    def hidden(self) -> dict[Path, Path]:
+        """The files that are not shown because another one has the same id, each with the one that is shown."""
+        with self._lock:
+            self._look()
+            hidden = self._hidden.items()
+            return {path: shown for path, shown in hidden if path.resolve() != shown.resolve()}
+
+    def path(self, run: str) -> Path:
+        """The file of the run with this id, or of the only one whose id begins so.
+
+        Raises:
+            NoSuchRun: There is none, or more than one.
+        """
+        with self._lock:
+            matches = self._meant(run)
+            if len(matches) != 1 or not matches[0].is_file():
+                self._look()
+                matches = self._meant(run)
+        if len(matches) > 1:
+            raise NoSuchRun(
+                f"{run!r:.40} could be any of {len(matches)} runs", hint="Write more of the id."
+            )
+        if not matches or not matches[0].is_file():
+            raise NoSuchRun(f"there is no run {run!r:.40}", hint="It may have been deleted.")
+        return matches[0]
+
+    def _meant(self, run: str) -> list[Path]:
+        """By id, and never by path: what only begins like one has letters and digits alone."""
+        if run in self._paths:
+            return [self._paths[run]]
+        plain = run.isascii() and run.isalnum()
+        return matching(self._paths.values(), run) if plain else []
+
+    def known(self, path: Path) -> ReadRun:
+        """What there is to know of a run file as it is now, read anew where it has changed."""
+        state = State.of(path)
+        known = self._known.get(path)
+        if known is None or known.state != state:
+            known = self._known[path] = _read(path, state)
+        alive = held(lock_of(path))
+        if known.summary.alive == alive:
+            return known
+        return replace(known, summary=replace(known.summary, alive=alive))
+
+    def _found(self) -> list[Path]:
+        if time.monotonic() - self._walked >= _WALK_EVERY_S:
+            self._homes = homes(self._start)
+            self._walked = time.monotonic()
+        return [path for home in self._homes for path in paths(home)]
+
+    def _look(self) -> None:
+        every = self._found() if self._only is None else list(self._only)
+        if self._also is not None:
+            every.insert(0, self._also)  # asked for by name: before the nearest
+        by_id: dict[str, Path] = {}
+        for path in every:
+            by_id.setdefault(path.stem, path)
+        self._paths = by_id
+        self._hidden = {path: by_id[path.stem] for path in every if path != by_id[path.stem]}
+        for gone in self._known.keys() - by_id.values():
+            self._known.pop(gone, None)
+
+
+def _read(path: Path, state: State) -> ReadRun:
+    try:
+        with RunFile.open(path) as run:
+            by_variant = run.by_variant()
+            return ReadRun(state, summary_of(run, summed(by_variant)), by_variant)
+    except EvenhandError as error:
+        return ReadRun(state, RunSummary(id=path.stem, problem=str(error)))
+
+
+def summed(by_variant: Sequence[Totals]) -> Totals:
+    """The totals of a run, from those of its columns."""
+    costs = [totals.cost_usd for totals in by_variant]
+    counts: dict[str, int] = {
+        field.name: sum(getattr(totals, field.name) for totals in by_variant)
+        for field in fields(Totals)
+        if field.name != "cost_usd"
+    }
+    known = None not in costs
+    return Totals(**counts, cost_usd=sum(c for c in costs if c is not None) if known else None)
+
+
+def summary_of(run: RunFile, totals: Totals) -> RunSummary:
+    """The line on an open run with these totals."""
+    meta = run.meta
+    return RunSummary(
+        id=run.path.stem,
+        title=meta.title,
+        source=meta.source or _imported_from(meta),
+        status=meta.status,
+        alive=run.alive,
+        created_at=meta.created_at,
+        finished_at=meta.finished_at,
+        planned=meta.planned,
+        cases=meta.case_count,
+        variants=len(meta.variants),
+        repeats=meta.repeats,
+        verdict=verdict_of(run, totals),
+        totals=totals,
+        rate=over_all(run) if totals.trials <= FEW else None,
+        fingerprint=meta.fingerprint,
+        tags=_tags(meta),
+        marks=run.remarks.tags,
+        note=run.remarks.note,
+        of_judges=meta.is_judge_check,
+    )
+
+
+def _imported_from(meta: RunMeta) -> str:
+    file = (meta.settings.get("imported") or {}).get("file")
+    return f"imported from {file}" if file else ""
+
+
+def _tags(meta: RunMeta) -> dict[str, str]:
+    """What its config, or who ran it, calls it."""
+    tags = meta.config.get("tags")
+    named = cast("Mapping[object, object]", tags) if isinstance(tags, Mapping) else {}
+    return {str(name): str(value) for name, value in named.items()}
+
+
+def over_all(run: RunFile) -> RateShape | None:
+    """The pass rate over all columns; the trials of a case, in whichever column, are not taken for more cases."""
+    groups = run.groups()
+    if not any(groups):
+        tallies = run.over_columns()
+        return rate(share_of_cases(run.meta, tallies), len(tallies))
+    together: dict[str, Tally] = {}
+    for case in run.tallies():
+        before = together.get(case.case, Tally())
+        together[case.case] = Tally(*(a + b for a, b in zip(before, case.tally, strict=True)))
+    belongs = {case: number for each in groups for case, number in each.items()}
+    return rate(share_in(run.meta, together, belongs), len(together))
+
+
+def rate(share: Share | None, cases: int) -> RateShape | None:
+    """A pass rate in the shape that the page reads."""
+    return RateShape(share.value, *share, cases) if share else None

@@ -1,0 +1,512 @@
+"""The server: the page, and what it asks. Runs are named by id, files by a fixed list; no path ever comes in."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import gc
+import os
+import sys
+import traceback
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any, cast
+
+from aiohttp import web
+
+from evenhand.analysis.history.run_changes import RunChange
+from evenhand.analysis.trust.every_label import every_label
+from evenhand.core.encoding import decode, encode
+from evenhand.core.errors import EvenhandError, StoreError, UsageError
+from evenhand.core.label import NewLabel
+from evenhand.store.labels import append_labels
+from evenhand.store.remarks import delete, remark
+from evenhand.store.runfile import RunFile
+from evenhand.wings.traces.review import DatasetReview
+from evenhand.wings.viewer.access import HEADERS, Refused, RequestGate
+from evenhand.wings.viewer.cell import BODY, MOST, call, cell, previews
+from evenhand.wings.viewer.comparison import compared_elsewhere, comparison
+from evenhand.wings.viewer.drawn import draw_more, drawn, keep_rule, keep_verdict
+from evenhand.wings.viewer.drawn_pairs import (
+    draw_more_pairs,
+    keep_pair_rule,
+    keep_preference,
+    pair_draws,
+)
+from evenhand.wings.viewer.export import exported
+from evenhand.wings.viewer.head import head, notes
+from evenhand.wings.viewer.history import CanaryPoint, canary_points, changes_since, measures
+from evenhand.wings.viewer.listing import FEW, NoSuchRun, Runs, State
+from evenhand.wings.viewer.live import follow
+from evenhand.wings.viewer.page import FILES
+from evenhand.wings.viewer.passes import Pass, RunPasses
+from evenhand.wings.viewer.runner import PageRunner, error_answer
+from evenhand.wings.viewer.shapes import Call, ComparisonShape, ReviewShape
+from evenhand.wings.viewer.steps import StepPage, steps_page, whole_step
+from evenhand.wings.viewer.summary import summary
+
+LONGEST_BODY = 1 << 20
+LABELLING: Mapping[str, Callable[[Path, Mapping[str, Any]], None]] = {
+    "draw": draw_more,
+    "rules": keep_rule,
+    "verdicts": keep_verdict,
+    "pairs": draw_more_pairs,
+    "pair-rules": keep_pair_rule,
+    "preferences": keep_preference,
+}
+"""What changes the labels of a run, by the last word of its address."""
+LONGEST_SEARCH = 10_000
+_SOON_S = 1.0
+_M_MMAP_THRESHOLD = -3
+_LARGE = 1 << 20
+"""Blocks from here on go back to the system as they are freed; else each thread would keep its own 10 MB texts."""
+
+
+class PageServer:
+    """Answers the page.
+
+    Args:
+        runs: The runs that it shows.
+        gate: Who may ask.
+        review: A dataset that is reviewed meanwhile; None for none.
+    """
+
+    def __init__(self, runs: Runs, gate: RequestGate, review: DatasetReview | None = None) -> None:
+        self.gate = gate
+        self._runs = runs
+        self._review = review
+        self._passes = RunPasses()
+        self._large = asyncio.Lock()
+        """Held by what takes much memory for a large run: one at a time."""
+        self._compared: dict[tuple[object, ...], bytes] = {}
+        self._closing = asyncio.Event()
+        self._whole: dict[tuple[str, Path], tuple[State, bytes]] = {}
+        """What was worked out of all trials of a run, by what it is: as good as new while the file is the same."""
+
+    def app(self) -> web.Application:
+        """The application, with every route behind the gate."""
+        app = web.Application(middlewares=[self._guarded], client_max_size=LONGEST_BODY)
+        app.on_response_prepare.append(_with_headers)
+        app.on_shutdown.append(self._close)
+        for path in FILES:
+            app.router.add_get(path, self._file)
+        app.router.add_get("/api/runs", self._list)
+        run = "/api/runs/{run}"
+        app.router.add_get(run, self._head)
+        app.router.add_get(run + "/notes", self._notes)
+        app.router.add_get(run + "/summary", self._summary)
+        app.router.add_get(run + "/blocks", self._blocks)
+        app.router.add_get(run + "/previews", self._previews)
+        app.router.add_get(run + "/cells/{index}", self._cell)
+        app.router.add_get(run + "/cells/{index}/calls/{number}", self._call)
+        app.router.add_get(run + "/cells/{index}/steps", self._steps)
+        app.router.add_get(run + "/cells/{index}/steps/{number}", self._step)
+        app.router.add_post(run + "/search", self._search)
+        app.router.add_get(run + "/labels", self._labels)
+        app.router.add_post(run + "/labels", self._label)
+        app.router.add_get(run + "/draw", self._drawn)
+        app.router.add_get(run + "/pairs", self._drawn_pairs)
+        for path, change in LABELLING.items():
+            app.router.add_post(f"{run}/{path}", self._changing(change))
+        app.router.add_get(run + "/export", self._export)
+        app.router.add_get(run + "/measures", self._measures)
+        app.router.add_get(run + "/changes", self._changes)
+        app.router.add_get(run + "/canaries", self._canaries)
+        app.router.add_post(run + "/remarks", self._remark)
+        app.router.add_post(run + "/delete", self._delete)
+        app.router.add_get(run + "/comparison", self._comparison)
+        app.router.add_get(run + "/events", self._events)
+        return app
+
+    async def _close(self, app: web.Application) -> None:
+        del app
+        self._closing.set()
+        self._passes.close()
+
+    @web.middleware
+    async def _guarded(
+        self, request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
+    ) -> web.StreamResponse:
+        """The gate, and errors in the form that the page reads."""
+        try:
+            self.gate.check(request)
+            return await handler(request)
+        except Refused as refused:
+            if request.path.startswith("/api/"):
+                return error_answer(refused.status, "refused", refused.message, refused.hint)
+            text = f"Evenhand: {refused.message}. {refused.hint}".strip()
+            return web.Response(status=refused.status, text=text + "\n")
+        except web.HTTPException as error:
+            return error_answer(error.status, "usage", error.reason, "")
+        except NoSuchRun as error:
+            return error_answer(404, error.slug, error.message, error.hint)
+        except UsageError as error:
+            return error_answer(400, error.slug, error.message, error.hint)
+        except EvenhandError as error:
+            return error_answer(500, error.slug, error.message, error.hint)
+        except ConnectionError:  # whoever asked has gone: nobody reads it, and nothing is wrong
+            return web.Response()
+        except asyncio.CancelledError:
+            raise
+        except Exception:  # noqa: BLE001 (the page is told that it is ours; the terminal is told what)
+            traceback.print_exc()
+            return error_answer(
+                500, "error", "this is a fault of Evenhand's own", "The terminal says more."
+            )
+
+    async def _file(self, request: web.Request) -> web.StreamResponse:
+        if request.path == "/" and "token" in request.query:
+            return self.gate.enter()
+        body, kind = FILES[request.path]()
+        return web.Response(body=body, headers={"Content-Type": kind})
+
+    async def _list(self, request: web.Request) -> web.Response:
+        del request
+        return await _in_thread(self._runs.list)
+
+    async def _head(self, request: web.Request) -> web.Response:
+        path = self._path(request)
+        known = await asyncio.to_thread(self._runs.known, path)
+        if known.summary.problem:
+            raise StoreError(known.summary.problem)
+        review = self._review_of(path)
+        shape = None if review is None else ReviewShape(review.file.name, review.places)
+        return await self._answer(request, lambda run: replace(head(run, known), review=shape))
+
+    async def _notes(self, request: web.Request) -> web.Response:
+        path = self._path(request)
+        made = await asyncio.to_thread(self._passes.of, path)
+        return await self._of_all("notes", path, lambda run: notes(run, made.marked))
+
+    async def _summary(self, request: web.Request) -> web.Response:
+        return await self._of_all("summary", self._path(request), summary)
+
+    async def _measures(self, request: web.Request) -> web.Response:
+        return await self._of_all("measures", self._path(request), measures)
+
+    async def _changes(self, request: web.Request) -> web.Response:
+        other = self._runs.path(request.query.get("since", ""))
+
+        def changed(run: RunFile) -> Sequence[RunChange]:
+            with RunFile.open(other) as before:
+                return changes_since(run, before)
+
+        return await self._answer(request, changed)
+
+    async def _canaries(self, request: web.Request) -> web.Response:
+        source = (await asyncio.to_thread(self._runs.known, self._path(request))).summary.source
+
+        def points() -> list[CanaryPoint]:
+            every = self._runs.list()
+            alike = [one.id for one in every if one.of_judges and source and one.source == source]
+            return canary_points(map(self._runs.path, alike))
+
+        return await _in_thread(points)
+
+    async def _of_all(
+        self, what: str, path: Path, look: Callable[[RunFile], object]
+    ) -> web.Response:
+        """What takes the whole file, and memory: one at a time, and once for what the file holds now."""
+        async with self._large:
+            state = State.of(path)
+            known = self._whole.get((what, path))
+            if known is None or known[0] != state:
+                known = self._whole[what, path] = state, await self._json_of(path, look)
+            return _body(known[1])
+
+    async def _blocks(self, request: web.Request) -> web.StreamResponse:
+        path = self._path(request)
+        made = await asyncio.to_thread(self._passes.of, path)
+        data = await asyncio.to_thread(made.read, 0)
+        answer = web.StreamResponse(headers={"Content-Type": "application/x-ndjson"})
+        await answer.prepare(request)
+        at = 0
+        while data:
+            await answer.write(data)
+            at += len(data)
+            data = await asyncio.to_thread(made.read, at)
+        await answer.write_eof()
+        return answer
+
+    async def _previews(self, request: web.Request) -> web.Response:
+        places = [_place(text) for text in filter(None, request.query.get("cells", "").split(","))]
+        if len(places) > MOST:
+            raise UsageError(f"cells: {len(places):,} at once; at most {MOST:,}")
+        return await self._answer(request, lambda run: previews(run, places))
+
+    async def _cell(self, request: web.Request) -> web.Response:
+        index = _place(request.match_info["index"])
+
+        def read_cell(run: RunFile) -> Mapping[str, Any]:
+            trial = run.trial(index)
+            if trial is None:
+                raise NoSuchRun(f"the run has no trial {index}", hint="It may not be settled yet.")
+            return cell(run, trial, BODY)
+
+        return await self._answer(request, read_cell)
+
+    async def _call(self, request: web.Request) -> web.Response:
+        index, number = (_place(request.match_info[name]) for name in ("index", "number"))
+
+        def read_call(run: RunFile) -> Call:
+            made = call(run, index, number)
+            if made is None:
+                raise NoSuchRun(f"trial {index} has no call {number}")
+            return made
+
+        return await self._answer(request, read_call)
+
+    async def _steps(self, request: web.Request) -> web.Response:
+        index, first = _place(request.match_info["index"]), _place(request.query.get("first", "0"))
+
+        def read_steps(run: RunFile) -> StepPage:
+            trial = run.trial(index)
+            page = steps_page(run, trial, first) if trial is not None else None
+            if page is None:
+                raise NoSuchRun(f"trial {index} has no steps")
+            return page
+
+        return await self._answer(request, read_steps)
+
+    async def _step(self, request: web.Request) -> web.Response:
+        index, number = (_place(request.match_info[name]) for name in ("index", "number"))
+
+        def read_step(run: RunFile) -> Mapping[str, Any]:
+            trial = run.trial(index)
+            step = whole_step(run, trial, number) if trial is not None else None
+            if step is None:
+                raise NoSuchRun(f"trial {index} has no step {number}")
+            return step
+
+        return await self._answer(request, read_step)
+
+    async def _search(self, request: web.Request) -> web.Response:
+        path, wanted = self._path(request), await _object(request, "a search")
+        text, blind = wanted.get("text"), wanted.get("blind") is True
+        searched = Pass.search_pattern if wanted.get("pattern") is True else Pass.search
+        if not isinstance(text, str):
+            raise UsageError("text: what is sought")
+        if len(text) > LONGEST_SEARCH:
+            raise UsageError(
+                f"a text of {len(text):,} characters cannot be searched for",
+                hint=f"It may have {LONGEST_SEARCH:,}.",
+            )
+        return await _in_thread(lambda: searched(self._passes.of(path), text, blind=blind))
+
+    async def _labels(self, request: web.Request) -> web.Response:
+        return await self._answer(request, lambda run: [asdict(it) for it in every_label(run)])
+
+    async def _label(self, request: web.Request) -> web.Response:
+        path, new = self._path(request), await _object(request, "a label")
+        index = new.get("index")
+        if type(index) is not int or not 0 <= index < 1 << 53:
+            raise UsageError("index: the trial's place in the plan")
+        label = NewLabel(
+            index,
+            str(new.get("field")),
+            new.get("value"),
+            new.get("author", ""),
+            new.get("blind") is True,
+        )
+        (kept,) = await asyncio.to_thread(append_labels, path, [label])
+        review = self._review_of(path)
+        if review is not None and kept.field == "dataset":
+            await asyncio.to_thread(review.write)
+        return _body(encode(asdict(kept), ordered=False))
+
+    def _review_of(self, path: Path) -> DatasetReview | None:
+        """The review of a dataset that was drawn from this run."""
+        review = self._review
+        return review if review is not None and review.run.samefile(path) else None
+
+    async def _drawn(self, request: web.Request) -> web.Response:
+        author = request.query.get("author", "")
+        return await self._answer(request, lambda run: drawn(run, author))
+
+    async def _drawn_pairs(self, request: web.Request) -> web.Response:
+        author = request.query.get("author", "")
+        return await self._answer(request, lambda run: pair_draws(run, author))
+
+    def _changing(
+        self, change: Callable[[Path, Mapping[str, Any]], None]
+    ) -> Callable[[web.Request], Awaitable[web.Response]]:
+        """Answers by changing the run file as the request's body says."""
+
+        async def answer(request: web.Request) -> web.Response:
+            path, wanted = self._path(request), await _object(request, "what to keep")
+            await asyncio.to_thread(change, path, wanted)
+            return _body(b"{}")
+
+        return answer
+
+    async def _export(self, request: web.Request) -> web.StreamResponse:
+        path, base = self._path(request), request.query.get("baseline", "")
+        baseline = self._runs.path(base) if base else None
+        where, format_ = request.query.get("where", ""), request.query.get("format", "")
+        hidden = {_place(text) for text in filter(None, request.query.get("hide", "").split(","))}
+        async with self._large:
+            made = await asyncio.to_thread(exported, path, format_, where, baseline, hidden)
+        try:
+            answer = web.StreamResponse(
+                headers={
+                    "Content-Type": "application/octet-stream",  # to be kept, never to be shown here
+                    "Content-Disposition": f'attachment; filename="{made.name}"',
+                    "Content-Length": str(made.path.stat().st_size),
+                }
+            )
+            await answer.prepare(request)
+            with made.path.open("rb") as file:
+                while data := await asyncio.to_thread(file.read, LONGEST_BODY):
+                    await answer.write(data)
+            await answer.write_eof()
+            return answer
+        finally:
+            await asyncio.to_thread(made.folder.cleanup)
+
+    async def _remark(self, request: web.Request) -> web.Response:
+        path, changes = self._path(request), await _object(request, "a remark")
+        return await _in_thread(lambda: asdict(remark(path, changes)))
+
+    async def _delete(self, request: web.Request) -> web.Response:
+        """Deletes a run whose whole id is said once more: nobody deletes what they did not name."""
+        path, wanted = self._path(request), await _object(request, "a deletion")
+        if wanted.get("id") != path.stem:
+            raise UsageError("id: the whole id of the run that is to be deleted")
+        try:
+            await asyncio.to_thread(delete, path)
+        except StoreError as error:  # it is being written, say
+            return error_answer(409, error.slug, error.message, error.hint)
+        return _body(b"{}")
+
+    async def _comparison(self, request: web.Request) -> web.Response:
+        path, other = self._path(request), self._runs.path(request.query.get("baseline", ""))
+        known = [await asyncio.to_thread(self._runs.known, each) for each in (path, other)]
+
+        def compared(run: RunFile) -> ComparisonShape:
+            with RunFile.open(other) as baseline:
+                return comparison(run, baseline)
+
+        try:
+            if all(one.summary.totals.trials <= FEW for one in known):
+                return await self._answer(request, compared)
+            key = (path, other, *(one.state for one in known))
+            async with self._large:
+                if key not in self._compared:
+                    self._compared = {key: await compared_elsewhere(path, other)}
+                return _body(self._compared[key])
+        except UsageError as error:
+            return error_answer(409, error.slug, error.message, "Choose another baseline.")
+
+    async def _events(self, request: web.Request) -> web.StreamResponse:
+        return await follow(request, self._path(request), self._closing)
+
+    def _path(self, request: web.Request) -> Path:
+        return self._runs.path(request.match_info["run"])
+
+    async def _answer(
+        self, request: web.Request, look: Callable[[RunFile], object]
+    ) -> web.Response:
+        """What a look into the run gives."""
+        return _body(await self._json_of(self._path(request), look))
+
+    async def _json_of(self, path: Path, look: Callable[[RunFile], object]) -> bytes:
+        """The same as JSON, made and written in a thread of its own: others are answered meanwhile."""
+
+        def looked() -> bytes:
+            with RunFile.open(path) as run:
+                return encode(look(run), ordered=False)
+
+        return await asyncio.to_thread(looked)
+
+
+async def _object(request: web.Request, what: str) -> dict[str, Any]:
+    """The JSON object that is the request's body."""
+    try:
+        value = decode(await request.read())
+    except ValueError:
+        value = None
+    if not isinstance(value, dict):
+        raise UsageError(f"{what} is a JSON object")
+    return cast("dict[str, Any]", value)
+
+
+def _place(text: str) -> int:
+    if not (text.isascii() and text.isdecimal() and len(text) < 16):
+        raise UsageError(f"{text!r:.40} is not a trial index")
+    return int(text)
+
+
+async def _in_thread(made: Callable[[], object]) -> web.Response:
+    """An answer that is made, and written, in a thread of its own: others are answered meanwhile."""
+    return _body(await asyncio.to_thread(lambda: encode(made(), ordered=False)))
+
+
+def _body(data: bytes) -> web.Response:
+    return web.Response(body=data, headers={"Content-Type": "application/json"})
+
+
+async def _with_headers(request: web.Request, response: web.StreamResponse) -> None:
+    del request
+    response.headers.update(HEADERS)
+
+
+async def serve(
+    runs: Runs,
+    host: str,
+    port: int,
+    *,
+    started: Callable[[RequestGate], None],
+    fixed: bool,
+    review: DatasetReview | None = None,
+) -> None:
+    """Serves until it is cancelled.
+
+    Args:
+        runs: The runs to show.
+        host: A loopback address.
+        port: The port; 0 for any.
+        started: Told when it listens.
+        fixed: Whether it has to be this port; if not, another one is taken where it is in use.
+        review: A dataset that is reviewed meanwhile; None for none.
+
+    Raises:
+        UsageError: The port cannot be listened on.
+    """
+    import socket  # noqa: PLC0415 (here alone)
+
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family, socket.SOCK_STREAM) as listening:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listening.bind((host, port))
+        except OSError as error:
+            if fixed:
+                raise UsageError(
+                    f"--port {port} cannot be listened on: {os.strerror(error.errno or 0)}",
+                    hint="Name another one, or none for any that is free.",
+                ) from error
+            listening.bind((host, 0))
+        gate = RequestGate(host, listening.getsockname()[1])
+        server = PageServer(runs, gate, review)
+        _spare_memory()
+        runner = PageRunner(server.app(), shutdown_s=_SOON_S)
+        await runner.setup()
+        try:
+            await web.SockSite(runner, listening).start()
+            started(gate)
+            await asyncio.to_thread(runs.list)  # so that it is there when it is asked for
+            await asyncio.Event().wait()
+        finally:
+            await runner.cleanup()
+
+
+def _spare_memory() -> None:
+    """Sets how memory is taken and given back, for long texts and passes over large runs."""
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 100)  # a pass makes millions of objects, and no cycles
+    if sys.platform == "linux":
+        import ctypes  # noqa: PLC0415 (here alone)
+
+        with contextlib.suppress(AttributeError):  # a C library without it does so anyway
+            ctypes.CDLL(None).mallopt(_M_MMAP_THRESHOLD, _LARGE)

@@ -1,0 +1,144 @@
+"""Two scales under one name are not compared, whether scorers say them or the values show them."""
+
+from __future__ import annotations
+
+import random
+from itertools import permutations
+from pathlib import Path
+
+import pytest
+
+from evenhand import Case, EvalSet, Expect, Score, compare, run
+from evenhand.analysis.comparison.scales import other_scale
+from evenhand.core.score import Scale
+
+SCALES: dict[str, Scale] = {
+    "shares": (0, 1),
+    "stars": (1, 5),
+    "points": (0, 10),
+    "per cent": (0, 100),
+}
+
+
+def graded(scale: Scale, *, declared: bool) -> EvalSet:
+    """Values spread over a scale, the same part of it for each case."""
+    draw = random.Random(7)
+    evals = EvalSet("grades", data=[{"id": f"c{i}", "input": draw.random()} for i in range(25)])
+
+    def grade(output: float) -> Score:
+        return Score(output, scale=scale)
+
+    @evals.eval
+    def grades(case: Case, expect: Expect) -> None:
+        low, high = scale
+        value = low + (high - low) * (0.3 + 0.5 * float(case.input))
+        value = round(value) if high > 1 else value
+        if declared:
+            expect(value, grade, at_least=low, metric="q")
+        else:
+            expect(value, "q", at_least=low)
+
+    return evals
+
+
+@pytest.mark.parametrize("pair", [*permutations(SCALES, 2)], ids=str)
+def test_declared_scales_that_differ_are_told_and_nothing_is_judged(
+    tmp_path: Path, pair: tuple[str, str]
+):
+    """Case by case, as a rubric may hang on the case."""
+    first, second = (
+        run(graded(SCALES[name], declared=True), progress=False, home=tmp_path / name)
+        for name in pair
+    )
+    both = compare(first, second, metric="q")
+    assert both.verdict == "undecided"
+    assert "scale" in str(both)
+
+
+EVIDENT = [
+    ("shares", "stars"),
+    ("shares", "points"),
+    ("shares", "per cent"),
+    ("stars", "per cent"),
+    ("points", "per cent"),
+]
+
+
+@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize("pair", EVIDENT, ids=str)
+def test_scales_that_the_values_show_are_told_and_nothing_is_judged(
+    tmp_path: Path, pair: tuple[str, str], turned: bool
+):
+    """Where no scorer says its scale."""
+    names = pair[::-1] if turned else pair
+    first, second = (
+        run(graded(SCALES[name], declared=False), progress=False, home=tmp_path / name)
+        for name in names
+    )
+    both = compare(first, second, metric="q")
+    assert both.verdict == "undecided"
+    assert "on other scales" in str(both)
+    assert both.document()["results"][0]["withheld"]
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ([0.2, 0.4, 0.9], [0.8, 0.9, 1.0]),
+        ([0.5, 0.7], [0.9, 1.2]),
+        ([0, 1, 1, 0], [2, 3, 2, 4]),
+        ([0, 0, 1], [0, 1, 1]),
+        ([3, 4, 4], [4, 5, 5]),
+        ([20, 40, 30], [70, 80, 90]),
+        ([120, 150], [900, 1200]),
+        ([4.0, 7.5], [9.0, 9.5]),
+        ([0, 0, 0], [50, 60, 70]),
+        ([-0.5, 0.2], [0.3, 0.9]),
+        ([12, 15, 30], [55, 60, 48]),
+        ([0.5, 0.8], [1.4, 2.5]),
+        ([0.5, 0.8], [0.9, 5.5]),
+    ],
+)
+def test_what_may_be_one_scale_is_compared(first: list[float], second: list[float]):
+    """Counts, shares, and large changes."""
+    assert not other_scale(first, second, None, None)
+    assert not other_scale(second, first, None, None)
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ([0.55, 0.7, 0.6], [2.9, 3.4, 2.2]),
+        ([0.9, 0.97, 0.85], [4.6, 4.4, 4.9]),
+        ([-0.4, 0.1, -0.2], [1.4, 2.2, 3.1]),
+        ([-0.8, -0.1], [3, 4]),
+        ([-0.5, 0.5], [40, 60.5]),
+    ],
+)
+def test_scales_that_have_no_value_in_common_are_told(first: list[float], second: list[float]):
+    """0 to 1 and −1 to 1, beside 1 to 5 and larger ones that are not rounded."""
+    assert "on other scales" in other_scale(first, second, None, None)
+    assert "on other scales" in other_scale(second, first, None, None)
+
+
+def test_a_scale_that_one_side_says_and_the_other_leaves_is_told():
+    """And one that holds both isn't."""
+    assert "on other scales" in other_scale([0.5, 0.7], [3, 4], (0, 1), None)
+    assert "on other scales" in other_scale([3, 4], [0.5, 0.7], None, (0, 1))
+    assert not other_scale([3, 4], [4, 5], (1, 5), None)
+    assert not other_scale([], [], None, None)
+
+
+def test_means_over_several_scales_are_told(tmp_path: Path):
+    """Below the table, whether they are in one variant or side by side."""
+    evals = EvalSet("mixed", data=[{"id": f"c{i}", "input": i} for i in range(6)])
+
+    @evals.eval
+    def grades(case: Case, expect: Expect) -> None:
+        scale = (0, 10) if int(case.input) % 2 else (0, 100)
+        expect("", lambda _: Score(5.0, scale=scale), at_least=1, metric="q", label="q")
+
+    mixed = run(evals, progress=False, home=tmp_path)
+    assert "q: its scores are on several scales (0–10, 0–100)" in str(mixed)
+    alike = run(graded((0, 10), declared=True), progress=False, home=tmp_path)
+    assert "several scales" not in str(alike)

@@ -1,0 +1,105 @@
+"""An order of cases that is drawn before anything is known of them."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from evenhand.analysis.gates.case_order import CaseOrder
+from evenhand.core.errors import UsageError
+from evenhand.core.expect import Trial
+from evenhand.core.plan import PlannedTrial
+from evenhand.core.run import TrialResult
+from evenhand.core.variant import Variant
+from evenhand.testing import example
+
+VARIANTS = (Variant(0, "a", "m"), Variant(1, "b", "m"))
+
+
+async def body(trial: Trial) -> object:
+    """Nothing is asked."""
+    return trial.case.id
+
+
+def results(plan: Any) -> list[TrialResult]:
+    """All of them pass."""
+    return [
+        TrialResult(
+            planned.index, planned.case.id, planned.variant.index, planned.repeat, "pass", 1.0
+        )
+        for planned in plan.trials()
+    ]
+
+
+def test_the_order_depends_on_the_seed_and_the_cases_only():
+    """The same in the next session, and where other cases are added; another with another seed."""
+    plan = example(20, body)
+    order = CaseOrder(plan, 1).cases
+    assert order == CaseOrder(example(20, body), 1).cases
+    assert order != CaseOrder(plan, 2).cases
+    assert order != tuple(dict.fromkeys(planned.case.id for planned in plan.trials()))
+    longer = CaseOrder(example(30, body), 1).cases
+    assert [case for case in longer if case in order] == list(order)
+
+
+def test_trials_of_a_case_are_together_and_in_the_plans_order():
+    """All of its variants and repeats."""
+    plan = example(6, body, variants=VARIANTS, repeats=3)
+    order = CaseOrder(plan, 5)
+    planned_trials = list(order.arranged(plan.trials()))
+    assert sorted(planned.index for planned in planned_trials) == list(range(36))
+    cases = [planned.case.id for planned in planned_trials]
+    assert tuple(dict.fromkeys(cases)) == order.cases
+    for case in order.cases:
+        mine = [planned.index for planned in planned_trials if planned.case.id == case]
+        assert mine == sorted(mine)
+        assert cases.count(case) == len(mine) == 6
+
+
+def test_cases_are_handed_on_whole_and_in_order_whatever_finishes_first():
+    """Trials come in any order; the seed is 3."""
+    plan = example(12, body, variants=VARIANTS, repeats=2)
+    order = CaseOrder(plan, 0)
+    mixed = results(plan)
+    random.Random(3).shuffle(mixed)
+    handed: list[str] = []
+    for result in mixed:
+        for trials in order.add(result):
+            assert len(trials) == 4
+            assert {trial.case for trial in trials} == {trials[0].case}
+            handed.append(trials[0].case)
+        assert order.taken_in == len(handed)
+    assert tuple(handed) == order.cases
+
+
+def test_a_case_that_is_slow_holds_back_those_after_it():
+    """What finishes fast must not count more."""
+    plan = example(5, body)
+    order = CaseOrder(plan, 0)
+    by_case = {result.case: result for result in results(plan)}
+    for case in order.cases[1:]:
+        assert list(order.add(by_case[case])) == []
+    assert len(list(order.add(by_case[order.cases[0]]))) == 5
+
+
+def test_cases_that_go_on_where_others_ended_have_no_other_order():
+    """And the message names one."""
+    plan = example(3, body)
+    first, second, third = plan.trials()
+    chained = walked([first, second, replace(third, after=(0, 1))])
+    with pytest.raises(UsageError, match="goes on where another one ended"):
+        CaseOrder(chained, 0)
+
+
+def walked(planned_trials: Sequence[PlannedTrial]) -> Any:
+    """A plan of these trials."""
+
+    class Walked:
+        def trials(self) -> Iterator[PlannedTrial]:
+            return iter(planned_trials)
+
+    return Walked()

@@ -1,0 +1,193 @@
+"""What a gate takes in before all cases are there."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.unit.analysis.gates.test_gate_verdict import ONE, a_run, against, trials, verdicts
+from tests.unit.conftest import Make, make_run
+
+from evenhand.analysis.comparison.case_values import Values
+from evenhand.analysis.gates.early_stopping import BETS, GateDecider, _Watched
+from evenhand.analysis.gates.gate_results import Gate
+from evenhand.analysis.gates.gate_verdict import gate
+from evenhand.core.case import Case
+from evenhand.core.expect import Trial
+from evenhand.core.run import TrialResult
+from evenhand.core.score import Outcome
+from evenhand.stats.sequential import MarginWatch
+from evenhand.stats.tallies import OpenNumber
+from evenhand.testing.plan import example_of
+
+__all__ = ["make_run"]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "decided"),
+    [
+        (Values([1.0]), Values([1.0]), True),
+        (Values(errors=1), Values([1.0]), True),
+        (Values([1.0]), Values(errors=1), False),
+        (Values(errors=1), Values([0.0]), False),
+        (Values(errors=1), Values(errors=1), False),
+    ],
+)
+def test_an_error_on_either_side_may_have_been_either_outcome(
+    before: Values, after: Values, decided: bool
+) -> None:
+    """Where both are in error, one may have passed and the other failed: that is no difference of 0."""
+    watched = _Watched(0, 0, "passed", False, OpenNumber(0.0, 1.0), MarginWatch(0.05))
+    for _ in range(400):
+        watched.add(before, after)
+    assert watched.decides("not worse") is decided
+
+
+async def nothing(trial: Trial) -> object:
+    """Nothing is asked."""
+    return trial.case.id
+
+
+def graded(n: int, grade: float, ok: bool = True) -> list[TrialResult]:
+    """So many trials that have this grade, of 0 to 10."""
+    outcome = Outcome("x", "pass", grade, metric="grade", scale=(0.0, 10.0))
+    return [
+        replace(one, outcomes=(*one.outcomes, outcome), named_scores={"grade": grade})
+        for one in trials(n, 0 if ok else n)
+    ]
+
+
+async def decided(
+    make: Make, folder: Path, before: list[TrialResult], after: list[TrialResult], **how: Any
+) -> tuple[GateDecider, Gate]:
+    """Runs cases until it is decided; what decided it, and what the gate says of that run then."""
+    baseline = await against(make, folder, before)
+    plan = example_of(nothing, [Case(one.case) for one in after], variants=ONE)
+    margin = how.pop("margin", 0.05)
+    decider = GateDecider(baseline, plan, margin, **how)
+    of_case = {one.case: one for one in after}
+    run: list[TrialResult] = []
+    for planned in decider.arranged(plan.trials()):
+        run.append(of_case[planned.case.id])
+        decider.add(run[-1])
+        if decider.decided:
+            break
+    status = "decided" if decider.decided else "finished"
+    file = await a_run(make, run, planned=len(after), status=status)
+    return decider, gate(baseline, file, margin, decider=decider, **how)
+
+
+async def test_what_is_as_good_as_before_is_decided_early(make_run: Make, tmp_path: Path):
+    """The limits hold although it was looked at after every case; how much worse it may be is no more than accepted."""
+    decider, outcome = await decided(make_run, tmp_path, trials(400), trials(400))
+    assert decider.record()["verdict"] == "not worse"
+    assert outcome.asked == decider.record()["cases"] < 200
+    assert outcome.stopping == decider.stopping(stopped=True)
+    (one,) = outcome.results
+    assert one.verdict == "not worse"
+    assert one.at_worst is not None
+    assert 0 < one.at_worst < 0.05
+    assert one.compared is not None
+    assert -0.06 < one.compared.low < 0 < one.compared.high < 0.06
+
+
+async def test_all_metrics_have_to_hold(make_run: Make, tmp_path: Path):
+    """The pass rate is as it was; of the grade nobody can say yet."""
+    decider, outcome = await decided(
+        make_run, tmp_path, graded(80, 8.0), graded(80, 7.6), margin=0.5
+    )
+    assert not decider.decided
+    assert set(verdicts(outcome)) >= {"passed", "grade"}
+    decider, _ = await decided(
+        make_run, tmp_path, graded(80, 8.0), graded(80, 7.6), margin=0.5, metrics=["passed"]
+    )
+    assert decider.decided
+
+
+async def test_one_worse_metric_of_several_takes_more_evidence(make_run: Make, tmp_path: Path):
+    """Each of two is tested at half of the level."""
+    fails, watch, needed = trials(60, 60, metric="good"), MarginWatch(0.05, BETS), dict[int, int]()
+    for n in range(1, 61):
+        watch.add(-1.0)
+        for of in (1, 2):
+            if watch.decides("worse", of):
+                needed.setdefault(of, n)
+    assert needed[1] < needed[2]
+    before = trials(60, metric="good")
+    for metrics in (["good"], ["good", "passed"]):
+        decider, outcome = await decided(make_run, tmp_path, before, fails, metrics=metrics)
+        assert decider.record()["cases"] == needed[len(metrics)]
+        assert outcome.verdict == "worse"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "lower", "verdict", "difference"),
+    [
+        (10.0, 0.0, ["grade"], "not worse", -10.0),
+        (0.0, 10.0, ["grade"], "worse", 10.0),
+        (0.0, 10.0, [], "not worse", 10.0),
+        (10.0, 0.0, [], "worse", -10.0),
+    ],
+)
+async def test_limits_are_in_the_metrics_unit_and_direction(
+    make_run: Make,
+    tmp_path: Path,
+    before: float,
+    after: float,
+    lower: list[str],
+    verdict: str,
+    difference: float,
+):
+    """A fall by 10 is −10 whether less is better or worse."""
+    decider, outcome = await decided(
+        make_run,
+        tmp_path,
+        graded(200, before),
+        graded(200, after),
+        margin=0.5,
+        metrics=["grade"],
+        lower=lower,
+    )
+    assert decider.decided
+    (one,) = outcome.results
+    assert one.verdict == verdict
+    assert one.compared is not None
+    low, high = one.compared.low, one.compared.high
+    assert (low if difference < 0 else high) == pytest.approx(difference)
+    assert 9 < high - low < 12
+
+
+@pytest.mark.parametrize(("before", "after"), [(0.0, 12.0), (10.0, -2.0)])
+async def test_a_value_off_the_declared_scale_ends_the_watch(
+    make_run: Make, tmp_path: Path, before: float, after: float
+):
+    """Nobody knows then how far values can be apart: only all cases can decide it."""
+    decider, _ = await decided(
+        make_run, tmp_path, graded(100, before), graded(100, after), metrics=["grade"]
+    )
+    assert not decider.decided
+    assert decider.stopping(stopped=False).open == ("grade",)
+
+
+async def test_trials_of_which_nothing_is_expected_decide_nothing(make_run: Make, tmp_path: Path):
+    """They pass, and nothing applied to them."""
+    unexpected = [replace(one, outcomes=()) for one in trials(200)]
+    decider, _ = await decided(make_run, tmp_path, trials(200), unexpected)
+    assert not decider.decided
+
+
+@pytest.mark.parametrize(("margin", "metric"), [(1.0, "passed"), (0.0, "passed"), (0.05, "cost")])
+async def test_what_cannot_be_decided_early_is_said(
+    make_run: Make, tmp_path: Path, margin: float, metric: str
+):
+    """A margin of nothing or of everything, and dollars, which have no scale."""
+    timed = [replace(one, cost_usd=0.5) for one in trials(80)]
+    decider, outcome = await decided(
+        make_run, tmp_path, timed, timed, margin=margin, metrics=[metric]
+    )
+    assert not decider.decided
+    assert f"stopping early: {metric} can only be decided by all cases" in decider.hint
+    assert outcome.stopping is not None
+    assert outcome.stopping.open == (metric,)

@@ -1,0 +1,178 @@
+"""Corrections of gates that matter only with several metrics, clusters, or a look before the end."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from tests.unit.analysis.gates.test_early_stopping import decided, graded, nothing
+from tests.unit.analysis.gates.test_gate_verdict import ONE, a_run, against, trials, verdicts
+from tests.unit.conftest import Make, make_run
+
+from evenhand.analysis.gates.case_order import CaseOrder
+from evenhand.analysis.gates.early_stopping import GateDecider
+from evenhand.analysis.gates.gate_verdict import gate
+from evenhand.core.case import Case
+from evenhand.core.errors import UsageError
+from evenhand.core.run import TrialResult
+from evenhand.core.score import Outcome
+from evenhand.testing.plan import example_of
+
+__all__ = ["make_run"]
+
+
+def measured(
+    bad: range, n: int = 20, metrics: int = 4, values: tuple[float, float] = (1.0, 0.0)
+) -> list[TrialResult]:
+    """Trials with so many metrics, each of which has the second value in these cases."""
+    names = [f"m{i}" for i in range(metrics)]
+    return [
+        replace(
+            one,
+            outcomes=tuple(
+                Outcome("x", "pass", values[i in bad], metric=name, scale=(0.0, 1.0))
+                for name in names
+            ),
+            named_scores=dict.fromkeys(names, values[i in bad]),
+        )
+        for i, one in enumerate(trials(n))
+    ]
+
+
+async def test_one_of_four_metrics_has_to_be_clearer_to_block(
+    make_run: Make, tmp_path: Path
+) -> None:
+    """8 of 20 cases worse, 1 better, margin 0.05: worse alone, undecided among four."""
+    baseline = await against(make_run, tmp_path, measured(range(19, 20)))
+    now = await a_run(make_run, measured(range(8)))
+    alone = gate(baseline, now, 0.05, metrics=["m0"])
+    assert verdicts(alone) == {"m0": "worse"}
+    every = gate(baseline, now, 0.05, metrics=["m0", "m1", "m2", "m3"])
+    assert set(verdicts(every).values()) == {"undecided"}
+
+
+async def test_p_values_of_a_gate_are_corrected_for_its_metrics(
+    make_run: Make, tmp_path: Path
+) -> None:
+    """Six of 40 cases worse: a drop is shown alone (p = 0.03), and is none among four."""
+    baseline = await against(make_run, tmp_path, measured(range(0), 40))
+    now = await a_run(make_run, measured(range(6), 40))
+    alone = gate(baseline, now, 0.1, metrics=["m0"])
+    assert verdicts(alone) == {"m0": "worse"}
+    every = gate(baseline, now, 0.1, metrics=["m0", "m1", "m2", "m3"])
+    assert set(verdicts(every).values()) == {"undecided"}
+    assert every.results[0].compared is not None
+    assert every.results[0].compared.p == pytest.approx(4 * 0.03125)
+
+
+async def test_at_worst_is_the_end_on_the_side_of_worse(make_run: Make, tmp_path: Path) -> None:
+    """More is better: minus the lower end of the one-sided interval at the gate's level; less is better: the upper."""
+    baseline = await against(make_run, tmp_path, measured(range(1), 60, 1))
+    now = await a_run(make_run, measured(range(1, 6), 60, 1))
+    for lower in ((), ("m0",)):
+        (found,) = gate(baseline, now, 0.3, metrics=["m0"], lower=lower).results
+        assert found.compared is not None
+        least, most = found.compared.data.interval(0.9)
+        assert abs(least + most) > 0.05
+        assert found.at_worst == pytest.approx(most if lower else -least)
+        assert (found.compared.low, found.compared.high) == found.compared.data.interval(0.95)
+
+
+async def test_all_cases_after_a_look_are_tested_at_what_is_left(
+    make_run: Make, tmp_path: Path
+) -> None:
+    """The limits of a gate that was looked at early are those of 3.75 %."""
+    baseline = await against(make_run, tmp_path, trials(30, 2))
+    now = await a_run(make_run, trials(30, 5))
+    plan = example_of(nothing, [Case(f"c{i:03}") for i in range(30)], variants=ONE)
+    decider = GateDecider(baseline, plan, 0.05)
+    (found,) = gate(baseline, now, 0.05, metrics=["passed"], decider=decider).results
+    assert found.compared is not None
+    data = found.compared.data
+    assert (found.compared.low, found.compared.high) == data.interval(1 - 0.0375)
+    assert found.at_worst == pytest.approx(-data.interval(1 - 2 * 0.0375)[0])
+
+
+async def test_copies_are_taken_in_once_and_clusters_not_at_all_while_a_gate_is_watched() -> None:
+    """Of three cases that say the same, the first in the drawn order counts."""
+    same = [Case(f"s{i}", input="same") for i in range(3)]
+    others = [Case(f"o{i}", input=f"other {i}") for i in range(3)]
+    order = CaseOrder(example_of(nothing, [*same, *others], variants=ONE), 0)
+    assert len(order.copies) == 2
+    assert order.copies < {"s0", "s1", "s2"}
+    assert next(case for case in order.cases if case.startswith("s")) not in order.copies
+    grouped = (replace(ONE[0], cluster="document"),)
+    with pytest.raises(UsageError, match="cases of one document belong together"):
+        CaseOrder(example_of(nothing, others, variants=grouped), 0)
+
+
+async def test_a_watched_gate_takes_in_one_of_several_copies(
+    make_run: Make, tmp_path: Path
+) -> None:
+    """What it says rests on the first of them, and so do the cases that its report counts."""
+    baseline = await against(make_run, tmp_path, trials(6))
+    cases = [Case(f"c{i:03}", input="same" if i < 4 else str(i)) for i in range(6)]
+    decider = GateDecider(baseline, example_of(nothing, cases, variants=ONE), 0.05)
+    for one in trials(6):
+        decider.add(one)
+    assert sum(decider.counts(case.id) for case in cases) == 3
+    assert decider.record()["cases"] == 6
+
+
+async def test_a_watched_gate_blocks_by_one_of_several_metrics_only_if_that_is_clearer(
+    make_run: Make, tmp_path: Path
+) -> None:
+    """A metric alone is decided with fewer cases than one of twenty."""
+    taken: list[int] = []
+    for metrics in (1, 20):
+        _, found = await decided(
+            make_run,
+            tmp_path,
+            measured(range(0), 300, metrics),
+            measured(range(300), 300, metrics, (1.0, 0.6)),
+            margin=0.3,
+            metrics=[f"m{i}" for i in range(metrics)],
+        )
+        assert found.stopping is not None
+        assert {one.verdict for one in found.results} == {"worse"}
+        taken.append(found.stopping.cases)
+    assert taken[0] < taken[1] < 300
+
+
+async def test_less_is_better_is_turned_in_what_is_watched_and_in_its_limits(
+    make_run: Make, tmp_path: Path
+) -> None:
+    """Grades that fall are better for a metric of which less is, and its limits are those of the fall."""
+    _, found = await decided(
+        make_run,
+        tmp_path,
+        graded(300, 8.0),
+        graded(300, 2.0),
+        margin=1.0,
+        metrics=["grade"],
+        lower=["grade"],
+    )
+    (one,) = found.results
+    assert one.verdict in ("better", "not worse")
+    assert one.compared is not None
+    assert one.compared.low < 0
+    assert one.compared.high < 5 < -one.compared.low
+
+
+async def test_a_gate_takes_clusters_from_the_run_whatever_the_baseline_knows(
+    make_run: Make, tmp_path: Path
+) -> None:
+    """Ten questions of one document got worse: one of 31 clusters, and no ten cases of 40."""
+    grouped = (replace(ONE[0], cluster="document"),)
+    baseline = await against(make_run, tmp_path, trials(40))
+    made = [
+        replace(one, metadata={"document": max(0, i - 9)}) for i, one in enumerate(trials(40, 10))
+    ]
+    (together,) = gate(
+        baseline, await a_run(make_run, made, variants=grouped), 0.05, metrics=["passed"]
+    ).results
+    (apart,) = gate(baseline, await a_run(make_run, made), 0.05, metrics=["passed"]).results
+    assert (together.verdict, apart.verdict) == ("undecided", "worse")
+    assert together.compared is not None
+    assert len(together.compared.data.clusters) == 31

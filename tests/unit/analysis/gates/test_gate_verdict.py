@@ -1,0 +1,153 @@
+"""What a gate says of a run beside its baseline: variants, metrics, errors, and nothing."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.unit.conftest import Make, make_run, result
+
+from evenhand.analysis.gates.baseline import Baseline
+from evenhand.analysis.gates.baseline_file import read_baseline, write_baseline
+from evenhand.analysis.gates.baseline_making import baseline_of
+from evenhand.analysis.gates.gate_results import Gate
+from evenhand.analysis.gates.gate_verdict import gate
+from evenhand.core.errors import UsageError
+from evenhand.core.run import CallStart, TrialResult
+from evenhand.core.score import Outcome
+from evenhand.core.variant import Variant
+from evenhand.render.gate import lines
+from evenhand.store.runfile import RunFile
+
+__all__ = ["make_run"]
+
+ONE = (Variant(0, "plain", "m"),)
+ASKED = [(CallStart(0, "k", 0, "subject", "m", b"{}", None), None)]
+
+
+def trials(
+    n: int, failing: int = 0, errors: int = 0, metric: str = "", **more: Any
+) -> list[TrialResult]:
+    """So many trials, of which the first are in error, and the next fail."""
+    made: list[TrialResult] = []
+    for i in range(n):
+        ok = None if i < errors else i >= errors + failing
+        one = result(i, ok=ok, case=f"c{i:03}", **more)
+        if metric and ok is not None:
+            outcome = Outcome("x", "pass" if ok else "fail", float(ok), metric=metric)
+            one = replace(one, outcomes=(outcome,), named_scores={metric: float(ok)})
+        made.append(one)
+    return made
+
+
+async def a_run(make: Make, made: list[TrialResult], **meta: Any) -> RunFile:
+    """A run in which a model was asked."""
+    variants = meta.pop("variants", ONE)
+    return await make(made, variants, calls=ASKED, **meta)
+
+
+async def against(make: Make, tmp_path: Path, made: list[TrialResult], **meta: Any) -> Baseline:
+    """A baseline of these trials."""
+    path = tmp_path / "b.evn"
+    write_baseline(baseline_of(await a_run(make, made, **meta)), path)
+    return read_baseline(path)
+
+
+def verdicts(outcome: Gate) -> dict[str, str]:
+    """Of each metric."""
+    return {one.metric: one.verdict for one in outcome.results}
+
+
+@pytest.mark.parametrize(
+    ("failing", "errors", "expected"),
+    [
+        (0, 0, "not worse"),
+        (4, 0, "undecided"),
+        (40, 0, "worse"),
+        (0, 100, "nothing"),
+        (0, 9, "undecided"),
+    ],
+)
+async def test_the_verdict_on_a_pass_rate(
+    make_run: Make, tmp_path: Path, failing: int, errors: int, expected: str
+):
+    """Of 100 cases that all passed before."""
+    baseline = await against(make_run, tmp_path, trials(100))
+    outcome = gate(baseline, await a_run(make_run, trials(100, failing, errors)), 0.05)
+    assert outcome.verdict == expected
+    assert outcome.errors_decide == (errors == 9)
+
+
+async def test_all_trials_taken_is_not_worse_however_few_they_are(make_run: Make, tmp_path: Path):
+    """One that was run makes it a matter of tests."""
+    baseline = await against(make_run, tmp_path, trials(6, failing=2))
+    taken = [replace(one, taken="RUN") for one in trials(6, failing=2)]
+    whole = gate(baseline, await make_run(taken, ONE), 0.05)
+    assert (whole.verdict, whole.asked, whole.taken) == ("not worse", 0, 6)
+    part = gate(baseline, await make_run([replace(taken[0], taken=""), *taken[1:]], ONE), 0.05)
+    assert (part.verdict, part.asked, part.taken) == ("undecided", 1, 5)
+
+
+async def test_a_metric_that_is_not_measured_any_more_is_nothing(make_run: Make, tmp_path: Path):
+    """One that the baseline lacks can't be asked for."""
+    baseline = await against(make_run, tmp_path, trials(100, metric="kind"))
+    gone = gate(baseline, await a_run(make_run, trials(100)), 0.05)
+    assert verdicts(gone) == {"passed": "not worse", "kind": "nothing"}
+    assert gone.verdict == "nothing"
+    only = gate(baseline, await a_run(make_run, trials(100)), 0.05, metrics=["passed"])
+    assert only.verdict == "not worse"
+    with pytest.raises(UsageError, match="no metric 'kindness'"):
+        gate(baseline, await a_run(make_run, trials(100)), 0.05, metrics=["kindness"])
+
+
+async def test_worse_is_graver_than_nothing(make_run: Make, tmp_path: Path):
+    """And both than the rest."""
+    baseline = await against(make_run, tmp_path, trials(100, metric="kind"))
+    outcome = gate(baseline, await a_run(make_run, trials(100, failing=60)), 0.05)
+    assert verdicts(outcome) == {"passed": "worse", "kind": "nothing"}
+    assert outcome.verdict == "worse"
+
+
+async def test_a_run_that_did_not_finish_is_undecided_at_best(make_run: Make, tmp_path: Path):
+    """What is missing may be anything."""
+    baseline = await against(make_run, tmp_path, trials(100))
+    half = await a_run(make_run, trials(60), planned=100, status="interrupted")
+    outcome = gate(baseline, half, 0.2)
+    assert verdicts(outcome) == {"passed": "not worse"}
+    assert outcome.verdict == "undecided"
+    assert "the run did not finish" in lines(outcome)[0]
+
+
+async def test_other_variants_and_cases_are_noted(make_run: Make, tmp_path: Path):
+    """Those of one side only."""
+    two = (Variant(0, "plain", "m"), Variant(1, "kind", "m"))
+    both = [replace(one, index=i) for i, one in enumerate([*trials(100), *trials(100, variant=1)])]
+    baseline = await against(make_run, tmp_path, both, variants=two)
+    other = (Variant(0, "plain", "m"), Variant(1, "terse", "n"), Variant(2, "rude", "n"))
+    outcome = gate(baseline, await a_run(make_run, trials(90), variants=other), 0.05)
+    notes = "\n".join(outcome.notes)
+    assert "not in the run: variant kind · m" in notes
+    assert "not in the baseline: variant terse · n" in notes
+    assert "10 cases only in the baseline: c090, c091, c092 and 7 more" in notes
+
+
+async def test_foreign_text_cannot_steer_a_terminal(make_run: Make, tmp_path: Path):
+    """Names of cases, metrics and variants are data."""
+    bad = "\x1b[31mred"
+    variants = (Variant(0, bad, "m"), Variant(1, "other", "m"))
+    made = [replace(one, description=bad) for one in trials(100, metric=bad)]
+    baseline = await against(make_run, tmp_path, made, variants=variants)
+    worse = [replace(one, description=bad) for one in trials(100, failing=50, metric=bad)]
+    outcome = gate(baseline, await a_run(make_run, worse, variants=variants), 0.05)
+    assert outcome.verdict == "worse"
+    assert "\x1b" not in "\n".join(lines(outcome))
+
+
+async def test_a_margin_of_points_is_refused(make_run: Make, tmp_path: Path):
+    """5 is meant as 0.05."""
+    baseline = await against(make_run, tmp_path, trials(100))
+    with pytest.raises(UsageError, match="is a rate between 0 and 1") as refused:
+        gate(baseline, await a_run(make_run, trials(100)), 5)
+    assert refused.value.hint == "5 points are 0.05."

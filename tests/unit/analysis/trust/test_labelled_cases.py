@@ -1,0 +1,321 @@
+"""Labels know their cases: in the labelled run, in `calibration.json`, and in what is said where they can't help."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.unit.conftest import Make
+from tests.unit.render.test_judge_trust import judge_call, judged, label
+
+from evenhand.analysis.comparison.judged_differences import JudgedRun, judged_differences
+from evenhand.analysis.trust.calibrated import judged_rates
+from evenhand.analysis.trust.calibration import calibrate
+from evenhand.analysis.trust.calibration_file import place_of, write_calibration
+from evenhand.analysis.trust.judgements.judged import Item
+from evenhand.analysis.trust.labelled_cases import (
+    case_labels,
+    effects_of,
+    labels_from,
+    rows_of,
+    rows_of_scores,
+    scores_from,
+)
+from evenhand.analysis.trust.labels.drawing import draw
+from evenhand.core.errors import UsageError
+from evenhand.core.label import NewLabel
+from evenhand.core.run import TrialResult
+from evenhand.render.calibration import calibration_lines, half_width, standing
+from evenhand.stats.bounded_correction import mean_by_judge
+from evenhand.stats.correction import Estimate, corrected_rate
+from evenhand.stats.design_effect import CaseLabel
+from evenhand.stats.mean_effect import ScoreLabel
+from evenhand.stats.paired_scores import weight_of_judge
+from evenhand.store.draws import add_metric_labels
+from evenhand.store.labels import append_labels
+from evenhand.store.runfile import RunFile
+
+REPEATS = 5
+
+
+async def a_run(
+    make: Make,
+    cases: int,
+    repeats: int,
+    folder: Path,
+    change: Callable[[TrialResult], TrialResult] = lambda trial: trial,
+) -> RunFile:
+    """Repeats of a case are all alike: the judge passes seven cases of ten, and people will pass five."""
+    trials = [
+        change(
+            replace(
+                judged(i, ok=i // repeats % 10 < 7, case=f"case {i // repeats}"),
+                repeat=i % repeats,
+            )
+        )
+        for i in range(cases * repeats)
+    ]
+    return await make(
+        trials,
+        planned=len(trials),
+        repeats=repeats,
+        case_count=cases,
+        calls=[judge_call()],
+        source=str(folder),
+    )
+
+
+def people(repeats: int) -> Callable[[int], bool]:
+    """What people say of a trial."""
+    return lambda index: index // repeats % 10 < 5
+
+
+def width(estimate: Estimate | None) -> float:
+    """How wide its interval is."""
+    assert estimate is not None
+    return estimate.high - estimate.low
+
+
+async def calibrated(make: Make, cases: int, repeats: int, size: int, folder: Path) -> RunFile:
+    """A labelled run, with its calibration beside it."""
+    run = label(await a_run(make, cases, repeats, folder), people(repeats), size=size)
+    write_calibration(calibrate(run), place_of(run.meta))
+    return run
+
+
+def edit(run: RunFile, change: Callable[[dict[str, Any]], None]) -> None:
+    """Changes what the calibration keeps of the variant."""
+    place = place_of(run.meta)
+    document = json.loads(place.read_text("utf-8"))
+    change(document["judges"][0]["variants"][0])
+    place.write_text(json.dumps(document), "utf-8")
+
+
+async def test_labels_of_repeats_say_less_than_labels_of_cases(make_run: Make, tmp_path: Path):
+    """In `calibrate`, in the run, in later runs, and in what more labels would bring."""
+    run = await calibrated(make_run, 40, REPEATS, 100, tmp_path)
+    (judge,), (own,) = calibrate(run).judges, judged_rates(run)
+    (later,) = judged_rates(await a_run(make_run, 40, REPEATS, tmp_path))
+    as_cases = corrected_rate(judge.verdicts)
+    assert judge.corrected == own.corrected
+    assert own.corrected is not None
+    assert later.corrected is not None
+    assert tuple(later.corrected) == pytest.approx(tuple(own.corrected))
+    assert width(own.corrected) > 1.4 * width(as_cases)
+    assert half_width(judge, 100) > 1.4 * half_width(replace(judge, effects=type(judge.effects)()), 100)  # fmt: skip
+    once = label(await a_run(make_run, 200, 1, tmp_path), people(1), size=100)
+    (single,) = calibrate(once).judges
+    assert single.corrected == corrected_rate(single.verdicts)
+    assert judge.tpr is not None
+    assert judge.tnr is not None
+    assert width(judge.tpr) > 1.2 * width(single.tpr)
+
+
+async def test_differences_of_repeated_cases_are_as_unsure_as_their_rates(
+    make_run: Make, tmp_path: Path
+):
+    """The interval of a difference is made of those of the two rates."""
+    first, second = [
+        JudgedRun(label(await a_run(make_run, 40, REPEATS, tmp_path), people(REPEATS), size=100))
+        for _ in range(2)
+    ]
+    (one,) = judged_differences(first, second, [(0, 0)], [("a", "b")])
+    rate = first.rates["prose", 0]
+    assert one.corrected is not None
+    assert width(one.corrected) == pytest.approx(2**0.5 * width(rate.corrected), rel=0.01)
+
+
+async def test_labels_of_too_few_cases_correct_nothing_and_say_why(make_run: Make, tmp_path: Path):
+    """Forty labels of eight cases: no verdict, no number, and where it would have been, the reason."""
+    run = await calibrated(make_run, 8, REPEATS, 40, tmp_path)
+    (judge,), (own,) = calibrate(run).judges, judged_rates(run)
+    assert (judge.verdict, judge.corrected, own.corrected) == ("no verdict", None, None)
+    why = "the 40 labels are of 8 cases, which are too few where cases are repeated"
+    assert judge.why.startswith(why)
+    later = await a_run(make_run, 8, REPEATS, tmp_path)
+    (of_file,) = judged_rates(later)
+    assert own.why == of_file.why == judge.why
+    assert f"labelled, and not corrected: {why}" in standing(of_file)
+    (one,) = judged_differences(JudgedRun(run), JudgedRun(later), [(0, 0)], [("a", "b")])
+    assert f"· labelled, and not corrected: {why}" in one.line()
+    enough = label(await a_run(make_run, 40, REPEATS, tmp_path / "x.yaml"), people(REPEATS))
+    (one,) = judged_differences(JudgedRun(enough), JudgedRun(run), [(0, 0)], [("a", "b")])
+    assert f"the second is labelled, and not corrected: {why}" in one.line()
+    text = "\n".join(calibration_lines(calibrate(run)))
+    assert "no verdict: the 40 labels are of 8 cases" in text
+    assert "  corrected  " not in text
+
+
+async def test_a_calibration_without_cases_is_read_and_corrects_only_what_was_not_repeated(
+    make_run: Make, tmp_path: Path
+):
+    """Files that were made before cases were kept: with repeats the run says what to do."""
+    run = await calibrated(make_run, 40, REPEATS, 100, tmp_path)
+    edit(run, lambda variant: variant.pop("labelled"))
+    later = await a_run(make_run, 40, REPEATS, tmp_path)
+    (rate,) = judged_rates(later)
+    assert (rate.status, rate.corrected, rate.trusted) == ("fresh", None, False)
+    assert "not corrected: the calibration doesn't say which labels are of the same case" in (
+        standing(rate)
+    )
+    (one,) = judged_differences(JudgedRun(later), JudgedRun(later), [(0, 0)], [("a", "b")])
+    assert "not corrected: the calibration doesn't say which labels" in one.line()
+    write_calibration(calibrate(run), place_of(run.meta))
+    (rate,) = judged_rates(later)
+    assert rate.corrected is not None
+    once = await calibrated(make_run, 100, 1, 60, tmp_path / "once.yaml")
+    (own,) = judged_rates(once)
+    edit(once, lambda variant: variant.pop("labelled"))
+    (rate,) = judged_rates(await a_run(make_run, 100, 1, tmp_path / "once.yaml"))
+    assert rate.corrected == own.corrected
+
+
+async def test_a_calibration_without_cases_holds_where_the_judge_gave_no_verdict_on_some(
+    make_run: Make, tmp_path: Path
+):
+    """A case without a verdict looks like one that is repeated elsewhere: without repeats, it isn't."""
+    run = await calibrated(make_run, 100, 1, 60, tmp_path)
+    edit(run, lambda variant: variant.pop("labelled"))
+
+    def one_silent(trial: TrialResult) -> TrialResult:
+        if trial.index:
+            return trial
+        (outcome,) = trial.outcomes
+        silent = replace(outcome, outcome="error", score=None, metadata={})
+        return replace(trial, outcomes=(silent,), outcome="error")
+
+    later = await a_run(make_run, 100, 1, tmp_path, one_silent)
+    (rate,) = judged_rates(later)
+    assert (rate.items, rate.errors, rate.why) == (99, 1, "")
+    assert rate.corrected is not None
+
+
+async def test_means_of_repeats_whose_cases_are_not_known_are_not_corrected(
+    make_run: Make, tmp_path: Path
+):
+    """Also if it was the labelled run that had the repeats, and not the later one."""
+    run = scored(await a_scored_run(make_run, 40, REPEATS, tmp_path), REPEATS, 100)
+    write_calibration(calibrate(run), place_of(run.meta))
+    once = await a_scored_run(make_run, 40, 1, tmp_path)
+    (rate,) = judged_rates(once)
+    assert rate.mean is not None
+    assert rate.mean.corrected is not None
+    edit(run, lambda variant: [each.pop("labelled") for each in (variant, variant["scores"])])
+    (rate,) = judged_rates(once)
+    assert rate.mean is not None
+    assert rate.mean.corrected is None
+
+
+@pytest.mark.parametrize(
+    "labelled",
+    [[], ["a pass pass"], ["a pass maybe 1"] * 60, ["a pass pass 0"] * 60, ["a pass pass 1"] * 60],
+)
+async def test_labels_that_do_not_add_up_are_refused(
+    make_run: Make, tmp_path: Path, labelled: list[str]
+):
+    """Somebody edited the file: no number is made of half of the labels."""
+    run = await calibrated(make_run, 100, 1, 60, tmp_path)
+    edit(run, lambda variant: variant.update(labelled=labelled))
+    later = await a_run(make_run, 100, 1, tmp_path)
+    with pytest.raises(UsageError, match="the labels of 'prose' don't add up to its counts"):
+        judged_rates(later)
+
+
+async def a_scored_run(make: Make, cases: int, repeats: int, folder: Path) -> RunFile:
+    """The same with scores, a point above people's for two thirds of the cases."""
+    trials: list[TrialResult] = []
+    for i in range(cases * repeats):
+        case = i // repeats
+        trial = judged(case, ok=True, case=f"case {case}")
+        (outcome,) = trial.outcomes
+        scored = replace(outcome, score=float(case % 4 + 1 + (case % 3 > 0)), scale=(1.0, 5.0))
+        trials.append(replace(trial, index=i, outcomes=(scored,), repeat=i % repeats))
+    return await make(
+        trials, planned=len(trials), repeats=repeats, calls=[judge_call()], source=str(folder)
+    )
+
+
+def scored(run: RunFile, repeats: int, size: int) -> RunFile:
+    """People's scores and verdicts."""
+    places = draw(run, size, seed=1).places
+    add_metric_labels(run.path, "ann", [(i, "prose", "pass" if i % 2 else "fail") for i in places])
+    scores = [float(i // repeats % 4 + 1) for i in places]
+    append_labels(
+        run.path,
+        [NewLabel(i, "score", s, "ann", blind=True) for i, s in zip(places, scores, strict=True)],
+    )
+    return RunFile.open(run.path)
+
+
+async def test_means_take_the_trials_of_a_case_together_too(make_run: Make, tmp_path: Path):
+    """In the labelled run and in later ones; not where the cases are too few, or nobody knows them."""
+    run = scored(await a_scored_run(make_run, 40, REPEATS, tmp_path), REPEATS, 100)
+    write_calibration(calibrate(run), place_of(run.meta))
+    (judge,), (own,) = calibrate(run).judges, judged_rates(run)
+    later = await a_scored_run(make_run, 40, REPEATS, tmp_path)
+    (rate,) = judged_rates(later)
+    assert judge.scores is not None
+    assert judge.scores.paired is not None
+    assert own.mean is not None
+    assert rate.mean is not None
+    labels = judge.scores.by_variant[0].labels
+    each = [one._replace(case=str(n)) for n, one in enumerate(labels)]
+    judged = [(str(n), judge.scores.raw.value) for n in range(40 * REPEATS)]
+    as_cases = mean_by_judge(judged, each, weight_of_judge(judge.scores.paired), (1, 5))
+    assert width(own.mean.corrected) > 1.4 * width(as_cases)
+    assert width(rate.mean.corrected) > 1.4 * width(as_cases)
+    now, more = judge.scores.half_width(100), judge.scores.half_width(140)
+    assert now is not None
+    assert more is not None
+    assert now > 0.65 * width(as_cases)
+    edit(run, lambda variant: variant["scores"].update(labelled=["a 1 1"]))
+    with pytest.raises(UsageError, match="the labels of 'prose' don't add up"):
+        judged_rates(later)
+    edit(run, lambda variant: variant["scores"].pop("labelled"))
+    (rate,) = judged_rates(later)
+    assert rate.mean is not None
+    assert rate.mean.corrected is None
+    few = scored(await a_scored_run(make_run, 8, REPEATS, tmp_path), REPEATS, 40)
+    (judge,) = calibrate(few).judges
+    assert judge.scores is not None
+    assert judge.scores.corrected is None
+    assert any(
+        note.startswith("the mean is not corrected: the 40 labels are of 8 cases")
+        for note in judge.warnings
+    )
+
+
+def test_labels_come_back_as_they_were_written():
+    """A line each, with what people and the judge say, and for how many it stands."""
+    labels = [CaseLabel("0a", True, False), CaseLabel("0b", False, False, 2.5)]
+    assert rows_of(labels) == ["0a pass fail 1", "0b fail fail 2.5"]
+    assert labels_from(rows_of(labels), (0, 1, 0, 1)) == labels
+    scores = [ScoreLabel("0a", 3.5, 4.0), ScoreLabel("0b", 1.0, 2.0, 2.5)]
+    assert rows_of_scores(scores) == ["0a 3.5 4 1", "0b 1 2 2.5"]
+    assert scores_from(rows_of_scores(scores), 2) == scores
+
+
+def test_labels_of_an_earlier_run_say_less_of_new_trials_of_the_same_cases():
+    """Each case is there once; what people say of its earlier trial is not of this one."""
+    earlier = [Item(i, f"c{i}", 0, i % 10 < 7) for i in range(100)]
+    labels = case_labels({item: item.index % 2 == 0 for item in earlier})
+    later = [replace(item, passed=item.index % 2 == 0) for item in earlier]
+    assert effects_of(later, labels, same_trials=True).rate == 1
+    assert effects_of(later, labels, same_trials=False).rate > 1.1
+
+
+def test_design_effects_go_by_what_counts_as_the_judges_verdict():
+    """Its own verdicts differ from repeat to repeat; those of weighted votes, which count, are alike in each case."""
+    items = [Item(i, f"c{i // 5}", 0, i % 2 == 0) for i in range(200)]
+    votes = {item: item.index // 5 % 2 == 0 for item in items}
+    people = {item: item.index // 5 % 3 == 0 for item in items[:100]}
+    own = effects_of(items, case_labels(people), same_trials=True)
+    by_votes = effects_of(items, case_labels(people, judge=votes), same_trials=True, judge=votes)
+    as_own = [replace(item, passed=votes[item]) for item in items]
+    verdicts = {as_own[item.index]: passed for item, passed in people.items()}
+    assert by_votes == effects_of(as_own, case_labels(verdicts), same_trials=True)
+    assert by_votes.rate != own.rate

@@ -1,0 +1,210 @@
+"""How many cases, repeats and labels a question takes."""
+
+from __future__ import annotations
+
+import json
+import math
+import runpy
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+
+import pytest
+from tests.unit.conftest import Make, make_run, result
+from tests.unit.render.test_judge_trust import a_run, label
+
+from evenhand.analysis.trust.power import JudgeWorth, Pilot, Power, pilot_of
+from evenhand.core.variant import Variant
+from evenhand.stats.power import cases_needed, cases_needed_exact, labels_needed
+
+__all__ = ["make_run"]
+
+_BENCH = runpy.run_path(str(Path(__file__).resolve().parents[4] / "bench/power.py"))
+TWO = (Variant(0, "p", "m"), Variant(1, "q", "m"))
+
+
+def test_more_cases_are_needed_for_smaller_differences_and_where_more_cases_change():
+    """And for a difference of five points of cases that change by a fifth, about as many as the published example."""
+    power = Power(Pilot(0.8, differing=0.2), 0.05, 0.05)
+    assert math.ceil(cases_needed(0.05, 0.2)) == 626
+    assert 626 < power.cases < 660
+    assert Power(Pilot(0.8, differing=0.2), 0.1, 0.05).cases < power.cases
+    assert Power(Pilot(0.8, differing=0.4), 0.05, 0.05).cases > power.cases
+    assert Power(Pilot(1.0), 0.05, 0.05).cases == cases_needed_exact(0.05, 0.05)
+
+
+def test_labels_fall_with_what_the_judge_replaces_and_rise_where_it_judged_few():
+    """Not even all of them may be enough; the numbers are those of the formula's source."""
+    assert [round(labels_needed(0.05, 0.7, rho2) or 0) for rho2 in (0, 0.2, 0.62)] == [
+        323,
+        258,
+        123,
+    ]
+    few = labels_needed(0.05, 0.7, 0.62, 1000)
+    assert few is not None
+    assert 123 < few < 323
+    assert labels_needed(0.05, 0.7, 0.62, 100) is None
+    assert labels_needed(0.05, 1.0) == 0
+    for wrong in ((0, 0.5), (0.1, 2), (0.1, 0.5, -1)):
+        with pytest.raises(ValueError, match="ρ²"):
+            labels_needed(*wrong)
+
+
+async def test_a_pilot_says_how_columns_differ_and_how_repeats_vary(make_run: Make):
+    """Three cases of ten change; of one case's four repeats half pass: with repeats, fewer cases are needed."""
+    trials = [
+        result(v * 10 + i, variant=v, case=f"c{i}", ok=(i < 7) if v == 0 else i >= 0)
+        for v in (0, 1)
+        for i in range(10)
+    ]
+    pilot = pilot_of(await make_run(trials, TWO, planned=20))
+    assert (pilot.rate, pilot.differing, pilot.within, pilot.cases) == (
+        pytest.approx(0.85),
+        pytest.approx(0.3),
+        None,
+        10,
+    )
+    flaky = [
+        result(i * 4 + k, case=f"c{i}", repeat=k, ok=(k < 2) if i == 0 else True)
+        for i in range(10)
+        for k in range(4)
+    ]
+    pilot = pilot_of(await make_run(flaky, TWO[:1], planned=40, repeats=4))
+    assert pilot.within == pytest.approx((1 / 3) / 10)
+    repeats = Power(pilot, 0.03, 0.05).repeats()
+    assert [k for k, _ in repeats] == [1, 2, 3, 5, 10]
+    cases = [cases for _, cases in repeats]
+    assert cases == sorted(cases, reverse=True)
+    assert cases[-1] < cases[0]
+    assert "with 10 repeats" in "\n".join(Power(pilot, 0.03, 0.05).lines())
+
+
+async def test_a_judges_labels_are_counted_with_what_it_replaces(make_run: Make):
+    """Before anybody labels, as without a judge; nothing is divided by nothing in an empty run."""
+    run = await a_run(make_run)
+    (judge,) = pilot_of(run).judges
+    assert (judge.metric, judge.rho2, judge.judged) == ("prose", None, 200)
+    assert "30 labels tell how good it is" in "\n".join(Power(pilot_of(run), 0.05, 0.1).lines())
+    labelled = Power(pilot_of(label(run, lambda i: i % 10 < 6)), 0.05, 0.1)
+    (judge,) = labelled.pilot.judges
+    assert judge.rho2 is not None
+    with_judge, alone = labelled.labels(judge)
+    assert with_judge is not None
+    assert with_judge < alone
+    assert "without it" in "\n".join(labelled.lines())
+    small = Power(labelled.pilot, 0.05, 0.001)
+    assert "judge more outputs" in "\n".join(small.lines())
+    empty = Power(pilot_of(await make_run([result(0, ok=None)], TWO[:1])), 0.05, 0.05)
+    assert list(empty.lines())
+    json.dumps(empty.document())
+    numbers = Power(Pilot(0.5, judges=[JudgeWorth("", 0.5, None, None)]), 0.1, 0.1)
+    assert numbers.document()["labels"][0]["labels"] == 97
+
+
+async def test_labels_are_counted_by_cases_where_these_are_repeated(make_run: Make):
+    """200 outputs of 40 cases: more labels than cases are not to be had, and it says what to do."""
+    run = await a_run(
+        make_run, 200, change=lambda t: replace(t, case=f"case {t.index // 5}", repeat=t.index % 5)
+    )
+    once, repeated = pilot_of(await a_run(make_run, 200)), pilot_of(run)
+    (first,), (second,) = once.judges, repeated.judges
+    assert (first.cases, first.repeated) == (200, False)
+    assert (second.judged, second.cases, second.repeated) == (200, 40, True)
+    assert Power(once, 0.05, 0.1).labels(first)[0] == 81
+    assert Power(repeated, 0.05, 0.1).labels(second)[0] is None
+    text = "\n".join(Power(repeated, 0.05, 0.1).lines())
+    assert "a label for each of 40 judged cases brings ±10 points: judge more cases" in text
+    text = "\n".join(Power(repeated, 0.05, 0.2).lines())
+    assert "21 labels, each of another case, bring ±20 points" in text
+    assert Power(repeated, 0.05, 0.2).document()["labels"][0]["judged_cases"] == 40
+    assert "each of another case" not in "\n".join(Power(once, 0.05, 0.2).lines())
+
+
+def test_a_judge_that_passed_everything_may_not_pass_all_others():
+    """A rate of 1 has no variance, and no labels would be needed: 6 of 6 are no such rate."""
+    few = Power(Pilot(1.0, judges=[JudgeWorth("policy", 1.0, None, 6)]), 0.05, 0.05)
+    assert few.labels(few.pilot.judges[0])[0] is None
+    assert "not even a label for each of 6 judged outputs" in "\n".join(few.lines())
+    many = Power(Pilot(1.0, judges=[JudgeWorth("policy", 1.0, None, 100)]), 0.05, 0.05)
+    labels, alone = many.labels(many.pilot.judges[0])
+    assert labels
+    assert 0 < labels <= alone
+
+
+def test_the_cases_that_are_printed_have_the_power_that_is_promised():
+    """Exactly: over pass rates, differences, both directions and how alike two variants are, 80 % of 80."""
+    rows = list(_BENCH["grid"]((0.5, 0.7, 0.9), (0.1, 0.3)))
+    assert len(rows) > 30
+    assert min(reached for *_, reached in rows) >= 0.799
+
+
+def test_a_drop_and_a_rise_take_different_numbers_and_the_larger_is_named():
+    """From 90 %, a drop of 10 points makes 14 % of cases differ, a rise 10 %; and three correlations are shown."""
+    power = Power(Pilot(0.9), 0.1, 0.05)
+    drop, rise = power.changes()
+    assert (drop.to, drop.differing) == (pytest.approx(0.8), pytest.approx(0.14))
+    assert (rise.to, rise.differing) == (pytest.approx(1.0), pytest.approx(0.1))
+    assert power.cases == drop.cases > rise.cases
+    assert [alike for alike, _ in power.by_correlation()] == [0.3, 0.5, 0.7]
+    cases = [n for _, n in power.by_correlation()]
+    assert cases == sorted(cases, reverse=True)
+    text = "\n".join(power.lines())
+    assert "correlation 0.50, assumed" in text
+    assert "a drop to 80 %: 114, a rise to 100 %: 78" in text
+    told = power.document()
+    assert [change["cases"] for change in told["changes"]] == [drop.cases, rise.cases]
+    assert told["alike"] == 0.5
+
+
+async def test_a_run_with_repeats_agrees_with_itself(make_run: Make):
+    """A variant that passes 70 % of each case: as many cases are named at first as with one repeat."""
+    random = Random(7)
+    trials = [
+        result(i * 5 + k, case=f"c{i}", repeat=k, ok=random.random() < 0.7)
+        for i in range(60)
+        for k in range(5)
+    ]
+    power = Power(pilot_of(await make_run(trials, TWO[:1], planned=300, repeats=5)), 0.1, 0.05)
+    assert power.pilot.repeats == 5
+    assert power.repeats()[0] == (1, power.cases)
+    assert 250 < power.cases < 450
+    assert power.pilot.alike is not None
+    assert power.pilot.alike < 0.2
+    ends = power.cases_range
+    assert ends is not None
+    assert ends[0] <= power.cases <= ends[1]
+    could = power.could_show
+    assert could is not None
+    assert 0.07 < could < 0.14  # 60 cases once could show 24 points
+    assert "60 cases × 5 repeats, as the run has" in "\n".join(power.lines())
+
+
+async def test_disagreement_is_that_of_all_pairs_of_repeats(make_run: Make):
+    """Not of the first trials alone: of these no case differs; of all pairs, half do."""
+    trials = [
+        result((v * 8 + i) * 2 + k, variant=v, case=f"c{i}", repeat=k, ok=k == 0)
+        for v in (0, 1)
+        for i in range(8)
+        for k in range(2)
+    ]
+    pilot = pilot_of(await make_run(trials, TWO, planned=32, repeats=2))
+    assert pilot.differing == pytest.approx(0.5)
+    assert pilot.alike == pytest.approx(0)
+    assert pilot.measured
+    assert pilot.alike_range is not None
+    assert pilot.alike_range[0] < 0 < pilot.alike_range[1]
+
+
+async def test_cases_that_belong_together_count_for_fewer(make_run: Make):
+    """Ten documents of six questions that come out alike: several times as many cases are needed."""
+    grouped = (replace(TWO[0], cluster="document"),)
+    trials = [
+        result(i, case=f"c{i}", ok=(i // 6) % 2 == 0, metadata={"document": i // 6})
+        for i in range(60)
+    ]
+    together = Power(pilot_of(await make_run(trials, grouped, planned=60)), 0.1, 0.05)
+    apart = Power(pilot_of(await make_run(trials, TWO[:1], planned=60)), 0.1, 0.05)
+    assert apart.pilot.effect == 1
+    assert together.pilot.effect > 4
+    assert together.cases > 4 * apart.cases
+    assert "times as many as of independent ones" in "\n".join(together.lines())

@@ -1,0 +1,234 @@
+"""What a run has to reach, held against what it came to."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import replace
+
+import pytest
+from tests.unit.conftest import Make, make_run, result
+
+from evenhand import EvalSet, Run, at_least, at_most, run
+from evenhand.analysis.trust.requirements import held, requirement_rows
+from evenhand.analysis.trust.run_verdict import verdict_of
+from evenhand.core.errors import UsageError
+from evenhand.core.requirement import PASSED, Bound, Requirement
+from evenhand.core.run import TrialResult
+from evenhand.core.score import Outcome
+from evenhand.core.variant import Variant
+from evenhand.render.console import show
+from evenhand.render.document import document
+from evenhand.render.requirements import requirement_lines
+
+__all__ = ["make_run"]
+
+
+def labelled(right: int, wrong: int, broken: int = 0, **how: object) -> Run:
+    """A run of a set whose cases are right, wrong or in error, in these numbers."""
+    kinds = ["right"] * right + ["wrong"] * wrong + ["broken"] * broken
+    evals = EvalSet(
+        "labels", data=[{"id": f"c{i}", "input": kind} for i, kind in enumerate(kinds)], **how
+    )
+
+    @evals.eval
+    def labels(case, expect) -> str:
+        if case.input == "broken":
+            msg = "no answer"
+            raise RuntimeError(msg)
+        expect(case.input == "right", "is right", metric="accuracy")
+        expect(len(case.input), at_most=100, label="characters")
+        return case.input
+
+    return run(evals)
+
+
+@pytest.mark.parametrize(
+    ("trials", "word"),
+    [
+        ((18, 2, 0), "passed"),
+        ((17, 3, 0), "failed"),
+        ((18, 1, 1), "passed"),
+        ((17, 2, 1), "undecided"),
+        ((16, 3, 1), "failed"),
+        ((0, 0, 3), "undecided"),
+    ],
+)
+def test_a_pass_rate_decides_and_errors_count_both_ways(
+    trials: tuple[int, int, int], word: str
+) -> None:
+    """Nine in ten have to pass: a trial in error may have, and may not have."""
+    with labelled(*trials, pass_rate=0.9) as found:
+        assert found.verdict == word
+        assert document(found.file)["verdict"] == word
+
+
+@pytest.mark.parametrize(
+    ("trials", "word"), [((18, 2, 0), "passed"), ((17, 3, 0), "failed"), ((17, 2, 1), "undecided")]
+)
+def test_a_metric_is_held_to_its_mean_over_the_run(trials: tuple[int, int, int], word: str) -> None:
+    """`require` goes by the mean of a metric; what an error hides may have been anything on its scale."""
+    with labelled(*trials, require={"accuracy": at_least(0.9)}) as found:
+        assert found.verdict == word
+
+
+def accurate(index: int, ok: bool | None, variant: int = 0) -> TrialResult:
+    """A trial that measures accuracy, or is in error."""
+    trial = result(index, ok=ok, variant=variant)
+    if ok is None:
+        return trial
+    word = "pass" if ok else "fail"
+    outcome = Outcome("right", word, float(ok), metric="accuracy", scale=(0.0, 1.0))
+    return replace(trial, outcomes=(outcome,))
+
+
+@pytest.mark.parametrize("metric", [PASSED, "accuracy"])
+@pytest.mark.parametrize(
+    ("right", "wrong", "broken", "state", "ends", "word"),
+    [
+        (18, 0, 0, "kept", (0.9, 1.0), "passed"),
+        (17, 0, 1, "open", (0.85, 1.0), "undecided"),
+        (14, 3, 0, "missed", (0.7, 0.85), "failed"),
+        (18, 2, 0, "kept", (0.9, 0.9), "passed"),
+    ],
+)
+async def test_trials_that_were_never_run_may_have_come_to_anything(
+    make_run: Make,
+    metric: str,
+    right: int,
+    wrong: int,
+    broken: int,
+    state: str,
+    ends: tuple[float, float],
+    word: str,
+):
+    """Nine of ten are wanted of 20 that were planned, of which not all are there."""
+    kinds = [True] * right + [False] * wrong + [None] * broken
+    made = [accurate(i, ok) for i, ok in enumerate(kinds)]
+    required = (Requirement(metric, Bound(at_least=0.9), (0,)),)
+    run = await make_run(made, planned=20, requirements=required, status="interrupted")
+    (one,) = held(run)
+    assert (one.state, one.least, one.most) == (state, *map(pytest.approx, ends))
+    assert one.errors == 20 - right - wrong
+    assert verdict_of(run) == word
+    (row,) = requirement_rows(run)
+    assert row["value"] == (one.least if ends[0] == ends[1] else None)
+
+
+async def test_a_column_that_ended_in_errors_alone_leaves_a_requirement_open(make_run: Make):
+    """One that came to an end and does not measure the metric is none that it is required of."""
+    variants = (Variant(0, "a", "m"), Variant(1, "b", "m"))
+    required = (Requirement("accuracy", Bound(at_least=0.9), (0, 1)),)
+    good = [accurate(i, True) for i in range(5)]
+    for others, states in (
+        ([accurate(5 + i, None, 1) for i in range(5)], ["kept", "open"]),
+        ([result(5 + i, variant=1) for i in range(5)], ["kept"]),
+    ):
+        run = await make_run([*good, *others], variants, requirements=required)
+        assert [one.state for one in held(run)] == states
+        assert verdict_of(run) == ("passed" if states == ["kept"] else "undecided")
+
+
+def test_a_metric_without_a_scale_is_open_where_a_trial_is_in_error() -> None:
+    """Of characters nobody knows how many an error would have come to."""
+    with labelled(3, 0, 1, require={"characters": at_most(50)}) as found:
+        (one,) = held(found.file)
+        assert (found.verdict, one.state, one.least, one.most) == ("undecided", "open", None, None)
+    with labelled(3, 0, 0, require={"characters": at_most(50)}) as found:
+        assert found.verdict == "passed"
+
+
+def test_every_column_has_to_keep_what_is_required() -> None:
+    """A good prompt does not make up for a bad one."""
+    evals = EvalSet(
+        "two",
+        data=[{"id": f"c{i}"} for i in range(10)],
+        over={"prompt": ["good", "bad"]},
+        pass_rate=0.5,
+    )
+
+    @evals.eval
+    def answers(case, prompt, expect) -> None:
+        expect(prompt == "good" or case.id < "c4", "is right")
+
+    with run(evals) as found:
+        assert [one.state for one in held(found.file)] == ["kept", "missed"]
+        assert found.verdict == "failed"
+
+
+def test_sets_keep_their_own_requirements() -> None:
+    """A set that says nothing still has to pass whole beside one that says a rate."""
+    lax = EvalSet("lax", data=[{"id": "a"}, {"id": "b"}], pass_rate=0.5)
+    strict = EvalSet("strict", data=[{"id": "a"}, {"id": "b"}])
+
+    @lax.eval
+    def half(case, expect) -> None:
+        expect(case.id == "a", "is a")
+
+    @strict.eval
+    def whole(case, expect) -> None:
+        expect(case.id == "a", "is a")
+
+    with run(lax) as found:
+        assert found.verdict == "passed"
+    with run(lax, strict) as found:
+        assert [one.state for one in held(found.file)] == ["kept", "missed"]
+        assert found.verdict == "failed"
+
+
+def test_a_metric_that_nobody_measures_is_said_with_those_there_are() -> None:
+    """A misspelt name never passes."""
+    with labelled(3, 0, require={"acuracy": at_least(0.9)}) as found:
+        assert found.verdict == "undecided"
+        (line, _) = requirement_lines(found.file, ["labels"])
+        assert line.startswith("! acuracy, wanted at least 0.9: no trial measured it")
+        assert "accuracy, characters" in line
+
+
+def test_the_report_says_what_the_interval_says_of_the_bound() -> None:
+    """9 of 10 keep 90 %, and cannot show it; 100 of 100 can."""
+    with labelled(9, 1, pass_rate=0.9) as found:
+        out = io.StringIO()
+        show(found.file, out, width=200)
+        assert (
+            "✓ passed 90 % [60–98], wanted at least 90 %; the interval includes the bound: "
+            "10 cases can't decide it" in out.getvalue()
+        )
+    with labelled(100, 0, pass_rate=0.9) as found:
+        (one,) = held(found.file)
+        assert one.sure
+        (row,) = document(found.file)["requirements"]
+        assert (row["metric"], row["state"], row["value"], row["sure"]) == (
+            "passed",
+            "kept",
+            1,
+            True,
+        )
+
+
+def test_require_alone_says_that_failing_trials_do_not_count() -> None:
+    """Whoever reads the verdict is told what it rests on."""
+    with labelled(9, 1, require={"characters": at_most(50)}) as found:
+        assert verdict_of(found.file) == "passed"
+        assert "no pass_rate is required" in requirement_lines(found.file, ["labels"])[-1]
+
+
+def test_no_share_has_to_pass_where_the_pass_rate_is_0() -> None:
+    """0 is a rate of its own, and not 'nothing said'."""
+    with labelled(0, 3, pass_rate=0) as found:
+        assert found.verdict == "passed"
+        assert "wanted at least 0 %" in requirement_lines(found.file, ["labels"])[0]
+
+
+@pytest.mark.parametrize(
+    ("how", "what"),
+    [
+        ({"pass_rate": 90}, "pass_rate is 90, not a number from 0 to 1"),
+        ({"require": {"accuracy": 0.9}}, "write at_least(…) or at_most(…)"),
+        ({"require": {"passed": at_least(0.9)}}, "write pass_rate=…"),
+    ],
+)
+def test_what_cannot_be_required_is_refused(how: dict[str, object], what: str) -> None:
+    """A percentage, a bare number and the pass rate under another name, before anything runs."""
+    with pytest.raises(UsageError, match=r".*") as raised:
+        EvalSet("x", **how)
+    assert what in str(raised.value)

@@ -1,0 +1,34 @@
+"""Assertions that are code: the language of a file is the file's, whatever the type says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from evenhand.doors.assertions.assertion import Assertion, Cell
+from evenhand.doors.assertions.kinds import kind_of
+from evenhand.scorers.javascript import JavaScriptVerdict
+from evenhand.scorers.python_code import PythonFile
+from evenhand.scorers.ruby import RubyVerdict
+
+
+@pytest.mark.parametrize("type_", ["python", "javascript"])
+@pytest.mark.parametrize(
+    ("value", "scorer"),
+    [
+        ("file://grader.py", PythonFile),
+        ("file://grader.py:other", PythonFile),
+        ("file://grader.js:named", JavaScriptVerdict),
+        ("file://grader.rb", RubyVerdict),
+        ("file://{{name}}.js", JavaScriptVerdict),
+    ],
+)
+def test_a_file_of_any_language_may_stand_under_either_type(
+    type_: str, value: str, scorer: type, tmp_path: Path
+):
+    """Tags in its name are filled in first."""
+    assertion = Assertion(type_, value=value, base=tmp_path)
+    cell = Cell("out", "prompt", {"name": "grader"}, {}, "echo", "echo")
+    made = kind_of(type_).make(assertion, cell, value)
+    assert type(made) is scorer

@@ -1,0 +1,277 @@
+"""Worlds and tools: each trial has its own, what was called is noted, and what changed can be expected."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evenhand import Case, Conversation, EvalSet, Expect, World, run
+from evenhand.core.errors import CodeError, UsageError
+from evenhand.doors import recording
+from evenhand.doors.conversations import ToolTable
+from evenhand.scorers import NeverFails
+from evenhand.store.runfile import RunFile
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Path:
+    """A database with two orders."""
+    path = tmp_path / "shop.db"
+    with sqlite3.connect(path) as database:
+        database.execute("create table orders (id integer primary key, state text)")
+        database.execute("insert into orders values (1042, 'late'), (1043, 'sent')")
+    database.close()
+    return path
+
+
+def test_a_database_is_copied_for_each_world(shop: Path):
+    """A database is copied for each world."""
+    one, two = World.copy(of=shop), World.copy(of=str(shop))
+    assert one.execute("update orders set state = ? where id = ?", "refunded", 1042) == 1
+    assert one.value("select state from orders where id = 1042") == "refunded"
+    assert two.value("select state from orders where id = 1042") == "late"
+    assert two.value("select state from orders where id = 7") is None
+    assert two.query("select * from orders where id = 1043") == [{"id": 1043, "state": "sent"}]
+    assert two.changes() == {}
+    assert one.changes() == {
+        "orders": {
+            "added": [{"id": 1042, "state": "refunded"}],
+            "removed": [{"id": 1042, "state": "late"}],
+        }
+    }
+    one.execute('create table "odd "" name" (a)')
+    one.execute('insert into "odd "" name" values (1)')
+    assert one.changes()['odd " name'] == {"added": [{"a": 1}], "removed": []}
+    folder = one.path.parent
+    one.close()
+    assert not folder.exists()
+
+
+def test_a_script_of_sql_makes_a_database_for_each_world(tmp_path: Path):
+    """A script of sql makes a database for each world."""
+    (tmp_path / "shop.sql").write_text("create table a (b); insert into a values (1), (2);")
+    world = World.copy(of=tmp_path / "shop.sql")
+    assert world.changes() == {}
+    world.execute("delete from a where b = 1")
+    assert world.changes() == {"a": {"added": [], "removed": [{"b": 1}]}}
+    (tmp_path / "bad.sql").write_text("create tabel a (b);")
+    with pytest.raises(UsageError, match=r"bad\.sql cannot be copied"):
+        World.copy(of=tmp_path / "bad.sql")
+
+
+def test_a_dict_is_copied_and_its_changes_have_paths():
+    """A dict is copied and its changes have paths."""
+    state: dict[str, Any] = {"orders": {"1": {"state": "late", "items": [1, 2]}}, "gone": None}
+    world = World.copy(of=state)
+    world.state["orders"]["1"]["state"] = "refunded"
+    world.state["orders"]["1"]["items"].append(3)
+    world.state["new"] = True
+    del world.state["gone"]
+    assert state["orders"]["1"]["state"] == "late"
+    assert world.changes() == {
+        "gone": (None, None),
+        "new": (None, True),
+        "orders.1.items[2]": (None, 3),
+        "orders.1.state": ("late", "refunded"),
+    }
+
+
+async def test_tools_are_called_as_models_ask_and_errors_are_told_to_the_model():
+    """Tools are called as models ask and errors are told to the model."""
+    world = World.copy(of={"state": "late"})
+
+    @world.tool
+    def refund(order: str, amount: float = 0.0) -> dict[str, Any]:
+        if order != "1042":
+            raise LookupError(f"no order {order}")
+        world.state["state"] = "refunded"
+        return {"order": order}
+
+    @world.tool
+    async def wait() -> str:
+        return "waited"
+
+    assert await world.call("refund", {"order": "1042"}) == {"order": "1042"}
+    assert await world.call("wait", {}) == "waited"
+    assert await world.call("refund", {"order": "7"}) == {"error": "LookupError: no order 7"}
+    assert "no tool 'refnd'" in (await world.call("refnd", {}))["error"]
+    assert "missing a required argument" in (await world.call("refund", {}))["error"]
+    assert "no JSON" in (await world.call("refund", None))["error"]
+    assert [(call.name, bool(call.error)) for call in world.calls] == [
+        ("refund", False),
+        ("wait", False),
+        ("refund", True),
+        ("refnd", True),
+        ("refund", True),
+        ("refund", True),
+    ]
+    again = World.copy(of={"state": "late"})
+
+    @again.tool
+    def refund(order: str) -> None:  # noqa: F811 (the same tool of another world)
+        again.state["state"] = f"refunded {order}"
+
+    again.redo([call for call in world.calls if call.name == "refund"])
+    assert again.state == {"state": "refunded 1042"}
+    with pytest.raises(UsageError, match="the tool wait, which an earlier conversation called"):
+        again.redo(world.calls)
+    with pytest.raises(UsageError, match="there is a tool refund already"):
+        again.tool(refund)
+
+
+def test_a_table_answers_in_turn_and_says_what_it_lacks():
+    """A table answers in turn and says what it lacks."""
+    rows = [({"id": 1}, "first"), ({"id": 1}, "second"), ({"id": 2}, {"a": [1]})]
+    find = ToolTable({"find": rows}).tools["find"]
+    assert [find(id=1), find(id=1), find(id=1), find(id=2)] == [
+        "first",
+        "second",
+        "second",
+        {"a": [1]},
+    ]
+    with pytest.raises(CodeError, match=r'the tool find has no row for \{"id":3\}'):
+        find(id=3)
+    assert ToolTable({"find": []}, otherwise=None).tools["find"](id=3) is None
+    for table in ({"find": "x"}, {"find": [1]}, {"find": [({"a": object()}, 2)]}):
+        with pytest.raises(UsageError, match="ToolTable: "):
+            ToolTable(table)  # type: ignore[arg-type]
+
+
+def test_a_missing_row_is_an_error_of_the_trial_and_not_the_agents(tmp_path: Path):
+    """A missing row is an error of the trial and not the agents."""
+    evals = EvalSet("table", data=[{"id": "a"}])
+
+    @evals.eval
+    async def asks(expect: Expect) -> None:
+        table = ToolTable({"find": []})
+
+        async def agent(text: str) -> str:
+            return str(await table.call("find", {"id": text}))
+
+        talk = await Conversation(agent, ["7"]).run()
+        expect(talk.turns == 1, "one turn")
+
+    with run(evals, home=tmp_path) as found, RunFile.open(found.path) as file:
+        (trial,) = file.trials()
+    assert trial.outcome == "error"
+    assert "has no row" in trial.reason
+
+
+def test_recorded_tools_make_a_table(tmp_path: Path):
+    """Recorded tools make a table."""
+    evals = EvalSet("recorded", data=[{"id": "a", "input": "1042"}])
+
+    @recording.tool
+    def find(order: str) -> dict[str, str]:
+        return {"order": order, "state": "late"}
+
+    @evals.eval
+    def looks(case: Case, expect: Expect) -> None:
+        expect(find(case.input)["state"] == "late", "late")
+
+    with run(evals, home=tmp_path) as found:
+        table = ToolTable.recorded(found.path, "a")
+        with pytest.raises(UsageError, match="no recorded calls of tools for case 'b'"):
+            ToolTable.recorded(found.path, "b")
+    assert table.tools["find"](order="1042") == {"order": "1042", "state": "late"}
+
+
+def test_tools_and_turns_are_steps_of_the_trial(tmp_path: Path, shop: Path):
+    """Tools and turns are steps of the trial."""
+    evals = EvalSet("steps", data=[{"id": "a"}])
+    seen: list[tuple[str, str, Any]] = []
+
+    @evals.fixture
+    def world() -> Any:
+        made = World.copy(of=shop)
+
+        @made.tool
+        def state(order: int) -> str:
+            return made.value("select state from orders where id = ?", order)
+
+        return made
+
+    @evals.eval
+    async def talks(world: Any, expect: Expect) -> None:
+        async def agent(text: str) -> str:
+            return str(await world.call("state", {"order": int(text)}))
+
+        await Conversation(agent, ["1042"]).run()
+        seen.extend((step.kind, step.name, step.result) for step in expect.trial.steps)
+        expect(bool(world.calls), "called")
+
+    with run(evals, home=tmp_path / "home") as found:
+        assert found.verdict == "passed"
+    assert seen == [
+        ("message", "user", "1042"),
+        ("tool", "state", "late"),
+        ("message", "assistant", "late"),
+    ]
+
+
+@pytest.mark.parametrize("of", ["nowhere.db", 5, None])
+def test_what_is_no_world_is_refused(of: Any):
+    """What is no world is refused."""
+    with pytest.raises(UsageError, match=r"World\.copy: "):
+        World.copy(of=of)
+
+
+def test_a_file_that_is_no_database_is_refused(tmp_path: Path):
+    """A file that is no database is refused."""
+    (tmp_path / "text.db").write_text("no database at all, but long enough to look" * 50)
+    with pytest.raises(UsageError, match="cannot be copied"):
+        World.copy(of=tmp_path / "text.db")
+
+
+def test_a_recorded_call_that_failed_is_no_row_of_the_table(tmp_path: Path):
+    """What a tool returned is replayed, and never that it broke."""
+    evals = EvalSet("recorded", data=[{"id": "a"}])
+
+    @recording.tool
+    def find(order: str) -> str:
+        if order == "7":
+            msg = "the database is down"
+            raise ValueError(msg)
+        return "late"
+
+    @evals.eval
+    def looks(expect: Expect) -> None:
+        with pytest.raises(ValueError, match="down"):
+            find("7")
+        expect(find("8") == "late", "late")
+
+    with run(evals, home=tmp_path) as found:
+        table = ToolTable.recorded(found.path, "a", otherwise="nothing")
+    assert [table.tools["find"](order=order) for order in ("7", "8")] == ["nothing", "late"]
+
+
+def test_calls_that_reach_no_tool_are_steps_that_failed(tmp_path: Path):
+    """A tool that isn't there, arguments that are none, and arguments that the tool doesn't take."""
+    evals = EvalSet("shop", data=[{"id": "a"}])
+
+    @evals.eval
+    async def calls(expect: Expect) -> str:
+        world = World.copy(of={})
+
+        @world.tool
+        def refund(order: str) -> str:
+            return order
+
+        await world.call("delete_all", {"sure": True})
+        await world.call("refund", None)
+        await world.call("refund", {"odrer": "7"})
+        expect(expect.steps, NeverFails("delete_all"))
+        return "done"
+
+    with run(evals, home=tmp_path, progress=False) as done:
+        (trial,) = done.trials()
+        steps = [(step.name, step.arguments, step.status) for step in done.steps(trial)]
+    assert trial.outcome == "fail"
+    assert steps == [
+        ("delete_all", {"sure": True}, "error"),
+        ("refund", {}, "error"),
+        ("refund", {"odrer": "7"}, "error"),
+    ]

@@ -1,0 +1,217 @@
+"""`recording.tool`: what tools return is recorded in a trial, and given back in a replay."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evenhand.core.errors import EvenhandError, UsageError
+from evenhand.core.expect import Expectation, Trial
+from evenhand.core.run import TrialResult
+from evenhand.core.score import check
+from evenhand.doors.recording import tool
+from evenhand.engine import door
+from evenhand.engine.door import Settings
+from evenhand.store.recordings import Recordings, RunSource
+from evenhand.store.runfile import RunFile
+from evenhand.testing import example
+
+
+class OutOfStock(Exception):
+    """An application's own exception."""
+
+
+class Shop:
+    """A shop that counts how often it is asked."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    @tool
+    def look_up(self, order: str, *, deep: bool = False) -> dict[str, Any]:
+        """An order."""
+        self.asked += 1
+        return {"order": order, "deep": deep, "number": self.asked}
+
+    @tool(name="search")
+    async def find(self, words: list[str]) -> list[str]:
+        """Goods."""
+        await asyncio.sleep(0)
+        self.asked += 1
+        if not words:
+            raise OutOfStock("nothing", 0)
+        return [f"{word} {self.asked}" for word in words]
+
+
+class Is:
+    """An expectation that always holds."""
+
+    def score(self, output: Any, trial: Trial):
+        del trial
+        return check(True, str(output))
+
+
+def using(work: Callable[[Trial], Any]):
+    """A body that returns what the work does, and expects something of it."""
+
+    async def body(trial: Trial) -> object:
+        said = await work(trial)
+        trial.expect(Expectation(said, Is()))
+        return said
+
+    return body
+
+
+async def ran(work: Callable[[Trial], Any], home: Path, replay: Path | None = None, **more: Any):
+    """Runs two trials of two repeats of it, and says which file it wrote."""
+    plan = example(2, using(work), repeats=2)
+    if replay is None:
+        return (await door.settle(plan, Settings(home=home))).path
+    with closing(Recordings(RunSource(replay))) as recordings:
+        settings = Settings(home=home, replay=recordings, **more)
+        return (await door.settle(plan, settings)).path
+
+
+def trials(path: Path) -> list[TrialResult]:
+    """All results of a run."""
+    with RunFile.open(path) as run:
+        return list(run.trials())
+
+
+async def test_tools_are_given_back_as_they_answered_each_time_and_do_not_run(tmp_path: Path):
+    """Plain and async, for each trial and repeat, and for the n-th call with the same arguments; so are exceptions."""
+    shop = Shop()
+
+    async def work(trial: Trial) -> object:
+        case = trial.case.id
+        said: list[object] = [shop.look_up(case), shop.look_up(case), shop.look_up(case, deep=True)]
+        said.append(await asyncio.to_thread(shop.look_up, order=case))
+        said.append(await shop.find(["a", "b"]))
+        with pytest.raises(OutOfStock) as error:
+            await shop.find([])
+        return [*said, list(error.value.args)]
+
+    first = await ran(work, tmp_path)
+    assert shop.asked == 4 * 6
+    again = await ran(work, tmp_path, first)
+    assert shop.asked == 4 * 6
+    assert [t.outcome for t in trials(again)] == ["pass"] * 4
+    assert [t.output for t in trials(again)] == [t.output for t in trials(first)]
+    with RunFile.open(again) as run:
+        tools = list(run.tools())
+        assert len(tools) == 24
+        assert all(tool.replayed for tool in tools)
+        assert {tool.name for tool in tools} == {"Shop.look_up", "search"}
+        assert tools[0].arguments == b'{"deep":false,"order":"case-0"}'
+        assert run.totals().calls == 0  # a tool is no model
+
+
+async def test_a_call_that_was_not_recorded_is_an_error_that_shows_the_difference(tmp_path: Path):
+    """The trial has no verdict, whatever the application makes of that; where it may run, it runs."""
+    shop = Shop()
+
+    def work(order: str):
+        async def inner(_: Trial) -> object:
+            try:
+                return shop.look_up(order)["order"]
+            except EvenhandError:
+                return "a fallback"
+
+        return inner
+
+    first = await ran(work("order 30"), tmp_path)
+    again = await ran(work("order 31"), tmp_path, first)
+    errors = [t.error for t in trials(again)]
+    assert {error.slug for error in errors if error} == {"not-recorded"}
+    assert errors[0] is not None
+    assert (
+        'no such call of the tool Shop.look_up: order, character 8: "order 30" recorded, '
+        '"order 31" now' in errors[0].message
+    )
+    asked = await ran(work("order 31"), tmp_path, first, replay_asks=True)
+    assert [t.outcome for t in trials(asked)] == ["pass"] * 4
+
+
+@pytest.mark.parametrize("value", [(1, 2), {1: "a"}, {"a"}, object(), float("nan")])
+async def test_what_json_does_not_bring_back_is_an_error_when_it_is_recorded(
+    value: object, tmp_path: Path
+):
+    """Rather than something else when it is replayed."""
+
+    @tool
+    def gives() -> object:
+        return value
+
+    async def work(_: Trial) -> object:
+        gives()
+        return None
+
+    (result, *_) = trials(await ran(work, tmp_path))
+    assert result.outcome == "error"
+    assert result.error is not None
+    assert "the tool" in result.error.message
+
+
+async def test_what_has_no_form_in_json_is_left_out_where_that_is_said(tmp_path: Path):
+    """A connection, say; without that it is an error which says so."""
+
+    @tool(ignore=["connection"])
+    def rows(connection: object, table: str) -> int:
+        del connection
+        return len(table)
+
+    @tool
+    def careless(connection: object) -> int:
+        del connection
+        return 1
+
+    async def work(_: Trial) -> object:
+        return rows(object(), "orders")
+
+    first = await ran(work, tmp_path)
+    assert [t.output for t in trials(await ran(work, tmp_path, first))] == [6] * 4
+
+    async def wrong(_: Trial) -> object:
+        return careless(object())
+
+    (result, *_) = trials(await ran(wrong, tmp_path))
+    assert result.error is not None
+    assert "is called with what JSON has no form for" in result.error.message
+    assert "ignore=" in result.error.where
+
+
+async def test_outside_of_a_trial_it_is_just_the_function(tmp_path: Path):
+    """It keeps its name, takes what it takes, and returns whatever it does."""
+    del tmp_path
+    shop = Shop()
+    assert shop.look_up("a")["number"] == 1
+    assert await shop.find(["b"]) == ["b 2"]
+    assert Shop.look_up.__name__ == "look_up"
+
+    @tool
+    def pair() -> tuple[int, int]:
+        return 1, 2
+
+    assert pair() == (1, 2)
+
+
+def test_what_is_no_function_is_refused_when_it_is_decorated():
+    """Classes, generators, and parameters that there are not."""
+    with pytest.raises(UsageError, match="is not a function"):
+        tool(Shop)
+    with pytest.raises(UsageError, match="is a generator"):
+
+        @tool
+        def some():
+            yield 1
+
+    with pytest.raises(UsageError, match="has no parameter conn to ignore"):
+
+        @tool(ignore=["conn"])
+        def none(connection: object) -> None:
+            del connection

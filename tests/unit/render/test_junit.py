@@ -1,0 +1,103 @@
+"""Runs as JUnit XML."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import replace
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+from tests.unit.conftest import Make, result
+
+from evenhand.core.score import Outcome
+from evenhand.core.variant import Variant
+from evenhand.render.export import export
+from evenhand.render.junit import write_junit
+from evenhand.store.runfile import RunFile
+
+
+def read(run: RunFile) -> ET.Element:
+    """The suite, as a reader of XML sees it."""
+    out = io.StringIO()
+    write_junit(run, out)
+    (suite,) = ET.fromstring(out.getvalue()).findall("testsuite")
+    return suite
+
+
+async def test_each_trial_is_a_test_case(summaries_run: RunFile, tmp_path: Path):
+    """Columns are classes, cases are names; the counts are those of the run."""
+    assert export(summaries_run, tmp_path / "r.xml") == 24
+    suite = read(summaries_run)
+    counts = {name: suite.get(name) for name in ("tests", "failures", "errors", "skipped")}
+    assert counts == {"tests": "24", "failures": "9", "errors": "0", "skipped": "0"}
+    cases = suite.findall("testcase")
+    assert {case.get("classname") for case in cases} == {"basic", "better", "best"}
+    assert (cases[0].get("name"), cases[0].get("time")) == ("tides [case0]", "0.500")
+    assert len({(case.get("classname"), case.get("name")) for case in cases}) == 24
+    properties = {p.get("name"): p.get("value") for p in suite.iter("property")}
+    assert properties["verdict"] == "failed"
+
+
+async def test_failures_errors_and_what_did_not_apply_are_told_apart(make_run: Make):
+    """Each has its element; a failure lists every expectation, an error has its kind and its cure."""
+    outcomes = (
+        Outcome("is short", "pass", 1.0),
+        Outcome("words", "fail", 140.0, "140, wanted at most 120"),
+        Outcome("is polite", "error", None, "no verdict", error="judge"),
+    )
+    trials = [
+        result(0, ok=False, outcomes=outcomes, output="<p>too long</p>", log="printed"),
+        result(1, ok=None),
+        replace(result(2), outcome="not_applicable", reason="no context"),
+        result(3),
+    ]
+    failed, broken, skipped, passed = read(await make_run(trials)).findall("testcase")
+    failure = failed.find("failure")
+    assert failure is not None
+    assert failure.get("message") == "words (140): 140, wanted at most 120"
+    assert failure.text == (
+        "pass: is short\nfail: words (140): 140, wanted at most 120\nerror: is polite: no verdict"
+        "\n\noutput:\n<p>too long</p>"
+    )
+    assert failed.findtext("system-out") == "printed"
+    error = broken.find("error")
+    assert error is not None
+    assert (error.get("type"), error.get("message")) == ("rate-limited", "asked too often")
+    assert error.text == "Lower -j."
+    assert [(part.tag, part.get("message")) for part in skipped] == [("skipped", "no context")]
+    assert list(passed) == []
+
+
+async def test_half_a_run_is_not_green(make_run: Make):
+    """Trials that were never run are one error more."""
+    suite = read(await make_run([result(0)], planned=3, status="stopped", message="wrong key"))
+    assert (suite.get("tests"), suite.get("errors")) == ("2", "1")
+    error = suite.findall("testcase")[-1].find("error")
+    assert error is not None
+    assert error.get("message") == "2 trials not run: wrong key"
+
+
+async def test_repeats_have_names_of_their_own(make_run: Make):
+    """The same case twice is two test cases."""
+    trials = [result(0, case="a"), result(1, case="a")]
+    run = await make_run(trials, repeats=2, case_count=1)
+    names = [case.get("name") for case in read(run).findall("testcase")]
+    assert names[0] == "a (repeat 1)"
+
+
+@pytest.mark.parametrize(
+    "evil", ["<x>&\"'", "]]>", "\x00\x1b[2J", "\ud800", "\ufffe\uffff", "\u202e"]
+)
+async def test_whatever_a_model_wrote_the_file_can_be_read(make_run: Make, evil: str):
+    """Markup is text, and what XML has no place for is shown or replaced."""
+    outcome = Outcome(evil, "fail", 0.0, evil)
+    trial = result(0, ok=False, case=evil, outcomes=(outcome,), output=evil, reason=evil, log=evil)
+    named = "lone half" if evil == "\ud800" else evil
+    suite = read(await make_run([trial], (Variant(0, named, named),), title=named))
+    assert len(suite.findall("testcase")) == 1
+
+
+async def test_no_trials_are_a_file_too(make_run: Make):
+    """With one error: nothing was run."""
+    assert read(await make_run([], planned=2)).get("errors") == "1"

@@ -1,0 +1,123 @@
+"""The judge decides where it is sure enough; the rest is for a person."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+from tests.unit.conftest import Make, make_run
+from tests.unit.render.test_judge_trust import a_run, label
+
+from evenhand.analysis.trust.calibration import calibrate
+from evenhand.analysis.trust.judgements.judged import certainty_of
+from evenhand.analysis.trust.selective import items_for_people, lines_of, selective_verdicts
+from evenhand.core.run import TrialResult
+from evenhand.core.score import Outcome
+from evenhand.render.calibration import calibration_lines
+from evenhand.store.runfile import RunFile
+
+__all__ = ["make_run"]
+
+
+def sure_or_not(trial: TrialResult) -> TrialResult:
+    """Of every fourth output the judge says itself that it is not sure."""
+    sure = 0.3 if trial.index % 4 == 0 else 1.0
+    outcome = trial.outcomes[0]
+    return replace(
+        trial, outcomes=(replace(outcome, metadata={**outcome.metadata, "confidence": sure}),)
+    )
+
+
+def people(i: int) -> bool:
+    """They agree with the judge wherever it is sure, and with half of the others."""
+    return (i % 10 < 7) is not (i % 8 == 0)
+
+
+async def labelled_run(make: Make) -> RunFile:
+    """400 outputs, 120 of them drawn and labelled."""
+    return label(await a_run(make, 400, change=sure_or_not), people, size=120)
+
+
+async def test_a_judge_decides_where_it_is_sure_and_the_rest_is_a_queue_for_people(make_run: Make):
+    """The queue has none of the draw, and the least sure first; at a high risk there is nothing in it."""
+    run = await labelled_run(make_run)
+    (one,) = selective_verdicts(run, 0.05).values()
+    assert one.acceptance is not None
+    assert (one.items, one.labels, one.acceptance.accepted) == (400, 120, 300)
+    assert set(one.for_people) == set(range(0, 400, 4))
+    assert (
+        "decides 300 of 400 outputs at a risk of 5 % (90 % confidence); 100 outputs are for a person"
+        in one.line()
+    )
+    assert "this holds for" not in "\n".join(lines_of(one)), "no case is repeated"
+    drawn = set(run.draws()[0].places)
+    queue = items_for_people(run, 0.05)
+    assert {item.trial.index for item in queue} == set(range(0, 400, 4)) - drawn
+    assert {item.inclusion for item in queue} == {0.0}
+    assert items_for_people(run, 0.05, ["another"]) == []
+    assert items_for_people(run, 0.3) == []
+    json.dumps(one.document())
+    text = "\n".join(calibration_lines(calibrate(run), selective_verdicts(run, 0.05)))
+    assert "next: evenhand label --unsure 0.05 --metric 'prose'" in text
+
+
+async def test_before_there_are_labels_it_says_how_many_it_takes(make_run: Make):
+    """And with too few of them, about how many it takes; where people disagree too often, that no number would do."""
+    run = await a_run(make_run, 200, change=sure_or_not)
+    (one,) = selective_verdicts(run, 0.1).values()
+    assert "takes 41 labels or more" in one.line()
+    (few,) = selective_verdicts(label(run, people, size=12), 0.1).values()
+    assert "people disagree with 17 % of 12 labelled verdicts; label more" in few.line()
+    agreed = label(await a_run(make_run, 200), lambda i: i % 10 < 7, size=12)
+    (right,) = selective_verdicts(agreed, 0.1).values()
+    assert "that takes about 41 labels, not 12" in right.line()
+    assert few.document()["accepted"] == 0
+    coin = label(await a_run(make_run, 200), lambda i: i % 2 == 0, size=100)
+    (none,) = selective_verdicts(coin, 0.1).values()
+    assert "accept a higher risk" in none.line()
+
+
+@pytest.mark.parametrize(
+    ("metadata", "score", "certainty"),
+    [
+        ({}, None, 1.0),
+        ({"confidence": 0.8}, None, 0.8),
+        ({"confidence": 0.8}, 0.9, 0.8),
+        ({"agreement": 2 / 3}, None, 1 / 3),
+        ({"consistent": False}, None, 0.0),
+        ({"jury": [{"confidence": 0.5}, {"confidence": 0.9}, {"error": "x"}]}, None, 0.7),
+        ({"confidence": "high", "jury": ["odd"]}, 4.0, 1.0),
+        ({}, 0.5, 0.0),
+    ],
+)
+def test_certainty_is_the_mean_of_what_there_is_to_go_by(
+    metadata: dict[str, object], score: float | None, certainty: float
+):
+    """Stated confidence, agreement of a jury, both orders, distance from the middle."""
+    outcome = Outcome("o", "pass", score, metadata=metadata)
+    assert certainty_of(outcome) == pytest.approx(certainty)
+
+
+async def test_repeats_that_disagree_make_a_verdict_less_sure(make_run: Make):
+    """Two repeats of a case, one passed and one failed, are for a person."""
+    run = await a_run(
+        make_run,
+        200,
+        change=lambda t: replace(t, case=f"case {t.index // 2}", repeat=t.index % 2),
+        repeats=2,
+    )
+    run = label(run, lambda i: i % 10 < 7, size=150)
+    (one,) = selective_verdicts(run, 0.05).values()
+    split = {i for i in range(200) if (i % 10 < 7) is not ((i ^ 1) % 10 < 7)}
+    assert split
+    assert one.acceptance is not None
+    assert set(one.for_people) <= split
+    labelled = set(run.draws()[0].places) - set(one.for_people)
+    cases = {place // 2 for place in labelled}
+    assert one.document()["cases"] == len(cases) < one.document()["labelled"] == len(labelled)
+    text = "\n".join(calibration_lines(calibrate(run), selective_verdicts(run, 0.05)))
+    assert (
+        f"    this holds for the outputs of this run: the {len(labelled)} labels among them are of"
+        f" {len(cases)} cases, and say less of other cases\n"
+    ) in text

@@ -1,0 +1,89 @@
+"""What the runs of a coding agent may spend together."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import json
+import sys
+from pathlib import Path
+
+import pytest
+from tests.unit.conftest import Make, make_run, result  # noqa: F401 (a fixture)
+
+from evenhand.wings.coding_agents.runs import Runs, Started
+
+
+async def started(bound_usd: float, document: object = None) -> Started:
+    """A run whose command has ended, and what it printed."""
+    process = await asyncio.create_subprocess_exec(sys.executable, "-c", "")
+    await process.wait()
+    out = io.BytesIO(json.dumps(document).encode())
+    return Started("job-1", process, None, bound_usd, out, io.BytesIO())
+
+
+async def test_what_runs_under_way_may_spend_is_not_left_for_others(tmp_path: Path):
+    """Two runs side by side could pass the budget otherwise; once counted, only what a run spent is gone."""
+    one = await started(0.6)
+    runs = Runs(tmp_path, 1.0, spent_usd=0.1, _started={"job-1": one})
+    assert runs.left_usd == pytest.approx(0.3)
+    one.counted = True
+    assert runs.left_usd == pytest.approx(0.9)
+
+
+async def test_a_run_is_never_allowed_more_than_is_left(tmp_path: Path):
+    """However much its caller asks for."""
+    jobs: dict[str, Started] = {}
+    runs = Runs(tmp_path, 0.25, _started=jobs)
+    await runs.start(".", first=None, max_cost_usd=1000, offline=False)
+    (one,) = jobs.values()
+    one.out.close()
+    one.err.close()
+    assert one.bound_usd == 0.25
+
+
+@pytest.mark.parametrize(("code", "spent"), [(2, 0.0), (1, 0.6), (3, 0.6), (70, 0.6), (-9, 0.6)])
+async def test_a_run_that_fails_counts_with_all_that_it_was_allowed(
+    tmp_path: Path, code: int, spent: float
+):
+    """Unless it was refused before anything was sent."""
+    one = await started(0.6)
+    one.process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-c",
+        f"import os; os.kill(os.getpid(), 9) if {code} < 0 else os._exit({code})",
+    )
+    runs = Runs(tmp_path, 1.0, _started={"job-1": one})
+    await runs.status("job-1")
+    assert runs.spent_usd == spent
+
+
+async def test_a_run_that_ends_with_its_budget_and_no_document_is_told_with_what_was_kept(
+    make_run: Make,  # noqa: F811
+):
+    """By its exit code; the trials that were paid for are in the file."""
+    run = await make_run([result(0)], status="out_of_budget", planned=3)
+    one = await started(0.6)
+    one.process = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", "import os; os._exit(4)"
+    )
+    told = await Runs(run.path.parents[2], 1.0, _started={"job-1": one}).status("job-1")
+    assert told["status"] == "out_of_budget"
+    assert (told["settled"], told["planned"], told["left_usd"]) == (1, 3, 0.4)
+    assert run.meta.id.startswith(told["run"])
+    assert f"evenhand resume {told['run']} --max-cost" in told["next"][0]["do"]
+
+
+@pytest.mark.parametrize(("cost", "spent"), [(None, 0.6), (0.0, 0.0), (0.02, 0.02)])
+async def test_a_run_of_unknown_cost_counts_with_all_that_it_might_spend(
+    cost: float | None,
+    spent: float,
+    make_run: Make,  # noqa: F811
+):
+    """An unknown price is not 0."""
+    run = await make_run([result(0)])
+    document = {"totals": {"cost_usd": cost}, "run": {"id": run.meta.id}}
+    one = await started(0.6, document)
+    runs = Runs(run.path.parents[2], 1.0, _started={"job-1": one})
+    await runs.status("job-1")
+    assert runs.spent_usd == spent
