@@ -8,7 +8,7 @@ from typing import Any
 
 from openai import OpenAI
 
-from evenhand.doors import recording
+from evenhand import recording
 
 client = OpenAI(http_client=recording.http_client())
 POLICY = (

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from evenhand import Message, Model
-from evenhand.doors.conversations import DatabaseWorld
+from evenhand import DatabaseWorld
 from evenhand.core.message import Prompt
 
 RULES = """\

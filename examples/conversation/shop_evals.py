@@ -8,7 +8,7 @@ from pathlib import Path
 from shop import add_tools, support_agent
 
 from evenhand import Case, Conversation, EvalSet, Expect, Model, SimulatedUser, World
-from evenhand.doors.conversations import DatabaseWorld
+from evenhand import DatabaseWorld
 from evenhand.scorers import Contains
 
 evals = EvalSet(

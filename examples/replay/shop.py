@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from openai import OpenAI
 
-from evenhand.doors import recording
+from evenhand import recording
 
 client = OpenAI(http_client=recording.http_client())
 ORDERS = {"1001": "sent on Monday", "1002": "waiting for payment"}

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from evenhand.core.lazy import lazily
+from evenhand.core.public_names import PUBLIC
+from evenhand.core.short_names import install
 from evenhand.core.version import __version__
 
 TYPE_CHECKING = (
@@ -17,9 +19,21 @@ if TYPE_CHECKING:
     from evenhand.core.requirement import at_least as at_least
     from evenhand.core.requirement import at_most as at_most
     from evenhand.core.score import Score as Score
+    from evenhand.doors import recording as recording
+    from evenhand.doors.conversations.checking import TurnChecks as TurnChecks
+    from evenhand.doors.conversations.contract import UserContract as UserContract
     from evenhand.doors.conversations.conversation import Conversation as Conversation
+    from evenhand.doors.conversations.database_world import DatabaseWorld as DatabaseWorld
+    from evenhand.doors.conversations.dict_world import DictWorld as DictWorld
+    from evenhand.doors.conversations.fault import Fault as Fault
+    from evenhand.doors.conversations.mcp_world import MCPWorld as MCPWorld
     from evenhand.doors.conversations.simulated import SimulatedUser as SimulatedUser
     from evenhand.doors.conversations.talk import Talk as Talk
+    from evenhand.doors.conversations.tool_table import ToolTable as ToolTable
+    from evenhand.doors.conversations.turn_judge import TurnJudge as TurnJudge
+    from evenhand.doors.conversations.users import FunctionUser as FunctionUser
+    from evenhand.doors.conversations.users import ScriptedUser as ScriptedUser
+    from evenhand.doors.conversations.users import StatefulUser as StatefulUser
     from evenhand.doors.conversations.world import World as World
     from evenhand.doors.eval_sets.batch import score_batch as score_batch
     from evenhand.doors.eval_sets.batch import score_batch_async as score_batch_async
@@ -31,40 +45,14 @@ if TYPE_CHECKING:
     from evenhand.doors.eval_sets.running import run_async as run_async
     from evenhand.doors.eval_sets.scoring import score as score
     from evenhand.doors.eval_sets.scoring import score_async as score_async
+    from evenhand.doors.isolation import django_rolled_back as django_rolled_back
+    from evenhand.doors.isolation import rolled_back as rolled_back
     from evenhand.providers.command_agents.agent import CommandAgent as CommandAgent
     from evenhand.render.comparing import compare as compare
     from evenhand.render.run import Run as Run
     from evenhand.render.scored import Scored as Scored
     from evenhand.scorers.rubric import Rubric as Rubric
 
-_HOMES = {
-    "Case": "core.case",
-    "CommandAgent": "providers.command_agents.agent",
-    "Conversation": "doors.conversations.conversation",
-    "Dataset": "doors.eval_sets.dataset",
-    "EvalSet": "doors.eval_sets.evalset",
-    "Expect": "doors.eval_sets.expect",
-    "GateTerms": "core.gate_terms",
-    "Message": "core.message",
-    "Model": "core.message",
-    "Prompt": "doors.eval_sets.prompt",
-    "Reply": "core.message",
-    "Rubric": "scorers.rubric",
-    "Run": "render.run",
-    "Score": "core.score",
-    "Scored": "render.scored",
-    "SimulatedUser": "doors.conversations.simulated",
-    "Talk": "doors.conversations.talk",
-    "World": "doors.conversations.world",
-    "at_least": "core.requirement",
-    "at_most": "core.requirement",
-    "compare": "render.comparing",
-    "run": "doors.eval_sets.running",
-    "run_async": "doors.eval_sets.running",
-    "score": "doors.eval_sets.scoring",
-    "score_async": "doors.eval_sets.scoring",
-    "score_batch": "doors.eval_sets.batch",
-    "score_batch_async": "doors.eval_sets.batch",
-}
-__all__ = ["__version__", *_HOMES]  # noqa: PLE0604  # pyright: ignore[reportUnsupportedDunderAll] (made when asked for)
-__getattr__, __dir__ = lazily(__name__, _HOMES)
+__all__ = ["__version__", *PUBLIC]  # noqa: PLE0604  # pyright: ignore[reportUnsupportedDunderAll] (made when asked for)
+__getattr__, __dir__ = lazily(__name__, PUBLIC)
+install()

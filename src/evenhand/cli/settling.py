@@ -102,7 +102,7 @@ def settled(
         if settings.replay is not None and settings.replay.empty and not settings.regrades:
             tell(
                 f"{safe_text(settings.replay.header.name)} has no recorded calls to answer from. A client of your own "
-                "is recorded, and replayed, only through evenhand.doors.recording: any other sends what it is told to."
+                "is recorded, and replayed, only through evenhand.recording: any other sends what it is told to."
             )
         source = _source(settings, offline=asked.offline)
         with another_may_go_on():

@@ -1,7 +1,7 @@
 """In which role a trial calls models, for which expectation, and what calls that nobody lent a model for have come to.
 
 An application asks models by itself, with its vendor's SDK. Its calls are found by a context variable, which follows
-into the threads that plain functions run in and into the tasks that they start; `evenhand.doors.recording` makes them.
+into the threads that plain functions run in and into the tasks that they start; `evenhand.recording` makes them.
 """
 
 from __future__ import annotations

@@ -14,25 +14,46 @@ from evenhand import scorers
 from evenhand.core.arguments import checked, misgiven_arguments
 from evenhand.core.errors import UsageError
 
-MADE_BY_RUNS = {"Expect", "Run", "Scored", "Talk", "World", "Model", "__version__"}
-"""Nobody calls these: a run makes them, or they only say what something has to have."""
+MADE_BY_RUNS = {
+    "Expect",
+    "Run",
+    "Scored",
+    "Talk",
+    "World",
+    "Model",
+    "__version__",
+    "django_rolled_back",
+}
+"""Nobody calls these with names: a run makes them, they only say what something has to have, or take none."""
 NO_ARGUMENTS = {"CustomJudge", "TokenCount", "StepCost", "StepDuration", "Judgement"}
 OTHERS: dict[str, tuple[str, str]] = {
     "Case": ("ground_truth", "expected"),
     "CommandAgent": ("timeout", "timeout_s"),
     "Conversation": ("start_messages", ""),
+    "DatabaseWorld": ("database", ""),
     "Dataset": ("title", "name"),
+    "DictWorld": ("state", ""),
     "EvalSet": ("dataset", "data"),
+    "Fault": ("reason", ""),
+    "FunctionUser": ("fn", ""),
     "GateTerms": ("tolerance", "margin"),
+    "MCPWorld": ("command", ""),
     "Message": ("text", ""),
     "Prompt": ("template", "text"),
     "Reply": ("content", ""),
     "Rubric": ("title", "name"),
     "Score": ("explanation", "reason"),
+    "ScriptedUser": ("turns", ""),
     "SimulatedUser": ("llm", "model"),
+    "StatefulUser": ("reducer", ""),
+    "ToolTable": ("tools", ""),
+    "TurnChecks": ("rules", ""),
+    "TurnJudge": ("llm", "judge"),
+    "UserContract": ("title", ""),
     "at_least": ("value", ""),
     "at_most": ("value", ""),
     "compare": ("threshold", "margin"),
+    "rolled_back": ("session", "sessions"),
     "run": ("limit", "first"),
     "run_async": ("max_workers", "concurrency"),
     "score": ("contexts", "context"),

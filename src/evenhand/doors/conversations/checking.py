@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from evenhand.core.arguments import checked_class
 from evenhand.doors.conversations.contract import UserContract
 from evenhand.doors.conversations.fault import TOO_LONG, Fault
 from evenhand.doors.conversations.rules.course import is_parting, of_course
@@ -27,6 +28,7 @@ def without_stop(text: str) -> tuple[str, bool, str]:
     return before.strip(), bool(mark), after.replace(STOP, "").strip()
 
 
+@checked_class
 class TurnChecks:
     """Finds the mistakes in a user's turns, one after the other.
 

@@ -7,10 +7,11 @@ from typing import Any
 
 from msgspec import field
 
+from evenhand.core.arguments import CheckedRecord
 from evenhand.core.record import Record
 
 
-class UserContract(Record, frozen=True):
+class UserContract(Record, frozen=True, metaclass=CheckedRecord):
     """What a simulated user's turns are held to.
 
     Attributes:

@@ -10,6 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from evenhand.core.arguments import checked_class
 from evenhand.core.errors import UsageError
 from evenhand.doors.conversations.toolbox import Toolbox
 
@@ -18,6 +19,7 @@ MOST_ROWS = 1_000
 """Rows of a table that `changes` lists, added and removed ones each."""
 
 
+@checked_class
 class DatabaseWorld(Toolbox):
     """A copy of a SQLite file, or what a script of SQL makes. It goes when nobody uses it any more, or on `close()`.
 

@@ -6,11 +6,13 @@ import copy
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
 
+from evenhand.core.arguments import checked_class
 from evenhand.doors.conversations.toolbox import Toolbox
 
 _MISSING = object()
 
 
+@checked_class
 class DictWorld(Toolbox):
     """A world whose state is a dict.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from evenhand.core.arguments import CheckedRecord
 from evenhand.core.record import Record
 
 FAULTS: Mapping[str, str] = {
@@ -31,7 +32,7 @@ TOO_LONG = 6_000
 """Characters: no customer writes more than that in one message."""
 
 
-class Fault(Record, frozen=True):
+class Fault(Record, frozen=True, metaclass=CheckedRecord):
     """A mistake in a simulated user's turn.
 
     Attributes:

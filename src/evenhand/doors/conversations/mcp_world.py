@@ -20,6 +20,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, cast, get_args
 
+from evenhand.core.arguments import checked_class
 from evenhand.core.errors import InfrastructureError, UsageError
 from evenhand.core.message import Model
 from evenhand.core.names import did_you_mean
@@ -44,6 +45,7 @@ _CONNECT_S, _READ_S = 30.0, 300.0
 """What the package's own client waits for a connection, and for the next piece of a stream."""
 
 
+@checked_class
 class MCPWorld(Toolbox):
     """The tools of an MCP server: `async with MCPWorld("python3 shop_server.py") as shop:`, in a fixture.
 

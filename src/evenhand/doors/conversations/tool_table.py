@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
+from evenhand.core.arguments import checked_class
 from evenhand.core.encoding import decode, digest, encode
 from evenhand.core.errors import CodeError, UsageError
 from evenhand.doors.conversations.toolbox import Toolbox
@@ -19,6 +20,7 @@ Rows = Sequence[tuple[Mapping[str, Any], Any]]
 _NOTHING = object()
 
 
+@checked_class
 class ToolTable(Toolbox):
     """Tools by name, each with what it returns for which arguments.
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+from evenhand.core.arguments import checked_class
 from evenhand.core.expect import Trial
 from evenhand.core.record import Record
 from evenhand.core.score import Score, check
@@ -34,6 +35,7 @@ _KEYS = 'with the keys "reasoning", "sound" (true or false) and "confidence" (fr
 _SCHEMA = answer_schema(sound={"type": "boolean"})
 
 
+@checked_class
 @dataclass(frozen=True, slots=True)
 class TurnJudge(AsksJudge):
     """A judge that says whether a simulated user's turn is sound: `SimulatedUser(…, turn_judge=TurnJudge())`.

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, cast
 
+from evenhand.core.arguments import CheckedRecord, checked_class
 from evenhand.core.errors import CodeError, UsageError
 from evenhand.core.record import Record
 from evenhand.doors.conversations.contract import UserContract
@@ -57,6 +58,7 @@ class User(Protocol):
         ...
 
 
+@checked_class
 class ScriptedUser:
     """A user that says these lines, one after the other, and then ends the conversation.
 
@@ -99,7 +101,7 @@ Speaks = Callable[[Talk], "str | Awaitable[str | None] | None"]
 """A user as a function, plain or async: of what was said so far; None where it has no more to say."""
 
 
-class FunctionUser(Record, frozen=True):
+class FunctionUser(Record, frozen=True, metaclass=CheckedRecord):
     """A user that says what a function of the conversation so far returns, until that is None."""
 
     function: Speaks
@@ -126,6 +128,7 @@ State = Callable[[str], Any]
 in the place of the next state None, where that was the last; and None alone, where the user has no more to say."""
 
 
+@checked_class
 @dataclass(frozen=True, slots=True)
 class StatefulUser:
     """A user that goes from state to state. A state is a function of what the agent said last.

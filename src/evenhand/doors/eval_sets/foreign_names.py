@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from importlib import import_module
 
 from evenhand.core.names import nearest
+from evenhand.core.public_names import PUBLIC
 
 
 def _each(words: str, meant: str) -> dict[str, str]:
@@ -121,24 +123,23 @@ def _attribute(kind: str, name: str) -> str:
     known = _ATTRIBUTES.get(kind, {}).get(name, "")
     if known or kind not in _ATTRIBUTES or kind == "NoneType":
         return known
-    import evenhand  # noqa: PLC0415 (for an error only)
-
-    public = getattr(evenhand, _PUBLIC.get(kind, kind))
+    public_name = _PUBLIC.get(kind, kind)
+    public = getattr(import_module(f"evenhand.{PUBLIC[public_name]}"), public_name)
     near = nearest(name, [one for one in dir(public) if not one.startswith("_")])
     return f"Did you mean '{near}'?" if near else ""
 
 
 def _name(name: str) -> str:
-    import evenhand  # noqa: PLC0415 (for an error only)
-    from evenhand import scorers  # noqa: PLC0415
+    from evenhand import scorers  # noqa: PLC0415 (for an error only)
 
-    for package in (scorers, evenhand):
-        if name in package.__all__:
-            return f"Write from {package.__name__} import {name}."
+    if name in scorers.__all__:
+        return f"Write from evenhand.scorers import {name}."
+    if name in PUBLIC:
+        return f"Write from evenhand import {name}."
     meant = _SCORERS.get(name) or nearest(name, scorers.__all__)
     if meant:
         return f"Did you mean {meant}? Write from evenhand.scorers import {meant}."
-    near = nearest(name, evenhand.__all__)
+    near = nearest(name, PUBLIC)
     return f"Did you mean {near}?" if near else ""
 
 

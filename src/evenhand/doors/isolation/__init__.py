@@ -18,6 +18,7 @@ from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
+from evenhand.core.arguments import checked
 from evenhand.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ def rolled_back(
 ) -> AbstractAsyncContextManager[A]: ...
 
 
+@checked
 def rolled_back(engine: Any, *, sessions: Callable[..., Any] | None = None) -> Any:
     """A session of SQLAlchemy's, everything it does being undone at the end of the block.
 
@@ -94,6 +96,7 @@ def _look_for_sqlalchemy() -> None:
         )
 
 
+@checked
 def django_rolled_back(*using: str) -> RolledBack:
     """Django's databases, everything that is done to them being undone at the end of the block.
 
