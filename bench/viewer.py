@@ -24,7 +24,7 @@ from typing import Any
 from viewer_run import write_run
 
 ROOT = Path(__file__).parents[1]
-STATIC = ROOT / "src" / "evenhand" / "viewer" / "static"
+STATIC = ROOT / "src" / "evenhand" / "wings/viewer/static"
 CHROMIUM = "/usr/bin/chromium"
 QUIET = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-sync"]
 COMMAND = [sys.executable, "-c", "from evenhand.cli import main; main()"]

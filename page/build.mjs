@@ -15,8 +15,8 @@ import { COPIED, PARSERS, copies, licence } from "./libraries.mjs";
 const HERE = fileURLToPath(new URL(".", import.meta.url));
 const MODULES = join(HERE, "node_modules");
 const PACKAGE = join(HERE, "../src/evenhand");
-const PAGE = join(PACKAGE, "viewer/static");
-const LIBRARIES = join(PACKAGE, "javascript/libraries");
+const PAGE = join(PACKAGE, "wings/viewer/static");
+const LIBRARIES = join(PACKAGE, "languages/javascript/libraries");
 const LICENCES = join(HERE, "../licenses");
 const MOST = 130_000; // bytes of the page's files, gzipped
 

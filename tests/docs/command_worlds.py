@@ -76,7 +76,7 @@ NOT_RUN: Mapping[tuple[str, str], str] = {
     (
         "docs/pytest.md",
         "pytest",
-    ): "it needs the files of the page: tests/unit/test_pytest_plugin.py runs some like them",
+    ): "it needs the files of the page: tests/unit/doors/test_pytest_plugin.py runs some like them",
     (
         "docs/rag.md",
         "evenhand run --definitions ragas",
@@ -94,7 +94,7 @@ NOT_RUN: Mapping[tuple[str, str], str] = {
     (
         "docs/prompt-directories.md",
         "evenhand prompt export-skill",
-    ): "it needs a prompt that is ready, which takes evidence: tests/unit/registry/test_index_and_skill.py has one",
+    ): "it needs a prompt that is ready, which takes evidence: tests/unit/doors/prompt_directories/test_index_and_skill.py has one",
 }
 """By page and how the line begins: why it isn't run."""
 

@@ -81,7 +81,7 @@ def built(kind: str, source: Path, out: Path, **env: str) -> Path:
 def with_parts(copy: Path) -> None:
     """The parts as they were built in this checkout."""
     shutil.copytree(ROOT / "licenses", copy / "licenses")
-    for folder in ("viewer/static", "javascript/libraries"):
+    for folder in ("wings/viewer/static", "languages/javascript/libraries"):
         shutil.copytree(ROOT / "src/evenhand" / folder, copy / "src/evenhand" / folder)
     shutil.copy2(ROOT / "page/.built-from", copy / "page")
 

@@ -13,7 +13,7 @@ import pytest
 
 import evenhand
 
-GRADERS = Path(evenhand.__file__).parent / "moving/inspect_logs/inspect_graders.py.txt"
+GRADERS = Path(evenhand.__file__).parent / "wings/interchange/inspect_logs/inspect_graders.py.txt"
 WORDS = (
     "the", "a", "4", "4.0", "$1,000", "1000", "-7", "(42)", "42!", "1e3", "Paris", "paris", "New", "York", "New-York",
     "ANSWER:", "answer :", "b", "B.", "b)", "**4**", "four", "", ".", "\n", "x_y", "50%", "3.14.",

@@ -1,6 +1,6 @@
 /**
  * What each cell came to in a number, its repeats together. A trial in error may have had any value of the scale: what rests
- * on it is a range, as in `report/comparison_sides.py`.
+ * on it is a range, as in `analysis/comparison/comparison_sides.py`.
  */
 import type { Scale } from "./bounded";
 import { measured } from "./filter";

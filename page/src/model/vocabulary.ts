@@ -1,4 +1,4 @@
-/** The names that a run has, held against those that a filter asks for: what does not exist is said, as `report/vocabulary.py` says it. */
+/** The names that a run has, held against those that a filter asks for: what does not exist is said, as `analysis/filters/vocabulary.py` says it. */
 import type { Head } from "../data/source";
 import { nearest } from "./nearest";
 import type { Problem, Term } from "./query";
