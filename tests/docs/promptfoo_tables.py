@@ -12,7 +12,7 @@ from evenhand.cli.verbs import evenhand
 from evenhand.doors.assertions.deviations import DEVIATIONS
 from evenhand.doors.assertions.kinds import FAMILIES, INSTEAD, kind_of
 from evenhand.doors.promptfoo import config, prompt_files, sources
-from evenhand.render.export import FORMATS
+from evenhand.render.export import formats
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "coming-from-promptfoo.md"
 _BLOCK = re.compile(r"<!-- table: (\w+) -->\n.*?<!-- end -->", re.DOTALL)
@@ -85,7 +85,7 @@ def files() -> Iterator[str]:
     prompts = prompt_files.ENDINGS | prompt_files._PROGRAMS
     yield f"| prompts | {_list(prompts)} |"
     yield f"| tables of tests | {_list(sources.TABLES)} |"
-    yield f"| formats of results | {_list(FORMATS)} |"
+    yield f"| formats of results | {_list(formats())} |"
 
 
 def commands() -> Iterator[str]:

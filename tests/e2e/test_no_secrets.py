@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from evenhand.cli import main
-from evenhand.render.export import FORMATS
+from evenhand.render.export import formats
 
 KEYS = {
     "SHOP_API_KEY": "from-the-process-0123456789",
@@ -77,7 +77,7 @@ def test_keys_are_in_no_byte_that_is_left_or_said(
     (tmp_path / "told.py").write_text(PROVIDER, "utf-8")
     code, out = _said(["run", "--env-file", "named.env", "--verbose", "--no-cache"], capsys)
     assert code == 1, out
-    for format_ in FORMATS:
+    for format_ in formats():
         # A log of Inspect's is of one model.
         for column in ("echo", "told.py") if format_ == "inspect" else ("",):
             chosen = ["--where", f'variant:"{column}"'] if column else []
@@ -89,7 +89,7 @@ def test_keys_are_in_no_byte_that_is_left_or_said(
         out += _said(words, capsys)[1]
     assert "[redacted]" in out
     left = [path for path in home.rglob("*") if path.is_file()]
-    assert len(left) > len(FORMATS)
+    assert len(left) > len(formats())
     for name, value in KEYS.items():
         assert value not in out, name
         for path in left:

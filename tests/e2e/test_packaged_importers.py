@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from evenhand.wings.interchange.importers import OURS, read_runs
 from tests.unit.wings.interchange.exports import EXPORTS, saved
 
 from evenhand.cli import main
 from evenhand.core.errors import UsageError
 from evenhand.doors.importers.recorded import Recordings
-from evenhand.wings.interchange.importers import OURS, read_runs
 
 PACKAGE = "of the package acme-importer 0.1"
 RETURNS = "returns Recordings"

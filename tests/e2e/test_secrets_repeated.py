@@ -16,7 +16,7 @@ import pytest
 
 from evenhand.cli import main
 from evenhand.core.secrets import HIDDEN, known
-from evenhand.render.export import FORMATS
+from evenhand.render.export import formats
 from evenhand.testing import FakeProvider, Rule, Script
 
 KEY = "config-key-of-nobody-0123456789"
@@ -125,7 +125,7 @@ def test_a_secret_of_a_config_that_the_model_repeats_is_in_no_run_cache_or_expor
     with FakeProvider(Script([Rule((), text)])) as fake:
         written(folder, fake.url)
         assert ran("run", "-v") == 0
-        for format_ in FORMATS:
+        for format_ in formats():
             assert ran("export", "--format", format_, "--to", str(folder / f"as-{format_}")) == 0
         for words in (["show"], ["show", "--json"], ["cache", "explain"], ["check"]):
             ran(*words)

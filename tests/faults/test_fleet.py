@@ -18,7 +18,6 @@ import pytest
 from msgspec.structs import force_setattr
 from tests.faults.conftest import COMMAND, Folder, settled, until
 
-from evenhand.cli.far_plan import far_plan
 from evenhand.cli.run_request import Asked
 from evenhand.core.errors import UsageError
 from evenhand.core.plan import Selection
@@ -27,6 +26,7 @@ from evenhand.engine import door
 from evenhand.render.document import write_document
 from evenhand.store.runfile import RunFile
 from evenhand.testing import FakeProvider, Rule, Script
+from evenhand.wings.fleet.commands.far_plan import far_plan
 from evenhand.wings.fleet.driver import Fleet
 from evenhand.wings.fleet.processes import Processes
 

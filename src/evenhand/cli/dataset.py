@@ -3,29 +3,26 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TypeVar, cast
 
 import click
 
-from evenhand.cli.completing import complete_runs
 from evenhand.cli.exits import NO_VERDICT, PASSED
 from evenhand.cli.numbers import Number
-from evenhand.cli.show import filtered
 from evenhand.cli.streams import tell
+from evenhand.cli.wing_commands import WingGroup
 from evenhand.core.errors import UsageError
-from evenhand.core.ranges import BUDGET_USD, CONCURRENCY, PER_DOCUMENT, PORTS, SEED, SHOWN, Range
+from evenhand.core.ranges import BUDGET_USD, CONCURRENCY, PER_DOCUMENT, SEED, SHOWN
 
 if TYPE_CHECKING:
     from evenhand.doors.eval_sets.dataset import Dataset
     from evenhand.doors.eval_sets.preparing import Prepared
-    from evenhand.wings.traces.review import DatasetReview
 
 F = TypeVar("F", bound=Callable[..., object])
 _FILE = click.Path(path_type=Path)
 _SHOWN = 5
-DRAW = Range(1, 1_000_000, whole=True)
 _STREAMED = (".jsonl", ".csv", ".tsv")
 
 
@@ -50,7 +47,7 @@ def _asking(command: F) -> F:
     return command
 
 
-@click.group(short_help="Show, convert, split, enrich or generate a dataset.")
+@click.group(cls=WingGroup, short_help="Show, convert, split, enrich or generate a dataset.")
 def dataset() -> None:
     """Show, convert, split, enrich or generate a dataset.
 
@@ -107,8 +104,8 @@ def show(file: Path, first: int, as_json: bool) -> int:
 @click.option(
     "--for",
     "tool",
-    type=click.Choice(["pydantic-evals"]),
-    help="Write a dataset that this tool reads, in JSON or YAML.",
+    metavar="TOOL",
+    help="Write a dataset that this tool reads, in JSON or YAML: pydantic-evals.",
 )
 def convert(file: Path, to: Path, tool: str | None) -> int:
     """Convert FILE to TO. The extension of TO sets the format.
@@ -122,9 +119,15 @@ def convert(file: Path, to: Path, tool: str | None) -> int:
 
     data = _read(file, stream=tool is None)
     if tool is not None:
+        from evenhand.core.wing import part, parts
         from evenhand.doors.eval_sets.writing import write_document
-        from evenhand.wings.interchange.pydantic_evals.dataset import document_of
 
+        brought = part("datasets", tool)
+        if brought is None:
+            raise UsageError(
+                f"--for {tool!r} is not known", hint=f"There are: {', '.join(parts('datasets'))}."
+            )
+        document_of = cast("Callable[[Dataset, str], Mapping[str, object]]", brought.load())
         write_document(document_of(data, data.name), to)
         click.echo(f"{safe(str(to))}: {count(len(data), 'case')}")
         return PASSED
@@ -275,118 +278,6 @@ def generate(
         return NO_VERDICT
     prepared.data.write(to)
     return _report(prepared, to, f"{prepared.dropped:,} left out as doubles or without their words")
-
-
-@dataset.command(name="from-traces")
-@click.argument("run", required=False, metavar="[RUN]", shell_complete=complete_runs)
-@click.option("--to", required=True, type=_FILE, help="The file to write.")
-@click.option(
-    "--draw", type=Number(DRAW), metavar="N", help="Draw N of them at random.  [default: all]"
-)
-@click.option(
-    "--by",
-    default="",
-    metavar="WHAT",
-    help="Draw from each group of these: status, model, service, tools or variant.",
-)
-@click.option("--seed", type=Number(SEED), default=0, show_default=True, help="Seed of the draw.")
-@click.option(
-    "--keep-personal-data", is_flag=True, help="Don't hide secrets, addresses and numbers."
-)
-@click.option(
-    "--review",
-    is_flag=True,
-    help="Look at the drawn traces in the browser, and keep or leave out each.",
-)
-@click.option("--port", type=Number(PORTS), metavar="N", help="With --review: as of `view`.")
-@click.option("--open/--no-browser", "open_", default=None, help="With --review: as of `view`.")
-@filtered
-def from_traces(
-    run: str | None,
-    to: Path,
-    draw: int | None,
-    by: str,
-    seed: int,
-    keep_personal_data: bool,
-    review: bool,
-    port: int | None,
-    open_: bool | None,
-    where: str | None,
-    baseline: str | None,
-) -> int:
-    """Write cases from the traces of RUN: an id, the start of one, or a file. Default: the latest run.
-
-    Each different input becomes a case once. With --draw, its metadata says how likely it was to be drawn. E-mail
-    addresses, numbers of phones, cards and accounts, and secrets are hidden; names are not. There is no expected
-    answer: read the cases, and say what a right one is.
-
-    With --review, the browser shows the drawn traces, and + and - keep or leave out each. What is left out goes out
-    of the file at once. The decisions are kept with RUN: the same command continues a review, and without --review it
-    leaves out the same traces.
-    """
-    from evenhand.cli.show import narrowed
-    from evenhand.core.wording.words import count, safe
-    from evenhand.doors.eval_sets.dataset import Dataset
-    from evenhand.store.catalogue import find
-    from evenhand.store.runfile import RunFile
-    from evenhand.wings.traces.cases import drawn_cases, without_left_out
-
-    if not review and (port is not None or open_ is not None):
-        raise UsageError("--port, --open and --no-browser are for --review", hint="Add --review.")
-    path = find(Path.cwd(), run)
-    with RunFile.open(path) as whole:
-        chosen = narrowed(whole, where, baseline)
-        drawn = drawn_cases(chosen, draw, by, seed, redacted=not keep_personal_data)
-        made = without_left_out(drawn, whole.labels())
-    reviewing = None
-    if review:
-        from evenhand.wings.traces.review import DatasetReview
-        from evenhand.wings.viewer.page import static
-
-        static("app.js")  # or it says why there is no page, before it writes anything
-        reviewing = DatasetReview(path, drawn, to)
-        reviewing.write()
-    else:
-        Dataset(made.cases).write(to)
-    left_out = [
-        text
-        for many, text in (
-            (made.doubles, f"{count(made.doubles, 'double')} left out"),
-            (made.without, f"{made.without:,} without an input"),
-            (
-                len(drawn.cases) - len(made.cases),
-                f"{len(drawn.cases) - len(made.cases):,} left out in the review",
-            ),
-        )
-        if many
-    ]
-    hidden = ", ".join(f"{many:,} × {kind}" for kind, many in sorted(made.hidden.items()))
-    parts = [count(len(made.cases), "case"), f"from {count(made.traces, 'trace')}", *left_out]
-    click.echo(f"{safe(str(to))}: {' · '.join([*parts, f'hidden: {hidden}'] if hidden else parts)}")
-    if by:
-        for one in made.strata:
-            click.echo(f"  {safe(one.name) or 'unknown'}: {one.drawn:,} of {one.size:,}")
-    if reviewing is not None:
-        return _reviewed(reviewing, port, open_)
-    tell(f"next: read {to}, and add what a right answer is")
-    return PASSED
-
-
-def _reviewed(review: DatasetReview, port: int | None, open_: bool | None) -> int:
-    """Serves the viewer until it is ended, and says what the review came to."""
-    from evenhand.cli.view import serve_page
-    from evenhand.core.wording.words import count, safe
-    from evenhand.wings.viewer.listing import Runs
-
-    place = f"#/run/{review.run.stem}?show=drawn"
-    serve_page(Runs(Path.cwd(), review.run), place, "127.0.0.1", port, open_, review)
-    done = review.write()
-    left = len(review.places) - done.kept - done.left_out
-    click.echo(
-        f"{safe(str(review.file))}: {count(done.cases, 'case')} · {done.kept:,} kept · {done.left_out:,} left out · "
-        f"{left:,} not reviewed"
-    )
-    return PASSED
 
 
 def _read(file: Path, *, stream: bool = False) -> Dataset:

@@ -1,8 +1,10 @@
-"""The examples at the end of each command's help, in one table: each is a command line that can be typed."""
+"""The examples at the end of each command's help: command lines that can be typed. A wing has its own."""
 
 from __future__ import annotations
 
 import click
+
+from evenhand.core.wing import command_of
 
 WIDEST = 57
 """Columns of an example, so that it stands on one line of a terminal of 60."""
@@ -18,7 +20,6 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "retry": ("evenhand retry", "evenhand retry 01M7YPHZRR --no-cache"),
     "watch": ("evenhand watch my-evals --offline", "evenhand watch evals --max-cost 1"),
     "status": ("evenhand status", "evenhand status 01M7YPHZRR --json"),
-    "view": ("evenhand view", "evenhand view 01M7YPHZRR --no-browser"),
     "show": (
         "evenhand show --list",
         "evenhand show better:3",
@@ -32,21 +33,6 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "evenhand label latest --draw 60",
         "evenhand label --draw 60 --seed 1 --to draw.csv",
         "evenhand label --from draw.csv --by ann",
-    ),
-    "calibrate": (
-        "evenhand calibrate",
-        "evenhand calibrate 01M7YPHZRR --json",
-        "evenhand calibrate --try judges.yml --max-cost 2",
-    ),
-    "probe": (
-        "evenhand probe latest --dry-run",
-        "evenhand probe latest --max-cost 2",
-        "evenhand probe --kind instructions --kind empty",
-    ),
-    "canaries": (
-        "evenhand canaries --keep 40",
-        "evenhand canaries latest",
-        "evenhand canaries --file judge/canaries.json --json",
     ),
     "rename": (
         "evenhand rename 01M7YPHZRR 'shorter prompt'",
@@ -67,7 +53,6 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "evenhand import inspect logs/*.eval",
         "evenhand import traces traces.jsonl spans.pb.gz",
     ),
-    "listen": ("evenhand listen", "evenhand listen -- python app.py", "evenhand listen --idle 10"),
     "compare": (
         "evenhand compare 01M7YPHZRR latest",
         "evenhand compare :first :second --metric passed",
@@ -85,28 +70,14 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "evenhand regrade latest --with evals",
         "evenhand regrade 01M7YPHZRR --with . --max-cost 1",
     ),
-    "push": (
-        "evenhand push --to s3://team-runs/evals",
-        "evenhand push latest --to postgresql://db.example/evals",
-        "evenhand view s3://team-runs/evals",
-    ),
     "merge": (
         "evenhand merge a.db b.db c.db --to whole.db",
         "evenhand merge shards/*.db --to whole.db --json",
-    ),
-    "workers": (
-        "evenhand workers --for slurm | tee evenhand.sbatch",
-        "evenhand workers --for kuberay --workers 8",
     ),
     "gate": (
         "evenhand gate --baseline evals/baseline.evn --margin .03",
         "evenhand gate my-evals --metric passed --json",
         "evenhand gate . --undecided fail --max-cost 2",
-    ),
-    "comment": (
-        "evenhand comment gate.json",
-        "evenhand comment gate.json --pr 12 --key support",
-        "evenhand comment gate.json --print",
     ),
     "history": (
         "evenhand history",
@@ -178,10 +149,6 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "evenhand dataset enrich cases.csv --to facts.jsonl",
         "evenhand dataset enrich cases.csv --to f.csv -j 4",
     ),
-    "dataset from-traces": (
-        "evenhand dataset from-traces --to cases.jsonl",
-        "evenhand dataset from-traces --to c.yaml --draw 40",
-    ),
     "dataset generate": (
         "evenhand dataset generate docs --to c.csv --model $MODEL",
         "evenhand dataset generate a.md --to c.csv --model $MODEL",
@@ -193,11 +160,6 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "cache stats": ("evenhand cache stats", "evenhand cache --of my-evals stats"),
     "cache clear": ("evenhand cache clear", "evenhand cache --of my-evals clear"),
     "cache explain": ("evenhand cache explain", "evenhand cache explain 4f2a"),
-    "mcp": ("evenhand mcp --max-cost 2", "evenhand mcp --root my-evals"),
-    "skill": (
-        "evenhand skill skills/refunds --agent 'claude -p'",
-        "evenhand skill skills/refunds --model $MODEL --repeat 5",
-    ),
     "schema": ("evenhand schema promptfoo --to promptfoo.schema.json", "evenhand schema eval"),
     "completion": (
         'eval "$(evenhand completion bash)"',
@@ -206,9 +168,15 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
 }
 
 
+def _of_wing(name: str) -> tuple[str, ...]:
+    command = command_of(name)
+    return command.examples if command is not None else ()
+
+
 def with_examples(command: click.Command, *words: str) -> click.Command:
     """The command, and those below it, with their examples at the end of their help."""
-    lines = EXAMPLES.get(" ".join(words), ())
+    name = " ".join(words)
+    lines = EXAMPLES[name] if name in EXAMPLES else _of_wing(name)
     if lines:
         command.epilog = "\n".join(["\b", "Examples:", *(f"  {line}" for line in lines)])
     if isinstance(command, click.Group):

@@ -172,7 +172,7 @@ def gate_gone_on(file: Path, meta: RunMeta, settings: Settings, session: Session
     Raises:
         UsageError: It isn't known what it goes by, or its baseline has changed since.
     """
-    from evenhand.cli.probe_request import asked_of
+    from evenhand.cli.study import asked_of
 
     request = GateRequest.again(meta)
     asked = asked_of(meta)

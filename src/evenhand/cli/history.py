@@ -11,7 +11,7 @@ import click
 from evenhand.cli.completing import complete_paths
 from evenhand.cli.exits import PASSED
 from evenhand.cli.numbers import Number
-from evenhand.cli.remote_runs import fetched, whole_remote
+from evenhand.cli.run_names import runs_elsewhere
 from evenhand.cli.streams import printing
 from evenhand.core.ranges import Range
 
@@ -44,15 +44,15 @@ def history(path: str | None, last: int, as_json: bool) -> int:
     from evenhand.render.screen import takes_colors, width_of
     from evenhand.store.catalogue import files
 
-    remote = whole_remote(path)
-    within = Path(os.path.abspath(path)) if path and remote is None else None  # noqa: PTH100 (links stay as they are)
+    elsewhere = runs_elsewhere(path)
+    within = Path(os.path.abspath(path)) if path and elsewhere is None else None  # noqa: PTH100 (links stay as they are)
     if within is not None and not within.exists():
         raise UsageError(
             f"{safe(str(path))}: there is no such file or folder",
             hint="Name the folder or config whose runs to show; `evenhand show` shows one run.",
         )
     start = Path.cwd() if within is None else within if within.is_dir() else within.parent
-    found = read_history(fetched(remote) if remote else files(start), within, last)
+    found = read_history(files(start) if elsewhere is None else elsewhere, within, last)
     with printing():
         if as_json:
             writer(sys.stdout)(json_text(document(found)) + "\n")

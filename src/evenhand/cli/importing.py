@@ -79,7 +79,7 @@ def _meant(words: Sequence[str], importer: str | None) -> tuple[str, list[Path]]
     """
     from evenhand.core.errors import UsageError
     from evenhand.core.names import nearest
-    from evenhand.wings.interchange.importers import names
+    from evenhand.doors.importers.registry import names
 
     first, *more = words
     if importer is not None:
@@ -107,8 +107,8 @@ def _read(tool: str, files: Sequence[Path], *, guessed: bool) -> Recordings:
         UsageError: They cannot be read.
     """
     from evenhand.core.errors import UsageError
-    from evenhand.wings.interchange.importers import names, read_runs
-    from evenhand.wings.interchange.promptfoo_results.reading import NotPromptfooError
+    from evenhand.doors.importers.recorded import OtherToolError
+    from evenhand.doors.importers.registry import names, read_runs
 
     folder = next((file for file in files if file.is_dir()), None)
     if guessed and folder:
@@ -118,7 +118,7 @@ def _read(tool: str, files: Sequence[Path], *, guessed: bool) -> Recordings:
         )
     try:
         return read_runs(files, tool)
-    except NotPromptfooError as error:
+    except OtherToolError as error:
         if not guessed:
             raise
         likely = "inspect" if any(file.suffix == ".eval" for file in files) else "TOOL"

@@ -8,7 +8,7 @@ import click
 
 from evenhand.cli.streams import say_wrapped
 from evenhand.core.errors import UsageError
-from evenhand.core.plugins import ASSERTIONS, GROUPS, IMPORTERS, SCORERS, Plugin, plugins
+from evenhand.core.plugins import ASSERTIONS, GROUPS, IMPORTERS, SCORERS, WINGS, Plugin, plugins
 
 
 def added(group: str) -> Iterator[tuple[Plugin, str]]:
@@ -67,6 +67,10 @@ def _usable(one: Plugin) -> None:
         from evenhand.doors.importers.packaged import importer_of
 
         importer_of(one)
+    elif one.group == WINGS:
+        from evenhand.core.wing import wing_of
+
+        wing_of(one)
     else:
         one.load()
 
@@ -81,7 +85,11 @@ def _ours(group: str) -> Callable[[str], bool]:
 
         return SUPPORTED.__contains__
     if group == IMPORTERS:
-        from evenhand.wings.interchange.importers import OURS
+        from evenhand.core.wing import our_parts
+
+        return our_parts("importers").__contains__
+    if group == WINGS:
+        from evenhand.core.wing import OURS
 
         return OURS.__contains__
     from evenhand.providers.catalog import is_ours

@@ -17,8 +17,8 @@ from evenhand.cli.replaying import ReplayRequest
 from evenhand.cli.run_and_report import run_asked
 from evenhand.cli.session import Session, exit_code, session_options
 from evenhand.cli.settling import safe_text
-from evenhand.cli.special_runs import special_run
 from evenhand.cli.streams import tell
+from evenhand.cli.study import asked_of, study_of
 from evenhand.cli.trusting import look_at_origin, trust_option
 from evenhand.core.errors import UsageError
 
@@ -74,9 +74,9 @@ def redone(run: str | None, session: Session, *, batching: Mapping[str, Any] | N
         meta, totals = earlier.meta, earlier.totals()
         if not totals.errors and meta.status == "finished":
             tell(f"no trial of run {meta.id} is in error: there is nothing to redo")
-            special = special_run(meta, file)
-            if special is not None:
-                return special.came_to(file, session)
+            study = study_of(meta, file)
+            if study is not None:
+                return study.came_to(file, session)
             print_run(
                 earlier,
                 as_json=session.as_json,
@@ -113,8 +113,8 @@ def gone_on(
             hint="To run all of its cases, run it again without --stop-when-decided: answers that the cache has are not"
             " paid for twice.",
         )
-    special = special_run(meta, file)
-    if special is None and "asked" not in record:
+    study = study_of(meta, file)
+    if study is None and "asked" not in record:
         raise UsageError(
             f"run {meta.id} cannot be resumed: what it was made from is not known",
             hint="Run what made it again: `evenhand dataset` and score_batch(…, resume=True) continue from there;"
@@ -133,8 +133,8 @@ def gone_on(
         batch=policy_again(batching or {}, record.get("batch")),
         shard=sharded.shard if sharded is not None else None,
     )
-    if special is not None:
-        return run_asked(special.request, settings, file, session, report=special.report)
+    if study is not None:
+        return run_asked(study.request, settings, file, session, report=study.report)
     if record.get("gate"):
         from evenhand.cli.gate import gate_gone_on as go_on
     else:
@@ -153,6 +153,4 @@ def gone_on(
 
 
 def _run_gone_on(file: Path, meta: RunMeta, settings: Settings, session: Session) -> int:
-    from evenhand.cli.probe_request import asked_of
-
     return run_asked(asked_of(meta), settings, file, session)

@@ -19,12 +19,12 @@ from evenhand.cli.batching import (
     taken,
     with_marked,
 )
-from evenhand.cli.canaries_of_run import record_of
 from evenhand.cli.completing import complete_paths
 from evenhand.cli.fleet_options import fleet_options
 from evenhand.cli.grouped import GroupedCommand
 from evenhand.cli.numbers import Number
 from evenhand.cli.replaying import ReplayRequest, replaying_options, with_replay
+from evenhand.cli.run_and_report import canaries as canaries_of_run
 from evenhand.cli.run_and_report import run_asked
 from evenhand.cli.selecting import answering, asked_for, selecting, stop_when_decided
 from evenhand.cli.session import Session, session_options, settings_for
@@ -166,7 +166,8 @@ def run(
     calibrated = calibrated or project.calibrated
     record: dict[str, object] = {"calibrated": calibrated} if calibrated else {}
     if not request:  # a replay asks nobody
-        record |= record_of(canaries, project.canaries, saved=not no_write)
+        if canaries or project.canaries:
+            record |= canaries_of_run().record_of(canaries, project.canaries, saved=not no_write)
     elif canaries:
         raise UsageError("--canaries says nothing with --replay", hint="A replay asks no judge.")
     if stop_when_decided:

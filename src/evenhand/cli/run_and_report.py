@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, cast
 
 from evenhand.cli.batching import foresee
-from evenhand.cli.canaries_of_run import ask_canaries, code_with_canaries, look_for_canaries
 from evenhand.cli.exits import FAILED, INTERRUPTED, PASSED, USAGE
 from evenhand.cli.session import Session, exit_code
 from evenhand.cli.settling import Request, safe_text, settled
@@ -19,6 +18,35 @@ if TYPE_CHECKING:
     from evenhand.core.plan import Plan
     from evenhand.engine.door import Finished, Settings
     from evenhand.store.runfile import RunFile
+
+
+class Canaries(Protocol):
+    """What the wing `judge_checks` does for `run --canaries`."""
+
+    def record_of(
+        self, count: float | None, project: int | None, *, saved: bool
+    ) -> Mapping[str, object]:
+        """What a run's file keeps of it; nothing where no canaries are wanted."""
+        ...
+
+    def prepared(self, plan: Plan, settings: Settings) -> Settings:
+        """Looks for the canaries before anything is paid for."""
+        ...
+
+    def after(self, run: Path, session: Session) -> None:
+        """Asks the judges of a run that is over."""
+        ...
+
+    def code(self, code: int, run: RunFile) -> int:
+        """With what a run exits, once its judges were asked."""
+        ...
+
+
+def canaries() -> Canaries:
+    """What knows about canaries, imported where they are asked for."""
+    from evenhand.core.wing import hook
+
+    return cast("Canaries", hook("canaries"))
 
 
 def run_asked(
@@ -47,10 +75,10 @@ def run_asked(
     if step is not None:
         steps.append(step)
     if WITH_CANARIES in settings.record and file is None:
-        steps.append(look_for_canaries)
+        steps.append(canaries().prepared)
     finished, plan = settled(asked, settings, file, session, prepared=_one_by_one(steps))
-    if settings.sends:
-        ask_canaries(finished.path, session)
+    if settings.sends and WITH_CANARIES in settings.record:
+        canaries().after(finished.path, session)
     if report is None:
         code = _report(finished, plan, session)
     else:
@@ -115,7 +143,8 @@ def _report(finished: Finished, plan: Plan, session: Session) -> int:
         _write(run_file, (*session.outputs, *plan.options.outputs), calls=session.calls)
         word, ending = verdict_of(run_file), finished.ending
         code = exit_code(word, ending.status, ending.signal, session)
-        code = code_with_canaries(code, run_file)
+        if run_file.meta.settings.get("calibrated") == "required":
+            code = canaries().code(code, run_file)
         return notified(run_file, word, code or (USAGE if plan.broken else code), session)
 
 

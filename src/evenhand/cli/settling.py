@@ -92,10 +92,6 @@ def settled(
             settings = prepared(plan, settings)
         outputs = (*session.outputs, *plan.options.outputs)
         _check_outputs(session, outputs, plan)
-        if any(Path(name).suffix.lower() in (".html", ".htm") for name in outputs):
-            from evenhand.wings.viewer.page import static
-
-            static("app.js")  # or it says, before anything is paid for, why no page can be written
         for problem in plan.broken:
             tell(safe_text(str(problem)))
         settings = with_fleet(asked, plan, replace(settings, free=asked.offline), session)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import click
 
@@ -15,22 +15,10 @@ from evenhand.cli.exits import PASSED, USAGE
 from evenhand.cli.streams import say_json, say_wrapped
 
 if TYPE_CHECKING:
+    from evenhand.doors.importers.moved_in import MovedIn
     from evenhand.scorers.catalog import Entry
 
 
-_TOOLS = {
-    "openai-evals": "openai-evals.jsonl",
-    "pydantic-evals": "dataset.yaml",
-    "inspect": "logs/*.eval",
-    "lm-eval": "DIR/MODEL/*.json*",
-    "deepeval": "goldens.json",
-    "ragas": "dataset.jsonl",
-    "langfuse": "items.json",
-    "langsmith": "examples.jsonl",
-    "braintrust": "dataset.jsonl",
-    "phoenix": "dataset.csv",
-}
-"""The tools whose files become eval sets, each with an example of one."""
 _MOVED = {"translated": "translated", "changed": "changed", "left_out": "not translated"}
 
 
@@ -69,7 +57,7 @@ def init(words: tuple[str, ...], origin: str | None, *, python: bool, agent: boo
     With --from deepeval, ragas, langfuse, langsmith, braintrust or phoenix, or an importer that an installed package
     adds, write an eval set to fill in for each dataset in FILE: its cases, and a place to call your application.
     """
-    if origin is not None and (origin in _TOOLS or _is_packaged(origin)):
+    if origin is not None and _is_tool(origin):
         return _move_in(origin, [Path(word) for word in words])
     if len(words) > 1:
         raise click.UsageError(f"there is one folder to make, and {len(words)} are named")
@@ -105,11 +93,14 @@ def init(words: tuple[str, ...], origin: str | None, *, python: bool, agent: boo
     return PASSED
 
 
-def _is_packaged(origin: str) -> bool:
-    """Whether this is the importer of an installed package, and not a config."""
-    from evenhand.core.plugins import IMPORTERS, plugin
+def _is_tool(origin: str) -> bool:
+    """Whether this is the name of an importer whose datasets become eval sets, and not a promptfoo config."""
+    from evenhand.core.wing import our_parts
+    from evenhand.doors.importers.registry import names
 
-    return not Path(origin).exists() and plugin(IMPORTERS, origin) is not None
+    if origin in our_parts("importers"):
+        return origin not in ("promptfoo", "traces")
+    return not Path(origin).exists() and origin in names()
 
 
 def _move_in(tool: str, words: Sequence[Path]) -> int:
@@ -117,9 +108,11 @@ def _move_in(tool: str, words: Sequence[Path]) -> int:
     from evenhand.cli.ignoring import ignore_runs
     from evenhand.cli.streams import printing
     from evenhand.core.errors import UsageError
+    from evenhand.core.wing import part
     from evenhand.core.wording.ink import Ink
     from evenhand.core.wording.words import put
     from evenhand.doors.importers.import_report import note_lines
+    from evenhand.doors.importers.registry import example_of
     from evenhand.render.screen import takes_colors
 
     named = words and not words[-1].is_file() and (len(words) > 1 or words[-1].is_dir())
@@ -127,28 +120,15 @@ def _move_in(tool: str, words: Sequence[Path]) -> int:
     if not files:
         raise UsageError(
             f"init --from {tool}: there is no file to read",
-            hint=f"Name what you saved: evenhand init --from {tool} {_TOOLS.get(tool, 'export.json')} my-evals",
+            hint=f"Name what you saved: evenhand init --from {tool} {example_of(tool)} my-evals",
         )
-    if tool == "openai-evals":
-        from evenhand.wings.interchange.openai_evals.folder import move_in
-
-        made = move_in(files, folder)
-    elif tool == "pydantic-evals":
-        from evenhand.wings.interchange.pydantic_evals.folder import move_in
-
-        made = move_in(files, folder)
-    elif tool == "inspect":
-        from evenhand.wings.interchange.inspect_logs.folder import move_in
-
-        made = move_in(files, folder)
-    elif tool == "lm-eval":
-        from evenhand.wings.interchange.lm_eval.folder import move_in
-
-        made = move_in(files, folder)
-    else:
-        from evenhand.wings.interchange.dataset_folder import move_in
+    brought = part("folders", tool)
+    if brought is None:
+        from evenhand.doors.importers.dataset_folder import move_in
 
         made = move_in(files, folder, tool)
+    else:
+        made = cast("Callable[[Sequence[Path], Path], MovedIn]", brought.load())(files, folder)
     ignored = ignore_runs(folder)
     paths = [*made.files, *([folder / ignored.name] if ignored is not None else [])]
     ink = Ink(takes_colors(sys.stdout))

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO, TypeVar
+from typing import TYPE_CHECKING, TextIO, TypeVar, cast
 
 import click
 
 from evenhand.cli.completing import complete_runs
-from evenhand.cli.remote_runs import RunName
+from evenhand.cli.run_names import RunName
 from evenhand.cli.streams import printing, tell
 
 if TYPE_CHECKING:
@@ -17,11 +18,11 @@ if TYPE_CHECKING:
 
     from evenhand.core.label import Label
     from evenhand.core.variant import Variant
+    from evenhand.core.wing import Part
     from evenhand.render.verbose import Verbose
     from evenhand.store.runfile import RunFile
 
 
-OTLP = "otlp"
 SHORTEST_ID = 5
 LARGE_PAGE = 50_000_000
 Callback = TypeVar("Callback", bound="Callable[..., object]")
@@ -179,11 +180,13 @@ def export(
     `--to otlp` sends each outcome as an OpenTelemetry event, gen_ai.evaluation.result, to
     OTEL_EXPORTER_OTLP_ENDPOINT.
     """
+    from evenhand.core.wing import part
     from evenhand.store.catalogue import find
     from evenhand.store.runfile import RunFile
 
-    if str(to) == OTLP and format_ is None:
-        _send(run, where, baseline)
+    destination = part("destinations", str(to)) if format_ is None and not to.suffix else None
+    if destination is not None:
+        _send(destination, run, where, baseline)
         return 0
     is_page = format_ == "html" or (not format_ and to.suffix.lower() in (".html", ".htm"))
     with RunFile.open(find(Path.cwd(), run)) as whole:
@@ -192,16 +195,16 @@ def export(
     return 0
 
 
-def _send(run: str | None, where: str | None, baseline: str | None) -> None:
-    """Sends the outcomes of a run as events."""
+def _send(to: Part, run: str | None, where: str | None, baseline: str | None) -> None:
+    """Sends the outcomes of a run to where a wing sends them under this name."""
     from evenhand.core.wording.words import count
     from evenhand.store.catalogue import find
     from evenhand.store.runfile import RunFile
-    from evenhand.wings.traces.verdicts import send
 
+    send = cast("Callable[[RunFile], tuple[int, str]]", to.load())
     with RunFile.open(find(Path.cwd(), run)) as whole:
-        many, to = send(narrowed(whole, where, baseline))
-    tell(f"{count(many, 'event')} sent to {to}")
+        many, place = send(narrowed(whole, where, baseline))
+    tell(f"{count(many, 'event')} sent to {place}")
 
 
 def written(
@@ -221,25 +224,18 @@ def written(
         baseline: The run that a page holds it against.
         calls: With the model calls of each trial.
     """
+    from evenhand.core.wording.words import count
     from evenhand.render.export import export as write
     from evenhand.store.catalogue import find
     from evenhand.store.runfile import RunFile
 
-    def page(run: RunFile, out: TextIO) -> int:
-        from evenhand.wings.viewer.embed import write_page
-
-        if baseline is None:
-            return write_page(run, out)
-        with RunFile.open(find(Path.cwd(), baseline)) as before:
-            return write_page(run, out, before)
-
-    if str(to) == "-":
-        with printing():
-            write(run_file, to, format_, page=page, calls=calls)
-        return
-    from evenhand.core.wording.words import count
-
-    rows = write(run_file, to, format_, page=page, calls=calls)
+    opened = RunFile.open(find(Path.cwd(), baseline)) if baseline else contextlib.nullcontext()
+    with opened as before:
+        if str(to) == "-":
+            with printing():
+                write(run_file, to, format_, before=before, calls=calls)
+            return
+        rows = write(run_file, to, format_, before=before, calls=calls)
     tell(f"{count(rows, 'trial')} written to {to}")
     if to.suffix.lower() in (".html", ".htm") and to.stat().st_size > LARGE_PAGE:
         tell(

@@ -13,6 +13,8 @@ from evenhand.cli.interrupts import end_as_usual
 from evenhand.core.version import __version__
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from click.shell_completion import CompletionItem
 
 _COMMANDS = {
@@ -30,7 +32,6 @@ _COMMANDS = {
         "evenhand.cli.status",
         "Say how far a run is, and which of its batches are out.",
     ),
-    "view": ("evenhand.cli.view", "View runs in the browser, on this machine only."),
     "show": ("evenhand.cli.show", "Show a run, or one of its cells."),
     "check": (
         "evenhand.cli.check",
@@ -38,15 +39,12 @@ _COMMANDS = {
     ),
     "export": ("evenhand.cli.show", "Write a run's results to a file."),
     "import": ("evenhand.cli.importing", "Import another tool's results, datasets and traces."),
-    "listen": ("evenhand.cli.listen", "Take an application's traces in, and keep them as a run."),
     "compare": (
         "evenhand.cli.compare",
         "Compare two runs case by case.",
     ),
     "baseline": ("evenhand.cli.baseline", "Write a run as a baseline that `gate` compares with."),
     "merge": ("evenhand.cli.merge", "Make one run of the shards of a run."),
-    "push": ("evenhand.cli.push", "Push runs to a folder, a bucket or a database."),
-    "workers": ("evenhand.cli.workers", "Print a job for Kubernetes or Slurm that runs a fleet."),
     "gate": ("evenhand.cli.gate", "Run, and say whether it became worse than a baseline."),
     "cassette": (
         "evenhand.cli.cassette",
@@ -56,19 +54,9 @@ _COMMANDS = {
         "evenhand.cli.regrade",
         "Judge the outputs of a run again, with today's expectations.",
     ),
-    "comment": (
-        "evenhand.cli.comment",
-        "Write what a gate came to as one comment on a pull request.",
-    ),
     "history": ("evenhand.cli.history", "Show how pass rate, cost and latency went, run by run."),
     "power": ("evenhand.cli.power", "Say how many cases, repeats or labels a question takes."),
     "label": ("evenhand.cli.label", "Label a random draw of what judges judged."),
-    "calibrate": ("evenhand.cli.calibrate", "Compare a run's judges with people's labels."),
-    "probe": ("evenhand.cli.probe", "Attack a run's judges, and say what fools them."),
-    "canaries": (
-        "evenhand.cli.canaries",
-        "Ask a run's judges about outputs whose verdicts are known.",
-    ),
     "rename": ("evenhand.cli.runs", "Rename a run."),
     "tag": ("evenhand.cli.runs", "Add tags to a run, or remove them."),
     "note": ("evenhand.cli.runs", "Add a note to a run."),
@@ -87,11 +75,55 @@ _COMMANDS = {
     "scorers": ("evenhand.cli.setup", "List the scorers and assertion types."),
     "providers": ("evenhand.cli.setup", "List the providers and how to write their ids."),
     "cache": ("evenhand.cli.cache", "Inspect or clear the reply cache."),
-    "mcp": ("evenhand.cli.mcp", "Serve check, run, failures and compare to coding agents."),
-    "skill": ("evenhand.cli.skill", "Say whether a skill helps: its evals with and without it."),
     "schema": ("evenhand.cli.schema", "Write the JSON Schema of a config, for your editor."),
     "completion": ("evenhand.cli.completion", "Print the shell completion script."),
 }
+
+_ORDER = (
+    "run",
+    "resume",
+    "retry",
+    "watch",
+    "status",
+    "view",
+    "show",
+    "check",
+    "export",
+    "import",
+    "listen",
+    "compare",
+    "baseline",
+    "merge",
+    "push",
+    "workers",
+    "gate",
+    "cassette",
+    "regrade",
+    "comment",
+    "history",
+    "power",
+    "label",
+    "calibrate",
+    "probe",
+    "canaries",
+    "rename",
+    "tag",
+    "note",
+    "delete",
+    "init",
+    "prompt",
+    "new",
+    "dataset",
+    "doctor",
+    "scorers",
+    "providers",
+    "cache",
+    "mcp",
+    "skill",
+    "schema",
+    "completion",
+)
+"""The order in which `evenhand --help` lists our commands."""
 
 _EPILOG = """\b
 Exit codes:
@@ -127,12 +159,14 @@ class _Verbs(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         del ctx
-        return list(_COMMANDS)
+        return [*_summaries()]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         del ctx
         if cmd_name not in _COMMANDS:
-            return None
+            from evenhand.cli.wing_commands import wing_command
+
+            return wing_command(cmd_name)
         module = importlib.import_module(_COMMANDS[cmd_name][0])
         names = vars(module)  # `import` is a word of Python's, so its function is called import_
         command = names.get(cmd_name) or names[f"{cmd_name}_"]
@@ -147,10 +181,9 @@ class _Verbs(click.Group):
 
         if incomplete.startswith("-"):
             return click.Command.shell_complete(self, ctx, incomplete)
-        rows = _COMMANDS.items()
         return [
             CompletionItem(name, help=text)
-            for name, (_, text) in rows
+            for name, text in _summaries().items()
             if name.startswith(incomplete)
         ]
 
@@ -163,13 +196,13 @@ class _Verbs(click.Group):
 
             if hint := words_hint(args):
                 raise click.UsageError(hint, ctx)
-        if name not in _COMMANDS and not name.startswith("-"):
+        if not name.startswith("-") and self.get_command(ctx, name) is None:
             from evenhand.cli.other_words import command_hint
 
             if os.path.exists(name):  # noqa: PTH110 (pathlib is not imported yet)
                 hint = f"To run it: evenhand run {name}"
             else:
-                hint = command_hint(name, _COMMANDS) or f"There are: {', '.join(_COMMANDS)}."
+                hint = command_hint(name, _summaries()) or f"There are: {', '.join(_summaries())}."
             raise click.UsageError(f"'{name}' is not a command. {hint}", ctx)
         resolved = super().resolve_command(ctx, args)
         end_as_usual()  # from here on, there may be something to finish
@@ -189,7 +222,15 @@ class _Verbs(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         del ctx
         with formatter.section("Commands"):
-            formatter.write_dl([(name, text) for name, (_, text) in _COMMANDS.items()])
+            formatter.write_dl([*_summaries().items()])
+
+
+def _summaries() -> Mapping[str, str]:
+    """All commands with their lines of help: ours in the order in which people meet them, then those of packages."""
+    from evenhand.cli.wing_commands import wing_summaries
+
+    lines = {**wing_summaries(), **{name: text for name, (_, text) in _COMMANDS.items()}}
+    return {**{name: lines[name] for name in _ORDER}, **lines}
 
 
 def _moved(verbs: click.Group, ctx: click.Context, words: list[str], option: str) -> str | None:

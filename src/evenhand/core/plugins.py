@@ -1,4 +1,4 @@
-"""What installed packages add: scorers, assertion types, providers and importers, found by their entry points.
+"""What installed packages add: scorers, assertion types, providers, importers and wings, found by their entry points.
 
 How this works: a package names what it has under one of the groups below, as `importlib.metadata` reads them. They are
 looked up only for a name that is none of ours, and imported only when that name is used: who uses none pays nothing,
@@ -18,11 +18,13 @@ SCORERS = "evenhand.scorers"
 ASSERTIONS = "evenhand.assertions"
 PROVIDERS = "evenhand.providers"
 IMPORTERS = "evenhand.importers"
+WINGS = "evenhand.wings"
 GROUPS: Mapping[str, str] = {
     SCORERS: "scorer",
     ASSERTIONS: "assertion type",
     PROVIDERS: "provider",
     IMPORTERS: "importer",
+    WINGS: "wing",
 }
 """The groups, and what one of them is called."""
 

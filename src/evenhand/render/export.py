@@ -10,12 +10,13 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TextIO
+from typing import TextIO, cast
 
 from evenhand.analysis.trust.every_label import every_label
 from evenhand.core.errors import StoreError, UsageError
 from evenhand.core.label import standing
 from evenhand.core.variant import Variant
+from evenhand.core.wing import exporter_of, format_of, imported, part, parts
 from evenhand.core.wording.json_text import json_text, writer
 from evenhand.render.call_rows import call_rows
 from evenhand.render.document import trial_row, write_document
@@ -41,7 +42,7 @@ def export(
     to: Path,
     format_: str | None = None,
     *,
-    page: Writer | None = None,
+    before: RunFile | None = None,
     calls: bool = False,
 ) -> int:
     """Writes a run's results; how many trials.
@@ -49,23 +50,18 @@ def export(
     Args:
         run: The run, as far as it has come.
         to: The file; `-` for stdout.
-        format_: One of `FORMATS`; by default as the file's ending says.
+        format_: One of `formats()`; by default as the file's ending says.
         calls: With the model calls of each trial, in json and jsonl.
-        page: Writes HTML: the viewer's, which is on a floor above.
+        before: The run that a page holds it against; formats that compare nothing leave it aside.
 
     Raises:
         UsageError: No format can be made out, it has no room for calls, there is no file of this name to write, or it
             is one that the run was made of.
         StoreError: The file cannot be written.
     """
-    known = ", ".join(FORMATS)
     name = format_.lower() if format_ else _by_ending(run.meta.variants, to)
-    writers = {**_WRITERS, "html": page} if page else _WRITERS
-    write = writers.get(name)
-    if write is None and name == HTML:
-        raise UsageError(
-            "a page is not written from here", hint="`evenhand export --to report.html` does."
-        )
+    write = _WRITERS.get(name) or _brought(name, before)
+    known = "" if write else ", ".join(formats())
     if write is None and format_:
         raise UsageError(f"--format {format_!r} is not known", hint=f"There are: {known}.")
     if write is None and str(to) == "-":
@@ -131,9 +127,6 @@ _WITH_CALLS: dict[str, Writer] = {
     "json": partial(write_document, calls=True),
     "jsonl": partial(_jsonl, calls=True),
 }
-HTML = "html"
-FORMATS = (*_WRITERS, HTML)
-"""What `--format` may be."""
 _LONG = frozenset(
     {
         "promptfoo",
@@ -150,7 +143,6 @@ _ENDINGS = {
     "xml": "junit",
     "junit.xml": "junit",
     "md": "markdown",
-    "htm": "html",
     "eval": "inspect",
 }
 _ENDINGS_OF_CONFIGS = {
@@ -166,22 +158,42 @@ _ENDINGS_OF_CONFIGS = {
 """A run of a promptfoo config is written as promptfoo would, so that what reads its files reads these."""
 
 
+def formats() -> tuple[str, ...]:
+    """What `--format` may be: ours, and those that wings bring."""
+    return (*_WRITERS, *(name for name in parts("exporters") if name not in _WRITERS))
+
+
+def _brought(name: str, before: RunFile | None) -> Writer | None:
+    """What writes a format that a wing brings; None where none does."""
+    one, brought = exporter_of(name), part("exporters", name)
+    if one is None or brought is None:
+        return None
+    write = brought.load()
+    if one.compares:
+        compared = cast("Callable[[RunFile, TextIO, RunFile | None], int]", write)
+        return lambda run, out: compared(run, out, before)
+    return cast("Writer", write)
+
+
 def check_endings(files: Iterable[str], variants: Sequence[Variant]) -> None:
     """Looks at the files that a run of these variants is to be written to, before anything is paid for.
 
     Raises:
-        UsageError: The ending of one of them says no format.
+        UsageError: The ending of one of them says no format, or the format cannot be written here.
     """
     for name in files:
         format_ = _by_ending(variants, Path(name))
-        if format_ not in FORMATS:
+        one = None if format_ in _WRITERS else exporter_of(format_)
+        if one is not None and one.ready:
+            cast("Callable[[], None]", imported(one.ready))()
+        if one is None and format_ not in _WRITERS:
             what = (
                 f"the ending '.{format_}' names no format"
                 if format_
                 else "it has no ending to go by"
             )
             known = ", ".join(
-                f".{ending}" for ending in sorted({*_WRITERS, HTML, *_endings(variants)} - _LONG)
+                f".{ending}" for ending in sorted({*formats(), *_endings(variants)} - _LONG)
             )
             raise UsageError(f"-o {name}: {what}", hint=f"There are: {known}.")
 
@@ -199,7 +211,8 @@ def _by_ending(variants: Sequence[Variant], to: Path) -> str:
     """The format that a file's ending says; the ending itself where it says none."""
     name = to.name.lower()
     ending = "junit.xml" if name.endswith(".junit.xml") else to.suffix.lower().removeprefix(".")
-    return _endings(variants).get(ending, ending)
+    known = _endings(variants).get(ending)
+    return known or (ending if ending in _WRITERS else format_of(ending)) or ending
 
 
 @contextlib.contextmanager

@@ -14,11 +14,17 @@ from pathlib import Path
 import click
 import pytest
 
-from evenhand.cli.examples import EXAMPLES, WIDEST
+from evenhand.cli import examples
+from evenhand.cli.examples import WIDEST
 from evenhand.cli.grouped import GROUPS
 from evenhand.cli.verbs import evenhand
+from evenhand.core.wing import our_wings
 
 NARROW = 60
+EXAMPLES = {
+    **examples.EXAMPLES,
+    **{name: one.examples for wing in our_wings() for name, one in wing.commands.items()},
+}
 
 
 def commands(

@@ -11,18 +11,18 @@ from typing import Any
 import msgspec
 import pytest
 
-from evenhand.cli.canary_request import CanaryRequest
 from evenhand.cli.gate_request import GateRequest
-from evenhand.cli.probe_request import ProbeRequest
 from evenhand.cli.run_request import Asked
-from evenhand.cli.skill_request import SkillRequest
-from evenhand.cli.tryout_request import TryoutRequest
 from evenhand.core.errors import UsageError
 from evenhand.core.gate_terms import GateTerms
 from evenhand.core.plan import Selection
 from evenhand.core.record import Record
 from evenhand.core.run import RunMeta
 from evenhand.doors.promptfoo.overrides import Overrides
+from evenhand.wings.coding_agents.commands.skill_request import SkillRequest
+from evenhand.wings.judge_checks.commands.canary_request import CanaryRequest
+from evenhand.wings.judge_checks.commands.probe_request import ProbeRequest
+from evenhand.wings.judge_checks.commands.tryout_request import TryoutRequest
 from evenhand.wings.judge_checks.plan import Probing
 
 ASKED = Asked(("/evals/a.py",), Selection(), Overrides())

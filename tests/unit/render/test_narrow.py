@@ -15,7 +15,7 @@ from evenhand.core.variant import Variant
 from evenhand.core.wording.ink import Ink
 from evenhand.render.console import show
 from evenhand.render.document import document
-from evenhand.render.export import FORMATS, export
+from evenhand.render.export import export, formats
 from evenhand.store.runfile import RunFile
 from evenhand.wings.viewer.head import head
 
@@ -152,7 +152,7 @@ async def test_long_lists_end_with_how_many_are_left(summaries_run: RunFile) -> 
     assert rows[3:] == ["  … and 21 more trials; -v prints all of them whole"]
 
 
-@pytest.mark.parametrize("format_", sorted(set(FORMATS) - {"html"}))
+@pytest.mark.parametrize("format_", sorted(set(formats()) - {"html"}))
 async def test_every_export_is_of_the_chosen_trials(
     summaries_run: RunFile, tmp_path: Path, format_: str
 ) -> None:

@@ -7,9 +7,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from evenhand.core.case import Case
+from evenhand.core.errors import UsageError
 from evenhand.core.record import Record
 from evenhand.doors.importers.imported import Imported, ImportedRun, RecordedRun
 from evenhand.languages.documents.foreign import Note, Notes
+
+
+class OtherToolError(UsageError):
+    """A file is not of the tool whose importer reads it."""
 
 
 class RecordedDataset(Record, frozen=True):

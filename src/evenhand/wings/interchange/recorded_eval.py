@@ -10,10 +10,10 @@ from msgspec import field
 
 from evenhand.core.case import Case
 from evenhand.core.record import Record
+from evenhand.doors.importers.naming import one_line
 from evenhand.doors.promptfoo.porting.literal import flat, laid, led, literal
 from evenhand.languages.documents.foreign import Notes, shown
 from evenhand.providers.catalog import SCHEMES
-from evenhand.wings.interchange.openai_evals.definition import one_line
 
 APPLICATION, ASKING = "application", "asking"
 INSTEAD = "openai:gpt-5-mini"

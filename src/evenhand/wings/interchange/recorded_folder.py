@@ -6,10 +6,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from evenhand.doors.eval_sets.rowcase import row_of
+from evenhand.doors.importers.moved_in import MovedIn, lines, written
+from evenhand.doors.importers.naming import slug, unlike
 from evenhand.languages.documents.foreign import Note
-from evenhand.wings.interchange.moved_in import MovedIn, lines, written
-from evenhand.wings.interchange.openai_evals.definition import unlike
-from evenhand.wings.interchange.openai_evals.naming import slug
 from evenhand.wings.interchange.recorded_eval import RecordedEval, eval_file, script, support, todo
 
 

@@ -10,9 +10,8 @@ from pathlib import Path
 from evenhand.analysis.filters.where import narrow
 from evenhand.core.errors import UsageError
 from evenhand.core.record import MutableRecord
-from evenhand.render.export import FORMATS, export
+from evenhand.render.export import export, formats
 from evenhand.store.runfile import RunFile
-from evenhand.wings.viewer.embed import write_page
 
 _ENDINGS = {
     "markdown": "md",
@@ -46,7 +45,7 @@ def exported(
 
     Args:
         path: The run.
-        format_: One of `FORMATS`.
+        format_: One of `formats()`.
         where: A filter: only the trials that it chooses.
         baseline: What `changed:` holds it against, and a page shows beside it.
         hidden: Columns, by index, that are left out.
@@ -55,8 +54,10 @@ def exported(
         UsageError: There is no such format, or something is wrong with the filter.
         StoreError: A run cannot be read.
     """
-    if format_ not in FORMATS:
-        raise UsageError(f"{format_!r:.40} is not known", hint=f"There are: {', '.join(FORMATS)}.")
+    if format_ not in formats():
+        raise UsageError(
+            f"{format_!r:.40} is not known", hint=f"There are: {', '.join(formats())}."
+        )
     folder = tempfile.TemporaryDirectory(prefix="evenhand-")
     before = RunFile.open(baseline) if baseline else None
     try:
@@ -64,7 +65,7 @@ def exported(
             title = run.meta.title
             chosen = narrow(run, where, before, hidden=hidden) if where.strip() or hidden else run
             to = Path(folder.name, "results")
-            export(chosen, to, format_, page=lambda each, out: write_page(each, out, before))
+            export(chosen, to, format_, before=before)
     except BaseException:
         folder.cleanup()
         raise

@@ -40,6 +40,15 @@ def static(name: str) -> bytes:
     return part("the viewer's page", "evenhand.wings.viewer", "static", name)
 
 
+def look() -> None:
+    """Looks whether there is a page at all.
+
+    Raises:
+        UsageError: This installation was built without the page.
+    """
+    static("app.js")
+
+
 FILES: Mapping[str, Callable[[], File]] = {
     "/": lambda: (_INDEX.encode(), "text/html; charset=utf-8"),
     "/app.js": lambda: (static("app.js"), "text/javascript; charset=utf-8"),

@@ -23,7 +23,6 @@ from evenhand.core.label import NewLabel
 from evenhand.store.labels import append_labels
 from evenhand.store.remarks import delete, remark
 from evenhand.store.runfile import RunFile
-from evenhand.wings.traces.review import DatasetReview
 from evenhand.wings.viewer.access import HEADERS, Refused, RequestGate
 from evenhand.wings.viewer.cell import BODY, MOST, call, cell, previews
 from evenhand.wings.viewer.comparison import compared_elsewhere, comparison
@@ -41,6 +40,7 @@ from evenhand.wings.viewer.listing import FEW, NoSuchRun, Runs, State
 from evenhand.wings.viewer.live import follow
 from evenhand.wings.viewer.page import FILES
 from evenhand.wings.viewer.passes import Pass, RunPasses
+from evenhand.wings.viewer.reviewing import Review
 from evenhand.wings.viewer.runner import PageRunner, error_answer
 from evenhand.wings.viewer.shapes import Call, ComparisonShape, ReviewShape
 from evenhand.wings.viewer.steps import StepPage, steps_page, whole_step
@@ -72,7 +72,7 @@ class PageServer:
         review: A dataset that is reviewed meanwhile; None for none.
     """
 
-    def __init__(self, runs: Runs, gate: RequestGate, review: DatasetReview | None = None) -> None:
+    def __init__(self, runs: Runs, gate: RequestGate, review: Review | None = None) -> None:
         self.gate = gate
         self._runs = runs
         self._review = review
@@ -315,7 +315,7 @@ class PageServer:
             await asyncio.to_thread(review.write)
         return _body(encode(asdict(kept), ordered=False))
 
-    def _review_of(self, path: Path) -> DatasetReview | None:
+    def _review_of(self, path: Path) -> Review | None:
         """The review of a dataset that was drawn from this run."""
         review = self._review
         return review if review is not None and review.run.samefile(path) else None
@@ -458,7 +458,7 @@ async def serve(
     *,
     started: Callable[[RequestGate], None],
     fixed: bool,
-    review: DatasetReview | None = None,
+    review: Review | None = None,
 ) -> None:
     """Serves until it is cancelled.
 

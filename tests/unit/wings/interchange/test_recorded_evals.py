@@ -18,9 +18,9 @@ from tests.unit.wings.interchange.inspect_logs.conftest import (
 from tests.unit.wings.interchange.openai_evals.conftest import a_result, a_run, an_eval, an_item
 
 from evenhand.core.errors import UsageError
+from evenhand.doors.importers.moved_in import MovedIn
 from evenhand.wings.interchange.inspect_logs.folder import move_in as move_logs_in
 from evenhand.wings.interchange.lm_eval.folder import move_in as move_samples_in
-from evenhand.wings.interchange.moved_in import MovedIn
 from evenhand.wings.interchange.openai_evals.folder import move_in as move_evals_in
 from evenhand.wings.interchange.recorded_eval import RecordedEval, eval_file, script
 

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import cast
 
 from evenhand.core.case import Case
+from evenhand.doors.importers.moved_in import MovedIn
 from evenhand.doors.promptfoo.porting.literal import flat, laid, led, literal
 from evenhand.languages.documents.foreign import Notes, Part, shown
 from evenhand.wings.interchange.lm_eval.reading import LoggedTask, logged_tasks
-from evenhand.wings.interchange.moved_in import MovedIn
 from evenhand.wings.interchange.recorded_eval import (
     Check,
     RecordedEval,

@@ -9,12 +9,12 @@ from collections.abc import Callable, Mapping
 from msgspec import field
 
 from evenhand.core.record import Record
+from evenhand.doors.importers.naming import class_name, slug, unlike
 from evenhand.doors.promptfoo.porting.literal import Node, flat, laid, led, literal
 from evenhand.languages.documents.foreign import shown
 from evenhand.scorers.metrics.similarity import SIMILARITIES
-from evenhand.wings.interchange.openai_evals.definition import Criterion, unlike
+from evenhand.wings.interchange.openai_evals.definition import Criterion
 from evenhand.wings.interchange.openai_evals.messages import messages_in
-from evenhand.wings.interchange.openai_evals.naming import class_name, slug
 from evenhand.wings.interchange.openai_evals.tags import is_output, problem_of
 
 EMBEDDER = "openai:embedding:text-embedding-3-large"

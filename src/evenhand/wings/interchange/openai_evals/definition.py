@@ -8,6 +8,7 @@ from typing import cast
 
 from evenhand.core.case import case_id
 from evenhand.core.record import Record
+from evenhand.doors.importers.naming import one_line, unlike
 from evenhand.languages.documents.foreign import Part
 
 TYPES = ("string_check", "text_similarity", "label_model", "score_model", "python")
@@ -77,21 +78,6 @@ def plain_name(name: str) -> str:
     'String check'
     """
     return _SUFFIX.sub("", one_line(name))
-
-
-def one_line(text: str) -> str:
-    """Text with its spaces and line breaks made single spaces."""
-    return " ".join(text.split())
-
-
-def unlike(taken: set[str], name: str) -> str:
-    """The name, with a number after it where it is taken; it is taken from then on."""
-    number, made = 1, name
-    while made in taken:
-        number += 1
-        made = f"{name} {number}"
-    taken.add(made)
-    return made
 
 
 def item_of(value: Mapping[str, object]) -> Mapping[str, object]:

@@ -7,12 +7,12 @@ from pathlib import Path
 
 from evenhand.core.errors import UsageError
 from evenhand.doors.eval_sets.rowcase import row_of
-from evenhand.wings.interchange.moved_in import MovedIn, lines, written
+from evenhand.doors.importers.moved_in import MovedIn, lines, written
+from evenhand.doors.importers.naming import slug, unlike
 from evenhand.wings.interchange.openai_evals.criteria import Check, check_of
-from evenhand.wings.interchange.openai_evals.definition import Definition, definition_of, unlike
+from evenhand.wings.interchange.openai_evals.definition import Definition, definition_of
 from evenhand.wings.interchange.openai_evals.eval_file import TEMPLATES, eval_file
 from evenhand.wings.interchange.openai_evals.export import Export, read_export
-from evenhand.wings.interchange.openai_evals.naming import slug
 from evenhand.wings.interchange.openai_evals.recorded import script_of
 from evenhand.wings.interchange.openai_evals.regrading import tell_agreement
 from evenhand.wings.interchange.openai_evals.source import source_of

@@ -7,13 +7,9 @@ from typing import cast
 
 from evenhand.core.run import Judged
 from evenhand.core.score import Outcome
+from evenhand.doors.importers.naming import unlike
 from evenhand.languages.documents.foreign import Part
-from evenhand.wings.interchange.openai_evals.definition import (
-    Criterion,
-    Definition,
-    plain_name,
-    unlike,
-)
+from evenhand.wings.interchange.openai_evals.definition import Criterion, Definition, plain_name
 
 _READ = ("name", "passed", "score", "sample", "type")
 _JUDGES = ("label_model", "score_model")

@@ -14,9 +14,10 @@ from typing import cast
 
 from evenhand.core.variant import Variant
 from evenhand.doors.importers.imported import Imported, ImportedRun, ImportedTrial
+from evenhand.doors.importers.naming import one_line
 from evenhand.doors.importers.recorded import Recordings
 from evenhand.languages.documents.foreign import Notes, Part, shown
-from evenhand.wings.interchange.openai_evals.definition import Definition, definition_of, one_line
+from evenhand.wings.interchange.openai_evals.definition import Definition, definition_of
 from evenhand.wings.interchange.openai_evals.export import Export, read_export
 from evenhand.wings.interchange.openai_evals.outcomes import error_of
 from evenhand.wings.interchange.openai_evals.trials import trials_of

@@ -10,14 +10,9 @@ from msgspec import field
 from evenhand.core.case import Case
 from evenhand.core.record import Record
 from evenhand.core.wording.words import count
+from evenhand.doors.importers.naming import one_line
 from evenhand.languages.documents.foreign import Notes, Part, shown
-from evenhand.wings.interchange.openai_evals.definition import (
-    Definition,
-    id_of,
-    item_of,
-    line_of,
-    one_line,
-)
+from evenhand.wings.interchange.openai_evals.definition import Definition, id_of, item_of, line_of
 from evenhand.wings.interchange.openai_evals.export import Export
 from evenhand.wings.interchange.openai_evals.messages import Messages, messages_in
 from evenhand.wings.interchange.openai_evals.runs import asked_id

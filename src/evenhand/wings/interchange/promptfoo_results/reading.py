@@ -28,7 +28,7 @@ from evenhand.core.secrets import redacted
 from evenhand.core.variant import Variant
 from evenhand.core.version import __version__
 from evenhand.doors.importers.imported import UNNAMED
-from evenhand.doors.importers.recorded import Recordings
+from evenhand.doors.importers.recorded import OtherToolError, Recordings
 from evenhand.store.catalogue import id_at
 from evenhand.wings.interchange.promptfoo_results.labels import is_human, labels_in
 from evenhand.wings.interchange.promptfoo_results.row_shape import check_row
@@ -113,10 +113,6 @@ class Recorded(MutableRecord):
 WRITE_SOME = "Write some with: promptfoo export eval latest -o results.json"
 
 
-class NotPromptfooError(UsageError):
-    """A file is something else than promptfoo's results."""
-
-
 def _bad_row(path: Path, number: int, why: str) -> UsageError:
     return UsageError(f"{path}: row {number} of the results cannot be read: {why}", hint=WRITE_SOME)
 
@@ -165,8 +161,8 @@ def read_results(path: Path) -> Recorded:
     return Recorded(meta, path, rows, cases)
 
 
-def _not_results(path: Path, why: str) -> NotPromptfooError:
-    return NotPromptfooError(f"{path} holds no results of promptfoo's: {why}", hint=WRITE_SOME)
+def _not_results(path: Path, why: str) -> OtherToolError:
+    return OtherToolError(f"{path} holds no results of promptfoo's: {why}", hint=WRITE_SOME)
 
 
 def _look_at_version(path: Path, version: int | None) -> None:

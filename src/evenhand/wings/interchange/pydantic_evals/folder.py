@@ -8,12 +8,11 @@ from pathlib import Path
 from evenhand.core.errors import UsageError
 from evenhand.doors.eval_sets.rowcase import row_of
 from evenhand.doors.importers.foreign_files import find
+from evenhand.doors.importers.moved_in import MovedIn, lines, written
+from evenhand.doors.importers.naming import one_line, slug, unlike
 from evenhand.doors.importers.recorded import each_once
 from evenhand.doors.promptfoo.porting.literal import flat, laid, literal
 from evenhand.languages.documents.foreign import Notes, Part, shown
-from evenhand.wings.interchange.moved_in import MovedIn, lines, written
-from evenhand.wings.interchange.openai_evals.definition import one_line, unlike
-from evenhand.wings.interchange.openai_evals.naming import slug
 from evenhand.wings.interchange.pydantic_evals.checks import Check, check_of
 from evenhand.wings.interchange.pydantic_evals.dataset import cases_of
 from evenhand.wings.interchange.pydantic_evals.reading import HINT, kind_of

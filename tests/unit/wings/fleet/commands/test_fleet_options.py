@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from evenhand.cli.fleet_options import most_processes, with_fleet
 from evenhand.cli.run_request import Asked
 from evenhand.cli.session import Session, settings_for
 from evenhand.core.plan import Selection
 from evenhand.doors.promptfoo.overrides import Overrides
+from evenhand.wings.fleet.commands.fleet_options import most_processes, with_fleet
 from evenhand.wings.fleet.driver import Fleet
 
 

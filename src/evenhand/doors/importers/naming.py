@@ -33,3 +33,18 @@ def slug(name: str, otherwise: str) -> str:
 def class_name(slugged: str) -> str:
     """`right_topic` as `RightTopic`."""
     return "".join(word[:1].upper() + word[1:] for word in slugged.split("_") if word)
+
+
+def one_line(text: str) -> str:
+    """Text with its spaces and line breaks made single spaces."""
+    return " ".join(text.split())
+
+
+def unlike(taken: set[str], name: str) -> str:
+    """The name, with a number after it where it is taken; it is taken from then on."""
+    number, made = 1, name
+    while made in taken:
+        number += 1
+        made = f"{name} {number}"
+    taken.add(made)
+    return made

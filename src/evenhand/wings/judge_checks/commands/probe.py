@@ -10,18 +10,19 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from evenhand.cli.completing import complete_runs
-from evenhand.cli.judge_asking import as_asked, ended, judges_asked
 from evenhand.cli.numbers import Number
 from evenhand.cli.session import Session, spending_options
 from evenhand.cli.streams import printing, tell
+from evenhand.cli.study import Study, as_asked, ended, judges_asked, run_or_folder, spending_record
 from evenhand.cli.trusting import look_at_origin, trust_option
 from evenhand.core.ranges import SHARE, Range
 from evenhand.wings.judge_checks.probe_kinds import WORDS
 
 if TYPE_CHECKING:
-    from evenhand.cli.probe_request import ProbeRequest
     from evenhand.core.plan import Plan
+    from evenhand.core.run import RunMeta
     from evenhand.engine.door import Settings
+    from evenhand.wings.judge_checks.commands.probe_request import ProbeRequest
     from evenhand.wings.judge_checks.probe import Probe
 
 ITEMS = Range(1, 10_000, whole=True)
@@ -97,10 +98,10 @@ def probe(
         is_tryout,
         refuse_judge_check,
     )
-    from evenhand.cli.probe_request import ProbeRequest
     from evenhand.core.errors import UsageError
     from evenhand.engine.door import Settings
     from evenhand.store.runfile import RunFile
+    from evenhand.wings.judge_checks.commands.probe_request import ProbeRequest
     from evenhand.wings.judge_checks.plan import Probing
 
     if dry_run and as_json:
@@ -136,26 +137,9 @@ def probe(
     request = ProbeRequest.of(meta, file, probing, at_most, offline=offline)
     record = {
         **request.record(),
-        "concurrency": session.concurrency,
-        "max_cost_usd": session.max_cost,
-        "cache": not session.no_cache,
-        "time_limit_s": session.time_limit,
-        "retries": session.retries,
+        **spending_record(session),
     }
     return _probed(request, replace(settings, record=record), None, session, dry_run=dry_run)
-
-
-def run_or_folder(run: str | None) -> Path:
-    """The run file; of a folder, the latest run in or below it.
-
-    Raises:
-        UsageError: There is none.
-    """
-    from evenhand.store.catalogue import find
-
-    if run and run != "latest" and Path(run).is_dir():
-        return find(Path(run), None)
-    return find(Path.cwd(), run)
 
 
 def _probed(
@@ -247,3 +231,15 @@ def _safe(text: str) -> str:
     from evenhand.core.wording.words import safe
 
     return safe(text)
+
+
+def study(meta: RunMeta, file: Path) -> Study:
+    """The probe that an earlier session started."""
+    from evenhand.wings.judge_checks.commands.probe_request import ProbeRequest
+
+    request = ProbeRequest.again(meta, file)
+
+    def came_to(file: Path, session: Session) -> int:
+        return report_probe(file, request.at_most, as_json=session.as_json)
+
+    return Study("probe", request, came_to)

@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
-
-import msgspec
+from typing import TYPE_CHECKING, Any
 
 from evenhand.cli.run_request import Asked
-from evenhand.core.errors import UsageError
-from evenhand.core.malformed import shape_fault
+from evenhand.cli.study import asked_of, kept_of, run_beside
 from evenhand.core.record import Record
 from evenhand.wings.judge_checks.plan import Probing
 
@@ -19,7 +16,6 @@ if TYPE_CHECKING:
     from evenhand.core.plan import Plan
     from evenhand.core.run import RunMeta
 
-_Kind = TypeVar("_Kind")
 AGAIN = "Start a new probe: answers that the cache has are not paid for twice."
 
 
@@ -94,56 +90,6 @@ class ProbeRequest(Record, frozen=True):
 
         with RunFile.open(self.run) as run_file:
             return probe_plan(self.asked.plan(), run_file, self.probing)
-
-
-def asked_of(meta: RunMeta) -> Asked:
-    """What a run was asked to run.
-
-    Raises:
-        UsageError: It isn't known.
-    """
-    if "asked" not in meta.settings:
-        raise UsageError(
-            f"the judges of run {meta.id} cannot be asked again: what it was made from is not known",
-            hint="Only `evenhand run` keeps it: imported runs, and those that a program or a notebook made, don't say"
-            " what their judges were asked.",
-        )
-    return Asked.again(meta.settings["asked"], meta.version)
-
-
-def kept_of(meta: RunMeta, key: str, kind: type[_Kind], name: str, hint: str) -> _Kind:
-    """What an earlier session kept under a key of its run's settings.
-
-    Args:
-        kind: The record that it is.
-        name: What the run is called in a message.
-        hint: What to do where it is damaged.
-
-    Raises:
-        UsageError: It is missing or damaged.
-    """
-    try:
-        return msgspec.convert(meta.settings.get(key), kind)
-    except msgspec.ValidationError as error:
-        raise UsageError(
-            f"{name} cannot be resumed: what it was asked is damaged: {shape_fault(error)}",
-            hint=hint,
-        ) from error
-
-
-def run_beside(file: Path, run: str) -> Path:
-    """The file of the run whose judges a run asked again: it is kept beside it.
-
-    Raises:
-        UsageError: It is gone.
-    """
-    path = file.parent / f"{run}{file.suffix}"
-    if not path.is_file():
-        raise UsageError(
-            f"{file.stem} cannot be resumed: there is no run {run} beside it any more",
-            hint="Restore that run, or run the evals again and start anew.",
-        )
-    return path
 
 
 class _Kept(Record, frozen=True):

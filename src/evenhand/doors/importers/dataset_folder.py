@@ -9,14 +9,11 @@ from pathlib import Path
 from evenhand.core.case import Case
 from evenhand.core.errors import UsageError
 from evenhand.doors.eval_sets.rowcase import row_of
+from evenhand.doors.importers.moved_in import MovedIn, written
+from evenhand.doors.importers.naming import one_line, slug, unlike
+from evenhand.doors.importers.registry import read_runs
 from evenhand.doors.promptfoo.porting.literal import flat, laid, literal
-from evenhand.wings.interchange.importers import read_runs
-from evenhand.wings.interchange.moved_in import MovedIn, written
-from evenhand.wings.interchange.openai_evals.definition import one_line, unlike
-from evenhand.wings.interchange.openai_evals.naming import slug
 
-TOOLS = ("deepeval", "ragas", "langfuse", "langsmith", "braintrust", "phoenix")
-"""The tools whose datasets are written so. Their evaluators are code, which no file of theirs holds."""
 APPLICATION = "application"
 _APPLICATION = '''"""The application that the datasets are about."""
 
@@ -35,7 +32,7 @@ def move_in(paths: Sequence[Path], folder: Path, tool: str) -> MovedIn:
     Args:
         paths: What the tool exported.
         folder: Where to write; it is made where it is not there.
-        tool: One of `TOOLS`, or the name of an importer that a package adds.
+        tool: The name of its importer.
 
     Raises:
         UsageError: A file cannot be read, holds no dataset, or one of the files to write is there already.

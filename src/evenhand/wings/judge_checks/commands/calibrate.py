@@ -77,7 +77,7 @@ def calibrate(
     with people more often. It writes nothing beside the run; with the id of such a tryout it prints or continues it.
     """
     from evenhand.analysis.trust.judgements.judge_checks import is_tryout, refuse_judge_check
-    from evenhand.cli.probe import run_or_folder
+    from evenhand.cli.study import run_or_folder
     from evenhand.core.errors import UsageError
     from evenhand.store.runfile import RunFile
 
@@ -114,10 +114,10 @@ def _tryout(
 ) -> int:
     """Tries variants, or goes on with that."""
     from evenhand.analysis.trust.judgements.judge_checks import is_tryout, refuse_judge_check
-    from evenhand.cli.tryout import continue_tryout, try_variants
-    from evenhand.cli.tryout_request import TryoutRequest
     from evenhand.core.errors import UsageError
     from evenhand.store.runfile import RunFile
+    from evenhand.wings.judge_checks.commands.tryout import continue_tryout, try_variants
+    from evenhand.wings.judge_checks.commands.tryout_request import TryoutRequest
 
     session = Session.of(options)
     with RunFile.open(path) as run_file:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,10 +14,11 @@ from evenhand.cli.numbers import Number
 from evenhand.cli.session import Session, spending_options
 from evenhand.cli.settling import settled
 from evenhand.cli.streams import printing, tell
+from evenhand.cli.study import Study, ended, spending_record
 from evenhand.core.ranges import REPEATS
 
 if TYPE_CHECKING:
-    from evenhand.core.run import Totals
+    from evenhand.core.run import RunMeta, Totals
     from evenhand.wings.coding_agents.skills.effect import SkillEffect
 
 
@@ -60,10 +62,9 @@ def skill(
 
     Exits with 0 if the skill helps or makes no detectable difference, 1 if it hurts, and 3 if that is undecided.
     """
-    from evenhand.cli.judge_asking import ended
-    from evenhand.cli.skill_request import SkillRequest
     from evenhand.engine.door import Settings
     from evenhand.store.catalogue import home_for
+    from evenhand.wings.coding_agents.commands.skill_request import SkillRequest
 
     session = Session.of(options)
     request = SkillRequest.of(folder, model, agent, judge, int(repeat), offline=offline)
@@ -76,11 +77,7 @@ def skill(
         retries=session.retries,
         record={
             **request.record(),
-            "concurrency": session.concurrency,
-            "max_cost_usd": session.max_cost,
-            "cache": not session.no_cache,
-            "time_limit_s": session.time_limit,
-            "retries": session.retries,
+            **spending_record(session),
         },
     )
     finished, _ = settled(request, settings, None, session)
@@ -115,3 +112,17 @@ def _print(effect: SkillEffect, run: str, totals: Totals, *, as_json: bool) -> N
     statuses = ",".join(status for status, number in bad.items() if number)
     shown = f"evenhand show {name} --where status:{statuses}, or " if statuses else ""
     tell(f"next: {shown}evenhand view {name}")
+
+
+def study(meta: RunMeta, file: Path) -> Study | None:
+    """The evals of a skill that an earlier session started; None where its record says nothing of how."""
+    from evenhand.wings.coding_agents.commands.skill_request import SkillRequest
+
+    del file
+    if not isinstance(meta.settings["skill"], Mapping):
+        return None
+
+    def came_to(file: Path, session: Session) -> int:
+        return report_skill(file, as_json=session.as_json)
+
+    return Study("run of the skill", SkillRequest.again(meta), came_to)

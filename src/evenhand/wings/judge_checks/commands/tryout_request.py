@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from evenhand.cli.probe_request import asked_of, kept_of, run_beside
 from evenhand.cli.run_request import Asked
+from evenhand.cli.study import asked_of, kept_of, run_beside
 from evenhand.core.record import Record
 
 if TYPE_CHECKING:

@@ -9,18 +9,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from evenhand.cli.canaries_of_run import report_of, settings_of
 from evenhand.cli.completing import complete_runs
-from evenhand.cli.judge_asking import as_asked, ended, judges_asked
 from evenhand.cli.numbers import Number
 from evenhand.cli.session import Session, spending_options
 from evenhand.cli.streams import printing, tell
+from evenhand.cli.study import Study, as_asked, ended, judges_asked
 from evenhand.cli.trusting import look_at_origin, trust_option
 from evenhand.core.ranges import Range
+from evenhand.wings.judge_checks.commands.canaries_of_run import report_of, settings_of
 
 if TYPE_CHECKING:
-    from evenhand.cli.canary_request import CanaryRequest
+    from evenhand.core.run import RunMeta
     from evenhand.engine.door import Settings
+    from evenhand.wings.judge_checks.commands.canary_request import CanaryRequest
 
 KEPT = Range(2, 10_000, whole=True)
 
@@ -67,11 +68,11 @@ def canaries(
     """
     from evenhand.analysis.trust.calibration_file import place_of
     from evenhand.analysis.trust.judgements.judge_checks import is_canary_check, refuse_judge_check
-    from evenhand.cli.canary_request import CanaryRequest
-    from evenhand.cli.probe import run_or_folder
+    from evenhand.cli.study import run_or_folder
     from evenhand.core.errors import UsageError
     from evenhand.store.runfile import RunFile
     from evenhand.wings.judge_checks.canaries import NAME
+    from evenhand.wings.judge_checks.commands.canary_request import CanaryRequest
 
     session = Session(as_json=as_json, no_table=True, **options)
     path = run_or_folder(run)
@@ -146,3 +147,13 @@ def report_check(file: Path, *, as_json: bool) -> int:
     if report.drifted:
         return FAILED
     return PASSED if report.decided else NO_VERDICT
+
+
+def study(meta: RunMeta, file: Path) -> Study:
+    """The check of canaries that an earlier session started."""
+    from evenhand.wings.judge_checks.commands.canary_request import CanaryRequest
+
+    def came_to(file: Path, session: Session) -> int:
+        return report_check(file, as_json=session.as_json)
+
+    return Study("check", CanaryRequest.again(meta, file), came_to)

@@ -28,12 +28,12 @@ def push(runs: tuple[str, ...], to: str, as_json: bool) -> int:
     `show`, `export`, `view` and `compare` read `REMOTE#RUN`; `history` and `view` read REMOTE. `--to mlflow` writes
     runs to the tracking server at MLFLOW_TRACKING_URI, and nothing reads them from there.
     """
-    from evenhand.cli.mlflow_push import is_mlflow, push_runs_to_mlflow
     from evenhand.core.errors import UsageError
     from evenhand.core.wording.json_text import json_text, writer
     from evenhand.core.wording.words import count, safe, short_id
     from evenhand.store.catalogue import find
     from evenhand.wings.remotes.address import Address
+    from evenhand.wings.remotes.commands.mlflow_push import is_mlflow, push_runs_to_mlflow
     from evenhand.wings.remotes.opening import remote_at
     from evenhand.wings.remotes.pushing import Pushed, push_document
     from evenhand.wings.remotes.pushing import push as pushed
@@ -79,9 +79,9 @@ def push(runs: tuple[str, ...], to: str, as_json: bool) -> int:
 
 def _refuse_bare_word(to: str) -> None:
     """Raises a UsageError for a word that is no folder yet: it may be a slip, and nobody would look there for runs."""
-    from evenhand.cli.mlflow_push import TARGET, is_mlflow
     from evenhand.core.errors import UsageError
     from evenhand.core.names import nearest
+    from evenhand.wings.remotes.commands.mlflow_push import TARGET, is_mlflow
 
     if not to or is_mlflow(to) or Path(to).is_dir() or any(one in to for one in ("/", os.sep)):
         return

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from evenhand.cli.judge_asking import as_asked, ended, judges_asked
 from evenhand.cli.session import Session
 from evenhand.cli.streams import printing, tell
+from evenhand.cli.study import Study, as_asked, ended, judges_asked, spending_record
 from evenhand.cli.trusting import look_at_origin
 
 if TYPE_CHECKING:
-    from evenhand.cli.tryout_request import TryoutRequest
     from evenhand.core.run import RunMeta
     from evenhand.engine.door import Settings
+    from evenhand.wings.judge_checks.commands.tryout_request import TryoutRequest
 
 
 def try_variants(request: TryoutRequest, session: Session, *, dry_run: bool) -> int:
@@ -28,11 +28,7 @@ def try_variants(request: TryoutRequest, session: Session, *, dry_run: bool) -> 
     """
     record = {
         **request.record(),
-        "concurrency": session.concurrency,
-        "max_cost_usd": session.max_cost,
-        "cache": not session.no_cache,
-        "time_limit_s": session.time_limit,
-        "retries": session.retries,
+        **spending_record(session),
     }
     settings = replace(_settings(request.run, session), record=record)
     return _tried(request, settings, None, session, dry_run=dry_run)
@@ -45,7 +41,7 @@ def continue_tryout(meta: RunMeta, file: Path, session: Session) -> int:
         meta: The tryout's own run.
         file: Its file.
     """
-    from evenhand.cli.tryout_request import TryoutRequest
+    from evenhand.wings.judge_checks.commands.tryout_request import TryoutRequest
 
     if meta.status == "finished":
         return report_tryout(file, as_json=session.as_json)
@@ -159,3 +155,13 @@ def report_tryout(file: Path, *, as_json: bool) -> int:
                 following = f"evenhand label {tryout.run} --draw 60, and try again with more labels"
             tell(f"{count(tryout.calls, 'call')}, cost {money(tryout.cost_usd)}; next: {following}")
     return 0
+
+
+def study(meta: RunMeta, file: Path) -> Study:
+    """The tryout that an earlier session started."""
+    from evenhand.wings.judge_checks.commands.tryout_request import TryoutRequest
+
+    def came_to(file: Path, session: Session) -> int:
+        return report_tryout(file, as_json=session.as_json)
+
+    return Study("tryout", TryoutRequest.again(meta, file), came_to)

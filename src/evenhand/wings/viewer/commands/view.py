@@ -15,14 +15,14 @@ import click
 
 from evenhand.cli.completing import complete_runs
 from evenhand.cli.numbers import Number
-from evenhand.cli.remote_runs import RunName, fetched, whole_remote
+from evenhand.cli.run_names import RunName, runs_elsewhere
 from evenhand.cli.streams import printing, tell
 from evenhand.core.ranges import PORTS
 
 if TYPE_CHECKING:
-    from evenhand.wings.traces.review import DatasetReview
     from evenhand.wings.viewer.access import RequestGate
     from evenhand.wings.viewer.listing import Runs
+    from evenhand.wings.viewer.reviewing import Review
 
 PORT = 15_500
 
@@ -57,10 +57,10 @@ def view(run: str | None, port: int | None, host: str, open_: bool | None) -> in
 
     static("app.js")  # or it says why there is no page, before it serves one
     host = loopback(host)
-    remote = whole_remote(run)
-    named = RunName().convert(run, None, None) if run and remote is None else None
+    elsewhere = runs_elsewhere(run)
+    named = RunName().convert(run, None, None) if run and elsewhere is None else None
     path = find(Path.cwd(), named) if named else None
-    runs = Runs(Path.cwd(), path, fetched(remote) if remote else None)
+    runs = Runs(Path.cwd(), path, elsewhere)
     place = f"#/run/{path.stem}" if path else ""
 
     for hidden, shown in runs.hidden().items():
@@ -75,7 +75,7 @@ def serve_page(
     host: str,
     port: int | None,
     open_: bool | None,
-    review: DatasetReview | None = None,
+    review: Review | None = None,
 ) -> int:
     """Serves the page until it is ended, and prints the link to a place on it; the exit code.
 

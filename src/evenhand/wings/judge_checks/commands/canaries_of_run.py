@@ -12,18 +12,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from evenhand.analysis.trust.judgements.judge_checks import WITH_CANARIES
-from evenhand.cli.judge_asking import as_asked, judges_asked
 from evenhand.cli.session import Session
 from evenhand.cli.settling import safe_text
 from evenhand.cli.streams import tell
+from evenhand.cli.study import as_asked, judges_asked
 from evenhand.core.errors import ConfigError, UsageError
 
 if TYPE_CHECKING:
     from evenhand.analysis.trust.canaries import CanaryReport
-    from evenhand.cli.canary_request import CanaryRequest
     from evenhand.core.plan import Plan
     from evenhand.engine.door import Settings
     from evenhand.store.runfile import RunFile
+    from evenhand.wings.judge_checks.commands.canary_request import CanaryRequest
 
 
 def record_of(count: float | None, project: int | None, *, saved: bool) -> dict[str, object]:
@@ -79,8 +79,8 @@ def ask_canaries(run: Path, session: Session) -> None:
     if not isinstance(wanted, Mapping) or meta.status != "finished":
         return
     from evenhand.analysis.trust.calibration_file import place_of
-    from evenhand.cli.canary_request import CanaryRequest
     from evenhand.wings.judge_checks.canaries import NAME
+    from evenhand.wings.judge_checks.commands.canary_request import CanaryRequest
 
     most = int(cast("Mapping[str, int]", wanted)["most"])
     left = None if session.max_cost is None else max(0.0, session.max_cost - spent)
@@ -143,3 +143,15 @@ def code_with_canaries(code: int, run: RunFile) -> int:
         return code
     tell("no verdict: calibration is required, and the judge drifted: label and calibrate again")
     return NO_VERDICT
+
+
+class CanariesOfRun:
+    """Canaries among what a run's judges are asked. Implements `evenhand.cli.run_and_report.Canaries`."""
+
+    record_of = staticmethod(record_of)
+    prepared = staticmethod(look_for_canaries)
+    after = staticmethod(ask_canaries)
+    code = staticmethod(code_with_canaries)
+
+
+CANARIES = CanariesOfRun()

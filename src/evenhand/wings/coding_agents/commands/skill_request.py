@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from evenhand.cli.probe_request import kept_of
+from evenhand.cli.study import kept_of
 from evenhand.core.record import Record
 
 if TYPE_CHECKING:
@@ -94,8 +94,3 @@ class SkillRequest(Record, frozen=True):
             repeats=self.repeats,
             env=os.environ,
         )
-
-
-def is_skill(meta: RunMeta) -> bool:
-    """Whether a run did a skill's tasks, and says how."""
-    return isinstance(meta.settings.get("skill"), Mapping)

@@ -1,0 +1,183 @@
+"""Studies: runs with a report and an exit code of their own, which `resume` and `retry` end with as well.
+
+How this works: a wing says by which key of a run's settings its studies are known, and where the function is that
+makes a `Study` of such a run. Probes, checks of canaries, tryouts and evals of skills are studies.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+import msgspec
+
+from evenhand.cli.run_request import Asked
+from evenhand.cli.session import Session
+from evenhand.cli.settling import SCRIPTED, Request, safe_text, settle
+from evenhand.cli.streams import tell
+from evenhand.core.errors import UsageError
+from evenhand.core.malformed import shape_fault
+from evenhand.core.record import Record
+
+if TYPE_CHECKING:
+    from evenhand.core.plan import Plan
+    from evenhand.core.run import RunMeta
+    from evenhand.engine.door import Finished, Settings
+
+_Kind = TypeVar("_Kind")
+
+
+class Study(Record, frozen=True):
+    """A run that asks something else than how good a system is.
+
+    Attributes:
+        name: What it is called in messages, e.g. `probe`.
+        request: What it was asked.
+        came_to: Prints what its file has come to, and returns the exit code of that.
+    """
+
+    name: str
+    request: Request
+    came_to: Callable[[Path, Session], int]
+
+    def report(self, finished: Finished, session: Session) -> int:
+        """Prints what it came to, and returns the exit code, which says if it stopped early."""
+        return ended(finished, self.came_to(finished.path, session), self.name)
+
+
+def study_of(meta: RunMeta, file: Path) -> Study | None:
+    """The study that an earlier session started; None for a run of evals.
+
+    Raises:
+        UsageError: The record is damaged, of another version, or needs a run that is gone.
+    """
+    from evenhand.core.wing import parts
+
+    for key, part in parts("studies").items():
+        if key in meta.settings:
+            return cast("Callable[[RunMeta, Path], Study | None]", part.load())(meta, file)
+    return None
+
+
+def ended(finished: Finished, code: int, name: str) -> int:
+    """The exit code; it says so where not all was asked.
+
+    Args:
+        finished: The run.
+        code: Of what came out, if all was asked.
+        name: What the run is called, e.g. `probe`.
+    """
+    from evenhand.cli.exits import code_for
+    from evenhand.store.catalogue import called
+
+    ending = finished.ending
+    if ending.status == "finished":
+        return code
+    resume = f"evenhand resume {called(Path.cwd(), finished.path)}"
+    tell(safe_text(f"the {name} stopped early: {ending.message}; {resume} continues it"))
+    return code_for("undecided", ending.status, ending.signal)
+
+
+@contextlib.contextmanager
+def as_asked(request: Request) -> Iterator[None]:
+    """Inside, models and definitions are those of the request."""
+    from evenhand.cli.offline import offline_answers
+    from evenhand.engine.process import own_process
+    from evenhand.scorers.rag.definitions import OURS, using_definitions
+
+    replies = offline_answers(request.folder) if request.offline else contextlib.nullcontext()
+    with own_process(), replies, using_definitions(request.definitions or OURS):
+        yield
+
+
+def judges_asked(
+    request: Request, plan: Plan, settings: Settings, file: Path | None, session: Session
+) -> Finished:
+    """Asks the judges.
+
+    Args:
+        request: What is asked.
+        plan: Its plan.
+        settings: How it is run.
+        file: The run to go on with; None for a new one.
+        session: What may be spent, and what is printed.
+    """
+    settings = replace(settings, free=request.offline)
+    return settle(plan, settings, file, session, source=SCRIPTED if request.offline else "")
+
+
+def asked_of(meta: RunMeta) -> Asked:
+    """What a run was asked to run.
+
+    Raises:
+        UsageError: It isn't known.
+    """
+    if "asked" not in meta.settings:
+        raise UsageError(
+            f"the judges of run {meta.id} cannot be asked again: what it was made from is not known",
+            hint="Only `evenhand run` keeps it: imported runs, and those that a program or a notebook made, don't say"
+            " what their judges were asked.",
+        )
+    return Asked.again(meta.settings["asked"], meta.version)
+
+
+def kept_of(meta: RunMeta, key: str, kind: type[_Kind], name: str, hint: str) -> _Kind:
+    """What an earlier session kept under a key of its run's settings.
+
+    Args:
+        kind: The record that it is.
+        name: What the run is called in a message.
+        hint: What to do where it is damaged.
+
+    Raises:
+        UsageError: It is missing or damaged.
+    """
+    try:
+        return msgspec.convert(meta.settings.get(key), kind)
+    except msgspec.ValidationError as error:
+        raise UsageError(
+            f"{name} cannot be resumed: what it was asked is damaged: {shape_fault(error)}",
+            hint=hint,
+        ) from error
+
+
+def run_beside(file: Path, run: str) -> Path:
+    """The file of the run whose judges a run asked again: it is kept beside it.
+
+    Raises:
+        UsageError: It is gone.
+    """
+    path = file.parent / f"{run}{file.suffix}"
+    if not path.is_file():
+        raise UsageError(
+            f"{file.stem} cannot be resumed: there is no run {run} beside it any more",
+            hint="Restore that run, or run the evals again and start anew.",
+        )
+    return path
+
+
+def run_or_folder(run: str | None) -> Path:
+    """The run file; of a folder, the latest run in or below it.
+
+    Raises:
+        UsageError: There is none.
+    """
+    from evenhand.store.catalogue import find
+
+    if run and run != "latest" and Path(run).is_dir():
+        return find(Path(run), None)
+    return find(Path.cwd(), run)
+
+
+def spending_record(session: Session) -> dict[str, Any]:
+    """What a study's run keeps of what may be spent, so that `resume` spends no more."""
+    return {
+        "concurrency": session.concurrency,
+        "max_cost_usd": session.max_cost,
+        "cache": not session.no_cache,
+        "time_limit_s": session.time_limit,
+        "retries": session.retries,
+    }

@@ -1,0 +1,1 @@
+"""The commands of `coding_agents`: what they are asked to do, and what they print."""

@@ -1,0 +1,1 @@
+"""The commands of `fleet`: what they are asked to do, and what they print."""

@@ -1,0 +1,131 @@
+"""What `--workers` and `--ray` come to: the fleet that settles a run's trials."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from evenhand.cli.streams import tell
+
+if TYPE_CHECKING:
+    from evenhand.cli.run_request import Asked
+    from evenhand.cli.session import Session
+    from evenhand.core.plan import Plan
+    from evenhand.engine.door import Settings
+    from evenhand.wings.fleet.messages import Cluster
+
+
+def with_fleet(asked: object, plan: Plan, settings: Settings, session: Session) -> Settings:
+    """The settings, with the fleet that the options ask for.
+
+    Raises:
+        UsageError: Not everything can be run by one, or there is no such cluster.
+    """
+    from dataclasses import replace
+
+    from evenhand.cli.run_request import Asked
+    from evenhand.core.errors import UsageError
+    from evenhand.core.version import __version__
+    from evenhand.wings.fleet.commands.far_plan import far_plan
+    from evenhand.wings.fleet.driver import Fleet
+
+    if not isinstance(asked, Asked):
+        raise UsageError("this kind of run has no workers", hint="Leave out --workers and --ray.")
+    if settings.replay is not None or plan.options.cassettes:
+        raise UsageError(
+            "a run that is answered from a recording has no workers: it sends nothing that takes time",
+            hint="Leave out --workers and --ray.",
+        )
+    if settings.batch is not None:
+        raise UsageError(
+            "batches and workers don't go together: vendors work on a batch whatever asks for it",
+            hint="Leave out --batch, or --workers and --ray.",
+        )
+    cpus = session.cpus_per_trial
+    folder = _folder(asked)
+    cluster, room, sent = _cluster(session, max(1.0, cpus or 1.0), folder)
+    names = _keys(plan)
+    if sent:
+        asked, more = _without_env_files(asked)
+        names = tuple(sorted({*names, *more}))
+    record = {
+        "asked": asked.record(),
+        "version": __version__,
+        "folder": str(folder) if sent else "",
+    }
+    most = plan.size if session.ray is not None else min(plan.size, most_processes())
+    workers = min(session.workers or max(1, room), max(1, most))  # no more than have work
+    if most < min(session.workers or 0, plan.size):
+        tell(
+            f"{workers} workers are started, not {session.workers:,}: this machine has {_cpus()} CPUs"
+        )
+    seats = None if cpus is None else max(1, int(1 / cpus))
+    return replace(settings, elsewhere=Fleet(cluster, workers, far_plan, record, names, seats))
+
+
+def most_processes() -> int:
+    """How many workers this machine is given at most: more would wait for one another, and take memory."""
+    return max(16, 4 * _cpus())
+
+
+def _cpus() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _cluster(session: Session, cpus: float, folder: Path) -> tuple[Cluster, int, bool]:
+    """Where workers are started, how many there is room for, and whether they are sent the folder."""
+    if session.ray is None:
+        from evenhand.wings.fleet.processes import Processes
+
+        return Processes(), 1, False
+    from evenhand.wings.fleet.ray_address import cluster_address
+    from evenhand.wings.fleet.ray_cluster import RayCluster
+
+    cluster = RayCluster(cluster_address(session.ray), cpus, folder)
+    room, wanted = cluster.room(), session.workers or 1
+    if wanted > room and not cluster.sends:  # other clusters may grow
+        from evenhand.core.errors import UsageError
+
+        raise UsageError(
+            f"this machine has room for {room} of {wanted} workers with {cpus:g} CPU{'s'[: cpus != 1]} each",
+            hint="Ask for less with --workers or --cpus-per-trial, or name a larger cluster: --ray ADDRESS.",
+        )
+    return cluster, room, cluster.sends
+
+
+def _folder(asked: Asked) -> Path:
+    """The folder that is sent to workers: the current one, if it has all that is run, else that of what is run."""
+    from evenhand.core.errors import UsageError
+    from evenhand.doors.eval_sets.eval_paths import split_line
+
+    paths = [Path(split_line(path)[0]) for path in asked.paths]
+    here = Path.cwd()
+    for folder in (here, asked.folder):
+        if all(path.is_relative_to(folder) for path in paths):
+            return folder
+    raise UsageError(
+        f"{paths[0]} is not below {here}, which is what workers are sent",
+        hint="Run from a folder that holds all that is run.",
+    )
+
+
+def _without_env_files(asked: Asked) -> tuple[Asked, tuple[str, ...]]:
+    """What is asked for, without the files of variables, which stay here, and the names of the variables in them."""
+    from dataclasses import replace
+
+    from evenhand.doors.promptfoo.environment import read_env_files
+    from evenhand.languages.documents.findings import Findings
+
+    names = read_env_files(asked.over.env_files, Path.cwd(), Findings())
+    return replace(asked, over=replace(asked.over, env_files=())), tuple(names)
+
+
+def _keys(plan: Plan) -> tuple[str, ...]:
+    """The variables with the keys of the plan's models, as far as they are set here. Their values are never sent."""
+    from evenhand.providers.catalog import KEYS
+
+    kinds = {provider.id.partition(":")[0] for provider in plan.providers}
+    return tuple(
+        sorted({name for kind, name in KEYS.items() if kind in kinds and os.environ.get(name)})
+    )

@@ -1,0 +1,22 @@
+"""What the wing `fleet` brings."""
+
+from __future__ import annotations
+
+from evenhand.core.wing import Command, Wing
+
+WING = Wing(
+    name="fleet",
+    summary="Runs that several processes or machines settle.",
+    extra="evenhand[ray]",
+    commands={
+        "workers": Command(
+            "evenhand.wings.fleet.commands.workers:workers",
+            "Print a job for Kubernetes or Slurm that runs a fleet.",
+            (
+                "evenhand workers --for slurm | tee evenhand.sbatch",
+                "evenhand workers --for kuberay --workers 8",
+            ),
+        ),
+    },
+    hooks={"fleet": "evenhand.wings.fleet.commands.fleet_options:with_fleet"},
+)
