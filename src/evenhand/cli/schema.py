@@ -11,7 +11,7 @@ import click
 
 from evenhand.cli.exits import PASSED
 from evenhand.cli.streams import printing
-from evenhand.core.errors import StoreError
+from evenhand.core.errors import StoreError, UsageError
 
 FILES = {
     "promptfoo": ("promptfoo", "promptfooconfig.yaml"),
@@ -22,8 +22,16 @@ FILES = {
 """The module that makes each schema, and the file that it is of."""
 
 
+def _complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    """The files, and the documents of wings."""
+    from evenhand.core.wing import parts
+
+    del ctx, param
+    return [name for name in (*FILES, *parts("documents")) if name.startswith(incomplete)]
+
+
 @click.command(short_help="Write the JSON Schema of a config, for your editor.")
-@click.argument("file", type=click.Choice(list(FILES)))
+@click.argument("file", metavar="FILE", shell_complete=_complete)
 @click.option(
     "--to", "path", type=click.Path(path_type=Path, dir_okay=False), help="Write it to this file."
 )
@@ -35,9 +43,10 @@ def schema(file: str, path: Path | None) -> int:
     eval       the eval.yml of a prompt directory
     meta       the meta.yml of a prompt directory
     project    [tool.evenhand] in a pyproject.toml
+
+    FILE may also be a format that an installed wing brings, such as acme.report/1.
     """  # noqa: D301 (click's mark for a paragraph that keeps its lines)
-    module, name = FILES[file]
-    made = importlib.import_module(f"evenhand.doors.schemas.{module}").schema()
+    made, name = _made(file)
     text = json.dumps(made, indent=2, ensure_ascii=False) + "\n"
     if path is None:
         with printing():
@@ -52,9 +61,36 @@ def schema(file: str, path: Path | None) -> int:
     return PASSED
 
 
+def _made(file: str) -> tuple[object, str]:
+    """The schema of a file or a document, and what such a file is called.
+
+    Raises:
+        UsageError: There is no such file or document.
+    """
+    if file in FILES:
+        module, name = FILES[file]
+        return importlib.import_module(f"evenhand.doors.schemas.{module}").schema(), name
+    from evenhand.core.names import did_you_mean
+    from evenhand.core.wing import part, parts
+
+    brought = part("documents", file)
+    if brought is None:
+        known = (*FILES, *parts("documents"))
+        hint = did_you_mean(file, known, f"There are: {', '.join(known)}.")
+        raise UsageError(f"there is no schema of {file!r}", hint=hint)
+    import msgspec
+
+    kind = brought.load()
+    if not (isinstance(kind, type) and issubclass(kind, msgspec.Struct)):
+        raise brought.broken("is not a msgspec Struct, which documents have to be")
+    return msgspec.json.schema(kind), f"{file.partition('/')[0]}.json"
+
+
 def _next(file: str, name: str, path: Path) -> str:
     """What makes an editor use it."""
     shown = path.as_posix() if path.is_absolute() else f"./{path.as_posix()}"
+    if file not in FILES:
+        return f"{name} is what it describes"
     if file == "project":
         return f"next: write this as the first line of {name}\n  #:schema {shown}"
     return (

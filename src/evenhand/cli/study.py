@@ -7,16 +7,17 @@ makes a `Study` of such a run. Probes, checks of canaries, tryouts and evals of 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
+import click
 import msgspec
 
 from evenhand.cli.run_request import Asked
-from evenhand.cli.session import Session
-from evenhand.cli.settling import SCRIPTED, Request, safe_text, settle
+from evenhand.cli.session import F, Session, spending_options
+from evenhand.cli.settling import SCRIPTED, Request, safe_text, settle, settled
 from evenhand.cli.streams import tell
 from evenhand.core.errors import UsageError
 from evenhand.core.malformed import shape_fault
@@ -46,6 +47,59 @@ class Study(Record, frozen=True):
     def report(self, finished: Finished, session: Session) -> int:
         """Prints what it came to, and returns the exit code, which says if it stopped early."""
         return ended(finished, self.came_to(finished.path, session), self.name)
+
+
+class StudyPlan(Record, frozen=True):
+    """What a study is asked to do, where its plan says all of it. Implements `evenhand.cli.settling.Request`.
+
+    Attributes:
+        make: Makes the plan.
+        folder: Where offline.jsonl is.
+        offline: Replies come from that file.
+        definitions: Whose definitions of RAG metrics; empty for ours.
+    """
+
+    make: Callable[[], Plan]
+    folder: Path
+    offline: bool = False
+    definitions: str = ""
+
+    def plan(self) -> Plan:
+        """The plan."""
+        return self.make()
+
+
+def study_options(command: F) -> F:
+    """Adds what every study takes: what may be spent and how fast, --json, and --no-progress."""
+    as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
+    quiet = click.option("--no-progress", is_flag=True, help="Don't print progress.")
+    return spending_options(as_json(quiet(command)))
+
+
+def begin_study(study: Study, key: str, record: Mapping[str, Any], options: dict[str, Any]) -> int:
+    """Runs a study from its start, prints what it came to, and returns the exit code.
+
+    Args:
+        study: The study.
+        key: The key of the run's settings that marks it: `studies` of the wing has it.
+        record: What the run's file keeps there, so that `resume` makes the same study again.
+        options: What `study_options` gave the command; they are taken out.
+    """
+    from evenhand.engine.door import Settings
+    from evenhand.store.catalogue import home_for
+
+    session = Session.of(options)
+    settings = Settings(
+        home=home_for(Path.cwd()),
+        concurrency=session.concurrency,
+        cache=False if session.no_cache else None,
+        max_cost_usd=session.max_cost,
+        time_limit_s=session.time_limit,
+        retries=session.retries,
+        record={key: dict(record), **spending_record(session)},
+    )
+    finished, _ = settled(study.request, settings, None, session)
+    return study.report(finished, session)
 
 
 def study_of(meta: RunMeta, file: Path) -> Study | None:

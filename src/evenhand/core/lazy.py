@@ -9,13 +9,14 @@ from types import ModuleType
 
 
 def lazily(
-    package: str, homes: Mapping[str, str]
+    package: str, homes: Mapping[str, str], above: str = ""
 ) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
     """The `__getattr__` and the `__dir__` of such a package, which lists its public names and nothing of its making.
 
     Args:
         package: Its name.
         homes: Each name that is imported late, and the module below the package that has it.
+        above: The package that the modules are below instead.
     """
 
     def of_name(name: str) -> object:
@@ -23,7 +24,7 @@ def lazily(
         if home is None:
             msg = f"module {package!r} has no attribute {name!r}"
             raise AttributeError(msg, name=name, obj=sys.modules[package])
-        return getattr(import_module(f"{package}.{home}"), name)
+        return getattr(import_module(f"{above or package}.{home}"), name)
 
     def listed() -> list[str]:
         there = vars(sys.modules[package])

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from evenhand.testing.script import Script as Script
     from evenhand.testing.scripted import Scripted as Scripted
     from evenhand.testing.server import FakeProvider as FakeProvider
+    from evenhand.testing.wings import check_wing as check_wing
 
 _HOMES = {
     "BatchRules": "batch_queue",
@@ -33,6 +34,7 @@ _HOMES = {
     "check_model": "contracts",
     "check_scorer": "contracts",
     "check_store": "contracts",
+    "check_wing": "wings",
     "example": "plan",
     "example_of": "plan",
 }

@@ -11,7 +11,13 @@ from types import ModuleType
 
 import pytest
 
-PACKAGES = ("evenhand", "evenhand.scorers", "evenhand.testing", "evenhand.doors.recording")
+PACKAGES = (
+    "evenhand",
+    "evenhand.scorers",
+    "evenhand.testing",
+    "evenhand.doors.recording",
+    "evenhand.wings",
+)
 
 
 def declared(package: ModuleType) -> dict[str, str]:

@@ -9,15 +9,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, Literal, cast, get_args
+from typing import Any, Literal, TypeVar, cast, get_args
 
+import msgspec
 from msgspec import field
 
 from evenhand.core.errors import ConfigError, Problem
 from evenhand.core.gate_terms import GateTerms, read_gate_terms
+from evenhand.core.malformed import shape_fault
 from evenhand.core.names import did_you_mean
 from evenhand.core.ranges import CANARIES, NUMBER, RETRIES, SECONDS, Range
 from evenhand.core.record import Record
+from evenhand.core.wing import part
 
 FILE = "pyproject.toml"
 KEYS = (
@@ -40,6 +43,7 @@ _NUMBERS: Mapping[str, Range] = {
     "time-limit": SECONDS,
     "canaries": CANARIES,
 }
+S = TypeVar("S", bound=msgspec.Struct)
 _PLACE = re.compile(r"at line (\d+), column (\d+)")
 
 
@@ -65,6 +69,7 @@ class Project(Record, frozen=True):
         gate: What `evenhand gate` goes by.
         canaries: How many canaries a run asks its judges about, for each metric; None for none.
         batch: Whether runs ask in batches.
+        tables: The tables of wings, by name.
         lines: The lines of the settings that are there, `threshold.faithfulness` say.
     """
 
@@ -79,6 +84,7 @@ class Project(Record, frozen=True):
     lines: Mapping[str, int] = field(default_factory=dict[str, int])
     canaries: int | None = None
     batch: bool = False
+    tables: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
 
 def project_for(folder: Path) -> Project:
@@ -101,6 +107,21 @@ def project_for(folder: Path) -> Project:
             if table is not None:
                 return _TableReader(path, text).read(table)
     return Project()
+
+
+def settings_of(name: str, kind: type[S], folder: Path | None = None) -> S:
+    """A wing's table, `[tool.evenhand.NAME]`; its defaults where the project has no such table.
+
+    Args:
+        name: The table's name.
+        kind: The Struct that the wing's record names.
+        folder: A folder of the project; None for the current one.
+
+    Raises:
+        ConfigError: All that is wrong with the project's table.
+    """
+    project = project_for(folder or Path.cwd())
+    return msgspec.convert(project.tables.get(name, {}), kind)
 
 
 def project_folder(folder: Path) -> Path:
@@ -162,6 +183,7 @@ class _TableReader:
         self._text = text
         self._problems: list[Problem] = []
         self._lines: dict[str, int] = {}
+        self._tables: dict[str, Any] = {}
 
     def read(self, table: Mapping[str, Any]) -> Project:
         """All of it.
@@ -170,11 +192,11 @@ class _TableReader:
             ConfigError: What is wrong with it.
         """
         for key in table:
-            if key not in KEYS:
+            if key in KEYS:
+                self._lines[key] = self._line(key)
+            elif not self._of_wing(key, table[key]):
                 hint = did_you_mean(key, KEYS, f"There are: {', '.join(KEYS)}.")
                 self._problem(key, f"[tool.evenhand] has no '{key}'", hint)
-            else:
-                self._lines[key] = self._line(key)
         judge = self._judge(table.get("judge"))
         numbers = {name: self._number(name, table.get(name), _NUMBERS[name]) for name in _NUMBERS}
         thresholds = self._thresholds(table.get("threshold"))
@@ -204,7 +226,28 @@ class _TableReader:
             self._lines,
             None if numbers["canaries"] is None else int(numbers["canaries"]),
             bool(batch),
+            self._tables,
         )
+
+    def _of_wing(self, key: str, value: object) -> bool:
+        """Whether a wing has a table of this name; notes what is wrong with it. Packages are looked at for it."""
+        brought = part("settings", key)
+        if brought is None:
+            return False
+        kind = brought.load()
+        if not (isinstance(kind, type) and issubclass(kind, msgspec.Struct)):
+            raise brought.broken("is not a msgspec Struct, which settings have to be")
+        names = kind.__struct_encode_fields__
+        for name in cast("Mapping[str, object]", value) if isinstance(value, Mapping) else ():
+            if name not in names:
+                hint = did_you_mean(name, names, f"There are: {', '.join(names)}.")
+                self._problem(f"{key}.{name}", f"[tool.evenhand.{key}] has no '{name}'", hint)
+        try:
+            msgspec.convert(value, kind)
+        except msgspec.ValidationError as error:
+            self._problem(key, f"[tool.evenhand.{key}]: {shape_fault(error)}", "")
+        self._lines[key], self._tables[key] = self._line(key), value
+        return True
 
     def _judge(self, judge: object) -> ProjectModel | None:
         if judge is None:
