@@ -94,7 +94,7 @@ NOT_RUN: Mapping[tuple[str, str], str] = {
     (
         "docs/prompt-directories.md",
         "evenhand prompt export-skill",
-    ): "it needs a prompt that is ready, which takes evidence: tests/unit/doors/prompt_directories/test_index_and_skill.py has one",
+    ): "it needs a prompt that is ready: tests/unit/doors/prompt_directories/test_index_and_skill.py has one",
 }
 """By page and how the line begins: why it isn't run."""
 

@@ -44,7 +44,11 @@ def commands() -> Mapping[str, click.Command]:
         assert command is not None
         found[name] = command
         if isinstance(command, click.Group):
-            found.update({f"{name} {inner}": c for inner, c in command.commands.items()})
+            inside = {
+                inner: command.get_command(context, inner)
+                for inner in command.list_commands(context)
+            }
+            found.update({f"{name} {inner}": one for inner, one in inside.items() if one})
     return found
 
 

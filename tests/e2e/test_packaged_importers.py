@@ -9,16 +9,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from evenhand.wings.interchange.importers import OURS, read_runs
 from tests.unit.wings.interchange.exports import EXPORTS, saved
 
 from evenhand.cli import main
 from evenhand.core.errors import UsageError
+from evenhand.core.wing import our_parts
 from evenhand.doors.importers.recorded import Recordings
+from evenhand.doors.importers.registry import read_runs
 
 PACKAGE = "of the package acme-importer 0.1"
 RETURNS = "returns Recordings"
 Run = Callable[..., str]
+OURS = {name: part.place for name, part in our_parts("importers").items()}
 ROOT = Path(__file__).resolve().parents[2]
 
 

@@ -122,6 +122,17 @@ def _show(error: click.ClickException) -> None:
     put_quietly(sys.stderr, safe(text.getvalue(), multiline=True))
 
 
+def _of_package(words: Sequence[str]) -> str:
+    """The wing and the package that brought the command; empty where it is one of ours."""
+    from evenhand.core.wing import parts
+
+    for name in (" ".join(words[:2]), *words[:1]):
+        brought = parts("commands").get(name)
+        if brought is not None and not brought.ours:
+            return f"the wing '{brought.wing}' of the package {brought.package}"
+    return ""
+
+
 def _run(words: list[str]) -> int:
     import click
 
@@ -171,6 +182,9 @@ def _run(words: list[str]) -> int:
             tell("evenhand: the current folder has been deleted or moved\n  Go to one that exists.")
             return USAGE
         tell(traceback.format_exc().removesuffix("\n"))
+        if author := _of_package(words):
+            tell(f"evenhand: this is a fault of {author}. Please report the lines above there.")
+            return OUR_FAULT
         tell(
             "evenhand: this is a bug in Evenhand. Replies received so far are saved: "
             "`evenhand resume` continues the run. Please report the lines above."

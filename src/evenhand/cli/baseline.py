@@ -27,7 +27,7 @@ def baseline(run: str | None, to: Path, outputs: bool) -> int:
     """
     from evenhand.analysis.gates.baseline_file import read_baseline, write_baseline
     from evenhand.analysis.gates.baseline_making import baseline_of
-    from evenhand.analysis.trust.judgements.judge_checks import refuse_judge_check
+    from evenhand.core.judge_checks import refuse_judge_check
     from evenhand.core.wording.words import count, safe
     from evenhand.render.own_files import look_for_folder
     from evenhand.store.catalogue import find

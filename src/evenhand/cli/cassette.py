@@ -31,7 +31,7 @@ def cassette(run: str | None, to: Path, max_age: int | None) -> int:
 
     Commit the file. `evenhand run PATH --replay FILE` answers every call from it, and sends nothing.
     """
-    from evenhand.analysis.trust.judgements.judge_checks import refuse_judge_check
+    from evenhand.core.judge_checks import refuse_judge_check
     from evenhand.core.wording.words import count, safe
     from evenhand.render.own_files import look_for_folder
     from evenhand.store.cassette_making import cassette_of, write_cassette

@@ -99,13 +99,13 @@ def label(
 
     Of a ranking (--metric), pairs of outputs are drawn, and you say which of the two is better.
     """
-    from evenhand.analysis.trust.judgements.judge_checks import refuse_judge_check
     from evenhand.analysis.trust.labels.drawing import drawn_items, items_for, judged_places
     from evenhand.analysis.trust.labels.label_sheets import write_items
     from evenhand.analysis.trust.labels.pair_drawing import ranking_to_label
     from evenhand.analysis.trust.labels.pair_sheets import ranking_in
     from evenhand.analysis.trust.selective import items_for_people
     from evenhand.core.errors import UsageError
+    from evenhand.core.judge_checks import refuse_judge_check
     from evenhand.core.wording.words import count
     from evenhand.store.catalogue import find
     from evenhand.store.draws import set_rule, standing_labels

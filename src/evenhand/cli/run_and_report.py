@@ -65,7 +65,7 @@ def run_asked(
         step: What else has to be looked at once the plan is there; None for nothing.
         report: Prints what the run came to, and returns its exit code; None for the report of a run of evals.
     """
-    from evenhand.analysis.trust.judgements.judge_checks import WITH_CANARIES
+    from evenhand.core.judge_checks import WITH_CANARIES
 
     steps: list[Callable[[Plan, Settings], Settings]] = []
     if settings.record.get("stop_when_decided") is not None:

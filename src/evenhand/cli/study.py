@@ -71,7 +71,9 @@ class StudyPlan(Record, frozen=True):
 
 def study_options(command: F) -> F:
     """Adds what every study takes: what may be spent and how fast, --json, and --no-progress."""
-    as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
+    as_json = click.option(
+        "--json", "as_json", is_flag=True, help="Print one JSON document to stdout."
+    )
     quiet = click.option("--no-progress", is_flag=True, help="Don't print progress.")
     return spending_options(as_json(quiet(command)))
 

@@ -7,13 +7,13 @@ import io
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TextIO, cast, get_args
+from typing import TextIO, cast
 
 import msgspec
 
 from evenhand.core.errors import EvenhandError
 from evenhand.core.plugins import IMPORTERS, Plugin
-from evenhand.core.wing import Command, Kind, Wing, imported
+from evenhand.core.wing import Command, Wing, imported
 from evenhand.doors.importers.packaged import recordings_of
 from evenhand.store.runfile import RunFile
 
@@ -39,26 +39,28 @@ def check_wing(
     """
     _promise(bool(_NAME.fullmatch(wing.name)), f"{wing.name!r}: a wing's name is in lower case")
     _promise(wing.summary.endswith("."), f"{wing.name}: the summary is a sentence")
-    for kind in get_args(Kind):
-        for name, entry in getattr(wing, kind).items():
-            place = entry if isinstance(entry, str) else entry.place
-            _promise(place.count(":") == 1, f"{kind} {name!r}: {place!r} is module:attribute")
-            part = imported(place)
-            if kind == "commands":
-                _check_command(name, entry, part)
-            elif kind in ("settings", "documents"):
-                _check_struct(kind, name, part)
-            elif kind == "exporters":
-                _check_exporter(name, part, run, compares=entry.compares)
-            elif kind == "importers":
-                _check_importer(wing, name, place, (files or {}).get(name, ()))
-            elif kind in ("folders", "studies", "datasets"):
-                _check_function(f"{kind} {name!r}", part, 2)
-            elif kind == "destinations":
-                _check_function(f"{kind} {name!r}", part, 1)
-            elif kind == "run_names":
-                methods = (getattr(part, "one", None), getattr(part, "several", None))
-                _promise(all(map(callable, methods)), f"{kind} {name!r} has one() and several()")
+    for name, command in wing.commands.items():
+        _check_command(name, command, _at(command.place))
+    for name, exporter in wing.exporters.items():
+        _check_exporter(name, _at(exporter.place), run, compares=exporter.compares)
+    for name, importer in wing.importers.items():
+        _check_importer(wing, name, importer.place, (files or {}).get(name, ()))
+    for name, place in wing.documents.items():
+        _check_struct("document", name, _at(place))
+    for name, place in wing.settings.items():
+        _check_struct("settings", name, _at(place))
+    for takes_two in (wing.folders, wing.datasets, wing.studies):
+        for name, place in takes_two.items():
+            _check_function(repr(name), _at(place), 2)
+    for name, place in wing.destinations.items():
+        _check_function(repr(name), _at(place), 1)
+    for name, place in (*wing.run_names.items(), *wing.hooks.items()):
+        _promise(_at(place) is not None, f"{name!r} is there")
+
+
+def _at(place: str) -> object:
+    _promise(place.count(":") == 1, f"{place!r} is module:attribute")
+    return imported(place)
 
 
 def _check_command(name: str, entry: Command, command: object) -> None:
@@ -69,7 +71,9 @@ def _check_command(name: str, entry: Command, command: object) -> None:
     _promise(bool(entry.summary), f"command {name!r} has a line for `evenhand --help`")
     _promise(bool(command.help), f"command {name!r} says in its docstring what it does")
     _promise(1 < len(entry.examples) < 5, f"command {name!r} has two to four examples")
-    _promise(f"evenhand {name}" in entry.examples[0], f"command {name!r}: its first example is of it")
+    _promise(
+        f"evenhand {name}" in entry.examples[0], f"command {name!r}: its first example is of it"
+    )
     options = [one for one in command.params if isinstance(one, click.Option) and not one.hidden]
     for option in options:
         _promise(bool(option.help), f"command {name!r}: {option.opts[-1]} says what it is for")
@@ -99,14 +103,14 @@ def _check_exporter(name: str, export: object, run: RunFile | None, *, compares:
         more = (None,) if compares else ()
         count = cast("Callable[..., int]", export)(run, cast("TextIO", out), *more)
         out.flush()
-        written = len(cast("io.BytesIO", out.buffer).getvalue())
+        written = len(out.buffer.getvalue())
     trials = sum(1 for _ in run.trials())
     _promise(count == trials, f"exporter {name!r} returns how many trials it wrote: {trials}")
     _promise(written > 0, f"exporter {name!r} writes something")
 
 
 def _check_importer(wing: Wing, name: str, place: str, files: Sequence[Path]) -> None:
-    _check_function(f"importer {name!r}", imported(place), 1)
+    _check_function(f"importer {name!r}", _at(place), 1)
     if not files:
         return
     recordings = recordings_of(Plugin(IMPORTERS, name, wing.name, "", place), files)

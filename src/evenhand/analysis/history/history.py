@@ -29,8 +29,8 @@ from evenhand.analysis.trust.canaries import (
     beside_earlier,
     finished_checks,
 )
-from evenhand.analysis.trust.judgements.judge_checks import is_canary_check
 from evenhand.core.errors import StoreError
+from evenhand.core.judge_checks import is_canary_check
 from evenhand.core.record import Record
 from evenhand.core.run import RunMeta, RunStatus
 from evenhand.stats.tallies import Share

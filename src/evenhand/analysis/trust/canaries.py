@@ -17,8 +17,8 @@ from typing import Any, Literal, cast
 from msgspec import field
 
 from evenhand.analysis.trust.calibration import estimate_row
-from evenhand.analysis.trust.judgements.judge_checks import WITH_CANARIES, is_canary_check
 from evenhand.core.errors import StoreError
+from evenhand.core.judge_checks import WITH_CANARIES, is_canary_check
 from evenhand.core.record import MutableRecord, Record
 from evenhand.stats.compare import mcnemar
 from evenhand.stats.corrected_differences import corrected_difference

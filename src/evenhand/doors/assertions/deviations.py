@@ -127,10 +127,10 @@ DEVIATIONS: Mapping[str, str] = {
     "refused.",
     "objects as prompts": "A prompt that is an object, and no conversation, is sent as the text of its JSON, whether a "
     "file holds it or a function returns it; promptfoo sends it as messages, which vendors refuse.",
-    "numbers in variables": ".inf and .nan are texts in a variable, and a date is the text that the file has; promptfoo "
+    "numbers in variables": ".inf and .nan are texts in a variable, and a date is the text in the file; promptfoo "
     "writes Infinity, NaN and [object Object].",
-    "context of graders": "A grader gets its own copy of context.vars: what one writes there, the next one doesn't see, "
-    "as it does in promptfoo. context.providerResponse.raw is the answer's text; in promptfoo it is what the provider "
+    "context of graders": "A grader has its own copy of context.vars: what it writes there, the next one doesn't "
+    "see, as it does in promptfoo. context.providerResponse.raw is the answer's text; there it is what the provider "
     "returns as raw.",
     "names of columns": "A JavaScript provider's id() does not name its column: the file or its label does.",
     "uploads": "Nothing is uploaded anywhere, and there is no telemetry.",

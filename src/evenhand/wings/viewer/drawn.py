@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from evenhand.analysis.trust.calibration import calibrations
-from evenhand.analysis.trust.judgements.judge_checks import refuse_judge_check
 from evenhand.analysis.trust.judgements.judged import judgements
 from evenhand.analysis.trust.labels.drawing import (
     draw,
@@ -21,6 +20,7 @@ from evenhand.analysis.trust.labels.failure_codes import FailureCode, failure_co
 from evenhand.analysis.trust.labels.uneven_drawing import draw_by_stratum, draw_unsure
 from evenhand.core.draw import LabelledVerdict
 from evenhand.core.errors import UsageError
+from evenhand.core.judge_checks import refuse_judge_check
 from evenhand.core.label import LONGEST_AUTHOR, newest, standing
 from evenhand.core.record import Record
 from evenhand.core.wording.words import interval, percent

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any, get_args
 
 from evenhand.analysis.trust.judgements.compared_pairs import ComparedPairs, compared_pairs
-from evenhand.analysis.trust.judgements.judge_checks import refuse_judge_check
 from evenhand.analysis.trust.labels.pair_drawing import (
     DrawnPair,
     compared_places,
@@ -19,6 +18,7 @@ from evenhand.analysis.trust.labels.pair_drawing import (
 from evenhand.analysis.trust.labels.ranking_labels import ranking_labels
 from evenhand.core.drawn_pairs import PairAnswer, PairLabel, unordered
 from evenhand.core.errors import UsageError
+from evenhand.core.judge_checks import refuse_judge_check
 from evenhand.core.record import Record
 from evenhand.render.ranking_calibration import labels_line
 from evenhand.store.draws import set_rule

@@ -8,17 +8,17 @@ from typing import Protocol
 
 
 class Review(Protocol):
-    """A dataset that was drawn from a run, and is reviewed on the page.
-
-    Attributes:
-        run: The run's file.
-        file: The dataset's file.
-        places: The drawn trials' places in the run.
-    """
+    """A dataset that was drawn from a run, and is reviewed on the page."""
 
     run: Path
+    """The run's file."""
     file: Path
-    places: Sequence[int]
+    """The dataset's file."""
+
+    @property
+    def places(self) -> Sequence[int]:
+        """The drawn trials' places in the run."""
+        ...
 
     def write(self) -> object:
         """Writes the dataset as the decisions have it."""

@@ -37,7 +37,7 @@ def longest(run: str | None, as_json: bool) -> int:
     with Run.open(find(Path.cwd(), run)) as opened:
         rows = sorted(opened.rows(), key=lambda row: -len(row["output"] or ""))
         outputs = [Output(row["case"], len(row["output"] or "")) for row in rows]
-        document = Longest(opened.id, outputs[: settings_of("acme", Settings).most])
+        document = Longest(opened.meta.id, outputs[: settings_of("acme", Settings).most])
     if as_json:
         say_json(msgspec.to_builtins(document))
         return 0

@@ -6,11 +6,11 @@ import random
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import cast
 
-from evenhand.analysis.trust.judgements.judge_checks import refuse_judge_check
 from evenhand.analysis.trust.judgements.judged import judge_of, metric_of
 from evenhand.analysis.trust.judgements.strata import inclusions
 from evenhand.core.draw import Draw, MetricLabel
 from evenhand.core.errors import UsageError
+from evenhand.core.judge_checks import refuse_judge_check
 from evenhand.core.names import did_you_mean
 from evenhand.core.record import Record
 from evenhand.core.run import TrialResult

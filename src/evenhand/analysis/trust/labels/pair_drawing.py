@@ -6,10 +6,10 @@ import random
 from collections.abc import Iterator, Mapping, Sequence
 
 from evenhand.analysis.trust.judgements.compared_pairs import ComparedPairs, compared_pairs
-from evenhand.analysis.trust.judgements.judge_checks import refuse_judge_check
 from evenhand.analysis.trust.labels.drawing import OVERLAP, DrawnItem, judged_metrics, judged_places
 from evenhand.core.drawn_pairs import Pair, PairDraw, PairLabel, unordered
 from evenhand.core.errors import UsageError
+from evenhand.core.judge_checks import refuse_judge_check
 from evenhand.core.names import did_you_mean
 from evenhand.core.record import Record
 from evenhand.core.run import TrialResult

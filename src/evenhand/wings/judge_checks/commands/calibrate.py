@@ -76,9 +76,9 @@ def calibrate(
     With --try it asks variants of the judge about the labelled outputs instead, and says whether one of them agrees
     with people more often. It writes nothing beside the run; with the id of such a tryout it prints or continues it.
     """
-    from evenhand.analysis.trust.judgements.judge_checks import is_tryout, refuse_judge_check
     from evenhand.cli.study import run_or_folder
     from evenhand.core.errors import UsageError
+    from evenhand.core.judge_checks import is_tryout, refuse_judge_check
     from evenhand.store.runfile import RunFile
 
     path = run_or_folder(run)
@@ -113,8 +113,8 @@ def _tryout(
     **options: Any,
 ) -> int:
     """Tries variants, or goes on with that."""
-    from evenhand.analysis.trust.judgements.judge_checks import is_tryout, refuse_judge_check
     from evenhand.core.errors import UsageError
+    from evenhand.core.judge_checks import is_tryout, refuse_judge_check
     from evenhand.store.runfile import RunFile
     from evenhand.wings.judge_checks.commands.tryout import continue_tryout, try_variants
     from evenhand.wings.judge_checks.commands.tryout_request import TryoutRequest

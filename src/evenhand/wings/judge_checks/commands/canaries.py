@@ -67,9 +67,9 @@ def canaries(
     comes of it. Canaries are no part of RUN's numbers. --keep makes them of a labelled run; commit the file.
     """
     from evenhand.analysis.trust.calibration_file import place_of
-    from evenhand.analysis.trust.judgements.judge_checks import is_canary_check, refuse_judge_check
     from evenhand.cli.study import run_or_folder
     from evenhand.core.errors import UsageError
+    from evenhand.core.judge_checks import is_canary_check, refuse_judge_check
     from evenhand.store.runfile import RunFile
     from evenhand.wings.judge_checks.canaries import NAME
     from evenhand.wings.judge_checks.commands.canary_request import CanaryRequest

@@ -11,12 +11,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from evenhand.analysis.trust.judgements.judge_checks import WITH_CANARIES
 from evenhand.cli.session import Session
 from evenhand.cli.settling import safe_text
 from evenhand.cli.streams import tell
 from evenhand.cli.study import as_asked, judges_asked
 from evenhand.core.errors import ConfigError, UsageError
+from evenhand.core.judge_checks import WITH_CANARIES
 
 if TYPE_CHECKING:
     from evenhand.analysis.trust.canaries import CanaryReport

@@ -93,12 +93,12 @@ def probe(
     padding and so on. The judges are asked with the same prompts, criteria and settings. PATH is a folder: its latest
     run is probed. Default: the latest run. With the id of a probe, it continues that probe and prints what it came to.
     """
-    from evenhand.analysis.trust.judgements.judge_checks import (
+    from evenhand.core.errors import UsageError
+    from evenhand.core.judge_checks import (
         is_probe,
         is_tryout,
         refuse_judge_check,
     )
-    from evenhand.core.errors import UsageError
     from evenhand.engine.door import Settings
     from evenhand.store.runfile import RunFile
     from evenhand.wings.judge_checks.commands.probe_request import ProbeRequest
