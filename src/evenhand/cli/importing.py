@@ -92,8 +92,10 @@ def _meant(words: Sequence[str], importer: str | None) -> tuple[str, list[Path]]
             )
         return first, [Path(word) for word in more]
     near = nearest(first, names())
-    if more and near and not os.path.exists(first):  # noqa: PTH110 (the same)
-        raise UsageError(f"there is no importer '{first}'", hint=f"Did you mean '{near}'?")
+    is_word = first.replace("-", "").isalnum() and not os.path.exists(first)  # noqa: PTH110 (the same)
+    if more and is_word:
+        hint = f"Did you mean '{near}'?" if near else f"There are: {', '.join(names())}."
+        raise UsageError(f"there is no importer '{first}'", hint=hint)
     return "promptfoo", [Path(word) for word in words]
 
 

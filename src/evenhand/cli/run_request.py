@@ -156,7 +156,7 @@ class Asked(Record, frozen=True):
                 raise UsageError(f"{path.name} does not exist", hint=f"Looked in {path.parent}.")
 
     def _check_names(self) -> None:
-        """That no path lacks its folder, or its ending, as `refunds` for `prompts/refunds`.
+        """That no path lacks its folder, or its ending, as `refunds` for `prompts/refunds`, or ends in an eval's name.
 
         Raises:
             UsageError: One does: what was probably meant.
@@ -165,7 +165,16 @@ class Asked(Record, frozen=True):
         from evenhand.doors.eval_sets.eval_paths import split_line
 
         for path in (Path(split_line(each)[0]) for each in self.paths):
-            meant = "" if path.exists() else meant_path(path)
+            if path.exists():
+                continue
+            file, colon, name = path.name.partition(":")
+            if colon and (path.parent / file).is_file():
+                name, whole = name.lstrip(":"), os.path.relpath(path.parent / file)
+                raise UsageError(
+                    f"{path.name}: '{name}' is not a line of {file}",
+                    hint=f"Name a line, {whole}:12, or an eval: evenhand run {whole} -k {name}",
+                )
+            meant = meant_path(path)
             if meant:
                 raise UsageError(f"{path.name}: does not exist", hint=f"Did you mean '{meant}'?")
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from evenhand.core.errors import UsageError
-from evenhand.core.names import did_you_mean
+from evenhand.core.names import did_you_mean, nearest
 from evenhand.core.plugins import PROVIDERS, Plugin, plugin, plugins
 from evenhand.core.provider import Keyed, Provider
 from evenhand.core.secrets import known, redacted
@@ -247,6 +247,12 @@ def unknown(id: str) -> UsageError:  # noqa: A002 (the word that users write)
     meant = _with_colon(id)
     if meant:
         return UsageError(message, hint=f"Did you mean '{meant}'?")
+    from evenhand.providers.prices import listed_models  # noqa: PLC0415 (for an error only)
+
+    models = listed_models()
+    model = nearest(id, models) if ":" not in id else ""
+    if model:
+        return UsageError(message, hint=f"Did you mean '{models[model]}:{model}'?")
     near = did_you_mean(kind, [*_MODULES, *_BRIDGED, *plugins(PROVIDERS)])
     return UsageError(message, hint=f"{near} `evenhand providers` lists all of them.".lstrip())
 

@@ -284,6 +284,12 @@ def away_from_home_unpaid() -> Iterator[None]:
         _unpaid.reset(token)
 
 
+def listed_models() -> Mapping[str, str]:
+    """The models whose prices are known, each with its vendor as ids have it."""
+    lists = [*_LISTS.values()][::-1]  # the newest list has the last word
+    return {model: vendor for one in lists for vendor, models in one.items() for model in models}
+
+
 def price_of(
     vendor: str, model: str, config: Mapping[str, object], *, at_home: bool = True
 ) -> Price | None:

@@ -147,6 +147,25 @@ def test_what_is_there_is_run(empty: pytest.CaptureFixture[str]):
     assert "To run it: evenhand run evals" in refusal(empty, "evals")
 
 
+@pytest.mark.parametrize("written", ["a_evals.py::greets", "a_evals.py:greets"])
+def test_an_eval_behind_its_file_is_answered_with_the_option_for_names(
+    written: str, empty: pytest.CaptureFixture[str]
+):
+    """As pytest writes it, and as promptfoo would."""
+    Path("evals").mkdir()
+    Path("evals/a_evals.py").touch()
+    assert "evenhand run evals/a_evals.py -k greets" in refusal(empty, "run", f"evals/{written}")
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [("gpt5", "openai:gpt-5"), ("cluade-sonnet-4-5", "anthropic:claude-sonnet-4-5"), ("zebra", "")],
+)
+def test_a_misspelt_model_without_a_vendor_is_answered_with_the_nearest(written: str, meant: str):
+    """Of those whose prices are known."""
+    assert (f"Did you mean '{meant}'?" in unknown(written).hint) == bool(meant)
+
+
 @pytest.mark.parametrize("written", IDS)
 def test_an_id_as_other_tools_write_it_is_answered_with_ours(written: str):
     """LiteLLM's, Inspect's and pydantic-ai's."""

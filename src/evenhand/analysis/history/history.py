@@ -183,7 +183,14 @@ def _join_imported(
 def _belongs(meta: RunMeta, within: Path | None) -> bool:
     if meta.is_judge_check:
         return False
-    return within is None or (bool(meta.source) and Path(meta.source).is_relative_to(within))
+    if within is None or (meta.source and Path(meta.source).is_relative_to(within)):
+        return True
+    asked = meta.settings.get("asked")
+    paths = asked.get("paths") if isinstance(asked, Mapping) else None
+    if not isinstance(paths, list | tuple) or not paths:
+        return False
+    # The evals of a folder are run from the folder above: what was named lies in it all the same.
+    return all(isinstance(one, str) and Path(one).is_relative_to(within) for one in paths)
 
 
 def _read(paths: Sequence[Path], unreadable: list[tuple[Path, str]]) -> tuple[HistoryRun, ...]:

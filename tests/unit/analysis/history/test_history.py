@@ -189,6 +189,14 @@ async def test_each_config_has_its_own_line_and_only_the_last_runs_are_read(fold
     assert len(only.runs) == 2
 
 
+async def test_runs_of_a_folder_of_evals_are_those_that_were_asked_for_by_it(folder: Folder):
+    """They are run from the folder above, which is their source."""
+    for paths in (["/shop/evals"], ["/shop/evals/a_evals.py:12"], ["/shop/other"], [1]):
+        await folder.add(source="/shop", settings={"asked": {"paths": paths}})
+    (line,) = folder.history(within=Path("/shop/evals")).lines
+    assert len(line.runs) == 2
+
+
 async def test_a_damaged_file_is_named_and_the_others_are_shown(folder: Folder, tmp_path: Path):
     """No traceback, and no run less."""
     await folder.add()
