@@ -287,13 +287,13 @@ def _label_pairs(run: RunFile, pairs: ComparedPairs, rule: str | None, files: _F
             _tell_rule(pairs.name, files.run or "latest", is_drawn=drawn)
             return 0
     labelling = PairLabelling(
-        _name(files.by),
-        bool(files.by),
-        files.size,
-        _seed(files.seed),
-        files.to,
-        files.source,
-        files.run or "latest",
+        author=_name(files.by),
+        named=bool(files.by),
+        size=files.size,
+        seed=_seed(files.seed),
+        to=files.to,
+        source=files.source,
+        run=files.run or "latest",
     )
     return labelling.done(run, pairs)
 

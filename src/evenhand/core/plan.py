@@ -299,22 +299,22 @@ class Plan(MutableRecord):
                             contest = Contest(index, len(slots), row.referees)
                         for slot in slots:
                             yield PlannedTrial(
-                                index,
-                                case,
-                                slot.variant,
-                                repeat,
-                                slot.body,
-                                row.rule,
-                                row.judge,
-                                row.models,
-                                slot.review,
-                                slot.after,
-                                row.alone,
-                                contest,
-                                slot.test,
-                                slot.problem,
-                                slot.checks,
-                                row.shows_thoughts,
+                                index=index,
+                                case=case,
+                                variant=slot.variant,
+                                repeat=repeat,
+                                body=slot.body,
+                                rule=row.rule,
+                                judge=row.judge,
+                                models=row.models,
+                                review=slot.review,
+                                after=slot.after,
+                                alone=row.alone,
+                                contest=contest,
+                                test=slot.test,
+                                problem=slot.problem,
+                                checks=slot.checks,
+                                shows_thoughts=row.shows_thoughts,
                             )
                             index += 1
         if index != self.size:

@@ -217,7 +217,16 @@ async def settle(
                 terms = _terms(plan, settings)
                 crew = await opened.enter_async_context(elsewhere.started(plan, terms))
             finished = await _kept(
-                plan, settings, found, part, crew, resume, progress, note, resumed, tell
+                plan,
+                settings,
+                found=found,
+                part=part,
+                crew=crew,
+                resume=resume,
+                progress=progress,
+                note=note,
+                resumed=resumed,
+                tell=tell,
             )
     if found.missing and finished.ending.status == "finished":
         record_cassettes(finished.path, found.missing, note)
@@ -258,16 +267,16 @@ async def _kept(
         ending = await _settle(
             plan,
             settings,
-            found.replays,
-            part,
-            crew,
-            journal,
-            home,
-            progress,
-            note,
-            tell,
-            aside,
-            barred(words, aside),
+            replays=found.replays,
+            part=part,
+            crew=crew,
+            journal=journal,
+            home=home,
+            progress=progress,
+            note=note,
+            tell=tell,
+            aside=aside,
+            not_run=barred(words, aside),
         )
     except (asyncio.CancelledError, KeyboardInterrupt):
         ending = Ending("interrupted", "interrupted by whoever waited for it")

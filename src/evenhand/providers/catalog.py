@@ -167,7 +167,16 @@ def create(
     if added is None and (module is None or (nothing and module != "function")):
         raise unknown(id)
     # An id is written to results and messages: a key in an address is left out of it, and stays in `rest`.
-    wanted = Wanted(str(redacted(id)), kind, rest, label, settings, env, base, fill)
+    wanted = Wanted(
+        id=str(redacted(id)),
+        kind=kind,
+        rest=rest,
+        label=label,
+        config=settings,
+        env=env,
+        base=base,
+        fill=fill,
+    )
     if added is not None:
         return _made(added, wanted)
     return import_module(f"evenhand.providers.{module}").make(wanted)

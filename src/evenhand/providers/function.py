@@ -223,7 +223,15 @@ def _made(
     wanted: Wanted, path: Path, function: str, ask: Ask, tasks: frozenset[Task] = frozenset(_CALLED)
 ) -> FunctionProvider:
     label = wanted.label or wanted.id
-    return FunctionProvider(wanted.id, label, path, function, wanted.config, ask, tasks)
+    return FunctionProvider(
+        id=wanted.id,
+        label=label,
+        path=path,
+        function=function,
+        config=wanted.config,
+        ask=ask,
+        tasks=tasks,
+    )
 
 
 def _in_python(wanted: Wanted, path: Path) -> Ask:

@@ -278,13 +278,13 @@ def _cells(one: Summary) -> tuple[str, ...]:
 
 def _case(trial: TrialResult) -> ReportedCase:
     return ReportedCase(
-        trial.case,
-        trial.score,
-        _scores(trial),
-        {outcome.name: outcome.reason for outcome in trial.outcomes if outcome.reason},
-        trial.outcome,
-        trial.output,
-        trial.description,
+        case=trial.case,
+        overall=trial.score,
+        scores=_scores(trial),
+        reasons={outcome.name: outcome.reason for outcome in trial.outcomes if outcome.reason},
+        outcome=trial.outcome,
+        answer=trial.output,
+        description=trial.description,
     )
 
 

@@ -199,14 +199,14 @@ def compare(
     # What judges say of other cases, or were asked otherwise, is no difference of the two.
     apart = {(one.metric, one.columns) for one in made if one.withheld or one.unlike}
     return Comparison(
-        first.beside(second),
-        second.beside(first),
-        tuple(with_verdicts(made, margin)),
-        margin,
-        cluster or _cluster_of(first, second, pairs),
-        tuple(notes),
-        tuple(each for each in judged if each.place not in apart and not everywhere),
-        _in_full(variants, pairs, columns_of),
+        first=first.beside(second),
+        second=second.beside(first),
+        results=tuple(with_verdicts(made, margin)),
+        margin=margin,
+        cluster=cluster or _cluster_of(first, second, pairs),
+        notes=tuple(notes),
+        judged=tuple(each for each in judged if each.place not in apart and not everywhere),
+        in_full=_in_full(variants, pairs, columns_of),
     )
 
 

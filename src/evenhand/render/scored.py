@@ -66,17 +66,17 @@ class Measured:
         details = dict(outcome.metadata)
         interval, n = details.pop("interval", None), details.pop("n", None)
         return Measured(
-            outcome.name,
-            outcome.score,
-            outcome.reason,
-            outcome.outcome,
-            n,
-            (interval[0], interval[1]) if interval else None,
-            best,
-            counted,
-            outcome.error,
-            outcome.hint,
-            details,
+            name=outcome.name,
+            value=outcome.score,
+            reason=outcome.reason,
+            outcome=outcome.outcome,
+            n=n,
+            interval=(interval[0], interval[1]) if interval else None,
+            best=best,
+            counted=counted,
+            error=outcome.error,
+            hint=outcome.hint,
+            details=details,
         )
 
 
@@ -113,14 +113,14 @@ class Scored(Framed):
     ) -> Scored:
         """The metrics of a settled trial, with what its calls came to."""
         return Scored(
-            tuple(measures),
-            weights,
-            trial.cost_usd,
-            trial.tokens_in,
-            trial.tokens_out,
-            trial.calls,
-            trial.cached,
-            run,
+            measures=tuple(measures),
+            weights=weights,
+            cost_usd=trial.cost_usd,
+            tokens_in=trial.tokens_in,
+            tokens_out=trial.tokens_out,
+            calls=trial.calls,
+            cached=trial.cached,
+            run=run,
         )
 
     def __getitem__(self, name: str) -> Measured:

@@ -54,7 +54,15 @@ def _entries(kind: str, needs: str, *rows: tuple[str, str, str, str]) -> Iterato
     """Several alike: the name, the module, what it is given, and what it says of an output."""
     for name, home, value, description in rows:
         measures = "a bound" in needs and name not in _EITHER
-        yield Entry(name, home, kind, description, value, needs, "" if measures else f"~{name}(…)")
+        yield Entry(
+            name=name,
+            home=home,
+            kind=kind,
+            description=description,
+            value=value,
+            needs=needs,
+            negated="" if measures else f"~{name}(…)",
+        )
 
 
 _PYTHON = (

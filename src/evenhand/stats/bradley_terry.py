@@ -172,14 +172,14 @@ def fit(comparisons: Iterable[Comparison], *, prior: bool = True) -> Strengths:
     k = len(columns)
     mean = math.fsum(theta[:k]) / k
     return Strengths(
-        columns,
-        tuple(strength - mean for strength in theta[:k]),
-        theta[k],
-        theta[k + 1] if model.with_ties else None,
-        len(tables),
-        converged,
-        tuple(map(tuple, covariance)),
-        tuple(map(tuple, independent)),
+        columns=columns,
+        strengths=tuple(strength - mean for strength in theta[:k]),
+        place=theta[k],
+        ties=theta[k + 1] if model.with_ties else None,
+        clusters=len(tables),
+        converged=converged,
+        covariance=tuple(map(tuple, covariance)),
+        independent=tuple(map(tuple, independent)),
     )
 
 

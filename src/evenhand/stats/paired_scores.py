@@ -105,14 +105,14 @@ def paired_scores(strata: Sequence[ScoredStratum]) -> PairedScores | None:
     ]
     product = whole[0] * whole[2]
     return PairedScores(
-        labels,
-        max(1, labels - len(cells)),
-        people,
-        judge,
-        Spread(*drawn),
-        Spread(*known),
-        whole[0] / items,
-        whole[1] ** 2 / product if product > 1e-15 else None,
+        labels=labels,
+        free=max(1, labels - len(cells)),
+        people=people,
+        judge=judge,
+        drawn=Spread(*drawn),
+        known=Spread(*known),
+        people_spread=whole[0] / items,
+        rho2=whole[1] ** 2 / product if product > 1e-15 else None,
     )
 
 

@@ -236,14 +236,14 @@ class JournaledCalls:
             ):
                 calls, cached, tokens_in, tokens_out = map(int, numbers)
                 more = ModelUsage(
-                    role,
-                    asked,
-                    (answered,) if answered else (),
-                    calls,
-                    cached,
-                    tokens_in,
-                    tokens_out,
-                    None if unpriced else cost,
+                    role=role,
+                    model=asked,
+                    answered=(answered,) if answered else (),
+                    calls=calls,
+                    cached=cached,
+                    tokens_in=tokens_in,
+                    tokens_out=tokens_out,
+                    cost_usd=None if unpriced else cost,
                 )
                 before = found.get((role, asked))
                 found[role, asked] = added(before, more) if before else more

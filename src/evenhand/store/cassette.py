@@ -174,8 +174,16 @@ class CassetteSource(MutableRecord):
             place = self._place(call)
             identity = self._identity(call)
             one = EndedCall(
-                number, place, call.key, call.nth, call.role, call.draw, call.provider, len(identity), call.error
-            )  # fmt: skip
+                id=number,
+                trial=place,
+                key=call.key,
+                nth=call.nth,
+                role=call.role,
+                draw=call.draw,
+                provider=call.provider,
+                size=len(identity),
+                error=call.error,
+            )
             yield one
             if call.scrubbed:
                 yield one._replace(key=digest(identity))
@@ -185,16 +193,23 @@ class CassetteSource(MutableRecord):
         call = self._calls[number]
         identity = self._identity(call)
         start = CallStart(
-            self._place(call), call.key, call.nth, call.role, call.provider, identity, None, call.draw
-        )  # fmt: skip
+            trial=self._place(call),
+            key=call.key,
+            nth=call.nth,
+            role=call.role,
+            provider=call.provider,
+            identity=identity,
+            cost_bound_usd=None,
+            draw=call.draw,
+        )
         end = CallEnd(
-            call.body,
-            "provider",
-            call.latency_s,
-            call.tokens_in,
-            call.tokens_out,
-            call.cost_usd,
-            call.model,
+            body=call.body,
+            origin="provider",
+            latency_s=call.latency_s,
+            tokens_in=call.tokens_in,
+            tokens_out=call.tokens_out,
+            cost_usd=call.cost_usd,
+            model=call.model,
             error=call.error,
             message=call.message,
         )
@@ -207,12 +222,26 @@ class CassetteSource(MutableRecord):
             result = b"null" if tool.result is UNSET else encode(tool.result, ordered=False)
             error = b"" if tool.error is UNSET else encode(tool.error)
             record = ToolRecord(
-                self._place(tool), tool.name, tool.key, tool.nth, arguments, result, error
+                trial=self._place(tool),
+                name=tool.name,
+                key=tool.key,
+                nth=tool.nth,
+                arguments=arguments,
+                result=result,
+                error=error,
             )
             yield record
             if tool.scrubbed:
                 key = digest("tool", tool.name, arguments)
-                yield ToolRecord(record.trial, tool.name, key, tool.nth, arguments, result, error)
+                yield ToolRecord(
+                    trial=record.trial,
+                    name=tool.name,
+                    key=key,
+                    nth=tool.nth,
+                    arguments=arguments,
+                    result=result,
+                    error=error,
+                )
 
     def trial(self, place: int) -> TrialResult | None:
         """Nothing: a cassette has no results."""

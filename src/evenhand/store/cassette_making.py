@@ -84,18 +84,18 @@ def cassette_of(
     rows = [_row(row) for row in (*parts, *calls, *tools)]
     ids = dict(zip((v.index for v in meta.variants), variant_ids(meta.variants), strict=True))
     header = CassetteHeader(
-        SCHEMA,
-        scrubbed_text(meta.title),
-        meta.id,
-        int(meta.created_at),
-        meta.version,
-        [CassetteVariant(names[one.index], ids[one.index]) for one in chosen],
-        len(calls),
-        len(tools),
-        sum(encode(row).count(HIDDEN.encode()) for row in rows),
-        digest_of(map(encode, rows)),
-        scripted,
-        max_age_s,
+        schema=SCHEMA,
+        title=scrubbed_text(meta.title),
+        run=meta.id,
+        recorded_at=int(meta.created_at),
+        evenhand=meta.version,
+        variants=[CassetteVariant(names[one.index], ids[one.index]) for one in chosen],
+        calls=len(calls),
+        tools=len(tools),
+        hidden=sum(encode(row).count(HIDDEN.encode()) for row in rows),
+        digest=digest_of(map(encode, rows)),
+        offline=scripted,
+        max_age_s=max_age_s,
     )
     lines = (to_builtins(header), *rows)
     return b"".join(encode(line, ordered=False) + b"\n" for line in lines), header

@@ -76,12 +76,12 @@ def added(first: ModelUsage, second: ModelUsage) -> ModelUsage:
     """Two usages as one, under the first one's role and model."""
     costs = (first.cost_usd, second.cost_usd)
     return ModelUsage(
-        first.role,
-        first.model,
-        tuple(dict.fromkeys((*first.answered, *second.answered))),
-        first.calls + second.calls,
-        first.cached + second.cached,
-        first.tokens_in + second.tokens_in,
-        first.tokens_out + second.tokens_out,
-        None if None in costs else sum(cost for cost in costs if cost is not None),
+        role=first.role,
+        model=first.model,
+        answered=tuple(dict.fromkeys((*first.answered, *second.answered))),
+        calls=first.calls + second.calls,
+        cached=first.cached + second.cached,
+        tokens_in=first.tokens_in + second.tokens_in,
+        tokens_out=first.tokens_out + second.tokens_out,
+        cost_usd=None if None in costs else sum(cost for cost in costs if cost is not None),
     )

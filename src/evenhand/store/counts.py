@@ -215,16 +215,16 @@ def _totals(row: tuple[object, ...]) -> Totals:
         "tuple[int, ...]", row
     )
     return Totals(
-        trials,
-        passed or 0,
-        failed or 0,
-        errors or 0,
-        na or 0,
-        calls or 0,
-        cached or 0,
-        cost if trials else 0.0,
-        tokens_in or 0,
-        tokens_out or 0,
+        trials=trials,
+        passed=passed or 0,
+        failed=failed or 0,
+        errors=errors or 0,
+        not_applicable=na or 0,
+        calls=calls or 0,
+        cached=cached or 0,
+        cost_usd=cost if trials else 0.0,
+        tokens_in=tokens_in or 0,
+        tokens_out=tokens_out or 0,
     )
 
 

@@ -125,15 +125,15 @@ class LabelledDraws:
                 design, by, strata = designs.get(number, ("uniform", "", []))
                 draws.append(
                     Draw(
-                        number,
-                        at,
-                        seed,
-                        tuple(convert(decode(metrics), list[str])),
-                        _population(population),
-                        tuple(convert(decode(places), list[int])),
-                        convert(design, Design),
-                        by,
-                        tuple(strata),
+                        number=number,
+                        at=at,
+                        seed=seed,
+                        metrics=tuple(convert(decode(metrics), list[str])),
+                        population=_population(population),
+                        places=tuple(convert(decode(places), list[int])),
+                        design=convert(design, Design),
+                        by=by,
+                        strata=tuple(strata),
                     )
                 )
         return draws

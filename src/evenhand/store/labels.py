@@ -45,4 +45,12 @@ def _append(
     seq = db.execute(
         "insert into label (at, author, idx, field, value, blind) values (?, ?, ?, ?, ?, ?)", row
     ).lastrowid
-    return Label(seq or 0, at, author, new.index, field, value, new.blind)
+    return Label(
+        seq=seq or 0,
+        at=at,
+        author=author,
+        index=new.index,
+        field=field,
+        value=value,
+        blind=new.blind,
+    )

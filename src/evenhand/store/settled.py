@@ -97,7 +97,15 @@ class SettledTrials:
                 (after,),
             ):
                 said = cast("LabelValue", decode(value))
-                yield Label(seq, at, read_text(author), index, field, said, bool(blind))
+                yield Label(
+                    seq=seq,
+                    at=at,
+                    author=read_text(author),
+                    index=index,
+                    field=field,
+                    value=said,
+                    blind=bool(blind),
+                )
 
     def cases(self) -> Iterator[str]:
         """The ids of the cases in the plan's order, as `outcomes` has them; also of those that `only` has hidden."""

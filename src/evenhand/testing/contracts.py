@@ -91,10 +91,38 @@ async def check_store(folder: Path) -> None:
     What is written is there for others as soon as the writer was told so, is read back as it was through a close and a
     reopening, and in the order of the plan; a run has one writer; what was taken again counts once.
     """
-    meta = RunMeta("01TEST", "test", "", "print", 4, 4, 1, (Variant(0, "p", "m"),), 0.0)
+    meta = RunMeta(
+        id="01TEST",
+        title="test",
+        source="",
+        fingerprint="print",
+        planned=4,
+        case_count=4,
+        repeats=1,
+        variants=(Variant(0, "p", "m"),),
+        created_at=0.0,
+    )
     journal = Journal.create(folder / "runs", meta)
-    start = CallStart(0, "key", 0, "subject", "model", b"{}", 0.5, "0.0")
-    lost = CallStart(1, "other", 0, "subject", "model", b"{}", 0.25, "0.0")
+    start = CallStart(
+        trial=0,
+        key="key",
+        nth=0,
+        role="subject",
+        provider="model",
+        identity=b"{}",
+        cost_bound_usd=0.5,
+        draw="0.0",
+    )
+    lost = CallStart(
+        trial=1,
+        key="other",
+        nth=0,
+        role="subject",
+        provider="model",
+        identity=b"{}",
+        cost_bound_usd=0.25,
+        draw="0.0",
+    )
     call, _ = await asyncio.gather(journal.begin(start), journal.begin(lost))
     await journal.end(call, CallEnd(b"answer", "provider", 0.1, 1, 2, 0.01))
     with RunFile.open(journal.path) as run:

@@ -260,7 +260,7 @@ class FakeProvider:
                 delay, self._finish, connection, kind, body, asked, rule, fault, key
             )
         else:
-            self._finish(connection, kind, body, asked, rule, fault, key)
+            self._finish(connection, kind, body=body, asked=asked, rule=rule, fault=fault, key=key)
 
     def _batch(
         self,
@@ -414,7 +414,14 @@ class FakeProvider:
             at = time.monotonic()
             self.requests.append(
                 ReceivedRequest(
-                    at, asked.path, asked.model, key, api_key, status, fault, asked.schema
+                    at=at,
+                    path=asked.path,
+                    model=asked.model,
+                    key=key,
+                    api_key=api_key,
+                    status=status,
+                    fault=fault,
+                    schema=asked.schema,
                 )
             )
 

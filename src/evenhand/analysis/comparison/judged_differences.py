@@ -190,14 +190,14 @@ def judged_differences(
                     else corrected_difference(rate.corrected, other.corrected)
                 )
             yield JudgedDifference(
-                metric,
-                columns,
-                len(pairs) > 1,
-                rate,
-                other,
-                corrected,
-                paired,
-                _of_means(rate.mean, other.mean),
+                metric=metric,
+                columns=columns,
+                several=len(pairs) > 1,
+                first=rate,
+                second=other,
+                corrected=corrected,
+                paired=paired,
+                mean=_of_means(rate.mean, other.mean),
             )
 
 

@@ -91,9 +91,10 @@ def _compared(grid: Grid, places: Sequence[int], apart: Callable[[int, int], str
         if word in ("better", "worse"):
             lines.append(_beats(grid, best, other, data, pairs, turned=word == "worse"))
         else:
-            alike.setdefault(_why_not(grid, best, other, data, word, open_, pairs), []).append(
-                grid.names[other]
-            )
+            alike.setdefault(
+                _why_not(grid, best, second=other, data=data, word=word, open_=open_, pairs=pairs),
+                [],
+            ).append(grid.names[other])
     lines += [f"{grid.names[best]} and {_listed(names)}: {why}" for why, names in alike.items()]
     return lines
 

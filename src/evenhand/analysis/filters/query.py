@@ -281,13 +281,39 @@ def _term(query: str, place: TermPlace, names: Names) -> Term:
     if not name.quoted:
         field, _, key = name.text.partition(".")
         if field.lower() == "metadata" and (operator == ":" or not key):
-            return _words(negated, "metadata", key, operator, values, names, place)
+            return _words(
+                negated,
+                "metadata",
+                key=key,
+                operator=operator,
+                operands=values,
+                names=names,
+                place=place,
+            )
         field, at, key = name.text.partition("@")
         if field.lower() == "label" and at and key:
-            return _words(negated, "label", key.lower(), operator, values, names, place)
+            return _words(
+                negated,
+                "label",
+                key=key.lower(),
+                operator=operator,
+                operands=values,
+                names=names,
+                place=place,
+            )
         if name.text.lower() in WORDS:
-            return _words(negated, name.text.lower(), "", operator, values, names, place)
-    return _numbers(negated, name, operator, values, names, whole, place)
+            return _words(
+                negated,
+                name.text.lower(),
+                key="",
+                operator=operator,
+                operands=values,
+                names=names,
+                place=place,
+            )
+    return _numbers(
+        negated, name, operator=operator, values=values, names=names, whole=whole, place=place
+    )
 
 
 def _read(query: str, start: int, end: int, stop: Callable[[int], bool]) -> _Word:

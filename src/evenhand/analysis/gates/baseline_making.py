@@ -64,21 +64,21 @@ def baseline_of(run: RunFile, *, outputs: bool = False) -> bytes:
             hint="Write what is expected of them, and run it again.",
         )
     header = BaselineHeader(
-        SCHEMA,
-        meta.title,
-        meta.id,
-        round(meta.created_at, 3),
-        meta.version,
-        [
+        schema=SCHEMA,
+        title=meta.title,
+        run=meta.id,
+        run_at=round(meta.created_at, 3),
+        evenhand=meta.version,
+        variants=[
             BaselineVariant(name, one.prompt, one.model, one.eval, dict(one.axes))
             for name, one in zip(names, meta.variants, strict=True)
         ],
-        len({trial.case for trial in trials}),
-        0,
-        bound_to(run),
-        "",
-        is_offline(meta),
-        [
+        cases=len({trial.case for trial in trials}),
+        trials=0,
+        bound=bound_to(run),
+        digest="",
+        offline=is_offline(meta),
+        scales=[
             BaselineScale(by_index[variant], metric, low, high)
             for (variant, metric), (low, high) in sorted(run.scales().items())
             if variant in by_index
@@ -170,23 +170,23 @@ def _trial(
     trial: TrialResult, variant: str, requests: Mapping[str, set[str]], *, outputs: bool
 ) -> BaselineTrial:
     return BaselineTrial(
-        trial.case,
-        variant,
-        trial.repeat,
-        trial.outcome,
-        trial.score,
-        trial.description,
-        dict(sorted(trial.named_scores.items())),
-        [
+        case=trial.case,
+        variant=variant,
+        repeat=trial.repeat,
+        outcome=trial.outcome,
+        score=trial.score,
+        name=trial.description,
+        metrics=dict(sorted(trial.named_scores.items())),
+        expectations=[
             _expectation(outcome, definition)
             for outcome, definition in zip(
                 trial.outcomes, chain(trial.definitions, repeat(UNKNOWN)), strict=False
             )
         ],
-        sorted(requests.get("subject", ())),
-        sorted(requests.get("judge", ())),
-        trial.checks,
-        dict(trial.content),
+        subject=sorted(requests.get("subject", ())),
+        judge=sorted(requests.get("judge", ())),
+        checks=trial.checks,
+        content=dict(trial.content),
         cost_usd=trial.cost_usd,
         output=trial.output if outputs else UNSET,
     )
@@ -194,19 +194,19 @@ def _trial(
 
 def _expectation(outcome: Outcome, definition: Definition) -> BaselineExpectation:
     return BaselineExpectation(
-        outcome.name,
-        outcome.outcome,
-        outcome.score,
-        outcome.metric,
-        outcome.weight if outcome.weight != 1 else UNSET,
-        outcome.at_least,
-        outcome.at_most,
-        dict(sorted(outcome.named.items())),
-        _judge(outcome.metadata),
-        outcome.scale,
-        definition.kind,
-        dict(definition.settings),
-        definition.exact,
+        name=outcome.name,
+        outcome=outcome.outcome,
+        score=outcome.score,
+        metric=outcome.metric,
+        weight=outcome.weight if outcome.weight != 1 else UNSET,
+        at_least=outcome.at_least,
+        at_most=outcome.at_most,
+        named=dict(sorted(outcome.named.items())),
+        judge=_judge(outcome.metadata),
+        scale=outcome.scale,
+        kind=definition.kind,
+        settings=dict(definition.settings),
+        exact=definition.exact,
     )
 
 

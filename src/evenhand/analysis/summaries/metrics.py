@@ -104,17 +104,17 @@ class _MetricValues(MutableRecord):
                 mean = estimate.value if self.groups else mean
                 low, high = estimate.low, estimate.high
         return Summary(
-            metric,
-            n,
-            mean,
-            low,
-            high,
-            sd,
-            least,
-            most,
-            self.not_applicable,
-            len(self.in_error),
-            self.failed,
+            metric=metric,
+            n=n,
+            mean=mean,
+            low=low,
+            high=high,
+            sd=sd,
+            least=least,
+            most=most,
+            not_applicable=self.not_applicable,
+            errors=len(self.in_error),
+            failed=self.failed,
         )
 
 

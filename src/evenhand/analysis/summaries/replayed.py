@@ -49,13 +49,13 @@ def replayed(meta: RunMeta) -> Replayed | None:
         return None
     said = cast("Mapping[str, Any]", kept)
     return Replayed(
-        str(said.get("run") or ""),
-        str(said.get("file") or ""),
-        bool(said.get("cassette")),
-        float(said.get("recorded_at") or 0.0),
-        bool(said.get("asks")),
-        bool(said.get("regrades")),
-        len(said.get("more") or ()),
+        run=str(said.get("run") or ""),
+        file=str(said.get("file") or ""),
+        cassette=bool(said.get("cassette")),
+        recorded_at=float(said.get("recorded_at") or 0.0),
+        asks=bool(said.get("asks")),
+        regrades=bool(said.get("regrades")),
+        more=len(said.get("more") or ()),
     )
 
 

@@ -74,14 +74,14 @@ def agreement(
     drawn = v.both_pass + v.excused, v.labels
     effects = effects_of(metric.items, case_labels(people), same_trials=True)
     return Agreement(
-        v,
-        rate_of(v.both_pass, v.both_pass + v.missed, effects.tpr),
-        rate_of(v.both_fail, v.both_fail + v.excused, effects.tnr),
-        kappa(v.pairs),
-        ac1(v.pairs),
-        replaced_share(v.pairs),
-        corrected_rate(v, effects=effects),
-        drawn_at_random(drawn, (v.passed, v.items)) if v.labels else None,
+        verdicts=v,
+        tpr=rate_of(v.both_pass, v.both_pass + v.missed, effects.tpr),
+        tnr=rate_of(v.both_fail, v.both_fail + v.excused, effects.tnr),
+        kappa=kappa(v.pairs),
+        ac1=ac1(v.pairs),
+        rho2=replaced_share(v.pairs),
+        corrected=corrected_rate(v, effects=effects),
+        random_p=drawn_at_random(drawn, (v.passed, v.items)) if v.labels else None,
         effects=effects,
         labels={
             variant: case_labels(own) for variant, own in _by_variant(metric.items, people).items()
@@ -125,18 +125,18 @@ def _of_strata(
         by_variant[variant], _ = weights(items, own, strata)
         labels[variant] = case_labels(own, items, strata)
     return Agreement(
-        v,
-        found.tpr,
-        found.tnr,
-        found.kappa,
-        found.ac1,
-        found.rho2,
-        corrected_by_strata(found.uniform, v.passed, v.items, effects=effects),
-        random_p,
-        found,
-        by_variant,
-        effects,
-        labels,
+        verdicts=v,
+        tpr=found.tpr,
+        tnr=found.tnr,
+        kappa=found.kappa,
+        ac1=found.ac1,
+        rho2=found.rho2,
+        corrected=corrected_by_strata(found.uniform, v.passed, v.items, effects=effects),
+        random_p=random_p,
+        weighted=found,
+        by_variant=by_variant,
+        effects=effects,
+        labels=labels,
     )
 
 

@@ -175,7 +175,14 @@ def judged_rates(run: RunFile) -> list[JudgedRate]:
             status = "stale" if changed else "fresh"
             why = "" if changed else _why_of_file(file)
             of_file = _rates(
-                run.meta, metric, labels, file.labelled_at, status, changed, file.verdict, why
+                run.meta,
+                metric,
+                labels=labels,
+                labelled_at=file.labelled_at,
+                status=status,
+                changed=changed,
+                verdict=file.verdict,
+                why=why,
             )
             of_file = [replace(rate, by_votes=rate.variant in votes) for rate in of_file]
             rates += _with_means(of_file, _means_of_file(place, metric, file, same))
@@ -409,17 +416,17 @@ def _rates(
         own = labels.get(variant)
         rates.append(
             JudgedRate(
-                metric.metric,
-                metric.model,
-                variant,
-                len(items),
-                raw_rate(meta, items),
-                own and own.corrected,
-                0 if own is None else own.counts.labels,
-                labelled_at,
-                status,
-                changed,
-                verdict,
+                metric=metric.metric,
+                model=metric.model,
+                variant=variant,
+                items=len(items),
+                raw=raw_rate(meta, items),
+                corrected=own and own.corrected,
+                labels=0 if own is None else own.counts.labels,
+                labelled_at=labelled_at,
+                status=status,
+                changed=changed,
+                verdict=verdict,
                 errors=metric.errors[variant],
                 why=why if own is None else own.why,
                 stopped=meta.status == "decided",

@@ -356,20 +356,20 @@ def _calibrated(
     raw = raw_rate(meta, metric.items)
     verdict, why = _trust(agrees, raw, corrected)
     return JudgeCalibration(
-        metric.metric,
-        metric.model,
-        verdicts,
-        verdict,
-        why,
-        tpr,
-        tnr,
-        agrees.kappa,
-        agrees.ac1,
-        agrees.rho2,
-        raw,
-        corrected,
-        random_p,
-        None
+        metric=metric.metric,
+        model=metric.model,
+        verdicts=verdicts,
+        verdict=verdict,
+        why=why,
+        tpr=tpr,
+        tnr=tnr,
+        kappa=agrees.kappa,
+        ac1=agrees.ac1,
+        rho2=agrees.rho2,
+        raw=raw,
+        corrected=corrected,
+        random_p=random_p,
+        people=None
         if agrees.weighted is not None
         else alpha(
             [
@@ -377,12 +377,14 @@ def _calibrated(
                 for each in of_items.values()
             ]
         ),
-        sum(len(each) for item, each in of_items.items() if item not in counted),
-        max((label.at for item in counted for label in of_items[item].values()), default=None),
-        bound_to(metric, judged, rule),
-        _by_variant(metric, counted),
-        None if agrees.weighted is not None else _alternative(of_items),
-        dict(metric.orders),
+        unused=sum(len(each) for item, each in of_items.items() if item not in counted),
+        labelled_at=max(
+            (label.at for item in counted for label in of_items[item].values()), default=None
+        ),
+        bound=bound_to(metric, judged, rule),
+        by_variant=_by_variant(metric, counted),
+        alternative=None if agrees.weighted is not None else _alternative(of_items),
+        orders=dict(metric.orders),
         weighted=agrees.weighted,
         weighted_by_variant=agrees.by_variant,
         shared=any(len(each) > 1 for each in of_items.values()),

@@ -54,7 +54,16 @@ class KeptScores(msgspec.Struct):
         """It as it was computed, as far as other outputs need it."""
         drawn = Spread(self.spread_people, self.spread_together, self.spread_judge)
         none = Spread(0.0, 0.0, 0.0)
-        return PairedScores(self.labels, self.free, self.people, self.judge, drawn, none, 0.0, None)
+        return PairedScores(
+            labels=self.labels,
+            free=self.free,
+            people=self.people,
+            judge=self.judge,
+            drawn=drawn,
+            known=none,
+            people_spread=0.0,
+            rho2=None,
+        )
 
 
 class KeptScale(msgspec.Struct):

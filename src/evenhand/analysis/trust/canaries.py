@@ -276,7 +276,16 @@ class CanaryReport(Record, frozen=True):
                 between = self.earlier[place + 1 :]
                 checks = 1 + sum(counterpart(other, key) is not None for other in between)
                 p = mcnemar(wrong, right)
-                return Drift(check, before, now, wrong, right, len(pairs), p, checks)
+                return Drift(
+                    since=check,
+                    before=before,
+                    now=now,
+                    newly_wrong=wrong,
+                    newly_right=right,
+                    pairs=len(pairs),
+                    p=p,
+                    checks=checks,
+                )
         return None
 
     @property
@@ -367,14 +376,14 @@ def canary_check(run: RunFile) -> CanaryCheck:
         else:
             one.fails = one.fails[0] + right, one.fails[1] + 1
     return CanaryCheck(
-        str(record["run"]),
-        run.meta.id,
-        run.meta.source,
-        run.meta.created_at,
-        str(record["digest"]),
-        answers,
-        calls,
-        cost if priced else None,
+        run=str(record["run"]),
+        check=run.meta.id,
+        source=run.meta.source,
+        at=run.meta.created_at,
+        digest=str(record["digest"]),
+        answers=answers,
+        calls=calls,
+        cost_usd=cost if priced else None,
     )
 
 

@@ -128,18 +128,18 @@ def jury_weights(
     variants = sorted({item.variant for item in judged})
     by_votes = dict(zip(judged, weighted, strict=True))
     return JuryWeights(
-        len(judged),
-        weights.intercept,
-        tuple(
+        labels=len(judged),
+        intercept=weights.intercept,
+        members=tuple(
             Member(model, weight, _agrees(cases, [row[i] for row in votes], passes))
             for i, (model, weight) in enumerate(zip(models, weights.weights, strict=True))
         ),
-        _share(cases, own, passes),
-        _share(cases, weighted, passes),
-        Estimate(differences.mean or 0.0, low, high),
-        p,
-        verdict(differences, p),
-        {
+        majority=_share(cases, own, passes),
+        weighted=_share(cases, weighted, passes),
+        difference=Estimate(differences.mean or 0.0, low, high),
+        p=p,
+        word=verdict(differences, p),
+        by_variant={
             variant: _beside_people(
                 [
                     (ok, vote)
@@ -149,7 +149,7 @@ def jury_weights(
             )
             for variant in variants
         },
-        {
+        labelled={
             variant: case_labels(
                 {item: people[item] for item in judged if item.variant == variant}, judge=by_votes
             )

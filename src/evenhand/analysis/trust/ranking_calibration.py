@@ -263,18 +263,18 @@ def _calibrated(
     labels, judge = ranking_labels(run, pairs), judge_of_pairs(run, pairs)
     said = [(_peoples_side(label), _judges_side(label)) for label in labels.pairs]
     return RankingCalibration(
-        pairs.name,
-        pairs.model,
-        len(pairs.judged),
-        labels,
-        trust_in(pairs, labels.pairs),
-        rate_of(sum(a == b for a, b in said), len(said)),
-        kappa(said),
-        ac1(said),
-        replaced_share([(_peoples_side(one), _judges_share(one)) for one in labels.pairs]),
-        bound_to(judge, judged, rule),
-        {variant: judged.parts.system_of(variant) for variant in sorted(pairs.variants)},
-        evidence_of(judge, judged),
+        name=pairs.name,
+        model=pairs.model,
+        pairs=len(pairs.judged),
+        labels=labels,
+        trust=trust_in(pairs, labels.pairs),
+        agreement=rate_of(sum(a == b for a, b in said), len(said)),
+        kappa=kappa(said),
+        ac1=ac1(said),
+        rho2=replaced_share([(_peoples_side(one), _judges_share(one)) for one in labels.pairs]),
+        bound=bound_to(judge, judged, rule),
+        systems={variant: judged.parts.system_of(variant) for variant in sorted(pairs.variants)},
+        seen=evidence_of(judge, judged),
     )
 
 

@@ -125,15 +125,15 @@ def _shares(run: RunFile, required: Requirement, missing: int) -> Iterator[Held]
             continue
         errors = missing + sum(tally.errors for tally in counted.values())
         yield Held(
-            required,
-            variant,
-            _state(required, share.least, share.most),
-            share.least,
-            share.most,
-            share.low,
-            share.high,
-            len(counted),
-            errors,
+            requirement=required,
+            variant=variant,
+            state=_state(required, share.least, share.most),
+            least=share.least,
+            most=share.most,
+            low=share.low,
+            high=share.high,
+            cases=len(counted),
+            errors=errors,
         )
 
 
@@ -181,15 +181,15 @@ def _means(
         least, most = _ends(cases, scale)
         mean = mean_of(cases, scale)
         yield Held(
-            required,
-            variant,
-            _state(required, least, most),
-            least,
-            most,
-            mean and mean.low,
-            mean and mean.high,
-            sum(1 for _, n, _ in column.cases.values() if n),
-            errors,
+            requirement=required,
+            variant=variant,
+            state=_state(required, least, most),
+            least=least,
+            most=most,
+            low=mean and mean.low,
+            high=mean and mean.high,
+            cases=sum(1 for _, n, _ in column.cases.values() if n),
+            errors=errors,
         )
 
 

@@ -223,17 +223,17 @@ def calibrate_scores(
     pairs, weights = _pairs(strata, people)
     whole = _corrected(strata, people, scale)
     return ScoreCalibration(
-        scale,
-        len(people),
-        quadratic_kappa(pairs, weights),
-        weighted_tau_b(pairs, weights),
-        raw_mean(items, scale),
-        None if whole is None or random_p < UNLIKELY else whole.corrected,
-        random_p,
-        whole and whole.paired,
-        {} if random_p < UNLIKELY else _by_variant(strata, people, scale),
-        max(label.at for item in people for label in labels[item.index].values()),
-        MeanEffect() if whole is None else whole.effect,
+        scale=scale,
+        labels=len(people),
+        kappa=quadratic_kappa(pairs, weights),
+        tau=weighted_tau_b(pairs, weights),
+        raw=raw_mean(items, scale),
+        corrected=None if whole is None or random_p < UNLIKELY else whole.corrected,
+        random_p=random_p,
+        paired=whole and whole.paired,
+        by_variant={} if random_p < UNLIKELY else _by_variant(strata, people, scale),
+        newest=max(label.at for item in people for label in labels[item.index].values()),
+        effect=MeanEffect() if whole is None else whole.effect,
     )
 
 

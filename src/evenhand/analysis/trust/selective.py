@@ -179,14 +179,14 @@ def _selected(metric: JudgedMetric, people: Mapping[Item, bool], risk: float) ->
         key=lambda item: (sure[item], item.index),
     )
     return SelectiveVerdicts(
-        metric.metric,
-        metric.model,
-        risk,
-        len(metric.items),
-        len(labelled),
-        sum(not agrees for _, agrees in labelled),
-        acceptance,
-        tuple(item.index for item in left),
+        metric=metric.metric,
+        model=metric.model,
+        risk=risk,
+        items=len(metric.items),
+        labels=len(labelled),
+        wrong=sum(not agrees for _, agrees in labelled),
+        acceptance=acceptance,
+        for_people=tuple(item.index for item in left),
         cases=len(cases),
     )
 

@@ -81,16 +81,16 @@ class Expected(Record, frozen=True):
         """Both, these first."""
         count = len(self.makes)
         return Expected(
-            self.makes + other.makes,
-            self.judged + other.judged,
-            self.binding | {count + place for place in other.binding},
-            self.excusing | {count + place for place in other.excusing},
-            self.types + other.types,
-            self.contests + other.contests,
-            self.weights + other.weights,
-            {**self.broken, **{count + place: what for place, what in other.broken.items()}},
-            self.problem or other.problem,
-            self.assertions + other.assertions,
+            makes=self.makes + other.makes,
+            judged=self.judged + other.judged,
+            binding=self.binding | {count + place for place in other.binding},
+            excusing=self.excusing | {count + place for place in other.excusing},
+            types=self.types + other.types,
+            contests=self.contests + other.contests,
+            weights=self.weights + other.weights,
+            broken={**self.broken, **{count + place: what for place, what in other.broken.items()}},
+            problem=self.problem or other.problem,
+            assertions=self.assertions + other.assertions,
         )
 
     def hopeless(self, threshold: float | None, *, scored: bool = False) -> Problem | None:

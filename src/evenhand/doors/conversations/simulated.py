@@ -72,7 +72,15 @@ class SimulatedUser:
         model: str | Provider | Model | Callable[..., Any] | None = None,
         turn_judge: TurnJudge | None = None,
     ) -> None:
-        wrong = _misgiven(goal, facts, never_says, persona, language, model, turn_judge)
+        wrong = _misgiven(
+            goal,
+            facts,
+            never_says=never_says,
+            persona=persona,
+            language=language,
+            model=model,
+            turn_judge=turn_judge,
+        )
         if wrong:
             raise UsageError(f"SimulatedUser: {'; '.join(wrong)}")
         if isinstance(model, str):

@@ -206,13 +206,13 @@ class EvalSet:
                 self.evals.remove(earlier)
             self.evals.append(
                 Eval(
-                    function.__name__,
-                    function,
-                    path,
-                    first,
-                    first + len(lines) - 1,
-                    self.tags | frozenset(tags),
-                    text,
+                    name=function.__name__,
+                    function=function,
+                    path=path,
+                    first=first,
+                    last=first + len(lines) - 1,
+                    tags=self.tags | frozenset(tags),
+                    description=text,
                 )
             )
             return function

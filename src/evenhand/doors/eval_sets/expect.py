@@ -150,7 +150,16 @@ class Expect(Recorder):
         label) is an error among the outcomes, and ends nothing either.
         """
         self.trial.expect(
-            self._expectation(value, scorer, at_least, at_most, label, weight, metric, metadata)
+            self._expectation(
+                value,
+                scorer,
+                at_least=at_least,
+                at_most=at_most,
+                label=label,
+                weight=weight,
+                metric=metric,
+                metadata=metadata,
+            )
         )
 
     @overload
@@ -205,7 +214,15 @@ class Expect(Recorder):
             JudgeError: A judge of your own gave no answer. The outcome is recorded; caught, the eval can go on.
         """
         expectation = self._expectation(
-            value, scorer, at_least, at_most, label, weight, metric, metadata, at_once=True
+            value,
+            scorer,
+            at_least=at_least,
+            at_most=at_most,
+            label=label,
+            weight=weight,
+            metric=metric,
+            metadata=metadata,
+            at_once=True,
         )
         outcome = await self.trial.now(expectation)
         return cast("Asks[object]", scorer).judgement(outcome) if _answers(scorer) else outcome
@@ -322,14 +339,14 @@ class Expect(Recorder):
         if scorer is None:
             scorer = MeasuredNumber(label) if bounded else Stated(label)
         return Expectation(
-            _copied(value),
-            scorer,
-            at_least,
-            at_most,
-            weight,
-            metric,
-            label,
-            metadata,
+            value=_copied(value),
+            scorer=scorer,
+            at_least=at_least,
+            at_most=at_most,
+            weight=weight,
+            metric=metric,
+            label=label,
+            metadata=metadata,
             only_measured=answers,
             place="" if condition is None or isinstance(value, (str, int)) else users_line(),
         )

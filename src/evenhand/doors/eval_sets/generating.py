@@ -145,13 +145,13 @@ def generate(
                 cases[case.id] = case
         totals = run.totals()
         return Prepared(
-            Dataset(cases.values(), "generated"),
-            errors,
-            len(pieces),
-            dropped,
-            totals.cost_usd,
-            totals.calls,
-            len(run.in_doubt()),
+            data=Dataset(cases.values(), "generated"),
+            errors=errors,
+            asked=len(pieces),
+            dropped=dropped,
+            cost_usd=totals.cost_usd,
+            calls=totals.calls,
+            in_doubt=len(run.in_doubt()),
         )
 
 

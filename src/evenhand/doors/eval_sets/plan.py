@@ -100,13 +100,13 @@ class PlannedSet(Record, frozen=True):
             referees = self.evals.referees(case)
             rule = something_expected if self.strict else share_passed if referees else unasked
             yield Row(
-                (case,),
-                lambda *_: slots,
-                self.repeats,
-                rule,
-                self.models.judge,
-                self.models,
-                referees,
+                cases=(case,),
+                slots=lambda *_: slots,
+                repeats=self.repeats,
+                rule=rule,
+                judge=self.models.judge,
+                models=self.models,
+                referees=referees,
                 shows_thoughts=self.evals.show_thinking,
             )
 

@@ -125,7 +125,15 @@ def enrich(
         asked = sum(trial.calls > 0 for trial in results.values())
         doubts = len(run.in_doubt())
         found = Dataset(cases, data.name)
-        return Prepared(found, errors, asked, 0, totals.cost_usd, totals.calls, doubts)
+        return Prepared(
+            data=found,
+            errors=errors,
+            asked=asked,
+            dropped=0,
+            cost_usd=totals.cost_usd,
+            calls=totals.calls,
+            in_doubt=doubts,
+        )
 
 
 class _Enriching(Record, frozen=True):

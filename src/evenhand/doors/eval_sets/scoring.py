@@ -106,7 +106,13 @@ async def score_async(
     chosen = chosen_metrics(metrics)
     need_weights(weights, chosen)
     material = AnsweredQuestion(
-        question, answer, context, expected, retrieved, relevant, metadata or {}
+        question=question,
+        answer=answer,
+        context=context,
+        expected=expected,
+        retrieved=retrieved,
+        relevant=relevant,
+        metadata=metadata or {},
     )
     case = _case(material)
     plan = case_plan(

@@ -212,16 +212,18 @@ class _EvalFileReader:
             hint = did_you_mean(cluster, list(inputs), listed)
             self._problem(("defaults", "cluster"), f"no case has an input {cluster!r}", hint)
         return EvalFile(
-            self._document.file,
-            cases,
-            triggering,
-            self._text(defaults, "model", "defaults"),
-            self._judge,
-            int(self._number(defaults, "repeats", (1, 10_000), ("defaults",), whole=True) or 1),
-            1.0 if share is None else share,
-            cluster,
-            self._prices,
-            frozenset(self._assertions.files),
+            path=self._document.file,
+            cases=cases,
+            triggering=triggering,
+            model=self._text(defaults, "model", "defaults"),
+            judge=self._judge,
+            repeats=int(
+                self._number(defaults, "repeats", (1, 10_000), ("defaults",), whole=True) or 1
+            ),
+            pass_rate=1.0 if share is None else share,
+            cluster=cluster,
+            prices=self._prices,
+            files=frozenset(self._assertions.files),
         )
 
     def _cases(self) -> list[EvalCase]:
@@ -272,16 +274,19 @@ class _EvalFileReader:
             self._problem(at, f"case '{name}' expects nothing", "Write assert: or rubric:.")
         timeout_s = self._number(case, "timeout_s", (0.001, 1e6), at)
         return EvalCase(
-            name,
-            self._inputs(case, name, at),
-            makes,
-            rubric,
-            judging,
-            model,
-            timeout_s or self._number(self._defaults, "timeout_s", (0.001, 1e6), ("defaults",)),
-            self._flag(case, "hooks", at, self._flag(self._defaults, "hooks", ("defaults",), True)),
-            tuple(map(str, self._list(case, "tags", at))),
-            self._document.at(*at),
+            name=name,
+            inputs=self._inputs(case, name, at),
+            makes=makes,
+            rubric=rubric,
+            judging=judging,
+            model=model,
+            timeout_s=timeout_s
+            or self._number(self._defaults, "timeout_s", (0.001, 1e6), ("defaults",)),
+            hooks=self._flag(
+                case, "hooks", at, self._flag(self._defaults, "hooks", ("defaults",), True)
+            ),
+            tags=tuple(map(str, self._list(case, "tags", at))),
+            place=self._document.at(*at),
             checks=digest(*checked) if all(checked) else "",
         )
 

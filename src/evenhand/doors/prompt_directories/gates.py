@@ -85,17 +85,17 @@ def evidence_of(
     """
     judge = project_for(prompt.library.root).judge
     return Evidence(
-        read(prompt.path / USAGE),
-        read(prompt.path / EVALS),
-        read(prompt.path / PROMOTIONS),
-        content_of(prompt, suite),
-        sent_to(prompt, suite),
-        model_id(prompt.meta.model),
-        prompt.meta.promotion,
-        not names_in(prompt.template),
-        model_id(judge.id) if judge else "",
-        runs,
-        must_be_here and prompt.meta.promotion.require_runs,
+        usage=read(prompt.path / USAGE),
+        evals=read(prompt.path / EVALS),
+        promotions=read(prompt.path / PROMOTIONS),
+        content=content_of(prompt, suite),
+        model=sent_to(prompt, suite),
+        own_model=model_id(prompt.meta.model),
+        asks=prompt.meta.promotion,
+        constant=not names_in(prompt.template),
+        project_judge=model_id(judge.id) if judge else "",
+        runs=runs,
+        must_be_here=must_be_here and prompt.meta.promotion.require_runs,
     )
 
 

@@ -74,10 +74,18 @@ def _listed(library: Library, id: str) -> ListedPrompt:
         stands = standing(prompt, evidence_of(prompt))
     state = "unreadable" if findings.problems else stands.state
     meta, missing = prompt.meta, stands.missing
-    counts = (usage.sent, usage.verified)
     less = lowered(meta.promotion, meta.status) if meta.status != "draft" else ()
     return ListedPrompt(
-        id, meta.status, meta.version, meta.title, meta.tags, *counts, state, missing, less
+        id=id,
+        status=meta.status,
+        version=meta.version,
+        title=meta.title,
+        tags=meta.tags,
+        sent=usage.sent,
+        verified=usage.verified,
+        evidence=state,
+        missing=missing,
+        lowered=less,
     )
 
 

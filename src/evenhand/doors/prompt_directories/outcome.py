@@ -74,17 +74,17 @@ class PromptRequest(Record, frozen=True):
         """What a run's file says; None where an earlier version wrote it, which did not keep all of it."""
         try:
             return PromptRequest(
-                fields["id"],
-                fields["version"],
-                Content(*fields["hashes"]),
-                tuple(fields["columns"]),
-                fields["model"],
-                tuple(fields["models"]),
-                fields["judge"],
-                fields["judge_named_by"],
-                fields["partial"],
-                fields["offline"],
-                fields["pass_rate"],
+                id=fields["id"],
+                version=fields["version"],
+                content=Content(*fields["hashes"]),
+                variants=tuple(fields["columns"]),
+                model=fields["model"],
+                models=tuple(fields["models"]),
+                judge=fields["judge"],
+                judge_named_by=fields["judge_named_by"],
+                partial=fields["partial"],
+                offline=fields["offline"],
+                pass_rate=fields["pass_rate"],
             )
         except (KeyError, TypeError):
             return None

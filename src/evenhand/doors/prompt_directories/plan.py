@@ -72,16 +72,16 @@ class Prompts(Record, frozen=True):
             retries=project.retries,
         )
         return Plan(
-            ids[0] if len(ids) == 1 else f"{len(ids)} prompts",
-            [self._sheet(suite) for suite in self.suites],
-            self._fingerprint,
-            self._record,
+            title=ids[0] if len(ids) == 1 else f"{len(ids)} prompts",
+            sheets=[self._sheet(suite) for suite in self.suites],
+            identify=self._fingerprint,
+            record=self._record,
             # The repository: its `.evenhand` keeps the runs of all its prompts.
-            str(self.library.root),
-            options,
-            findings.hints,
-            sorted(findings.broken_parts),
-            notes,
+            source=str(self.library.root),
+            options=options,
+            hints=findings.hints,
+            broken=sorted(findings.broken_parts),
+            notes=notes,
         )
 
     def _required(self) -> Iterator[Requirement]:
@@ -93,13 +93,13 @@ class Prompts(Record, frozen=True):
     def _sheet(self, suite: Suite) -> Sheet:
         repeats = self._repeats(suite.eval)
         return Sheet(
-            suite.variants,
-            lambda: self._rows(suite),
-            suite.size,
-            suite.size * repeats,
-            repeats,
-            lambda: self.roster.made,
-            lambda: list(self._estimate(suite)),
+            variants=suite.variants,
+            rows=lambda: self._rows(suite),
+            case_count=suite.size,
+            size=suite.size * repeats,
+            repeats=repeats,
+            providers=lambda: self.roster.made,
+            estimate=lambda: list(self._estimate(suite)),
         )
 
     def _rows(self, suite: Suite) -> Iterator[Row]:

@@ -176,7 +176,16 @@ def suite_of(
         chosen = DefaultJudge(model_id(own), EVAL) if own else default
         router = _judge(chosen, prompt, models, findings)
     content = content_of(prompt, eval_file)
-    return Suite(prompt, eval_file, eval_file.cases, queries, judge, router, content, default)
+    return Suite(
+        prompt=prompt,
+        eval=eval_file,
+        cases=eval_file.cases,
+        queries=queries,
+        judge=judge,
+        router=router,
+        content=content,
+        default_judge=default,
+    )
 
 
 def hint_at_other_models(prompt: PromptFolder, eval_file: EvalFile, findings: Findings) -> None:
@@ -230,14 +239,14 @@ def set_columns(suites: Sequence[Suite]) -> None:
             axes = {"model": model}
             suite.variants.append(
                 Variant(
-                    count,
-                    id_,
-                    name,
-                    suite.prompt.template,
-                    name,
-                    axes,
-                    id_,
-                    where,
+                    index=count,
+                    prompt=id_,
+                    model=name,
+                    prompt_raw=suite.prompt.template,
+                    provider_id=name,
+                    axes=axes,
+                    eval=id_,
+                    where=where,
                     cluster=suite.eval.cluster,
                 )
             )
@@ -245,5 +254,16 @@ def set_columns(suites: Sequence[Suite]) -> None:
         if suite.queries and suite.router is not None:
             label, judge = suite.router.label, suite.router.id
             axes = {"model": TRIGGERING}
-            suite.variants.append(Variant(count, suite.routing, label, "", judge, axes, id_, where))
+            suite.variants.append(
+                Variant(
+                    index=count,
+                    prompt=suite.routing,
+                    model=label,
+                    prompt_raw="",
+                    provider_id=judge,
+                    axes=axes,
+                    eval=id_,
+                    where=where,
+                )
+            )
             count += 1

@@ -70,7 +70,16 @@ class CaseBody(Record, frozen=True):
         asked = Prompt((Message("user", text),), text, vars=values, label=prompt.id)
         reply = await trial.model(self.provider, "subject").generate(asked)
         id_ = self.provider.id
-        cell = Cell(reply.text, text, values, {}, id_, id_, reply, steps=lambda: trial.steps)
+        cell = Cell(
+            output=reply.text,
+            prompt=text,
+            variables=values,
+            test={},
+            provider_id=id_,
+            provider_label=id_,
+            reply=reply,
+            steps=lambda: trial.steps,
+        )
         for make in case.makes:
             trial.expect(make(cell))
         if case.rubric.strip():

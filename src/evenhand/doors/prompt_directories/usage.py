@@ -37,13 +37,13 @@ def usage_of(rows: Sequence[Row]) -> PromptUsage:
     """What these rows come to."""
     sent = [row for row in rows if row.get("sent") is True]
     return PromptUsage(
-        len(rows),
-        len(sent),
-        sum(row.get("verified") is True for row in sent),
-        sum(row.get("verified") is False for row in sent),
-        sum(row.get("verified") is None for row in sent),
-        str(rows[-1].get("ts") or "") if rows else "",
-        {key: _median(sent, key) for key in MEASURED},
+        total=len(rows),
+        sent=len(sent),
+        verified=sum(row.get("verified") is True for row in sent),
+        refuted=sum(row.get("verified") is False for row in sent),
+        unverified=sum(row.get("verified") is None for row in sent),
+        last=str(rows[-1].get("ts") or "") if rows else "",
+        medians={key: _median(sent, key) for key in MEASURED},
     )
 
 

@@ -103,16 +103,16 @@ class Asserts:
         if trial.case.description:
             shown["description"] = trial.case.description
         cell = Cell(
-            output,
-            str(getattr(trial, "prompt_text", "")),
-            variables,
-            shown,
-            trial.variant.provider_id or trial.variant.model,
-            trial.variant.model,
-            trial.reply,
-            trial.case.metadata,
-            _settings.get((self._base, trial.variant.model), {}),
-            lambda: trial.steps,
+            output=output,
+            prompt=str(getattr(trial, "prompt_text", "")),
+            variables=variables,
+            test=shown,
+            provider_id=trial.variant.provider_id or trial.variant.model,
+            provider_label=trial.variant.model,
+            reply=trial.reply,
+            metadata=trial.case.metadata,
+            provider_config=_settings.get((self._base, trial.variant.model), {}),
+            steps=lambda: trial.steps,
         )
         outcomes = await trial.settled([make(cell) for make in self._makes])
         verdict = self._rule(outcomes)

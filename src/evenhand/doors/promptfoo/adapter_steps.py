@@ -208,12 +208,12 @@ class Variables:
         plain, filled = await worked_out(
             variables,
             self._files,
-            self._tagged,
-            raw,
-            {"id": trial.variant.provider_id, "label": trial.variant.model},
-            self._base,
-            templates_of(self._base),
-            trial,
+            tagged=self._tagged,
+            prompt=raw,
+            provider={"id": trial.variant.provider_id, "label": trial.variant.model},
+            base=self._base,
+            templates=templates_of(self._base),
+            trial=trial,
         )
         trial.show(plain)
         return plain if is_chat(raw) else filled

@@ -81,16 +81,16 @@ class CellBody(MutableRecord):
         if earlier is not None:
             earlier.answered(trial, output, reply.metadata)
         cell = Cell(
-            output,
-            prompt.text,
-            variables,
-            test.shown,
-            provider.id,
-            provider.label,
-            reply,
-            test.metadata,
-            config,
-            lambda: trial.steps,
+            output=output,
+            prompt=prompt.text,
+            variables=variables,
+            test=test.shown,
+            provider_id=provider.id,
+            provider_label=provider.label,
+            reply=reply,
+            metadata=test.metadata,
+            provider_config=config,
+            steps=lambda: trial.steps,
         )
         for code in (pair.subject.transform, test.transform):
             if code:
@@ -190,12 +190,12 @@ class CellBody(MutableRecord):
         variables, filled = await worked_out(
             variables,
             files,
-            tagged,
-            pair.prompt.raw,
-            {"id": provider.id, "label": provider.label},
-            pair.base,
-            pair.templates,
-            trial,
+            tagged=tagged,
+            prompt=pair.prompt.raw,
+            provider={"id": provider.id, "label": provider.label},
+            base=pair.base,
+            templates=pair.templates,
+            trial=trial,
         )
         if variables is not self.variables:
             trial.show(variables)

@@ -152,17 +152,17 @@ def read_config(paths: Sequence[Path], chosen: Chosen, findings: Findings) -> Co
         options = replace(options, delay_s=overrides.delay_ms / 1000)
     templates, filters = read_templates(value, env, written.base, at, findings)
     return Config(
-        written.document,
-        value,
-        env,
-        options,
-        repeats,
-        cluster,
-        chosen.strict_prompts or value.get("promptCompat") == _STRICT,
-        overrides,
-        selection,
-        templates,
-        written.files | frozenset(filters),
+        document=written.document,
+        value=value,
+        env=env,
+        options=options,
+        repeats=repeats,
+        cluster=cluster,
+        strict_prompts=chosen.strict_prompts or value.get("promptCompat") == _STRICT,
+        overrides=overrides,
+        selection=selection,
+        templates=templates,
+        files=written.files | frozenset(filters),
     )
 
 

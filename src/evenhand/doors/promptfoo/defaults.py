@@ -92,18 +92,18 @@ def read_defaults(
     named, tagged = variables.kinds(own, at)
     threshold = number(raw.get("threshold"), at("threshold"), "threshold", findings)
     defaults = Defaults(
-        own,
-        named,
-        tagged,
-        options,
-        as_mapping(raw.get("metadata") or config.value.get("metadata")),
-        raw,
-        threshold,
-        shown({}, options, raw, threshold),
-        _judged_by(options),
-        at,
-        asserts,
-        findings,
+        variables=own,
+        files=named,
+        tagged=tagged,
+        options=options,
+        metadata=as_mapping(raw.get("metadata") or config.value.get("metadata")),
+        raw=raw,
+        threshold=threshold,
+        shown=shown({}, options, raw, threshold),
+        _judged_by=_judged_by(options),
+        place_of=at,
+        _asserts=asserts,
+        _findings=findings,
     )
     defaults.expected(options)  # what is wrong with them is told once, whatever the tests choose
     return defaults

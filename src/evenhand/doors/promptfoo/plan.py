@@ -64,13 +64,13 @@ class Folder(Record, frozen=True):
     def plan(self) -> Plan:
         """Its plan."""
         sheet = Sheet(
-            tuple(pair.variant for pair in self.pairs),
-            self.rows,
-            self.survey.cases,
-            self.survey.cells,
-            self.repeats,
-            lambda: [*self._subjects, *self.models.judges],
-            lambda: estimate(self.rows(), self.pairs, self.survey, self.models.judges),
+            variants=tuple(pair.variant for pair in self.pairs),
+            rows=self.rows,
+            case_count=self.survey.cases,
+            size=self.survey.cells,
+            repeats=self.repeats,
+            providers=lambda: [*self._subjects, *self.models.judges],
+            estimate=lambda: estimate(self.rows(), self.pairs, self.survey, self.models.judges),
         )
         options = replace(
             self.config.options,
@@ -79,14 +79,14 @@ class Folder(Record, frozen=True):
             set_up_once=self._set_up_once(),
         )
         return Plan(
-            self.title,
-            [sheet],
-            self._fingerprint,
-            lambda: self.record,
-            str(self.config.document.file),
-            options,
-            self.hints,
-            self.broken,
+            title=self.title,
+            sheets=[sheet],
+            identify=self._fingerprint,
+            record=lambda: self.record,
+            source=str(self.config.document.file),
+            options=options,
+            hints=self.hints,
+            broken=self.broken,
         )
 
     @property
@@ -289,7 +289,17 @@ class Folder(Record, frozen=True):
                     body.problem, problem = problem, None
             shown = {**test.shown, "vars": case.vars} if test.files else test.shown
             checks = None if identity is None else partial(identity.checks, pair)
-            slots.append(Slot(pair.variant, body, review, after, shown, problem, checks))
+            slots.append(
+                Slot(
+                    variant=pair.variant,
+                    body=body,
+                    review=review,
+                    after=after,
+                    test=shown,
+                    problem=problem,
+                    checks=checks,
+                )
+            )
         return slots
 
 

@@ -211,11 +211,27 @@ class _PromptReader:
     ) -> TextPrompt:
         templates = self._config.templates
         where = place or entry.place
-        return TextPrompt(label, text, entry.settings, where, entry.id, templates, at)
+        return TextPrompt(
+            label=label,
+            raw=text,
+            config=entry.settings,
+            place=where,
+            id=entry.id,
+            templates=templates,
+            at=at,
+        )
 
     def _program(self, label: str, command: str, file: Path, entry: _Entry) -> ProgramPrompt:
         base = self._config.base
-        return ProgramPrompt(label, command, base, file, entry.settings, entry.place, entry.id)
+        return ProgramPrompt(
+            label=label,
+            command=command,
+            folder=base,
+            path=file,
+            config=entry.settings,
+            place=entry.place,
+            id=entry.id,
+        )
 
     def _command(self, raw: str, entry: _Entry) -> list[AnyPrompt]:
         base = self._config.base
@@ -323,13 +339,13 @@ class _PromptReader:
         for what, hint in wrong:
             findings.problem(entry.place, what, hint)
         return FunctionPrompt(
-            label,
-            path,
-            function,
-            config.strict_prompts,
-            entry.settings,
-            entry.place,
-            entry.id,
+            label=label,
+            path=path,
+            function=function,
+            strict=config.strict_prompts,
+            config=entry.settings,
+            place=entry.place,
+            id=entry.id,
             templates=config.templates,
         )
 

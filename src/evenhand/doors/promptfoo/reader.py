@@ -75,7 +75,17 @@ class TestReader(Record, frozen=True):
         asserts = AssertionReader(config.base, models, findings, config.templates)
         defaults = read_defaults(config, variables, asserts, checks, files, findings)
         users = TestUsers(config, models, findings)
-        return cls(config, defaults, variables, asserts, findings, files, checks, users, models)
+        return TestReader(
+            config=config,
+            defaults=defaults,
+            variables=variables,
+            asserts=asserts,
+            findings=findings,
+            files=files,
+            checks=checks,
+            users=users,
+            models=models,
+        )
 
     def unchecked(self) -> TestReader:
         """The same, for tests that were checked."""

@@ -113,14 +113,14 @@ class TestUsers:
         if own.goal:
             model, problem = self._model(config.get("model"), place, OWN_USER)
         return TestUser(
-            "",
-            int(turns or len(own.turns) or MAX_TURNS),
-            self._initial(config.get("start"), place, "start"),
-            config.get("stateful") is True,
-            model,
-            place,
-            problem,
-            own,
+            instructions="",
+            max_turns=int(turns or len(own.turns) or MAX_TURNS),
+            initial=self._initial(config.get("start"), place, "start"),
+            stateful=config.get("stateful") is True,
+            model=model,
+            place=place,
+            problem=problem,
+            own=own,
         )
 
     def _simulated(self, config: Mapping[str, Any], place: Place) -> TestUser:
@@ -137,13 +137,13 @@ class TestUsers:
         turns = number(config.get("maxTurns"), place, "maxTurns", self._findings, _TURNS)
         model, problem = self._model(config.get("userProvider"), place, SIMULATED_USER)
         return TestUser(
-            instructions,
-            MAX_TURNS if turns is None else int(turns),
-            self._initial(config.get("initialMessages"), place, "initialMessages"),
-            bool(config.get("stateful")),
-            model,
-            place,
-            problem,
+            instructions=instructions,
+            max_turns=MAX_TURNS if turns is None else int(turns),
+            initial=self._initial(config.get("initialMessages"), place, "initialMessages"),
+            stateful=bool(config.get("stateful")),
+            model=model,
+            place=place,
+            problem=problem,
         )
 
     def _model(

@@ -409,7 +409,17 @@ class _Sources:
         if rows and suffix != ".json":
             return [RowsOfTable(document, items, path)]
         # JSON is what programs write, so it is data; YAML is written by hand, like the config.
-        return [ListedTests(document, items, (), path.parent, path, suffix == ".json", alone)]
+        return [
+            ListedTests(
+                document=document,
+                items=items,
+                prefix=(),
+                home=path.parent,
+                path=path,
+                data=suffix == ".json",
+                numbered=alone,
+            )
+        ]
 
 
 class _Inline(MutableRecord):

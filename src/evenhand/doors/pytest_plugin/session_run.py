@@ -294,7 +294,14 @@ class SessionRun:
             return await made.shown(trial)
 
         planned = PlannedTrial(
-            next(self._count), row, variant, repeat, body, share_passed, judge, self._models
+            index=next(self._count),
+            case=row,
+            variant=variant,
+            repeat=repeat,
+            body=body,
+            rule=share_passed,
+            judge=judge,
+            models=self._models,
         )
         made = TestTrial(planned, self, self._host, self._loop)
         made.home = self._home

@@ -100,7 +100,15 @@ def assembled(spans: Iterable[SpanStep]) -> AssembledTrace:
     models = [node.span for node in made if node.span.kind == "model"]
     models.sort(key=lambda one: one.end or one.start or 0)
     start = min(begun, default=None)
-    return AssembledTrace(steps, root, models, start, _seconds(root, whole, start), problems, whole)
+    return AssembledTrace(
+        steps=steps,
+        root=root,
+        answers=models,
+        start=start,
+        seconds=_seconds(root, whole, start),
+        problems=problems,
+        spans=whole,
+    )
 
 
 def _told_once(spans: Iterable[SpanStep], problems: Problems) -> list[SpanStep]:
@@ -324,20 +332,20 @@ def _step(
         took = (span.end - span.start) / NS
     assert span.kind is not None  # noqa: S101 (others were taken out)
     return Step(
-        span.kind,
-        span.name,
-        arguments,
-        span.answer.get("content") if span.kind == "model" and span.answer else span.result,
-        span.status,
-        span.error,
-        began,
-        took,
-        parent,
-        agent,
-        span.tokens_in,
-        span.tokens_out,
-        span.cost_usd,
-        span.call or told.ids.get(id(node), ""),
+        kind=span.kind,
+        name=span.name,
+        arguments=arguments,
+        result=span.answer.get("content") if span.kind == "model" and span.answer else span.result,
+        status=span.status,
+        error=span.error,
+        started_s=began,
+        duration_s=took,
+        parent=parent,
+        agent=agent,
+        tokens_in=span.tokens_in,
+        tokens_out=span.tokens_out,
+        cost_usd=span.cost_usd,
+        call=span.call or told.ids.get(id(node), ""),
     )
 
 

@@ -215,18 +215,18 @@ class _TableReader:
             raise ConfigError(self._problems)
         retries = numbers["retries"]
         return Project(
-            self._path,
-            judge,
-            numbers["timeout"],
-            None if retries is None else int(retries),
-            numbers["time-limit"],
-            thresholds,
-            str(calibrated),
-            gate,
-            self._lines,
-            None if numbers["canaries"] is None else int(numbers["canaries"]),
-            bool(batch),
-            self._tables,
+            path=self._path,
+            judge=judge,
+            timeout_s=numbers["timeout"],
+            retries=None if retries is None else int(retries),
+            time_limit_s=numbers["time-limit"],
+            thresholds=thresholds,
+            calibrated=str(calibrated),
+            gate=gate,
+            lines=self._lines,
+            canaries=None if numbers["canaries"] is None else int(numbers["canaries"]),
+            batch=bool(batch),
+            tables=self._tables,
         )
 
     def _of_wing(self, key: str, value: object) -> bool:

@@ -80,28 +80,28 @@ class _Known(Record, frozen=True):
 
 KNOWN: Mapping[str, _Known] = {
     "claude": _Known(
-        "claude",
-        "",
-        (("-p",), ("--output-format", "stream-json"), ("--verbose",)),
-        (
+        format="claude",
+        verb="",
+        options=(("-p",), ("--output-format", "stream-json"), ("--verbose",)),
+        env=(
             "ANTHROPIC_API_KEY",
             "ANTHROPIC_AUTH_TOKEN",
             "ANTHROPIC_BASE_URL",
             "CLAUDE_CODE_OAUTH_TOKEN",
             "CLAUDE_CONFIG_DIR",
         ),
-        (".claude", ".claude.json"),
-        "--resume",
-        "--no-session-persistence",
+        writable=(".claude", ".claude.json"),
+        resuming="--resume",
+        forgetful="--no-session-persistence",
     ),
     "codex": _Known(
-        "codex",
-        "exec",
-        (("--json",), ("--skip-git-repo-check",)),
-        ("CODEX_API_KEY", "OPENAI_API_KEY", "OPENAI_BASE_URL", "CODEX_HOME"),
-        (".codex",),
-        "resume",
-        "--ephemeral",
+        format="codex",
+        verb="exec",
+        options=(("--json",), ("--skip-git-repo-check",)),
+        env=("CODEX_API_KEY", "OPENAI_API_KEY", "OPENAI_BASE_URL", "CODEX_HOME"),
+        writable=(".codex",),
+        resuming="resume",
+        forgetful="--ephemeral",
     ),
 }
 """Programs whose options we know, by their names."""

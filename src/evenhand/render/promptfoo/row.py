@@ -265,7 +265,16 @@ def graded(trial: TrialResult) -> GradedTrial:
         passed = trial.outcome in ("pass", "not_applicable")
         score, named = trial.score or 0.0, {**weightless, **trial.named_scores}
         failure = 0 if passed else 1
-        return GradedTrial(passed, score, failure, reason, named, parts, weights, counts)
+        return GradedTrial(
+            passed=passed,
+            score=score,
+            failure=failure,
+            reason=reason,
+            named=named,
+            components=parts,
+            weights=weights,
+            counts=counts,
+        )
     counted = [replace(o, score=o.score or 0.0) for o in trial.outcomes]
     score = weighted_mean([outcome for outcome in counted if outcome.weight > 0]) or 0.0
     least = trial.threshold
@@ -273,7 +282,16 @@ def graded(trial: TrialResult) -> GradedTrial:
     if trial.outcome == "error" and not any(o.weight for o in broken):
         passed, score = False, 0.0  # the scoring function failed
     named = {**weightless, **named_scores(counted)}
-    return GradedTrial(passed, score, 0 if passed else 1, reason, named, parts, weights, counts)
+    return GradedTrial(
+        passed=passed,
+        score=score,
+        failure=0 if passed else 1,
+        reason=reason,
+        named=named,
+        components=parts,
+        weights=weights,
+        counts=counts,
+    )
 
 
 def _in_javascript(assertion: Mapping[str, Any] | None) -> bool:

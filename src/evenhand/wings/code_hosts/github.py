@@ -92,15 +92,16 @@ def github_place(env: Mapping[str, str], number: int | None = None) -> GitHubPla
         known = _number(_object(event, "issue").get("number"))
     source = _text(_object(_object(pull, "head"), "repo"), "full_name")
     return GitHubPlace(
-        (env.get("GITHUB_API_URL") or API).rstrip("/"),
-        repository,
-        env.get("GITHUB_TOKEN", ""),
-        number or known,
-        head if number is None else "",
-        commit,
-        (_whole(run), _whole(attempt)),
-        f"{server}/{repository}/actions/runs/{run}" if run.isdecimal() else "",
-        bool(pull) and (source != repository or env.get("GITHUB_ACTOR") == "dependabot[bot]"),
+        root=(env.get("GITHUB_API_URL") or API).rstrip("/"),
+        repository=repository,
+        token=env.get("GITHUB_TOKEN", ""),
+        number=number or known,
+        head=head if number is None else "",
+        commit=commit,
+        at=(_whole(run), _whole(attempt)),
+        log=f"{server}/{repository}/actions/runs/{run}" if run.isdecimal() else "",
+        read_only=bool(pull)
+        and (source != repository or env.get("GITHUB_ACTOR") == "dependabot[bot]"),
     )
 
 

@@ -68,15 +68,15 @@ def gitlab_place(env: Mapping[str, str], number: int | None = None) -> GitLabPla
     request, url = env.get("CI_MERGE_REQUEST_IID", ""), env.get("CI_MERGE_REQUEST_PROJECT_URL", "")
     iid = number or (_whole(request) or None)
     return GitLabPlace(
-        root,
-        project,
-        env.get("GITLAB_TOKEN", ""),
-        iid,
-        env.get("CI_MERGE_REQUEST_SOURCE_BRANCH_SHA") or env.get("CI_COMMIT_SHA", ""),
-        (_whole(env.get("CI_PIPELINE_ID", "")), _whole(env.get("CI_JOB_ID", ""))),
-        env.get("CI_JOB_URL", ""),
-        f"{url}/-/merge_requests/{iid}" if url and iid else "",
-        source != project,
+        root=root,
+        project=project,
+        token=env.get("GITLAB_TOKEN", ""),
+        number=iid,
+        commit=env.get("CI_MERGE_REQUEST_SOURCE_BRANCH_SHA") or env.get("CI_COMMIT_SHA", ""),
+        at=(_whole(env.get("CI_PIPELINE_ID", "")), _whole(env.get("CI_JOB_ID", ""))),
+        log=env.get("CI_JOB_URL", ""),
+        page=f"{url}/-/merge_requests/{iid}" if url and iid else "",
+        read_only=source != project,
     )
 
 

@@ -82,14 +82,14 @@ class Fleet(Record, frozen=True):
             StoreError: No worker could be started.
         """
         order = WorkOrder(
-            self.build,
-            self.record,
-            terms.limited,
-            terms.cached,
-            terms.attempts,
-            terms.time_limit_s,
-            self.seats or terms.concurrency,
-            self.names,
+            build=self.build,
+            record=self.record,
+            limited=terms.limited,
+            cached=terms.cached,
+            attempts=terms.attempts,
+            time_limit_s=terms.time_limit_s,
+            seats=self.seats or terms.concurrency,
+            names=self.names,
         )
         driver = Driver(self, plan, order)
         try:

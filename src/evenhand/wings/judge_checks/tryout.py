@@ -37,13 +37,13 @@ def tryout_of(run: RunFile) -> Tryout:
     judges = [reading.judge(judge, record.names) for judge in record.judges]
     decide(judges)
     return Tryout(
-        record.run,
-        run.meta.id,
-        record.seed,
-        record.variants,
-        tuple(judges),
-        reading.calls,
-        reading.cost_usd if reading.priced else None,
+        run=record.run,
+        tryout=run.meta.id,
+        seed=record.seed,
+        variants=record.variants,
+        judges=tuple(judges),
+        calls=reading.calls,
+        cost_usd=reading.cost_usd if reading.priced else None,
     )
 
 

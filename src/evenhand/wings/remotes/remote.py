@@ -47,18 +47,18 @@ class Snapshot(Record, frozen=True):
     ) -> Manifest:
         """What is said of it at the remote."""
         return Manifest(
-            SCHEMA,
-            self.meta.id,
-            self.meta.title,
-            self.meta.created_at,
-            __version__,
-            self.trials,
-            self.digests.everything,
-            self.sha256,
-            tuple(self.part("run", "db", size, name) for size, name in self.pieces),
-            tuple(trial_parts),
-            tuple(outcome_parts),
-            self.digests.results,
+            schema=SCHEMA,
+            id=self.meta.id,
+            title=self.meta.title,
+            created_at=self.meta.created_at,
+            version=__version__,
+            trials=self.trials,
+            digest=self.digests.everything,
+            sha256=self.sha256,
+            file=tuple(self.part("run", "db", size, name) for size, name in self.pieces),
+            trial_parts=tuple(trial_parts),
+            outcome_parts=tuple(outcome_parts),
+            results=self.digests.results,
         )
 
     def part(self, kind: str, ending: str, size: int, sha256: str) -> Part:

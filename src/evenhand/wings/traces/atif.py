@@ -50,18 +50,21 @@ def _trajectory(trajectory: Part, trace: str, id_: str, parent: str) -> Iterator
     session = trajectory.text("session_id")
     about = {f"{PREFIX}session_id": session, f"{PREFIX}version": agent.text("version")}
     yield RawSpan(
-        trace,
-        id_,
-        parent,
-        name,
-        min(times, default=None),
-        max(times, default=None),
-        "unknown",
-        "",
-        {f"{PREFIX}kind": "agent", **{key: value for key, value in about.items() if value}},
-        (),
-        name,
-        "ATIF",
+        trace=trace,
+        id=id_,
+        parent=parent,
+        name=name,
+        start=min(times, default=None),
+        end=max(times, default=None),
+        status="unknown",
+        error="",
+        attributes={
+            f"{PREFIX}kind": "agent",
+            **{key: value for key, value in about.items() if value},
+        },
+        events=(),
+        service=name,
+        scope="ATIF",
     )
     nested = {
         one.text("trajectory_id") or one.text("session_id"): one
@@ -93,13 +96,13 @@ def _trajectory(trajectory: Part, trace: str, id_: str, parent: str) -> Iterator
         yield _model(
             step,
             trace,
-            place,
-            id_,
-            step.text("model_name") or model or name,
-            last,
-            before,
-            answer,
-            earlier,
+            id_=place,
+            parent=id_,
+            name=step.text("model_name") or model or name,
+            start=last,
+            asked=before,
+            answer=answer,
+            earlier=earlier,
         )
         earlier += len(before) + 1
         before = []
@@ -135,7 +138,20 @@ def _model(
     for key in ("prompt_tokens", "completion_tokens", "cost_usd"):
         if metrics and (value := metrics.value.get(key)) is not None:
             attributes[PREFIX + key] = value
-    return RawSpan(trace, id_, parent, name, start, None, "ok", "", attributes, (), "", "ATIF")
+    return RawSpan(
+        trace=trace,
+        id=id_,
+        parent=parent,
+        name=name,
+        start=start,
+        end=None,
+        status="ok",
+        error="",
+        attributes=attributes,
+        events=(),
+        service="",
+        scope="ATIF",
+    )
 
 
 def _tool(
@@ -149,18 +165,18 @@ def _tool(
     }
     kept = {key: value for key, value in attributes.items() if value is not None}
     return RawSpan(
-        trace,
-        id_,
-        parent,
-        one.text("function_name"),
-        start,
-        None,
-        "unknown",
-        "",
-        kept,
-        (),
-        "",
-        "ATIF",
+        trace=trace,
+        id=id_,
+        parent=parent,
+        name=one.text("function_name"),
+        start=start,
+        end=None,
+        status="unknown",
+        error="",
+        attributes=kept,
+        events=(),
+        service="",
+        scope="ATIF",
     )
 
 

@@ -112,7 +112,15 @@ def drawn_cases(
     parts = tuple(DrawnStratum(*row) for row in zip(names, sizes, numbers, strict=True))
     made = tuple(case for _, case in rows)
     places = tuple(place for place, _ in rows)
-    return DrawnCases(made, places, traces, without, doubles, parts, dict(redaction.hidden))
+    return DrawnCases(
+        cases=made,
+        places=places,
+        traces=traces,
+        without=without,
+        doubles=doubles,
+        strata=parts,
+        hidden=dict(redaction.hidden),
+    )
 
 
 def decisions(labels: Iterable[Label]) -> Mapping[int, Label]:

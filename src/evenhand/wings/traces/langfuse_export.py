@@ -101,18 +101,18 @@ def _span(row: Part, trace: str, about: Mapping[str, Any]) -> RawSpan:
     message = fields.get("statusMessage")
     failed = isinstance(level, str) and level.upper() == "ERROR"
     return RawSpan(
-        trace or str(fields.get("traceId") or ""),
-        str(fields.get("id") or ""),
-        str(fields.get("parentObservationId") or ""),
-        kept_value(row.text("name")),
-        start,
-        start if end is None and fields.get("type") == "EVENT" else end,
-        "error" if failed else "unknown",
-        kept_value(message) if failed and isinstance(message, str) else "",
-        attributes,
-        (),
-        "",
-        "langfuse",
+        trace=trace or str(fields.get("traceId") or ""),
+        id=str(fields.get("id") or ""),
+        parent=str(fields.get("parentObservationId") or ""),
+        name=kept_value(row.text("name")),
+        start=start,
+        end=start if end is None and fields.get("type") == "EVENT" else end,
+        status="error" if failed else "unknown",
+        error=kept_value(message) if failed and isinstance(message, str) else "",
+        attributes=attributes,
+        events=(),
+        service="",
+        scope="langfuse",
     )
 
 

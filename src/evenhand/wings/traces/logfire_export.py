@@ -72,18 +72,18 @@ def _row(row: Part) -> Iterator[RawSpan]:
             filter(None, (row.text("exception_type"), row.text("exception_message")))
         )
     yield RawSpan(
-        row.text("trace_id").lower(),
-        row.text("span_id").lower(),
-        row.text("parent_span_id").lower(),
-        kept_value(row.text("span_name") or row.text("message")),
-        start,
-        end,
-        _STATUSES.get(status, "error" if failed else "unknown"),
-        kept_value(message),
-        kept_value(attributes) if isinstance(attributes, dict) else {},
-        _events(row),
-        row.text("service_name"),
-        f"{row.text('otel_scope_name')} {row.text('otel_scope_version')}".strip(),
+        trace=row.text("trace_id").lower(),
+        id=row.text("span_id").lower(),
+        parent=row.text("parent_span_id").lower(),
+        name=kept_value(row.text("span_name") or row.text("message")),
+        start=start,
+        end=end,
+        status=_STATUSES.get(status, "error" if failed else "unknown"),
+        error=kept_value(message),
+        attributes=kept_value(attributes) if isinstance(attributes, dict) else {},
+        events=_events(row),
+        service=row.text("service_name"),
+        scope=f"{row.text('otel_scope_name')} {row.text('otel_scope_version')}".strip(),
     )
 
 

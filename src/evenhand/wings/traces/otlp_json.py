@@ -59,20 +59,20 @@ def _span(span: Part, service: str, scope: str) -> RawSpan:
     status = cast("Mapping[str, object]", status) if isinstance(status, dict) else {}
     message = status.get("message")
     return RawSpan(
-        _id(span, "traceId"),
-        _id(span, "spanId"),
-        _id(span, "parentSpanId"),
-        kept_value(span.text("name")),
-        _time(span, "startTimeUnixNano"),
-        _time(span, "endTimeUnixNano"),
-        _status(status.get("code")),
-        kept_value(message) if isinstance(message, str) else "",
-        _attributes(span),
-        [SpanEvent(one.text("name"), _attributes(one)) for one in span.parts("events")]
+        trace=_id(span, "traceId"),
+        id=_id(span, "spanId"),
+        parent=_id(span, "parentSpanId"),
+        name=kept_value(span.text("name")),
+        start=_time(span, "startTimeUnixNano"),
+        end=_time(span, "endTimeUnixNano"),
+        status=_status(status.get("code")),
+        error=kept_value(message) if isinstance(message, str) else "",
+        attributes=_attributes(span),
+        events=[SpanEvent(one.text("name"), _attributes(one)) for one in span.parts("events")]
         if span.value.get("events")
         else (),
-        service,
-        scope,
+        service=service,
+        scope=scope,
         dropped=(span.whole("droppedAttributesCount") or 0)
         + (span.whole("droppedEventsCount") or 0),
     )
@@ -83,12 +83,12 @@ def _logged(record: Part, service: str, scope: str) -> RawSpan:
     return logged(
         _id(record, "traceId"),
         _id(record, "spanId"),
-        record.text("eventName"),
-        _time(record, "timeUnixNano") or _time(record, "observedTimeUnixNano"),
-        _any(body, DEEPEST) if body is not None else None,
-        _attributes(record),
-        service,
-        scope,
+        name=record.text("eventName"),
+        at=_time(record, "timeUnixNano") or _time(record, "observedTimeUnixNano"),
+        body=_any(body, DEEPEST) if body is not None else None,
+        attributes=_attributes(record),
+        service=service,
+        scope=scope,
     )
 
 

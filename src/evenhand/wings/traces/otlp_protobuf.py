@@ -110,18 +110,18 @@ def _span(data: bytes, start: int, end: int, service: str, scope: str) -> RawSpa
         elif kind == VARINT and number in (10, 12):
             dropped += a
     return RawSpan(
-        trace,
-        own,
-        parent.strip("0") and parent,
-        name,
-        begun or None,
-        ended or None,
-        status,
-        error,
-        _attributes(data, attributes),
-        events,
-        service,
-        scope,
+        trace=trace,
+        id=own,
+        parent=parent.strip("0") and parent,
+        name=name,
+        start=begun or None,
+        end=ended or None,
+        status=status,
+        error=error,
+        attributes=_attributes(data, attributes),
+        events=events,
+        service=service,
+        scope=scope,
         dropped=dropped,
     )
 
@@ -170,7 +170,14 @@ def _logged(data: bytes, start: int, end: int, service: str, scope: str) -> RawS
             elif number == 11:
                 seen = a
     return logged(
-        trace, own, name, at or seen or None, body, _attributes(data, attributes), service, scope
+        trace,
+        own,
+        name=name,
+        at=at or seen or None,
+        body=body,
+        attributes=_attributes(data, attributes),
+        service=service,
+        scope=scope,
     )
 
 

@@ -173,7 +173,15 @@ class TracedRun:
             trace = assembled(map(unpacked, self._traces.spool.items(group.name)))
             self._problems(group, trace.problems)
             service = group.mark.partition(_APART)[0]
-            yield trial_of(trace, group.name, case, index, variant, repeat, service)
+            yield trial_of(
+                trace,
+                group.name,
+                case=case,
+                index=index,
+                variant=variant,
+                repeat=repeat,
+                service=service,
+            )
         self._traces.close()
 
     def labels(self) -> Iterator[NewLabel]:

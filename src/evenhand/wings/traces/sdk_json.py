@@ -26,18 +26,18 @@ def spans_of(span: Part) -> Iterator[RawSpan]:
     resource = span.part("resource")
     about = (resource.part("attributes") or resource) if resource else None
     yield RawSpan(
-        _id(context.value.get("trace_id")),
-        _id(context.value.get("span_id")),
-        _id(span.value.get("parent_id")),
-        kept_value(span.text("name")),
-        nanoseconds(span.value.get("start_time")),
-        nanoseconds(span.value.get("end_time")),
-        _STATUSES.get(status.text("status_code"), "unknown") if status else "unknown",
-        kept_value(status.text("description")) if status else "",
-        _attributes(span),
-        [SpanEvent(one.text("name"), _attributes(one)) for one in span.parts("events")],
-        about.text("service.name") if about else "",
-        "",
+        trace=_id(context.value.get("trace_id")),
+        id=_id(context.value.get("span_id")),
+        parent=_id(span.value.get("parent_id")),
+        name=kept_value(span.text("name")),
+        start=nanoseconds(span.value.get("start_time")),
+        end=nanoseconds(span.value.get("end_time")),
+        status=_STATUSES.get(status.text("status_code"), "unknown") if status else "unknown",
+        error=kept_value(status.text("description")) if status else "",
+        attributes=_attributes(span),
+        events=[SpanEvent(one.text("name"), _attributes(one)) for one in span.parts("events")],
+        service=about.text("service.name") if about else "",
+        scope="",
     )
 
 

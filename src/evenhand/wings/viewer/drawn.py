@@ -81,27 +81,27 @@ def drawn(run: RunFile, author: str) -> DrawShape:
         label = labels.get((index, item.metric), {}).get(author)
         items.append(
             DrawnShape(
-                index,
-                item.metric,
-                item.criterion,
-                item.material,
-                item.output,
-                label and label.verdict,
-                score if isinstance(score := mine.get("score"), float) else None,
-                str(mine.get("code") or ""),
-                str(mine.get("note") or ""),
+                index=index,
+                metric=item.metric,
+                criterion=item.criterion,
+                material=item.material,
+                output=item.output,
+                verdict=label and label.verdict,
+                score=score if isinstance(score := mine.get("score"), float) else None,
+                code=str(mine.get("code") or ""),
+                note=str(mine.get("note") or ""),
             )
         )
     return DrawShape(
-        len(places),
-        metrics,
-        run.rules(),
-        items,
-        [code.name for code in codes],
-        [_counted(code) for code in codes],
-        [worth_line(judge) for judge in calibrations(run, judgements(run))] if labels else [],
-        _columns(run, places),
-        len(set(places) - {place for one in run.draws() for place in one.places}),
+        judged=len(places),
+        metrics=metrics,
+        rules=run.rules(),
+        items=items,
+        codes=[code.name for code in codes],
+        counted=[_counted(code) for code in codes],
+        worth=[worth_line(judge) for judge in calibrations(run, judgements(run))] if labels else [],
+        columns=_columns(run, places),
+        left=len(set(places) - {place for one in run.draws() for place in one.places}),
     )
 
 

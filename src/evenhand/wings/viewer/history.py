@@ -82,17 +82,17 @@ def measures(run: RunFile) -> list[MeasuredColumn]:
         means = {"score": score, "latency": _never_negative(latency), **named}
         columns.append(
             MeasuredColumn(
-                name or run.meta.title,
-                share and share.least,
-                share and share.most,
-                share and share.low,
-                share and share.high,
-                {
+                name=name or run.meta.title,
+                least=share and share.least,
+                most=share and share.most,
+                low=share and share.low,
+                high=share and share.high,
+                means={
                     measure: Interval(mean.value, mean.low, mean.high, mean.cases)
                     for measure, mean in means.items()
                     if mean is not None
                 },
-                partial,
+                partial=partial,
             )
         )
     return columns

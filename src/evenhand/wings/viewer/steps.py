@@ -94,13 +94,13 @@ def steps_page(run: RunFile, trial: TrialResult, first: int | None = None) -> St
     drawn = [drawn_step(steps, place) for place in range(first, min(first + PAGE, len(steps)))]
     ends = [(s.started_s or 0.0) + (s.duration_s or 0.0) for s in steps]
     return StepPage(
-        first,
-        len(steps),
-        PAGE,
-        max(ends, default=0.0),
-        drawn,
-        _sums(steps),
-        [(place, names[:5]) for place, names in islice(sorted(blamed.items()), PAGE)],
+        first=first,
+        total=len(steps),
+        size=PAGE,
+        took_s=max(ends, default=0.0),
+        steps=drawn,
+        sums=_sums(steps),
+        blamed=[(place, names[:5]) for place, names in islice(sorted(blamed.items()), PAGE)],
     )
 
 
@@ -109,21 +109,21 @@ def drawn_step(steps: Sequence[Step], place: int) -> DrawnStep:
     step = steps[place]
     arguments, result = _text(step.arguments), _text(step.result)
     return DrawnStep(
-        place,
-        depth(steps, place),
-        step.kind,
-        step.name[:TEXT],
-        step.agent[:TEXT],
-        step.status,
-        step.error[:TEXT],
-        arguments[:TEXT],
-        result[:TEXT],
-        max(map(len, (arguments, result, step.name, step.error, step.agent))) > TEXT,
-        step.started_s,
-        step.duration_s,
-        step.tokens_in,
-        step.tokens_out,
-        step.cost_usd,
+        place=place,
+        depth=depth(steps, place),
+        kind=step.kind,
+        name=step.name[:TEXT],
+        agent=step.agent[:TEXT],
+        status=step.status,
+        error=step.error[:TEXT],
+        arguments=arguments[:TEXT],
+        result=result[:TEXT],
+        cut=max(map(len, (arguments, result, step.name, step.error, step.agent))) > TEXT,
+        started_s=step.started_s,
+        duration_s=step.duration_s,
+        tokens_in=step.tokens_in,
+        tokens_out=step.tokens_out,
+        cost_usd=step.cost_usd,
     )
 
 

@@ -48,7 +48,15 @@ def summary(run: RunFile) -> SummaryShape:
     names = [name or meta.title for name in column_names(meta.variants)]
     if run.by_outcome:
         why_not = "These trials were chosen by what came of them, so nothing follows from how many passed."
-        return SummaryShape([], False, None, [], 0, [], why_not)
+        return SummaryShape(
+            requirements=[],
+            failures_allowed=False,
+            pass_rate=None,
+            tags=[],
+            more_tags=0,
+            labels=[],
+            without=why_not,
+        )
     tags = slices(run)
     return SummaryShape(
         requirements=[_required(one, names) for one in held(run)],

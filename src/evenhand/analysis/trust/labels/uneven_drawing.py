@@ -59,7 +59,14 @@ def draw_unsure(run: RunFile, size: int, seed: int, metrics: Sequence[str] = ())
     ]
     names = [_level_name([sure.get(place, 1.0) for place in group]) for group in groups]
     return _draw(
-        run, size, seed, metrics, "active", "", dict(zip(names, groups, strict=True)), shares
+        run,
+        size,
+        seed=seed,
+        metrics=metrics,
+        design="active",
+        by="",
+        groups=dict(zip(names, groups, strict=True)),
+        shares=shares,
     )
 
 
@@ -108,7 +115,16 @@ def draw_by_stratum(
     ordered = dict(sorted(groups.items()))
     shares = [1.0 if equal else float(len(group)) for group in ordered.values()]
     design: Design = "equal" if equal else "proportional"
-    return _draw(run, size, seed, metrics, design, column, ordered, shares)
+    return _draw(
+        run,
+        size,
+        seed=seed,
+        metrics=metrics,
+        design=design,
+        by=column,
+        groups=ordered,
+        shares=shares,
+    )
 
 
 def draw_lines(drawn: Draw) -> Iterator[str]:
@@ -152,7 +168,16 @@ def _draw(
         Stratum(name, n, n / len(rest) if rest else 0.0, tuple(group))
         for (name, group), rest, n in zip(groups.items(), left, numbers, strict=True)
     ]
-    add_draw(run.path, seed, names, len(places), chosen, design, by, strata)
+    add_draw(
+        run.path,
+        seed,
+        metrics=names,
+        population=len(places),
+        places=chosen,
+        design=design,
+        by=by,
+        strata=strata,
+    )
     with RunFile.open(run.path) as again:
         return again.draws()[-1]
 

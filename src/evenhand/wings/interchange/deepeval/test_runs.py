@@ -132,14 +132,14 @@ def _outcome(metric: Part) -> Outcome:
         lower = passed != (score >= threshold) and passed == (score <= threshold)
         at_least, at_most = (None, threshold) if lower else (threshold, None)
     foreign = ForeignScore(
-        metric.text("name") or "metric",
-        score,
-        metric.where,
-        metric.text("reason"),
-        None if error else passed,
-        error,
-        at_least,
-        at_most,
-        {k: v for k, v in fields.items() if k not in _METRIC},
+        name=metric.text("name") or "metric",
+        value=score,
+        where=metric.where,
+        reason=metric.text("reason"),
+        passed=None if error else passed,
+        error=error,
+        at_least=at_least,
+        at_most=at_most,
+        metadata={k: v for k, v in fields.items() if k not in _METRIC},
     )
     return outcome_of(foreign, metric.notes)

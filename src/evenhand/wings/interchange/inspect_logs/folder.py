@@ -88,15 +88,15 @@ def _eval(task: str, log: InspectLog) -> RecordedEval:
         text = f"each sample has {epochs} epochs, which become repeats; offline, the answer of the first is given"
         notes.changed(header.where, text)
     return RecordedEval(
-        task,
-        f"{task}: a task of Inspect's, as an eval set.",
-        list(cases.values()),
-        checks_of(header),
-        asks,
-        model,
-        _settings(about) if asks else {},
-        epochs,
-        replies,
+        title=task,
+        about=f"{task}: a task of Inspect's, as an eval set.",
+        cases=list(cases.values()),
+        checks=checks_of(header),
+        asks=asks,
+        model=model,
+        settings=_settings(about) if asks else {},
+        repeats=epochs,
+        replies=replies,
     )
 
 

@@ -75,15 +75,15 @@ def _eval(logged: LoggedTask, notes: Notes) -> RecordedEval:
     checks = list(_checks(logged, notes)) if asks else [_right_choice()]
     model = asked_model(logged.model, first.where, notes) if asks else ""
     return RecordedEval(
-        logged.task,
-        f"{logged.task}: a task of the LM Evaluation Harness, as an eval set.",
-        list(cases.values()),
-        checks,
-        asks,
-        model,
-        _settings(first) if asks else {},
-        1,
-        replies,
+        title=logged.task,
+        about=f"{logged.task}: a task of the LM Evaluation Harness, as an eval set.",
+        cases=list(cases.values()),
+        checks=checks,
+        asks=asks,
+        model=model,
+        settings=_settings(first) if asks else {},
+        repeats=1,
+        replies=replies,
     )
 
 

@@ -118,7 +118,9 @@ def _label_model(one: Criterion, name: str, prefix: str) -> Check:
         f"        return judgement.label in {laid(literal(passing), 8)}\n"
     )
     line = _call("expect", "output", f"{kind}(case=case)", label=one.name, metric=one.name)
-    return _judge(one, kind, "Label", answer, overall, line, "Literal")
+    return _judge(
+        one, kind, ending="Label", answer=answer, overall=overall, line=line, typing="Literal"
+    )
 
 
 def _score_model(one: Criterion, name: str, prefix: str) -> Check:
@@ -137,7 +139,9 @@ def _score_model(one: Criterion, name: str, prefix: str) -> Check:
     )
     more = _bound(one, low)
     line = _call("expect", "output", f"{kind}(case=case)", label=one.name, metric=one.name, **more)
-    return _judge(one, kind, "Score", answer, overall, line, "Annotated")
+    return _judge(
+        one, kind, ending="Score", answer=answer, overall=overall, line=line, typing="Annotated"
+    )
 
 
 def _judge(

@@ -157,7 +157,7 @@ def read_results(path: Path) -> Recorded:
     repeats = _repeats(file)
     cases = _cases([places[i] for i in order], repeats)
     asked = {place.prompt_idx: str((place.provider or {}).get("id") or "") for place in places}
-    meta = _meta(path, file, head, data, cases, repeats, asked)
+    meta = _meta(path, file, head=head, data=data, cases=cases, repeats=repeats, asked=asked)
     return Recorded(meta, path, rows, cases)
 
 

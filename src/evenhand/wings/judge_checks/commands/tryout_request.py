@@ -57,7 +57,15 @@ class TryoutRequest(Record, frozen=True):
             UsageError: It isn't known what the run was made from.
         """
         asked = asked_of(meta)
-        return TryoutRequest(asked, run, tried, Path.cwd(), seed, metrics, offline or asked.offline)
+        return TryoutRequest(
+            asked=asked,
+            run=run,
+            tried=tried,
+            base=Path.cwd(),
+            seed=seed,
+            metrics=metrics,
+            offline=offline or asked.offline,
+        )
 
     @staticmethod
     def again(meta: RunMeta, tryout: Path) -> TryoutRequest:
