@@ -248,7 +248,7 @@ def _put_back() -> list[tuple[str, str]]:
             value = names.get(name, _Missing)
             if value is own:
                 continue
-            if _is_librarys(name, value):
+            if _is_of_library(name, value):
                 one.adopt(name, value)
             else:
                 replaced.append((f"replaced {one.name}.{name}", _place_of(value)))
@@ -271,7 +271,7 @@ def _is_lower() -> bool:
     return lower
 
 
-def _is_librarys(name: str, value: object) -> bool:
+def _is_of_library(name: str, value: object) -> bool:
     """Whether an installed library put this there, or it is Python's own of the same name."""
     code = getattr(value, "__code__", None)
     owner = value if isinstance(value, type) or code is not None else type(value)

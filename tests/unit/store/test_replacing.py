@@ -17,7 +17,7 @@ from evenhand.core.case import Case
 from evenhand.core.errors import UsageError
 from evenhand.doors.eval_sets.writing import write_cases, write_document
 from evenhand.doors.prompt_directories.writing import write
-from evenhand.render.export import HTML, export, formats
+from evenhand.render.export import export, formats
 from evenhand.store.merging import merge
 from evenhand.store.replacing import LOOKED_AT, beside, replace_file, replaced
 from evenhand.store.signing import KEY, signed
@@ -103,7 +103,7 @@ async def test_whoever_writes_a_file_removes_what_a_killed_writer_left_beside_it
         return write_it
 
     table: dict[str, Callable[[Path], object]] = {
-        **{f"run.{one}": exported(one) for one in formats() if one != HTML},
+        **{f"run.{one}": exported(one) for one in formats() if one != "html"},
         **{f"cases{end}": lambda to: write_cases(cases, to) for end in (".csv", ".jsonl", ".yaml")},
         "document.yaml": lambda to: write_document({"a": 1}, to),
         "meta.yml": lambda to: write(to, "a: 1"),
