@@ -137,7 +137,7 @@ def clear(store: Cache) -> None:
 
 
 def _document(statistics: CacheStats) -> dict[str, object]:
-    """It as `evenhand.cache/1`."""
+    """The cache's statistics as a document of the schema `evenhand.cache/1`."""
     return {
         "schema": SCHEMA,
         "path": str(statistics.path),

@@ -422,7 +422,7 @@ class _Gating(MutableRecord):
 
     @property
     def terms(self) -> GateTerms:
-        """What it goes by."""
+        """The terms that the gate goes by."""
         return self.request.terms
 
     @property

@@ -42,7 +42,7 @@ class Target:
 
     @property
     def file(self) -> str:
-        """Its path, without a line."""
+        """The target's path, without a line."""
         return split_line(self.path)[0]
 
     def read(self) -> None:

@@ -84,7 +84,7 @@ def decode(data: bytes | str) -> object:
 
 
 def decode_once(data: bytes) -> object:
-    """The same for what people write: an object that has a key twice is refused, as only one of them could count.
+    """The value that people's JSON says; an object that has a key twice is refused, as only one could count.
 
     Raises:
         ValueError: As `decode`, it is nested more than DEEPEST levels deep, or a key is there twice.
@@ -146,7 +146,7 @@ def digest(*parts: bytes | str) -> str:
 
 
 def digest_of(parts: Iterable[bytes | str]) -> str:
-    """The same for parts that come one by one, and need not fit into memory."""
+    """A 128-bit name for parts that come one by one, and need not fit into memory, in 32 hex digits."""
     h = hashlib.blake2b(digest_size=16)
     for part in parts:
         raw = part.encode("utf-8", "surrogatepass") if isinstance(part, str) else part
@@ -192,7 +192,7 @@ def _look(value: object) -> None:
 
 
 def _look_closely(value: object) -> None:
-    """The same for what is neither of the ordinary types, nor holds only such."""
+    """Refuses NaN and infinities in a value that is not exactly a dict, a list or a tuple."""
     if isinstance(value, float):
         _look_at_number(value)
     elif isinstance(value, Mapping):

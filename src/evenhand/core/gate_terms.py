@@ -35,7 +35,7 @@ class GateTerms(Record, frozen=True, metaclass=CheckedRecord):
     metrics: tuple[str, ...] = ()
 
     def over(self, other: GateTerms) -> GateTerms:
-        """These terms, and the other's where these say nothing."""
+        """The terms of a gate, with those of another where they say nothing."""
         return GateTerms(
             self.baseline or other.baseline,
             other.margin if self.margin is None else self.margin,

@@ -420,7 +420,7 @@ class Selection(Record, frozen=True):
     models: str = ""
 
     def as_list(self) -> list[Any]:
-        """All of it, as JSON has it, for fingerprints."""
+        """The whole selection as a JSON-ready list, for fingerprints."""
         only = None if self.only is None else sorted(self.only)
         return [
             self.metadata, only, self.filter, self.pattern, self.range, self.first, self.sample, self.seed,

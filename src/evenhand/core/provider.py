@@ -149,7 +149,7 @@ class Provider(Protocol):
 
     @property
     def label(self) -> str:
-        """Its name in reports: the user's label, or the id."""
+        """The provider's name in reports: the user's label, or the id."""
         ...
 
     @property

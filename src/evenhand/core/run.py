@@ -88,7 +88,7 @@ class RunMeta(Record, frozen=True):
 
     @property
     def is_judge_check(self) -> bool:
-        """Whether it asked about judges and not about a system: a probe, a tryout or a check of canaries."""
+        """Whether the run asked about judges and not about a system: a probe, a tryout or a check of canaries."""
         return not JUDGE_CHECKS.isdisjoint(self.settings)
 
     @property
@@ -312,7 +312,7 @@ class TrialResult(Record, frozen=True):
 
     @property
     def passed(self) -> bool | None:
-        """Whether it passed; None for an error, and where nothing applied."""
+        """Whether the trial passed; None for an error, and where nothing applied."""
         return PASSED.get(self.outcome)
 
 

@@ -103,7 +103,7 @@ class Outcome(Record, frozen=True):
 
     @property
     def passed(self) -> bool | None:
-        """Whether it is met; None for an error, and for what did not apply."""
+        """Whether the expectation is met; None for an error, and for what did not apply."""
         return PASSED.get(self.outcome)
 
 

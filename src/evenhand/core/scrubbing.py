@@ -50,7 +50,7 @@ def scrubbed(value: Any) -> Any:
 
 
 def scrubbed_text(text: str) -> str:
-    """The same for text."""
+    """A text without what looks like a secret, also where it is JSON itself."""
     if text[:1] in ("{", "["):
         inner = _inner(text)
         if inner is not None:

@@ -173,7 +173,7 @@ class Secrets:
         return self._finder.without(data, _HIDDEN)
 
     def text(self, text: str) -> str:
-        """The same for text."""
+        """The text with HIDDEN in place of the secrets; itself where they are not in it."""
         if not self._plain:
             return text
         data = text.encode("utf-8", "surrogatepass")
@@ -181,7 +181,7 @@ class Secrets:
         return text if clean is data else clean.decode("utf-8", "surrogatepass")
 
     def inside(self, value: Any) -> Any:
-        """The same for all texts in a value."""
+        """The value with HIDDEN in place of the secrets in all of its texts."""
         if isinstance(value, str):
             return self.text(value)
         if not self._plain:

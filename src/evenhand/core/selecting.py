@@ -34,13 +34,13 @@ class Selector:
 
     @property
     def by_words(self) -> bool:
-        """Whether it goes by what cases say."""
+        """Whether the selection goes by what cases say."""
         s = self._selection
         return bool(s.filter or s.pattern or s.metadata) or s.only is not None
 
     @property
     def narrows(self) -> bool:
-        """Whether it may leave a case out."""
+        """Whether the selection may leave a case out."""
         s = self._selection
         return self.by_words or bool(s.range) or s.first is not None or s.sample is not None
 

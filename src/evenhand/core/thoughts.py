@@ -163,7 +163,7 @@ def _between_lines(text: str) -> str:
 
 
 def _is_mark(text: str, mark: re.Match[str]) -> bool:
-    """Whether it is a mark, and not one that is quoted, or in code."""
+    """Whether a match is a mark of thoughts, and not one that is quoted, or in code."""
     before = text[mark.start() - 1 : mark.start()]
     return not (before and before in _QUOTING) and not _in_code(text, mark.start())
 

@@ -71,7 +71,7 @@ class Asked(Record, frozen=True, gc=False):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Its metric, where it has one, and its name."""
+        """The test's metric, where it has one, and its name."""
         return tuple(dict.fromkeys((self.slot[0], self.name)))
 
 

@@ -291,7 +291,7 @@ def read_trials(
     lower: frozenset[str] = frozenset(),
     imported: bool = False,
 ) -> dict[int, Seen]:
-    """The same of trials, wherever they come from.
+    """What each column's cases came to, read from trials of any source.
 
     Args:
         trials: In any order; those of other columns are passed over.

@@ -37,12 +37,12 @@ class CaseChange(Record, frozen=True):
 
     @property
     def first(self) -> float | None:
-        """Its mean in the first; None where errors leave it open."""
+        """The case's mean in the first column; None where errors leave it open."""
         return self.first_range.value
 
     @property
     def second(self) -> float | None:
-        """The same in the second."""
+        """The case's mean in the second column; None where errors leave it open."""
         return self.second_range.value
 
     @property
@@ -57,7 +57,7 @@ class CaseChange(Record, frozen=True):
         return self.difference_range.value
 
     def document(self) -> dict[str, float | None]:
-        """Its numbers as plain values."""
+        """The case's numbers as a JSON-ready dict: the ends of both means and of their difference."""
         return {
             **ends("first", self.first_range),
             **ends("second", self.second_range),
@@ -142,7 +142,7 @@ class Compared:
 
     @property
     def second(self) -> float | None:
-        """The same of the second."""
+        """The second's mean; None for no cases, and where errors leave it open."""
         return self.second_range and self.second_range.value
 
     @property
@@ -152,7 +152,7 @@ class Compared:
 
     @property
     def difference(self) -> float | None:
-        """The same as one number; None where errors leave it open, too."""
+        """Second minus first as one number; None for no cases, and where errors leave it open."""
         return self.difference_range and self.difference_range.value
 
 

@@ -50,7 +50,7 @@ class Side(Record, frozen=True):
         return self.beside(self)
 
     def beside(self, other: Side) -> str:
-        """Its name, with as much of the run's id as tells it from the other's."""
+        """The side's name, with as much of the run's id as tells it from the other side's."""
         id_, theirs = self.run.meta.id, other.run.meta.id
         alike = len(os.path.commonprefix([id_, theirs])) if id_ != theirs else 0  # noqa: RUF071 (of ids)
         name = id_[: max(SHORT_ID, alike + 1)]

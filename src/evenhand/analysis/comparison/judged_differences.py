@@ -106,7 +106,7 @@ class JudgedDifference(Record, frozen=True):
         return f"{NOT_CHECKED}: the calibration is {' and '.join(sides)}"
 
     def document(self) -> dict[str, Any]:
-        """It as plain values."""
+        """The difference as a JSON-ready dict."""
         return {
             "metric": self.metric,
             "columns": list(self.columns),

@@ -63,7 +63,7 @@ class Pattern:
         self._compiled = re.compile(reader.spelt, re.MULTILINE | re.ASCII)
 
     def search(self, text: str) -> bool:
-        """Whether it occurs in a text, which is in lower case.
+        """Whether the pattern occurs in a text, which is in lower case.
 
         Raises:
             UsageError: It takes too long on this text.

@@ -130,7 +130,7 @@ def cell_rows(run: RunFile, grid: Grid, width: int, ink: Ink, most: int = LISTED
 
 
 def word_of(trial: TrialResult) -> str:
-    """Its outcome, for people."""
+    """The trial's outcome in words."""
     return trial.outcome.replace("_", " ")
 
 

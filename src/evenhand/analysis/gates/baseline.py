@@ -96,7 +96,7 @@ class BaselineTrial(Struct, omit_defaults=True, frozen=True):
 
     @property
     def place(self) -> tuple[str, str, int]:
-        """What it is sorted by, and found by."""
+        """The case, variant and repeat by which a baseline sorts and finds the trial."""
         return self.case, self.variant, self.repeat
 
 
@@ -113,7 +113,7 @@ class Baseline(Record, frozen=True):
 
     @property
     def variants(self) -> list[Variant]:
-        """Its variants, in the order of the run."""
+        """The baseline's variants, in the order of the run."""
         return [
             Variant(i, one.prompt, one.model, axes=one.axes, eval=one.eval)
             for i, one in enumerate(self.header.variants)
@@ -128,7 +128,7 @@ class Baseline(Record, frozen=True):
         }
 
     def results(self) -> list[TrialResult]:
-        """Its trials as results: without texts. Their places are those in the file."""
+        """The baseline's trials as results without texts. Their places are those in the file."""
         places = self._places
         return [
             result_of(trial, index, places[trial.variant])

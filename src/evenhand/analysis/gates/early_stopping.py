@@ -121,7 +121,7 @@ class GateDecider:
 
     @property
     def hint(self) -> str:
-        """What it cannot save, in words; empty where there is nothing to say."""
+        """Why stopping early can save little or nothing, in words; empty where there is nothing to say."""
         of = len(self._order.cases)
         held = list(dict.fromkeys(one.metric for one in self._watched if one.watch is None))
         if held:

@@ -177,7 +177,7 @@ def _judge_changes(before: Evidence, now: Evidence, asked: Iterable[Change]) -> 
 
 
 def _of_judge(change: Change, now: Evidence) -> bool:
-    """Whether it is what a judge is asked that differs."""
+    """Whether the change is one of what a judge is asked."""
     return change.of_argument and not now.judged.isdisjoint(change.names)
 
 

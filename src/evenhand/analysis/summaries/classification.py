@@ -140,7 +140,7 @@ def _of(
 
 
 def classification_rows(run: RunFile) -> list[dict[str, Any]]:
-    """The same for programs."""
+    """The label matrices of a run as JSON-ready rows, one for each column that answers with labels."""
     variants = run.meta.variants
     return [
         {

@@ -162,7 +162,7 @@ def summaries_of(run: RunFile) -> list[Summary]:
 
 
 def summaries_by_tag(run: RunFile) -> dict[str, list[Summary]]:
-    """The same for the cases of each tag. A case with several tags counts under each; one without, under ''."""
+    """For each tag, the metrics over its cases. A case counts under each of its tags; one without, under ''."""
     tags: dict[str, _Together] = {}
     for trial in run.trials():
         for tag in dict.fromkeys(_tags(trial)):

@@ -49,7 +49,7 @@ class Rate(Record, frozen=True):
 
     @property
     def reach(self) -> str:
-        """Its interval as tables have it, in per cent; a dash for no cases."""
+        """The rate's interval as tables have it, in per cent; a dash for no cases."""
         return "–" if self.share is None else interval(self.share.low, self.share.high)
 
 
@@ -98,7 +98,7 @@ def share_in(meta: RunMeta, tallies: Mapping[str, Tally], groups: Groups) -> Sha
 
 
 def allowing_for_looks(share: Share, cases: int) -> Share:
-    """The same share over so many cases, its interval one that holds however often one looked."""
+    """A share over so many cases with an interval that holds however often one looked."""
     low, _ = share_sequence(share.least * cases, (1 - share.least) * cases)
     _, high = share_sequence(share.most * cases, (1 - share.most) * cases)
     return share._replace(low=low, high=high)

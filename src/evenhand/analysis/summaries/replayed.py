@@ -86,7 +86,7 @@ def replay_note(meta: RunMeta) -> str:
 
 
 def replay_row(run: RunFile) -> dict[str, Any] | None:
-    """The same for programs; None where nothing is replayed."""
+    """What a run replays as a JSON-ready dict; None where nothing is replayed."""
     source = replayed(run.meta)
     if source is None:
         return None

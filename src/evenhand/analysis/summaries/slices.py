@@ -51,7 +51,7 @@ class Slice(Record, frozen=True):
 
 
 def tested_slices(run: RunFile) -> dict[str, list[Slice]]:
-    """The same, each held against the other cases of its column."""
+    """The slices of a run by tag: a tag's cases in a column, held against the column's other cases."""
     if run.by_outcome or run.settled() > MOST_TRIALS:
         return {}
     if not any(_SIGN in result for result in run.results()):
@@ -106,7 +106,7 @@ def _rate(meta: RunMeta, variant: int, by_case: dict[str, Tally], groups: Groups
 
 
 def slice_rows(run: RunFile) -> list[dict[str, Any]]:
-    """The same for programs: a row for each tag and column."""
+    """The pass rates by tag as JSON-ready rows, one for each tag and column."""
     variants = run.meta.variants
     return [
         {

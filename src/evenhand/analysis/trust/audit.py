@@ -61,7 +61,7 @@ class Audit(Record, frozen=True):
     counts: tuple[GroupCount, ...] = ()
 
     def row(self) -> dict[str, Any]:
-        """It in the keys of `evenhand.calibration/1`."""
+        """The audit in the keys of `evenhand.calibration/1`."""
         value, low, high = self.estimate or (None, None, None)
         return {
             "name": self.name,

@@ -120,7 +120,7 @@ class JudgedRate(Record, frozen=True):
 
     @property
     def trusted(self) -> bool:
-        """Whether it may stand in a gate: it is corrected, and its judge may be used."""
+        """Whether the rate may stand in a gate: it is corrected, and its judge may be used."""
         return self.corrected is not None and self.verdict in ("usable", "usable with labels")
 
 
@@ -192,7 +192,7 @@ def judged_rates(run: RunFile) -> list[JudgedRate]:
 
 
 def judged_rows(run: RunFile) -> list[dict[str, Any]]:
-    """The same in the keys of `evenhand.run/1`."""
+    """The judged pass rates of a run in the keys of `evenhand.run/1`."""
     variants = run.meta.variants
     return [
         {
@@ -261,7 +261,7 @@ def _why(judge: JudgeCalibration) -> str:
 
 
 def _why_of_file(judge: KeptJudge) -> str:
-    """The same of a calibration file."""
+    """That a calibration file's labels are of too few cases; empty where not, or where rates are corrected."""
     cases = [row.partition(" ")[0] for one in judge.variants for row in one.labelled or ()]
     labels = DesignEffects(cases=len(set(cases)), labels=len(cases))
     return few_cases(labels) if judge.corrected is None and labels.too_few else ""
@@ -291,7 +291,7 @@ def _of_votes(
     judge: KeptJudge,
     same: Mapping[int, KeptVariant],
 ) -> dict[int, _Labels]:
-    """The same by a jury's weighted votes."""
+    """What was counted of a jury's weighted votes, variant by variant; empty where there is no jury."""
     if judge.jury is None:
         return {}
     passes = weighted_verdicts(run, metric, judge.jury)

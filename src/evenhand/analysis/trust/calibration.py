@@ -188,7 +188,7 @@ class JudgeCalibration(Record, frozen=True):
         return notes
 
     def row(self, variants: Sequence[Variant]) -> dict[str, Any]:
-        """It in the keys of `evenhand.calibration/1`."""
+        """The judge's calibration in the keys of `evenhand.calibration/1`."""
         v = self.verdicts
         return {
             "metric": self.metric,
@@ -266,7 +266,7 @@ class Calibration(Record, frozen=True):
     def document(
         self, selective: Mapping[tuple[str, str], Mapping[str, Any]] | None = None
     ) -> dict[str, Any]:
-        """It as `evenhand.calibration/1`.
+        """The calibration as a document of the schema `evenhand.calibration/1`.
 
         Args:
             selective: What each judge may decide, by metric and judge, for a document that is printed; None for a file.
@@ -315,7 +315,7 @@ def calibrate(run: RunFile) -> Calibration:
 
 
 def calibrations(run: RunFile, judged: Judgements) -> list[JudgeCalibration]:
-    """The same for what was read of the run before."""
+    """Holds the judges of a run against the labels in it, going by judgements that were read before."""
     draws, labels, rules = run.draws(), standing_labels(run.metric_labels()), run.rules()
     metrics = [metric for metric in judged.metrics.values() if metric.items]
     scores, scored = peoples_scores(run.labels()), scored_metrics(metrics)

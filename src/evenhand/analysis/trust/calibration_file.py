@@ -34,7 +34,7 @@ class KeptUniform(msgspec.Struct):
     size: _Amount
 
     def labels(self) -> UniformLabels:
-        """They as they were computed."""
+        """The labels as they were computed when the calibration was made."""
         return UniformLabels(*msgspec.structs.astuple(self))
 
 
@@ -51,7 +51,7 @@ class KeptScores(msgspec.Struct):
     labelled: list[str] | None = None
 
     def paired(self) -> PairedScores:
-        """It as it was computed, as far as other outputs need it."""
+        """The paired scores as they were computed, as far as other outputs need them."""
         drawn = Spread(self.spread_people, self.spread_together, self.spread_judge)
         none = Spread(0.0, 0.0, 0.0)
         return PairedScores(

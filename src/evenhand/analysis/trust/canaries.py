@@ -78,7 +78,7 @@ class CanaryAnswers(MutableRecord):
 
     @property
     def pass_rate(self) -> Estimate | None:
-        """The same with its interval: Wilson's, where it isn't known which outputs are of one case."""
+        """The judge's own pass rate with its interval: Wilson's, where the cases of the outputs aren't known."""
         if self.by_case is not None or not self.judged:
             return self.by_case
         return Estimate(self.passed / self.judged, *wilson(self.passed, self.judged))
@@ -93,7 +93,7 @@ class CanaryAnswers(MutableRecord):
         return Estimate(correct / asked, *clopper_pearson(correct, asked))
 
     def row(self) -> dict[str, Any]:
-        """It in the keys of `evenhand.canary/1`."""
+        """The judge's answers in the keys of `evenhand.canary/1`."""
         return {
             "metric": self.metric,
             "model": self.model,
@@ -237,7 +237,7 @@ class Drift(Record, frozen=True):
         )
 
     def row(self) -> dict[str, Any]:
-        """It in the keys of `evenhand.canary/1`."""
+        """The drift in the keys of `evenhand.canary/1`."""
         return {
             "run": self.since.run,
             "at": self.since.at,
@@ -310,7 +310,7 @@ class CanaryReport(Record, frozen=True):
         ]
 
     def document(self) -> dict[str, Any]:
-        """It as `evenhand.canary/1`."""
+        """The report as a document of the schema `evenhand.canary/1`."""
         return {
             "schema": SCHEMA,
             "run": self.check.run,
@@ -444,7 +444,7 @@ def beside_earlier(check: CanaryCheck, others: Iterable[CanaryCheck]) -> CanaryR
 
 
 def counterpart(check: CanaryCheck, key: Key) -> CanaryAnswers | None:
-    """The same judge in another check; where the metric has only one in it, that one, whatever it is called."""
+    """A judge's answers in another check; where the metric has only one judge there, that one's."""
     same = check.answers.get(key)
     of_metric = [one for (metric, _), one in check.answers.items() if metric == key[0]]
     return same or (of_metric[0] if len(of_metric) == 1 else None)

@@ -74,7 +74,7 @@ class JuryWeights(Record, frozen=True):
     labelled: Mapping[int, Sequence[CaseLabel]]
 
     def row(self) -> dict[str, Any]:
-        """It in the keys of `evenhand.calibration/1`."""
+        """The jury's weights in the keys of `evenhand.calibration/1`."""
         return {
             "labels": self.labels,
             "majority": self.majority._asdict(),

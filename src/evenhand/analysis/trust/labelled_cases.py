@@ -92,7 +92,7 @@ def rows_of(labels: Iterable[CaseLabel]) -> list[str]:
 
 
 def rows_of_scores(labels: Iterable[ScoreLabel]) -> list[str]:
-    """The same of scores."""
+    """Labels of scores as a calibration keeps them, a line each: "case people judge weight"."""
     return [f"{one.case} {one.people:.6g} {one.judge:.6g} {one.weight:.6g}" for one in labels]
 
 

@@ -243,7 +243,7 @@ class Power(Record, frozen=True):
 
     @property
     def cases_range(self) -> tuple[int, int] | None:
-        """The same at both ends of the interval of how alike they are; None where that was not measured."""
+        """How many cases show the difference at both ends of the correlation's interval; None where not measured."""
         ends, pilot = self.pilot.alike_range, self.pilot
         if ends is None:
             return None

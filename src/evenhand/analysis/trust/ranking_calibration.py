@@ -109,7 +109,7 @@ class RankingCalibration(Record, frozen=True):
         return notes
 
     def row(self, variants: Sequence[Variant]) -> dict[str, Any]:
-        """It in the keys of `evenhand.calibration/1`."""
+        """The ranking's calibration in the keys of `evenhand.calibration/1`."""
         trust, order = self.trust, sorted(self.systems)
         raw, corrected = trust.raw, trust.corrected
         return {
@@ -349,6 +349,6 @@ def _judges_share(label: LabelledPair) -> float:
 
 
 def _judges_side(label: LabelledPair) -> float:
-    """The same of the judge; one whose answers do not agree prefers neither."""
+    """The judge's side: 1 for the text that people saw first, 0 for the other, 0.5 where its answers do not agree."""
     share = _judges_share(label)
     return share if share in (0.0, 1.0) else 0.5

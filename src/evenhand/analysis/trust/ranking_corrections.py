@@ -161,7 +161,7 @@ def _variant_of(
 
 
 def _without_names(pairs: ComparedPairs) -> ComparedPairs:
-    """The same with cases called as calibrations call them, so that those of labels are known again."""
+    """The pairs with cases called as calibrations call them, so that labelled ones are known again."""
     return replace(
         pairs,
         judged=[one._replace(case=case_of(one.case)) for one in pairs.judged],

@@ -97,7 +97,7 @@ class _Fits:
         return _share(self._losing(variant).chance(variant), self._winning(variant).chance(variant))
 
     def _first_wins(self) -> Share:
-        """The same for the place: as if all of them had named the second, or the first."""
+        """The chance that the text shown first wins: as if all missing answers had named the second, or the first."""
         least = self._with([one.answered("second") for one in self._missing])
         most = self._with([one.answered("first") for one in self._missing])
         return _share(least.first_wins(), most.first_wins())

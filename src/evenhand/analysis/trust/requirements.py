@@ -81,7 +81,7 @@ def held(run: RunFile, totals: Totals | None = None) -> list[Held]:
 
 
 def requirement_rows(run: RunFile) -> list[dict[str, Any]]:
-    """The same for programs."""
+    """The requirements of a run as JSON-ready rows, one for each requirement and column."""
     variants = run.meta.variants
     return [
         {

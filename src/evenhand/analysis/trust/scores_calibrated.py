@@ -64,7 +64,7 @@ class JudgedMean(Record, frozen=True):
     labels: int
 
     def row(self) -> dict[str, Any]:
-        """It in the keys of `evenhand.run/1`."""
+        """The judged mean in the keys of `evenhand.run/1`."""
         return {
             "scale": list(self.scale),
             "raw": self.raw._asdict(),
@@ -127,7 +127,7 @@ class ScoreCalibration(Record, frozen=True):
         return half_width_of_mean(self.paired, labels) * effect**0.5
 
     def row(self) -> dict[str, Any]:
-        """It in the keys of `evenhand.calibration/1`."""
+        """The calibration of the judge's scores in the keys of `evenhand.calibration/1`."""
         return {
             "scale": list(self.scale),
             "labels": self.labels,

@@ -51,7 +51,7 @@ class SelectiveVerdicts(Record, frozen=True):
     cases: int = 0
 
     def line(self) -> str:
-        """It in words."""
+        """What the judge may decide, in words."""
         risk = f"a risk of {self.risk * 100:g} %"
         if self.acceptance is not None:
             rest = self.items - self.acceptance.accepted
@@ -92,7 +92,7 @@ class SelectiveVerdicts(Record, frozen=True):
         return " of a uniform draw" if self.uneven else ""
 
     def document(self) -> dict[str, Any]:
-        """It as plain values."""
+        """What the judge may decide, as a JSON-ready dict."""
         found = self.acceptance
         return {
             "risk": self.risk,

@@ -65,7 +65,7 @@ class Evidence(msgspec.Struct, frozen=True):
     cases: Mapping[str, Mapping[str, str]]
 
     def row(self) -> dict[str, Any]:
-        """It in the keys of `evenhand.calibration/1`."""
+        """The evidence in the keys of `evenhand.calibration/1`."""
         return msgspec.to_builtins(self)
 
 

@@ -81,7 +81,7 @@ class Grader:
 
     @property
     def own(self) -> bool:
-        """Whether it is asked in the user's words, which say how to answer."""
+        """Whether the grader is asked in the user's words, which say how to answer."""
         return bool(self.template)
 
     async def ask(

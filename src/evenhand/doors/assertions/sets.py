@@ -15,7 +15,7 @@ from evenhand.doors.assertions.assertion import Assertion, Cell, Kind
 
 @dataclass(frozen=True, slots=True)
 class AssertSet:
-    """Its assertions pass, all of them or, with a threshold, by the weighted mean of their scores.
+    """A set of assertions that pass together: all or, with a threshold, by the weighted mean of scores.
 
     One in error leaves the set without a verdict, unless the others have decided.
     """

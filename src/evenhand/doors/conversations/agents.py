@@ -26,7 +26,7 @@ class Answers(Protocol):
     """A model, as far as an agent needs to be one."""
 
     async def generate(self, prompt: Prompt | str, /) -> Reply:
-        """What it answers."""
+        """What the model answers to a prompt."""
         ...
 
 
@@ -34,7 +34,7 @@ class Agent(Protocol):
     """The agent in one conversation."""
 
     async def answer(self, messages: Sequence[Message]) -> Reply:
-        """What it answers to the last of these messages."""
+        """What the agent answers to the last of these messages."""
         ...
 
     def close(self) -> None:

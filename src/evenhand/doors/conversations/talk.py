@@ -70,7 +70,7 @@ class Talk:
         return next((str(message.content) for message in said), "")
 
     def until(self, turn: int) -> Talk:
-        """Its beginning, up to the agent's answer in this turn, counted from 1. 0 is nothing at all.
+        """The conversation up to the agent's answer in this turn, counted from 1. 0 is nothing at all.
 
         Raises:
             UsageError: It has no such turn.
@@ -78,7 +78,7 @@ class Talk:
         return Talk(self.messages[: self._end(turn)])
 
     def before_answer(self, turn: int) -> Talk:
-        """Its beginning, up to what the user said in this turn, counted from 1: the agent is to answer that anew.
+        """The conversation up to what the user said in this turn, counted from 1, to be answered anew.
 
         Raises:
             UsageError: It has no such turn.
@@ -99,7 +99,7 @@ class Talk:
         return spoken[turn] if turn < len(spoken) else len(self.messages)
 
     def as_text(self, most: int = SHOWN) -> str:
-        """It as text, shortened in the middle where it has more characters than `most`."""
+        """The conversation as text, shortened in the middle where it has more characters than `most`."""
         lines = [f"{_NAMES[message.role]}: {message.content}" for message in self.messages]
         if sum(map(len, lines)) + 2 * len(lines) <= most:
             return "\n\n".join(lines)

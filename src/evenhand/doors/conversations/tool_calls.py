@@ -70,7 +70,7 @@ class CallingModel:
         return self._model.name
 
     async def generate(self, prompt: Prompt | str | Messages) -> Reply:
-        """What it answers once it asks for no more tools, or for one that isn't there: tokens, cost and time of all.
+        """The model's answer once it asks for no more tools, or one that isn't there; with all tokens, cost and time.
 
         Raises:
             ProviderError: There is no answer.
@@ -159,7 +159,7 @@ def whole(replies: Sequence[Reply]) -> Reply:
 
 
 def sum_of(numbers: Sequence[Any]) -> Any:
-    """Their sum; None where one of them is not known."""
+    """The sum of the numbers; None where one of them is not known."""
     return None if None in numbers else sum(numbers)
 
 

@@ -41,7 +41,7 @@ class UserSession(Protocol):
         ...
 
     async def say(self, talk: Talk, faulty: tuple[str, Sequence[Fault]] | None) -> Said | None:
-        """What it says next; None where it has no more to say.
+        """What the user says next; None where there is no more to say.
 
         Args:
             talk: What was said so far.

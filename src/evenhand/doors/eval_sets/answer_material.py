@@ -67,7 +67,7 @@ def without_answer(case: Case) -> Case:
 
 
 def with_reply(answered: AnsweredQuestion, returned: object) -> AnsweredQuestion:
-    """The same with what a pipeline returned: an answer; an answer and its passages; or a dict or object of them.
+    """The question with what a pipeline returned: an answer, alone or with passages; or a dict or object of them.
 
     Raises:
         CodeError: It returned nothing, or something without an answer in it.

@@ -62,7 +62,7 @@ class Eval(Record, frozen=True):
 
     @property
     def parameters(self) -> Mapping[str, inspect.Parameter]:
-        """Its parameters, by name."""
+        """The eval's parameters, by name."""
         return inspect.signature(self.function).parameters
 
 
@@ -311,7 +311,7 @@ class EvalSet:
         return frozenset(names)
 
     def with_model(self, model: str) -> EvalSet:
-        """The same set, with this model for all that it names: the evals' model, and each value of the axis `model`."""
+        """The eval set with this model for all that it names: the evals' model, and each value of the axis `model`."""
         other = copy.copy(self)
         other.over = {axis: values for axis, values in self.over.items() if axis != "model"}
         other.model = model

@@ -80,7 +80,7 @@ class PlannedSet(Record, frozen=True):
     strict: bool
 
     def sheet(self) -> Sheet:
-        """Its cases, one after the other, in all of its variants."""
+        """The set's part of the plan: its cases, one after the other, in all of its variants."""
         return Sheet(
             tuple(eval_variant.variant for eval_variant in self.variants),
             self._rows,
@@ -149,7 +149,7 @@ class _OwnFiles:
         self._digests: Mapping[str, str] | None = None
 
     def digests(self) -> Mapping[str, str]:
-        """All of them."""
+        """The digests of all of the files, by name."""
         if self._digests is None:
             sets = [one.evals for one in self._sets]
             self._digests = {**files_of(evals.path for evals in sets), **data_of(sets)}
@@ -194,7 +194,7 @@ def unasked(outcomes: Sequence[Outcome]) -> Verdict:
 
 
 def something_expected(outcomes: Sequence[Outcome]) -> Verdict:
-    """The same, for those who want every trial to expect something.
+    """The share that passed, for those who want every trial to expect something.
 
     Raises:
         CodeError: Nothing is expected.

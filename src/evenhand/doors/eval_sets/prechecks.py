@@ -82,7 +82,7 @@ class Foreseen(Record, frozen=True):
 
     @property
     def problems(self) -> list[Problem]:
-        """All of it, each once."""
+        """All problems of the set, each once."""
         each = [problem for problems in self.evals.values() for problem in problems]
         unique = {str(problem): problem for problem in (*self.whole, *each, *self.others)}
         return list(unique.values())

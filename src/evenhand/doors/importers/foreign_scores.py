@@ -101,5 +101,5 @@ def finite(value: object) -> float | None:
 
 
 def is_number(value: object) -> bool:
-    """Whether it is a number and no truth value."""
+    """Whether a value is a number and no truth value."""
     return isinstance(value, (int, float)) and not isinstance(value, bool)

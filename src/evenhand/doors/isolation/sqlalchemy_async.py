@@ -1,4 +1,4 @@
-"""The same as `sqlalchemy`, for an AsyncEngine: a module of its own, as SQLAlchemy's asyncio wants greenlet."""
+"""SQLAlchemy's AsyncEngine, as in `sqlalchemy`; a module of its own, as SQLAlchemy's asyncio wants greenlet."""
 
 from __future__ import annotations
 

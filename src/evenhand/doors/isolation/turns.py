@@ -115,11 +115,11 @@ class Turns:
                     turn.let_in.set_result(None)
 
     def entries(self) -> list[_Turn]:
-        """Those inside, and those that wait."""
+        """All turns of the queue: those inside, and those that wait."""
         return list(self._queue)
 
     def inside(self, over: set[int]) -> list[_Turn]:
-        """Those whose turn it is once these trials (by their `id`) are over: the first ones that there is room for."""
+        """The turns that have come once these trials (by their `id`) are over: the first ones with room for them."""
         left, admitted = self._room, list[_Turn]()
         for turn in self._queue:
             if id(turn.trial) in over:

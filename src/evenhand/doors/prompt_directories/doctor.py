@@ -55,7 +55,7 @@ class Looked(Record, frozen=True):
 
     @property
     def stale(self) -> bool:
-        """Whether it is called ready, and what it has shown is about something else."""
+        """Whether the prompt is called ready on evidence that is about something else."""
         return (
             self.status == "ready" and self.standing is not None and self.standing.state == "stale"
         )

@@ -197,7 +197,7 @@ class _EvalFileReader:
                 self._problem(at, what, "Several prompts run together share it.")
 
     def read(self) -> EvalFile:
-        """All of it."""
+        """The whole eval file: what eval.yml says, with a problem noted for each thing that is wrong."""
         self._known(self._top, KEYS)
         self._known(self._defaults, DEFAULTS_KEYS, "defaults")
         triggering = self._triggering()

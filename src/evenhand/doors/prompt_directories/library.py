@@ -145,7 +145,7 @@ def links_out(folder: Path) -> Iterator[Path]:
 
 
 def _is_root(folder: Path) -> bool:
-    """Whether it has a folder `prompts`, which is not the prompt of that name in another folder `prompts`."""
+    """Whether a folder has a folder `prompts` that is not itself the prompt of that name in another `prompts`."""
     inner = folder / PROMPTS
     return inner.is_dir() and (folder.name != PROMPTS or not _is_prompt(str(inner)))
 

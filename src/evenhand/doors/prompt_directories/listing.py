@@ -52,7 +52,7 @@ class ListedPrompt(Record, frozen=True):
 
     @property
     def is_stale(self) -> bool:
-        """Whether it is called ready, and what it has shown is about something else."""
+        """Whether the prompt is called ready on evidence that is about something else, or cannot be read."""
         return self.status == "ready" and self.evidence in ("stale", "unreadable")
 
     def document(self) -> Mapping[str, Any]:
@@ -168,7 +168,7 @@ def described(prompt: PromptFolder) -> dict[str, Any]:
 
 
 def description_lines(about: Mapping[str, Any]) -> list[str]:
-    """The same for people."""
+    """The description of a prompt as lines of text."""
     usage: Mapping[str, Any] = about["usage"]
     lines = [
         f"{about['id']} {about['version']} · {about['status']} · {about['title']}",

@@ -54,7 +54,7 @@ class Prompts(Record, frozen=True):
     offline: bool
 
     def plan(self, findings: Findings) -> Plan:
-        """Their plan. Once it has run, each prompt's evidence has a row more, and the plan a note on each."""
+        """The prompts' plan. Once it has run, each prompt has a row of evidence more, and the plan a note on each."""
         ids = [suite.prompt.id for suite in self.suites]
         notes: list[str] = []
 

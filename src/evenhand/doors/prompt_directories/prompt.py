@@ -143,7 +143,7 @@ class PromptFolder(Record, frozen=True):
         return self.document.at(*path) if self.document else Place(self.path / META)
 
     def aliases(self, findings: Findings) -> list[tuple[str, int]]:
-        """Its shell verbs, each with its line."""
+        """The prompt's shell verbs, each with its line."""
         path = self.path / ALIASES
         ours = path.is_file() and not leads_out(path, self.path)
         text = read_text(path, findings) if ours else None

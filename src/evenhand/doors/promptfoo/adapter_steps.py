@@ -56,7 +56,7 @@ class Template:
         return text.filled("", "")(variables, variables)
 
     async def filled(self, variables: Mapping[str, Any]) -> Prompt:
-        """The same, for evals whose prompts are not all text."""
+        """The prompt, filled in with a dict of variables, for evals whose prompts are not all text."""
         return self.render(**variables)
 
     def between(self, prefix: str, suffix: str) -> Template:

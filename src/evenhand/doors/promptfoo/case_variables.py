@@ -158,11 +158,11 @@ class _Filled:
         self._done: dict[str, str] = {}
 
     def all(self) -> Mapping[str, str]:
-        """Those with tags, filled in."""
+        """The variables with tags, filled in."""
         return {name: self._filled(name, ())[0] for name in self._named}
 
     def _filled(self, name: str, above: tuple[str, ...]) -> tuple[str, bool]:
-        """One of them, and whether it is whole, whoever asks: nothing in it was cut short at one of those above."""
+        """A variable filled in, and whether it is whole: nothing in it was cut short at one of those above."""
         if name in self._done:
             return self._done[name], True
         values = {k: v for k, v in self._written.items() if k != name}

@@ -59,7 +59,7 @@ class TestChecks(Record, frozen=True):
     known: Mapping[str, Sequence[str]] = field(default_factory=dict[str, Sequence[str]])
 
     def is_test(self, written: WrittenTest) -> bool:
-        """Whether it says anything that a test says."""
+        """Whether an entry of `tests` says anything that a test says."""
         if not _NEEDED.isdisjoint(written.value):
             return True
         keys = ", ".join(map(repr, written.value)) or "nothing"

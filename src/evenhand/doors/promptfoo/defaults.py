@@ -52,7 +52,7 @@ class Defaults(Record, frozen=True):
     _expected: dict[str, Expected] = field(default_factory=dict[str, Expected])
 
     def expected(self, options: Mapping[str, Any]) -> Expected:
-        """Its assertions under the options of a test, which may choose the judge and the rubric prompt; each once."""
+        """The default assertions under a test's options, which may choose judge and rubric prompt; each read once."""
         key = self._judged_by if options is self.options else _judged_by(options)
         expected = self._expected.get(key)
         if expected is None:

@@ -40,7 +40,7 @@ class Hook(Record, frozen=True):
     name: str
 
     def meets(self, moment: Moment) -> bool:
-        """Whether it is called at this moment."""
+        """Whether the hook is called at this moment."""
         return self.name == moment or self.name not in MOMENTS
 
 
@@ -55,7 +55,7 @@ class Hooks(Record, frozen=True):
 
     @property
     def files(self) -> set[Path]:
-        """Their files."""
+        """The files of the extensions."""
         return {hook.path for hook in self.hooks}
 
     async def called(self, host: Host, moment: Moment, context: dict[str, Any]) -> dict[str, Any]:

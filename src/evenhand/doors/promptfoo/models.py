@@ -104,7 +104,7 @@ class Subject(Record, frozen=True):
         return problem_at(self.place, NO_KEY.format(self.provider.id), set_key(key), slug="auth")
 
     def takes(self, label: str) -> bool:
-        """Whether it gets the prompt with this label."""
+        """Whether the model gets the prompt with this label."""
         return self.prompts is None or any(
             label == name or fnmatchcase(label, name) or label.startswith((f"{name}:", f"{name} #"))
             for name in self.prompts
@@ -182,7 +182,7 @@ class FolderModels:
 
     @property
     def named_by_tests(self) -> list[Provider]:
-        """Those that tests ask in place of the config's, as far as they can be had."""
+        """The models that tests ask in place of the config's, as far as they can be had."""
         return [one.provider for one in self._of_tests.values() if one and not one.problems]
 
     def look_at_grader(self, name: str) -> None:
@@ -236,7 +236,7 @@ class FolderModels:
 
     @property
     def judges(self) -> list[Provider]:
-        """Those who judge, as far as they have been named."""
+        """The models that judge, as far as they have been named."""
         return [
             provider
             for provider in (*self._made.values(), *self._defaults.values())

@@ -62,7 +62,7 @@ class Folder(Record, frozen=True):
     trial_hooks: TrialHooks | None = None
 
     def plan(self) -> Plan:
-        """Its plan."""
+        """The plan of the promptfoo config."""
         sheet = Sheet(
             variants=tuple(pair.variant for pair in self.pairs),
             rows=self.rows,
@@ -97,7 +97,7 @@ class Folder(Record, frozen=True):
 
     @property
     def title(self) -> str:
-        """Its description, without keys that were filled in; or the name of its folder."""
+        """The config's description, without keys that were filled in; or the name of its folder."""
         described = str(self.config.value.get("description") or "")
         return known.text(described) or self.config.base.name
 

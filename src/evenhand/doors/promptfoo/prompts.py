@@ -66,7 +66,7 @@ class TextPrompt:
 
     @property
     def is_bare_object(self) -> bool:
-        """Whether it is a JSON object that is no message and has none: a chat model is sent its text."""
+        """Whether the text is a JSON object that neither is nor has a message: a chat model is sent its text."""
         is_object = self.raw.lstrip()[:1] == "{" and is_chat(self.raw)
         return is_object and parse_prompt(self.raw) == (Message("user", self.raw),)
 
@@ -200,7 +200,7 @@ class FunctionPrompt:
 
     @property
     def raw(self) -> str:
-        """Its source, for the record; of a function in a config, its place there."""
+        """The function's source, for the record; of a function in a config, its place there."""
         if self.function.startswith(CONFIG):
             return f"{self.path.name}:{self.function}"
         return function_source(self.path, self.function)
@@ -272,7 +272,7 @@ class ProgramPrompt:
 
     @property
     def raw(self) -> str:
-        """Its source, for the record; its command where that cannot be read."""
+        """The program's source, for the record; its command where that cannot be read."""
         try:
             return self.path.read_text("utf-8") if self.path.is_file() else self.command
         except (OSError, UnicodeDecodeError):

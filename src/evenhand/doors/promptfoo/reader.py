@@ -88,7 +88,7 @@ class TestReader(Record, frozen=True):
         )
 
     def unchecked(self) -> TestReader:
-        """The same, for tests that were checked."""
+        """A reader of the same config for tests that were checked, which checks nothing again."""
         return replace(self, variables=replace(self.variables, checking=False), checks=None)
 
     def read(self, written: WrittenTest) -> Test | None:

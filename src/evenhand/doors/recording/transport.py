@@ -156,7 +156,7 @@ def _call(request: Any, body: bytes, prices: Prices) -> AppCall:
 
 
 def _retried(request: Any) -> bool:
-    """Whether it is the SDK that sends this again: its run has done so, as often as makes sense."""
+    """Whether the SDK sends this request again: its run has done so, as often as makes sense."""
     return request.headers.get("x-stainless-retry-count", "0") != "0"
 
 

@@ -101,7 +101,7 @@ def messages_of(value: object, role: str = "user") -> list[Said]:
 
 
 def is_message(value: object) -> bool:
-    """Whether it is a message in one of these forms, and not something of an application's."""
+    """Whether a value is a message in one of these forms, and not something of an application's."""
     if isinstance(value, list):
         return _is_pair(cast("list[object]", value))
     if not isinstance(value, dict):
@@ -112,7 +112,7 @@ def is_message(value: object) -> bool:
 
 
 def _is_pair(rows: Sequence[object]) -> bool:
-    """Whether it is a message as a pair: who says it, and what."""
+    """Whether a list is a message as a pair: who says it, and what."""
     return (
         len(rows) == 2
         and isinstance(rows[0], str)

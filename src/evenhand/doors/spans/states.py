@@ -78,7 +78,7 @@ def tool_result(value: object) -> ToolResult:
 
 
 def is_schema(value: object) -> bool:
-    """Whether it says what arguments a tool takes, and not which it was given."""
+    """Whether a value says what arguments a tool takes, and not which it was given."""
     if isinstance(value, list):
         rows = cast("list[object]", value)
         return bool(rows) and all(map(is_schema, rows))

@@ -36,7 +36,7 @@ class DrawnPair(Record, frozen=True):
 
     @property
     def pair(self) -> Pair:
-        """Their places in the plan."""
+        """The places of the two outputs in the plan."""
         return self.first.index, self.second.index
 
     @property

@@ -134,7 +134,7 @@ def _compares(one: Mapping[str, Any]) -> bool:
 
 
 def _asks(one: Mapping[str, Any]) -> bool:
-    """Whether it, or one inside of it, asks a model."""
+    """Whether an assertion, or one inside of it, asks a model."""
     name, _ = split(str(one.get("type")))
     inside = cast("Sequence[Mapping[str, Any]]", one.get("assert") or ())
     if any(map(_asks, inside)):

@@ -59,7 +59,7 @@ def call(name: str, /, *arguments: Node, **named: object) -> Bracketed:
 
 
 def led(before: str, node: Node) -> Node:
-    """The same after this text: a key, or the name of an argument."""
+    """A node of code with this text before it: a key, or the name of an argument."""
     if isinstance(node, str):
         return before + node
     return replace(node, start=before + node.start, text=node.text and before + node.text)

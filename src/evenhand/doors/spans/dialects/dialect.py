@@ -81,7 +81,7 @@ class Dialect(Record, frozen=True):
         return [value for value in values if value is not None and value != ""]
 
     def text(self, span: RawSpan, name: str) -> str:
-        """The same, as a text; empty for nothing."""
+        """What is said of one of our fields, as a text; empty for nothing."""
         value = self.first(span, name)
         return value if isinstance(value, str) else "" if value is None else str(value)
 
