@@ -44,7 +44,7 @@ class RunJournal(Protocol):
         ...
 
     def compared(self, trials: Sequence[int], key: str, nth: int) -> CallEnd | None:
-        """The same for any of these trials, which are compared with each other."""
+        """The reply received before to the n-th such request of any of these trials, compared with each other."""
         ...
 
     def answered(self, key: str, draw: str) -> CallEnd | None:
@@ -212,7 +212,7 @@ class SettleElsewhere(Protocol):
     """Has a trial settled in another process."""
 
     async def __call__(self, trial: LiveTrial) -> TrialResult:
-        """What it came to.
+        """The result of the trial, settled in another process.
 
         Raises:
             ProviderError: A fatal one: the trial is left.
@@ -270,7 +270,7 @@ class Terms(Record, frozen=True):
 
 
 class Crew(SettleElsewhere, Protocol):
-    """Those that settle trials, once they have the plan."""
+    """The processes that settle a run's trials, once they have the plan."""
 
     def use(self, backing: Backing) -> None:
         """From here on trials are settled, with this behind them."""

@@ -163,7 +163,7 @@ class Waves:
             yield chunk
 
     def _reserved(self, calls: Sequence[WantedCall], *, any_out: bool) -> list[WantedCall]:
-        """Those for which money could be set aside; the others have to wait for the bills of these.
+        """The calls for which money could be set aside; the others have to wait for the bills of these.
 
         Raises:
             BudgetStop: There is none for the first, and no bill to wait for.

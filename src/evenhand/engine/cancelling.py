@@ -14,7 +14,7 @@ by_users: dict[asyncio.Task[object], int] = {}
 
 
 def cancelled_by_run() -> bool:
-    """Whether it is the run that cancelled the current task, rather than the user's code."""
+    """Whether the run cancelled the current task, rather than the user's code."""
     task = asyncio.current_task()
     return task is not None and task.cancelling() > by_users.get(task, 0)
 

@@ -66,7 +66,7 @@ class Hold:
         return time.monotonic() - self._since
 
     def is_held(self, beat: int, limit_s: float) -> bool:
-        """Whether it is held, and does not let go when it is told to.
+        """Whether the child's interpreter is held, and does not let go when it is told to.
 
         Args:
             beat: The number of its last beat.

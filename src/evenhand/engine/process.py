@@ -74,7 +74,7 @@ def own_process() -> Iterator[None]:
 
 @contextlib.contextmanager
 def run_in_process(crumbs: Breadcrumbs | None, files: Iterable[Path]) -> Iterator[None]:
-    """The same around a run on the running loop.
+    """Guards a run on the running loop as `own_process` does, and notes how the process ended.
 
     Args:
         crumbs: Where to note how the process ended.

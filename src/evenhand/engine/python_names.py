@@ -64,7 +64,7 @@ class Accused(Protocol):
 
     @property
     def case(self) -> Case:
-        """Its case."""
+        """The trial's case."""
         ...
 
     def blame(self, problem: CodeError) -> None:
@@ -131,7 +131,7 @@ def told() -> str:
 
 
 def trouble() -> str:
-    """The same, after an error of ours: what is still replaced is put back, and may be what it came of."""
+    """What the user's code has replaced, after an error of ours that may come of it; what still is, is put back."""
     if _watch.modules and not _is_intact():
         _accuse({**_suspects, **_under_way})
     return _watch.told

@@ -41,7 +41,7 @@ class Witness(Protocol):
         ...
 
     def lose_sight(self, call: str) -> None:
-        """What it costs, and what its application does, is not all known."""
+        """Notes that not all is known of what the trial costs, and of what its application does."""
         ...
 
 

@@ -170,7 +170,7 @@ class Unlimited:
     async def __aexit__(self, *raised: object) -> None: ...
 
     def expired(self) -> bool:
-        """It never does."""
+        """False: without a limit, time is never up."""
         return False
 
 

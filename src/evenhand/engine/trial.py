@@ -308,7 +308,7 @@ class LiveTrial:
 
     @property
     def fresh(self) -> bool:
-        """Whether it has asked for nothing yet."""
+        """Whether the trial has made no request yet."""
         return not self._seen
 
     def nth(self, key: str) -> int:
@@ -424,7 +424,7 @@ class LiveTrial:
         return self.result
 
     def _taken(self, earlier: TrialResult) -> TrialResult:
-        """Its result, as an earlier run has it."""
+        """The trial's result, as an earlier run has it."""
         verdict = Verdict(
             earlier.outcome,
             earlier.score,
@@ -437,11 +437,11 @@ class LiveTrial:
         return self.result
 
     def given_up(self, error: CodeError) -> TrialResult:
-        """Its result, where its code does not end."""
+        """The trial's result, where its code does not end."""
         return self._ended(None, (), Verdict("error", None, first_line(error)), trial_error(error))
 
     def corrected(self, problems: Sequence[CodeError]) -> TrialResult | None:
-        """Its result, with what came to light after it was settled; None where it had not passed anyway."""
+        """The trial's result, with what came to light after it was settled; None where it had not passed anyway."""
         result = self.result
         if result is None or result.outcome not in ("pass", "not_applicable"):
             return None
@@ -475,7 +475,7 @@ class LiveTrial:
                 self.blame(task_error(task, error))
 
     def summed(self, result: TrialResult) -> TrialResult:
-        """Its result, with what was spent and printed since."""
+        """The trial's result, with what was spent and printed since."""
         spent = self.spending
         return replace(
             result,

@@ -215,7 +215,7 @@ class AppCall:
 
     @property
     def speaks(self) -> bool:
-        """Whether it answers in words that are understood here."""
+        """Whether the application's call is answered in words that are understood here."""
         return self.place is not None and self.place.endpoint.speaks
 
     @property

@@ -60,7 +60,7 @@ def paid_for(row: Mapping[str, Any]) -> bool | None:
 
 
 def _usage(row: Mapping[str, Any]) -> Usage:
-    """Its tokens. Of `prompt`, `completion` and `total`, two say the third; `total` alone says neither."""
+    """The row's tokens. Of `prompt`, `completion` and `total`, two say the third; `total` alone says neither."""
     usage = mapping(row.get("tokenUsage"))
     total, read, wrote, cached = (
         number(usage.get(name)) for name in ("total", "prompt", "completion", "cached")

@@ -20,7 +20,7 @@ _FORMS = ("response_format", "output_format")
 
 
 def takes_chats(provider: Provider) -> bool:
-    """Whether it is a vendor's model that is sent a conversation; programs and functions are given the text."""
+    """Whether a provider is a vendor's model that is sent a conversation; programs and functions get the text."""
     model = _vendors_model(provider)
     return model is not None and model.dialect.chats
 

@@ -54,7 +54,7 @@ class Endpoint(Record, frozen=True):
 
     @property
     def speaks(self) -> bool:
-        """Whether it answers in words, which vectors are not."""
+        """Whether the model answers in words, which vectors are not."""
         return "generate" in self.dialect.tasks
 
 

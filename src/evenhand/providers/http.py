@@ -56,7 +56,7 @@ class Listener(Protocol):
     """Somebody who is told of an answer while it comes in."""
 
     def began(self, status: int, headers: Mapping[str, str]) -> None:
-        """Its head is here."""
+        """The head of the answer is here."""
         ...
 
     def piece(self, data: bytes) -> None:

@@ -84,7 +84,7 @@ class Row(Record, frozen=True):
 
     @property
     def blocks(self) -> Sequence[object]:
-        """The same as a list; an empty text is none."""
+        """The content of a message as a list of parts; an empty text is none."""
         content = self.content
         if isinstance(content, str):
             return [content] if content else []
@@ -387,7 +387,7 @@ def _nothing_more(more: Mapping[str, Any], row: Row) -> None:
 
 
 def plain_media(part: Media, row: Row, *known: str) -> Media:
-    """It, if nothing is said of it but what is known to a vendor.
+    """The media part, if nothing is said of it but what is known to a vendor.
 
     Raises:
         UntoldMessage: Something else is said.

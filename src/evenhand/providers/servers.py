@@ -10,7 +10,7 @@ from evenhand.core.record import Record
 
 
 class CompatibleServer(Record, frozen=True):
-    """One of them.
+    """A server that speaks OpenAI's API.
 
     Attributes:
         name: What people call it.

@@ -80,7 +80,7 @@ class _WorkerProcess:
         )
 
     def ask(self, question: bytes, name: str) -> Mapping[str, Any]:
-        """Its answer, waited for. What the user's code printed is printed here.
+        """The worker's answer, waited for. What the user's code printed is printed here.
 
         Raises:
             CodeError: It died, or its answer cannot be read.

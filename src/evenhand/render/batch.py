@@ -61,7 +61,7 @@ class BatchReport(Run):
         return summaries_of(self.file)
 
     def by_tag(self) -> dict[str, list[Summary]]:
-        """The same for the cases of each tag. A case with several tags counts under each; one without, under ''."""
+        """Each metric over the cases of each tag. A case with several tags counts under each; one without, under ''."""
         return summaries_by_tag(self.file)
 
     def worst(self, n: int = 5, metric: str = OVERALL) -> list[ReportedCase]:

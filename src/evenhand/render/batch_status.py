@@ -53,7 +53,7 @@ def status_document(run: RunFile) -> dict[str, Any]:
 
 
 def status_lines(run: RunFile) -> list[str]:
-    """The same for people: the run, and a line for each batch that is out."""
+    """The status of a run in words: the run, and a line for each batch that is out."""
     batches, totals, meta = run.batches(), run.totals(), run.meta
     settled = f"{totals.trials:,} of {count(meta.planned, 'trial')} settled"
     lines = [f"{short_id(meta.id)} · {safe(meta.title)} · {_status(run)} · {settled}"]

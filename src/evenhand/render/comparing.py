@@ -71,13 +71,13 @@ class Comparison(ComparedRuns, Framed):
         return {"cases": Table(self.rows, CASES), "summary": Table(self.summary_rows, METRICS)}
 
     def of(self, metric: str) -> Comparison:
-        """What it would be had this metric alone been asked for: p-values are corrected for its columns only."""
+        """The comparison, had this metric alone been asked for: p-values are corrected for its columns only."""
         kept = [result for result in self.results if result.metric == metric]
         judged = tuple(each for each in self.judged if each.metric == metric)
         return replace(self, results=tuple(with_verdicts(kept, self.margin)), judged=judged)
 
     def document(self) -> dict[str, Any]:
-        """All of it as plain values, `evenhand.compare/1`: what `evenhand compare --json` prints."""
+        """The comparison as a JSON-ready dict, `evenhand.compare/1`: what `evenhand compare --json` prints."""
         from evenhand.render.comparison import document  # noqa: PLC0415 (when it is asked for)
 
         return document(self)

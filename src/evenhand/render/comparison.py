@@ -311,7 +311,7 @@ def _list(names: Sequence[str]) -> str:
 
 
 def document(comparison: ComparedRuns) -> dict[str, Any]:
-    """All of it as plain values; see `Comparison.document`."""
+    """The comparison as a JSON-ready dict; see `Comparison.document`."""
     return cast("dict[str, Any]", _held(_document(comparison)))
 
 

@@ -265,7 +265,7 @@ def _ending(saved: str, following: str, width: int) -> list[str]:
 
 
 def _replay_line(run: RunFile) -> str:
-    """What it replays; empty for nothing."""
+    """What a run replays; empty for nothing."""
     if "replay" not in run.meta.settings:
         return ""
     from evenhand.analysis.summaries.replayed import replay_line  # noqa: PLC0415 (few runs replay one)

@@ -96,7 +96,7 @@ def _wait(whose: str, delay_s: float, calls: int, at_once: int) -> str:
 def estimate_row(
     plan: Plan, estimates: Sequence[CallEstimate], precedent: Precedent | None = None
 ) -> dict[str, Any]:
-    """The same for programs. Costs that go by an earlier run are expected, and no bounds."""
+    """What a run would ask and cost, as a JSON-ready dict. Costs that go by an earlier run are expected, not bounds."""
     by_run = precedent is not None and not estimates
     if precedent is not None and not estimates:
         estimates = precedent.estimates

@@ -184,7 +184,7 @@ def _asked(gate: Gate) -> str:
 
 
 def document(gate: Gate) -> dict[str, Any]:
-    """It as plain values, `evenhand.gate/1`: what `evenhand gate --json` prints."""
+    """The gate as a JSON-ready dict, `evenhand.gate/1`: what `evenhand gate --json` prints."""
     return {
         "schema": SCHEMA,
         "verdict": gate.verdict,

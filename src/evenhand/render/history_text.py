@@ -193,7 +193,7 @@ def _bar(share: Share, length: int) -> str:
 
 
 def document(history: History) -> dict[str, Any]:
-    """It as plain values, `evenhand.history/1`: what `evenhand history --json` prints."""
+    """The history as a JSON-ready dict, `evenhand.history/1`: what `evenhand history --json` prints."""
     return {
         "schema": SCHEMA,
         "lines": [

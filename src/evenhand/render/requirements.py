@@ -44,7 +44,7 @@ def value_words(one: Held) -> str:
 
 
 def interval_words(one: Held) -> str:
-    """Its 95 % interval: `82–97`; empty where it, or what was measured, is not known."""
+    """A requirement's 95 % interval: `82–97`; empty where it, or what was measured, is not known."""
     if one.low is None or one.high is None or one.least is None:
         return ""
     if one.requirement.metric == PASSED:

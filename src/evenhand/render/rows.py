@@ -101,7 +101,7 @@ def outcome_rows(trials: Iterable[TrialResult], variants: Sequence[Variant]) -> 
 
 
 def _scores(trial: TrialResult) -> dict[str, float | None]:
-    """Its named scores. One of which a part is in error is None: the rest would be the mean of other questions."""
+    """A trial's named scores. One with a part in error is None: the rest would be the mean of other questions."""
     errors = {one.metric for one in trial.outcomes if one.outcome == "error" and one.metric}
     scores: dict[str, float | None] = {name: float(n) for name, n in trial.named_scores.items()}
     return scores | dict.fromkeys(errors)

@@ -96,7 +96,7 @@ class Run(Framed):
 
     @property
     def path(self) -> Path:
-        """Its file."""
+        """The run's file."""
         return self.file.path
 
     @property
@@ -138,7 +138,7 @@ class Run(Framed):
 
     @property
     def passed(self) -> bool | None:
-        """Whether it passed; None where errors, or trials that didn't run, leave that open."""
+        """Whether the run passed; None where errors, or trials that didn't run, leave that open."""
         return {"passed": True, "failed": False}.get(self.verdict)
 
     def trials(self, first: int = 0, limit: int | None = None) -> Trials:
@@ -221,7 +221,7 @@ class Run(Framed):
         return trial_rows(self.trials(), self.meta.variants)
 
     def outcome_rows(self) -> list[dict[str, Any]]:
-        """The same for each expectation of each trial, joined to `rows()` by `trial`.
+        """A flat dict for each expectation of each trial, joined to `rows()` by `trial`.
 
         `meta:NAME` are columns for what the eval and the scorer attached; `judge`, `judge_prompt` (its version) and
         `confidence` have theirs.

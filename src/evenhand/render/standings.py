@@ -103,7 +103,7 @@ def _listed(names: Sequence[str], join: str) -> str:
 
 
 def standing_rows(run: RunFile, places: Sequence[int] | None = None) -> list[dict[str, Any]]:
-    """The same for programs; `places` as in `standings`."""
+    """The rankings as JSON-ready dicts; `places` as in `standings`."""
     variants = run.meta.variants
     return [_row(one, variants) for one in standings(run, places)]
 

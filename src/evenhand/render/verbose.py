@@ -45,7 +45,7 @@ class Verbose:
         return "\n".join(self.lines(trial)) + "\n\n"
 
     def lines(self, trial: TrialResult) -> list[str]:
-        """The same, line by line."""
+        """The trial and its expectations, line by line."""
         width, ink = self._width, self._ink
         details = f"trial {trial.index}"
         if trial.score is not None:

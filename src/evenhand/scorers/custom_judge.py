@@ -203,7 +203,7 @@ class CustomJudge(Question, Generic[S]):
         return cast("S", read_judgement(cls.schema, cast("Mapping[str, Any]", value)))
 
     def judged_by(self, judge: Judge) -> Self:
-        """The same question, asked of this judge."""
+        """The question, asked of this judge."""
         other = copy.copy(self)
         other.judge = judge
         return other

@@ -144,7 +144,7 @@ def _name(function: object) -> str:
 
 
 def _takes_case(function: Any, name: str) -> bool:
-    """Whether it is given the case, too.
+    """Whether a scorer function takes the case, too.
 
     Raises:
         UsageError: It cannot be called with the output alone, or with the output and the case.
@@ -167,7 +167,7 @@ def _takes_case(function: Any, name: str) -> bool:
 
 
 def _of_one(function: FunctionType) -> bool:
-    """Whether it plainly takes one thing, which is the output: most do, and a signature takes its time."""
+    """Whether a function plainly takes one thing, which is the output: most do, and a signature takes its time."""
     code = function.__code__
     flags = code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS)
     one = code.co_argcount == 1 and not code.co_kwonlyargcount and not flags

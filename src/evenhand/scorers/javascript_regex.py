@@ -167,7 +167,7 @@ _idle: list[subprocess.Popen[str]] = []
 
 
 def _line(child: subprocess.Popen[str], limit_s: float) -> str:
-    """What it says next; empty where it takes longer, or has ended."""
+    """The search process's next line; empty where that takes longer than the limit, or the process has ended."""
     import selectors  # noqa: PLC0415 (only for the patterns that need it)
 
     assert child.stdout is not None  # noqa: S101 (a pipe)

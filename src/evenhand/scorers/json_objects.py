@@ -57,7 +57,7 @@ def objects_in(text: str) -> Iterator[Mapping[str, object]]:
 
 
 def whole_objects(text: str, *, strict: bool = False) -> Iterator[FoundObject]:
-    """The same, without those that are cut off.
+    """The whole JSON objects in a text, each with its place; those that are cut off are left out.
 
     Args:
         strict: Do not guess: nothing inside of what cannot be read is taken for the whole.

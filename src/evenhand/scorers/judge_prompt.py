@@ -49,7 +49,7 @@ def fenced(tag: str, text: str, mark: str) -> str:
 
 
 def conversation(messages: tuple[Message, ...]) -> Prompt:
-    """These messages as a prompt."""
+    """A prompt made of these messages."""
     return Prompt(messages, "\n\n".join(str(message.content) for message in messages))
 
 

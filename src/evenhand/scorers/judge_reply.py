@@ -185,7 +185,7 @@ def shown(text: str) -> str:
 
 
 def value_shown(value: object) -> str:
-    """The same for a value that stands in a reply: a text in its quotes, a number without."""
+    """A value in a reply, as an error message quotes it: a text in its quotes, a number without."""
     return _in_a_line(repr(value))
 
 

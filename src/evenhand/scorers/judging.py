@@ -47,7 +47,7 @@ class AsksJudge(Question):
     __slots__ = ()
 
     def judged_by(self, judge: Judge) -> Self:
-        """The same question, asked of this judge."""
+        """The question, asked of this judge."""
         return replace(cast("Any", self), judge=judge)
 
 

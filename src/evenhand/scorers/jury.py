@@ -24,7 +24,7 @@ class JudgeQuestion(Protocol):
     def judge(self) -> Judge | None: ...
 
     def judged_by(self, judge: Judge) -> JudgeQuestion:
-        """The same question, asked of this judge."""
+        """The question, asked of this judge."""
         ...
 
     async def score(self, output: Any, trial: Trial) -> Score: ...
@@ -74,7 +74,7 @@ class Jury(Question):
 
     @property
     def traits(self) -> Traits:
-        """Those of the question; a mean or a share of votes need not be on its scale."""
+        """The question's traits; a mean or a share of votes need not be on its scale."""
         of = traits_of(self.of)
         return Traits(gives=of.gives, counted=of.counted, lower_is_better=of.lower_is_better)
 

@@ -58,7 +58,7 @@ class Not(Record, frozen=True):
 
     @property
     def traits(self) -> Traits:
-        """Those of the question; a verdict has no better end of a scale."""
+        """The question's traits; a verdict has no better end of a scale."""
         of = traits_of(self.scorer)
         return Traits(
             gives=of.gives,

@@ -129,7 +129,7 @@ def _unlikely(text: str, database: str) -> str:
 
 
 def _and_bare(columns: tuple[str, ...]) -> tuple[str, ...]:
-    """These, and each without its table: a query that reads one table rarely names it."""
+    """The columns, and each without its table: a query that reads one table rarely names it."""
     parts = (column.split("::") for column in columns)
     return (*columns, *(f"{p[0]}::null::{p[2]}" for p in parts if len(p) == 3 and p[1] != "null"))
 

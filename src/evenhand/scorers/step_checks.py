@@ -252,7 +252,7 @@ class NeverRepeats(Question):
 
 @dataclass(frozen=True, slots=True)
 class NeverLoops(Question):
-    """The same calls, with the same arguments, don't come so many times in direct succession.
+    """No cycle of calls, with equal arguments, comes so many times in direct succession.
 
     A cycle may have up to 8 calls: `search, read, search, read, search, read` is one of two calls, three times.
 

@@ -152,7 +152,7 @@ class _Element(MutableRecord):
     text: str = ""
 
     def value(self) -> object:
-        """Its text where it has nothing else; otherwise what it holds, by name."""
+        """The element's text where it has nothing else; otherwise what it holds, by name."""
         if not self.children:
             return self.text.strip()
         fields: dict[str, object] = {

@@ -37,7 +37,7 @@ class Alternative(NamedTuple):
 
     @property
     def passed(self) -> bool:
-        """Whether it can stand in for half of the people or more."""
+        """Whether the judge can stand in for half of the people or more."""
         return 2 * self.replaced >= self.people
 
 

@@ -117,7 +117,7 @@ def p_on_scale(units: Iterable[tuple[float, float]], scale: Scale, null: float =
 
 
 def _yes_or_no(groups: Sequence[_Group], confidence: float) -> tuple[float, float, float]:
-    """The same where every score is 0 or 1: a rate, so the interval that rates have."""
+    """The mean and its interval where every score is 0 or 1: a rate, so the interval that rates have."""
     n = sum(count for _, _, count in groups)
     ones = sum(count for value, _, count in groups if value)
     return ones / n, *wilson(ones, n, confidence)

@@ -102,7 +102,7 @@ def mcnemar(only_first: int, only_second: int) -> float:
 
 
 def mcnemar_mid(only_first: int, only_second: int) -> float:
-    """The same with half the weight on what was seen itself: closer to the nominal error rate, not always below it.
+    """McNemar's mid-p: the observed split has half its weight. Nearer the nominal error rate, not always below it.
 
     Source: Lancaster, J. Am. Stat. Assoc. 56 (1961), doi:10.1080/01621459.1961.10482105; recommended by Fagerland,
         Lydersen and Laake, BMC Med. Res. Methodol. 13:91 (2013), doi:10.1186/1471-2288-13-91.

@@ -174,7 +174,7 @@ class _Errors(NamedTuple):
 
     @classmethod
     def of(cls, cases: Sequence[tuple[bool, bool]]) -> _Errors:
-        """Those of people's verdicts and the judge's."""
+        """The errors of a corrected rate, from the verdicts of people and of the judge on each case."""
         sides = [[people for people, judge in cases if judge is says] for says in (False, True)]
         share = len(sides[1]) / len(cases)
         rates = [sum(side) / len(side) if side else 0.0 for side in sides]

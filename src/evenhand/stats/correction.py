@@ -116,7 +116,7 @@ def corrected_counts(
     *,
     effect: float = 1.0,
 ) -> Estimate:
-    """The same from counts that need not be whole, and never that of the labels alone.
+    """The corrected pass rate from counts that need not be whole, and never that of the labels alone.
 
     Args:
         counts: Labelled items that both pass, that only people pass, that only the judge passes, that both fail.

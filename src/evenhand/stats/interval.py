@@ -114,7 +114,7 @@ def mean_of_clusters(
 def mean_of_sums(
     clusters: Iterable[tuple[float, int]], confidence: float = CONFIDENCE
 ) -> tuple[float, float, float] | None:
-    """The same from each cluster's sum of scores, and how many they are."""
+    """The mean of clustered scores, and its interval, from each cluster's sum of scores and how many they are."""
     totals, sizes = array("d"), array("I")
     for total, size in clusters:
         if size:

@@ -127,7 +127,7 @@ class Likelihood:
         return matrix
 
     def whole_information(self, theta: Vector, chances: Chances) -> Matrix:
-        """The same of all comparisons and the prior."""
+        """Minus the second derivative of the log-likelihood of all comparisons, with the prior."""
         matrix = self.information(chances, self.total)
         for i, weight in enumerate(self.prior):
             chance = logistic(theta[i])

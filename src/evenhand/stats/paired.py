@@ -122,7 +122,7 @@ class Differences:
 
     @property
     def mean_of_cases(self) -> float | None:
-        """The same, each case counting once."""
+        """The difference of the means, each case counting once; None for no cases."""
         return math.fsum(self.cases) / self.n if self.n else None
 
     @cached_property

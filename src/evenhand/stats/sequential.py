@@ -164,7 +164,7 @@ def _end(
 def share_sequence(
     successes: float, failures: float, confidence: float = CONFIDENCE
 ) -> tuple[float, float]:
-    """The same for a share of yes and no: closed, a little wider, and whatever the order of the items.
+    """A confidence sequence for a share of yes and no: closed, a little wider, and whatever the order of the items.
 
     Args:
         successes: How many are yes. Items between 0 and 1 count as parts: the interval holds for their mean, too.

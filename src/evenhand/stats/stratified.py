@@ -112,7 +112,7 @@ class _Sums:
 
     @classmethod
     def of(cls, strata: Sequence[Stratum]) -> _Sums | None:
-        """Those of these tables; None where there is only one sum."""
+        """How likely each sum over these tables is; None where there is only one sum."""
         # Around the odds that were seen nothing that counts is too small for a float.
         log = _rough(strata)
         chances, seen = [1.0], 0
@@ -144,7 +144,7 @@ class _Sums:
         return math.fsum(shares[self.seen + 1 :]) + shares[self.seen] / 2
 
     def below(self, log: float) -> float:
-        """The same of smaller ones."""
+        """The probability of a smaller sum than was seen, and of half of those as large."""
         shares = self.shares(log)
         return math.fsum(shares[: self.seen]) + shares[self.seen] / 2
 

@@ -27,7 +27,7 @@ class RunBatches:
         self._run = run
 
     def batches(self) -> list[BatchRecord]:
-        """All of them, in the order in which they were made; empty for a run that has none."""
+        """All batches of the run, in the order in which they were made; empty for a run that has none."""
         with readable(self._run.path):
             if not self._run.has_table("batch"):
                 return []

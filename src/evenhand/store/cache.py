@@ -135,7 +135,7 @@ class Cache:
         return CacheStats(self.path, entries, self.path.stat().st_size, oldest)
 
     def entries(self, key: str = "") -> Iterator[CacheEntry]:
-        """Its entries, newest first; those whose key begins so.
+        """The cache's entries, newest first; those whose key begins so.
 
         Raises:
             StoreError: It cannot be read.

@@ -189,7 +189,7 @@ class Journal:
         return self._earlier.recorded(trial, key, nth)
 
     def compared(self, trials: Sequence[int], key: str, nth: int) -> CallEnd | None:
-        """The same for any of these trials, which are compared with each other.
+        """An earlier session's reply to the n-th such request of any of these trials, compared with each other.
 
         Raises:
             StoreError: It cannot be read.

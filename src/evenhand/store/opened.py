@@ -74,7 +74,7 @@ class OpenRun(Record, frozen=True):
         return "latest" if self.retaken else "trial"
 
     def has_table(self, name: str) -> bool:
-        """Whether it is of a version that has this table."""
+        """Whether the run file is of a version that has this table."""
         return has_table(self.db, name)
 
 

@@ -96,7 +96,7 @@ class CaseSums:
         return (each for _, each in self.scores_by_case(variant))
 
     def scores_by_case(self, variant: int) -> Iterator[tuple[str, CaseSum]]:
-        """The same, each with its case."""
+        """The scores of a column's cases, and how many of their trials are in error, each with its case."""
         column = self._columns.get(variant)
         if column is not None:
             sums = zip(column.score, column.scores, column.errors, strict=True)
@@ -113,7 +113,7 @@ class CaseSums:
         return (each for _, each in self.latencies_by_case(variant))
 
     def latencies_by_case(self, variant: int) -> Iterator[tuple[str, CaseSum]]:
-        """The same, each with its case."""
+        """The latencies of a column's cases, in seconds, each with its case."""
         column = self._columns.get(variant)
         if column is not None:
             sums = zip(self._ids, column.latency, column.latencies, strict=False)

@@ -108,7 +108,7 @@ class Writer:
 
     @property
     def alive(self) -> bool:
-        """Whether it has not been stopped."""
+        """Whether the writer has not been stopped."""
         return self._thread.is_alive()
 
     def stop(self) -> None:

@@ -44,11 +44,11 @@ class Server(Protocol):
     """What a connection tells whom it belongs to."""
 
     def opened(self, connection: Connection) -> None:
-        """It was made."""
+        """A connection was made."""
         ...
 
     def closed(self, connection: Connection) -> None:
-        """It is gone."""
+        """A connection is gone."""
         ...
 
     def handle(self, connection: Connection, request: HttpRequest) -> None:

@@ -84,7 +84,7 @@ class Ledger:
 
     @property
     def price(self) -> float:
-        """What it comes to, in completions at their full price: one in a batch counts half."""
+        """The price of what was counted, in completions at their full price: one in a batch counts half."""
         with self._lock:
             return self._total - BATCH_DISCOUNT * self.batched.total()
 

@@ -107,7 +107,7 @@ def lines_hint(error: json.JSONDecodeError) -> str:
 
 
 def is_database(path: Path) -> bool:
-    """Whether it is a file of SQLite's; False where it cannot be read."""
+    """Whether a file is an SQLite database; False where it cannot be read."""
     try:
         with path.open("rb") as file:
             return file.read(len(_SQLITE)) == _SQLITE

@@ -27,7 +27,7 @@ class Place:
     """Finds line and column where that costs something, and most places are never asked for."""
 
     def resolved(self) -> Place:
-        """The same spot with its line and column looked up."""
+        """This spot with its line and column looked up."""
         return self.later() if self.later else self
 
     def __str__(self) -> str:

@@ -186,7 +186,7 @@ class _TableReader:
         self._tables: dict[str, Any] = {}
 
     def read(self, table: Mapping[str, Any]) -> Project:
-        """All of it.
+        """The project that the table describes.
 
         Raises:
             ConfigError: What is wrong with it.

@@ -18,6 +18,6 @@ def too_packed(unpacked: int, packed: int) -> str | None:
 
 
 def packed_too_far(archive: zipfile.ZipFile) -> str | None:
-    """The same for all members of an archive together."""
+    """Why an archive isn't read, going by what all its members unpack to; None where it may be."""
     members = archive.infolist()
     return too_packed(sum(m.file_size for m in members), sum(m.compress_size for m in members))

@@ -117,7 +117,7 @@ class _NodeProcess:
             self.into.write(as_json(message).encode() + b"\n")
 
     async def ended(self) -> int:
-        """Its exit code. What no longer says anything but has not ended is made to."""
+        """The process's exit code. A process that no longer says anything but has not ended is made to."""
         for _ in range(100):
             if self.process.poll() is not None:
                 break

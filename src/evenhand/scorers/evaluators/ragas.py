@@ -79,7 +79,7 @@ class Ragas(Question):
 
 
 def _taken(function: Any, known: Mapping[str, Any]) -> dict[str, Any]:
-    """Those of the arguments that a metric takes.
+    """The arguments that a metric takes, out of all that are known.
 
     Raises:
         ScoreError: One that it cannot do without is not known.

@@ -47,7 +47,7 @@ def meteor_of_words(
     beta: float = 3.0,
     gamma: float = 0.5,
 ) -> float:
-    """The same for words that are lower-cased already. Nothing matched: 0."""
+    """METEOR for words that are lower-cased already, against one reference. Nothing matched: 0."""
     pairs = _aligned(words, others)
     if not pairs:
         return 0.0

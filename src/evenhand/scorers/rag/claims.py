@@ -55,7 +55,7 @@ class Statements(Record, frozen=True):
 
     @property
     def claims(self) -> tuple[str, ...]:
-        """Those that can be checked, each once."""
+        """The statements that can be checked, each once."""
         return tuple(dict.fromkeys(one.text for one in self.all if one.claim))
 
 

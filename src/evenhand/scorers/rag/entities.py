@@ -119,7 +119,7 @@ def _joined(one: str, other: str) -> bool:
 
 
 def _unspaced(char: str) -> bool:
-    """Whether it is of a script without spaces between words: Chinese, Japanese, Thai, Lao, Khmer, Myanmar, Tibetan.
+    """Whether a character's script has no spaces: Chinese, Japanese, Thai, Lao, Khmer, Myanmar, Tibetan.
 
     Korean puts its particles onto names, so it counts as one.
     """

@@ -21,7 +21,7 @@ def proportion(yes: int, n: int, reason: str, **kept: Any) -> Score:
 
 
 def nothing(reason: str, **kept: Any) -> Score:
-    """It does not apply, and why."""
+    """The score of a metric that does not apply, and why."""
     return Score(None, None, reason, kept)
 
 

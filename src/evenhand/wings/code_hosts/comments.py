@@ -52,11 +52,11 @@ class Thread(Protocol):
     """The comments on one pull request."""
 
     async def ours(self) -> Sequence[Comment]:
-        """Those that this token's owner wrote."""
+        """The comments that this token's owner wrote."""
         ...
 
     async def read(self, number: int) -> Comment:
-        """One of them, as it is now."""
+        """One comment, as it is now."""
         ...
 
     async def create(self, body: str) -> Comment:

@@ -50,7 +50,7 @@ class GitHubPlace(Record, frozen=True):
     read_only: bool = False
 
     def api(self) -> Api:
-        """Its API."""
+        """GitHub's API, called with this token."""
         headers = {
             "Accept": "application/vnd.github+json",
             "Authorization": f"Bearer {self.token}",
@@ -149,7 +149,7 @@ class GitHubThread(MutableRecord):
     _login: str | None = None
 
     async def ours(self) -> Sequence[Comment]:
-        """Those of the token's owner.
+        """The comments that the token's owner wrote.
 
         A job's own token says nothing of its owner: then they are those of apps. Who is no app can't write such.
         """
@@ -179,7 +179,7 @@ class GitHubThread(MutableRecord):
         return _text(_mapping(user), "login")
 
     async def read(self, number: int) -> Comment:
-        """One of them."""
+        """One comment on the pull request."""
         row, _ = await self.api.ask("GET", self._one(number))
         return _comment(_mapping(row))
 

@@ -42,7 +42,7 @@ class GitLabPlace(Record, frozen=True):
     read_only: bool = False
 
     def api(self) -> Api:
-        """Its API."""
+        """GitLab's API, called with this token."""
         return Api(self.root, {"PRIVATE-TOKEN": self.token})
 
 
@@ -97,7 +97,7 @@ class GitLabThread(MutableRecord):
     _user: object = None
 
     async def ours(self) -> Sequence[Comment]:
-        """Those of the token's owner."""
+        """The notes that the token's owner wrote."""
         if self._user is None:
             user, _ = await self.api.ask("GET", "/user")
             self._user = _mapping(user).get("id")
@@ -117,7 +117,7 @@ class GitLabThread(MutableRecord):
         return found
 
     async def read(self, number: int) -> Comment:
-        """One of them."""
+        """One note on the merge request."""
         row, _ = await self.api.ask("GET", f"{self._notes()}/{number}")
         return self._comment(_mapping(row))
 

@@ -62,7 +62,7 @@ def untrusted(value: object, most: int = _TEXT) -> dict[str, Any]:
 
 
 def short(value: object) -> dict[str, Any]:
-    """The same in a line."""
+    """What a model, a judge or a dataset wrote, marked as data and cut to a line."""
     return untrusted(value, _SHORT)
 
 
@@ -133,7 +133,7 @@ def _size(value: object) -> int:
 
 
 def _cut(value: Any, most: int) -> Any:
-    """The same with all marked texts cut to a length."""
+    """A JSON value with all marked texts in it cut to a length."""
     if isinstance(value, dict):
         if isinstance(value.get("untrusted"), str):
             cut = untrusted(value["untrusted"], most)

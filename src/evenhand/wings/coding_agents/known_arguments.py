@@ -22,7 +22,7 @@ _PROBLEM = '{"problem":'
 
 
 class KnownArgumentsServer(MCPServer):
-    """The same, with a look at the names and texts of all arguments before anything is done."""
+    """An MCP server that looks at the names and texts of all arguments before anything is done."""
 
     async def call_tool(
         self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None

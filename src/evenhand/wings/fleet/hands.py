@@ -64,25 +64,25 @@ class Hand:
 
     @property
     def ready(self) -> bool:
-        """Whether it takes trials."""
+        """Whether the worker takes trials."""
         return self.alive and self.hello is not None and not self.over
 
     @property
     def silent(self) -> bool:
-        """Whether it has said nothing for a while since it was lent a permit."""
+        """Whether the worker has said nothing for a while since it was lent a permit."""
         return (
             self._lent_at is not None
             and asyncio.get_running_loop().time() - self._lent_at > SILENT_S
         )
 
     def lend(self) -> None:
-        """It is lent a permit, and should say something soon."""
+        """The worker is lent a permit, and should say something soon."""
         if self._lent_at is None:
             self._lent_at = asyncio.get_running_loop().time()
             self._spoke.clear()
 
     def spoke(self) -> None:
-        """It has said something."""
+        """The worker has said something."""
         self._lent_at = None
         self._spoke.set()
 

@@ -117,7 +117,7 @@ class Link(Protocol):
         ...
 
     async def receive(self) -> list[Message]:
-        """What it has said since; waits until there is something.
+        """What the worker has said since the last call; waits until there is something.
 
         Raises:
             LinkDown: It is gone.

@@ -57,7 +57,7 @@ class Canaries(msgspec.Struct, frozen=True):
 
     @property
     def digest(self) -> str:
-        """The same for the same canaries: only then can two answers to them be compared."""
+        """A digest of the canaries, equal for equal ones: only then can two answers to them be compared."""
         rows = [[one.metric, one.case, one.output, one.verdict] for one in self.canaries]
         return digest(encode(rows))[:16]
 
@@ -80,7 +80,7 @@ class Canaries(msgspec.Struct, frozen=True):
         )
 
     def document(self) -> dict[str, Any]:
-        """It as `evenhand.canaries/1`."""
+        """The canaries as a JSON-ready dict, `evenhand.canaries/1`."""
         return msgspec.to_builtins(self)
 
 

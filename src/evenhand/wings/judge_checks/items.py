@@ -117,7 +117,7 @@ class _Chooser:
     def items(
         self, order: Sequence[Item], fits: Callable[[TrialResult], bool] | None = None
     ) -> list[ProbeItem]:
-        """The same as items."""
+        """Items of trials with an output, as many as are wanted."""
         return [self.item(trial) for trial in self.trials(order, fits)]
 
     def item(self, trial: TrialResult, answer: str | None = None) -> ProbeItem:

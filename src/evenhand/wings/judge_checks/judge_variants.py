@@ -81,7 +81,7 @@ class JudgeVariant(Record, frozen=True):
     criteria: str = ""
 
     def summary(self) -> dict[str, Any]:
-        """What it changes, for the record: no settings of models, which may hold keys."""
+        """What the variant changes, for the record: no settings of models, which may hold keys."""
         return {
             "name": self.name,
             "models": [model_id(model.id) for model in self.models],
@@ -157,7 +157,7 @@ class _Reader:
         self._document, self._base, self._findings = document, base, findings
 
     def variants(self) -> list[JudgeVariant]:
-        """All of them."""
+        """All variants in the file."""
         value = self._document.value
         if not isinstance(value, dict) or not value:
             self._findings.problem(
@@ -171,7 +171,7 @@ class _Reader:
         return [variant for variant in read if variant is not None]
 
     def variant(self, name: str, value: object, *path: str) -> JudgeVariant | None:
-        """One of them; None, and its problems, where it is wrong."""
+        """One variant; None, and its problems, where it is wrong."""
         before = len(self._findings.problems)
         at = self._document.at
         if name == TODAY or name.endswith(WEIGHTED):

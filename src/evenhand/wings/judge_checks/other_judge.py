@@ -151,12 +151,12 @@ class OfAnotherJudge(Record, frozen=True):
     judge: Judge | None = None
 
     def judged_by(self, judge: Judge) -> OfAnotherJudge:
-        """The same question, asked of this judge."""
+        """The question, asked of this judge."""
         return replace(self, judge=judge)
 
     @property
     def traits(self) -> Traits:
-        """Those of the question."""
+        """The question's traits."""
         return traits_of(self.scorer)
 
     async def score(self, output: Any, trial: Trial) -> Score:

@@ -82,7 +82,7 @@ class _JudgeSheet(Record, frozen=True):
         return sum(map(len, self.rows))
 
     def walked(self) -> Iterator[Row]:
-        """Its rows: one for each item and sort of answer."""
+        """The rows for the judge: one for each item and sort of answer."""
         for cells in self.rows:
             first = cells[0]
             planned = self.planned_trials[first.item.index]
@@ -186,7 +186,7 @@ def refuse_changed(plan: Plan, run: RunFile) -> None:
 
 
 def options_of(options: RunOptions) -> RunOptions:
-    """Those of the run, without what it had to reach and what was to be done with its results."""
+    """The run's options, without what it had to reach and what was to be done with its results."""
     return RunOptions(
         concurrency=options.concurrency,
         cache=options.cache,

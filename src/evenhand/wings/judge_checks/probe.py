@@ -108,7 +108,7 @@ class ProbedKind(MutableRecord):
             self.left_out += 1
 
     def row(self, at_most: float) -> dict[str, Any]:
-        """It in the keys of `evenhand.probe/1`."""
+        """The kind's results in the keys of `evenhand.probe/1`."""
         row: dict[str, Any] = {
             "kind": self.kind,
             "items": self.items,
@@ -174,7 +174,7 @@ class Probe(Record, frozen=True):
         return "undecided" if "undecided" in verdicts or not verdicts else "held"
 
     def document(self) -> dict[str, Any]:
-        """It as `evenhand.probe/1`."""
+        """The probe as a JSON-ready dict, `evenhand.probe/1`."""
         return {
             "schema": SCHEMA,
             "run": self.run,

@@ -29,7 +29,7 @@ class Shown:
 
     @property
     def traits(self) -> Traits:
-        """Those of the question."""
+        """The question's traits."""
         return traits_of(self.scorer)
 
     async def score(self, output: Any, trial: Trial) -> Score:

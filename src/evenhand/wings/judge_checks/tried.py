@@ -113,7 +113,7 @@ class Comparison(Record, frozen=True):
     smallest: float | None
 
     def row(self) -> dict[str, Any]:
-        """It in the keys of `evenhand.tryout/1`."""
+        """The comparison in the keys of `evenhand.tryout/1`."""
         return {
             "difference": estimate_row(self.difference),
             "p": self.p,
@@ -169,7 +169,7 @@ class JudgeTryout(MutableRecord):
 
     @property
     def verdict(self) -> TryoutVerdict:
-        """What it comes to."""
+        """The verdict on the judge's variants."""
         if not self.enough or not self.complete:
             return "no verdict"
         if self.best is None:
@@ -177,7 +177,7 @@ class JudgeTryout(MutableRecord):
         return "confirmed" if self.confirmed else "not confirmed"
 
     def row(self) -> dict[str, Any]:
-        """It in the keys of `evenhand.tryout/1`."""
+        """The judge's tryout in the keys of `evenhand.tryout/1`."""
         return {
             "metric": self.judge.metric,
             "model": self.judge.model,
@@ -217,7 +217,7 @@ class Tryout(Record, frozen=True):
     cost_usd: float | None
 
     def document(self) -> dict[str, Any]:
-        """It as `evenhand.tryout/1`."""
+        """The tryout as a JSON-ready dict, `evenhand.tryout/1`."""
         return {
             "schema": SCHEMA,
             "run": self.run,

@@ -84,7 +84,7 @@ class TryoutRecord(Record, frozen=True):
         return [str(variant["name"]) for variant in self.variants]
 
     def row(self) -> dict[str, Any]:
-        """It as the plan of a tryout keeps it."""
+        """The record as the plan of a tryout keeps it."""
         return {KEY: cast("dict[str, Any]", msgspec.to_builtins(asdict(self)))}
 
 

@@ -47,7 +47,7 @@ class Objects(Protocol):
         ...
 
     def sizes(self, folder: str) -> dict[str, int]:
-        """The same with their sizes."""
+        """The names of all objects in this folder, with their sizes."""
         ...
 
     def get(self, name: str, most: int) -> bytes | None:

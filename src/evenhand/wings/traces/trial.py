@@ -102,7 +102,7 @@ def _about(trace: AssembledTrace, id_: str, service: str) -> dict[str, Any]:
 
 
 def _sum(values: Sequence[float | None]) -> float | None:
-    """Their sum; None where one of them is not known, or there is none."""
+    """The sum of the values; None where one of them is not known, or there is none."""
     known = [one for one in values if one is not None]
     return sum(known) if known and len(known) == len(values) else None
 

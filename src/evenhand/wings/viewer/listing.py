@@ -81,7 +81,7 @@ class Runs:
         self._known: dict[Path, ReadRun] = {}
 
     def list(self) -> list[RunSummary]:
-        """All of them, newest first; a file that cannot be read is listed with its problem."""
+        """All runs, newest first; a file that cannot be read is listed with its problem."""
         with self._lock:
             self._look()
             files = list(self._paths.values())

@@ -105,7 +105,7 @@ class Pass:
         return places
 
     def search_pattern(self, source: str, *, blind: bool = False) -> list[int]:
-        """The same for a regular expression: one of the fields of a trial's text has it.
+        """The places in the plan of the trials that have a text field in which a regular expression matches.
 
         Args:
             source: The expression.
@@ -174,7 +174,7 @@ class Pass:
     def _many(
         self, needle: bytes, room: bytearray, first: int, after: int, end: int, blind: bool
     ) -> list[int]:
-        """The same where many have it: each is looked into."""
+        """The hits among trials of which many have the text: each trial is looked into."""
         base = self._starts[first]
         edges = [start - base for start in self._starts[first:after]]
         there = room.find

@@ -411,7 +411,7 @@ class PageServer:
         return _body(await self._json_of(self._path(request), look))
 
     async def _json_of(self, path: Path, look: Callable[[RunFile], object]) -> bytes:
-        """The same as JSON, made and written in a thread of its own: others are answered meanwhile."""
+        """A look into the run as JSON, made and written in a thread of its own: others are answered meanwhile."""
 
         def looked() -> bytes:
             with RunFile.open(path) as run:

@@ -178,7 +178,7 @@ def _named(meta: RunMeta, seen: Seen) -> Iterator[tuple[str, float]]:
 
 
 def _numbers(values: Mapping[str, object]) -> dict[str, float]:
-    """Those that are numbers, and known."""
+    """The values that are numbers, and known."""
     return {
         name: float(value)
         for name, value in values.items()
