@@ -151,3 +151,45 @@ def test_it_reads_and_writes_files(evenhand: Evenhand, tmp_path: Path) -> None:
         assert (tmp_path / to).read_text().count("\tpass\t") == 2
     refused = evenhand("export", str(run), "--to", "x.docx").stderr
     assert "tsv" in refused
+
+
+@pytest.mark.parametrize(
+    ("source", "told"),
+    [
+        ("1 / 0", "ZeroDivisionError"),
+        ("WING = 3", "is int, not a Wing"),
+        (
+            (
+                "from evenhand.wings import Command, Wing\n"
+                "WING = Wing(name='bad', commands={'run': Command('bad:x', ''), 'probe': Command('bad:x', '')})"
+            ),
+            "commands 'probe', commands 'run'",
+        ),
+    ],
+)
+def test_doctor_says_what_of_a_wing_is_not_used(
+    source: str, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that cannot be loaded, or whose names are ours; no other command breaks for it."""
+    info = tmp_path / "site/bad_wing-0.1.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: bad-wing\nVersion: 0.1\n")
+    (info / "entry_points.txt").write_text("[evenhand.wings]\nbad = bad:WING\n")
+    (tmp_path / "site/bad.py").write_text(source)
+    code = "from evenhand.cli import main; main()"
+    env = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path), "PYTHONPATH": str(tmp_path / "site")}
+
+    def run(*words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-c", code, *words],
+            cwd=tmp_path,
+            env=env,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    said = " ".join(run("doctor").stdout.split())
+    assert "bad-wing 0.1" in said
+    assert told in said
+    assert run("--help").returncode == run("probe", "--help").returncode == 0

@@ -68,11 +68,24 @@ def _usable(one: Plugin) -> None:
 
         importer_of(one)
     elif one.group == WINGS:
-        from evenhand.core.wing import wing_of
-
-        wing_of(one)
+        _whole(one)
     else:
         one.load()
+
+
+def _whole(one: Plugin) -> None:
+    """Raises what is wrong with a wing: that it cannot be loaded, or that some of its parts are never used."""
+    from evenhand.cli.verbs import KERNEL
+    from evenhand.core.wing import shadowed, wing_of
+
+    wing = wing_of(one)
+    hidden = [f"{kind} {name!r}" for kind, name in shadowed(wing)]
+    hidden += [f"commands {name!r}" for name in wing.commands if name in KERNEL]
+    if hidden:
+        raise one.broken(
+            f"brings what Evenhand has itself, and uses: {', '.join(hidden)}",
+            hint="Give them other names.",
+        )
 
 
 def _ours(group: str) -> Callable[[str], bool]:

@@ -38,7 +38,7 @@ class Canaries(Protocol):
         ...
 
     def code(self, code: int, run: RunFile) -> int:
-        """With what a run exits, once its judges were asked."""
+        """The run's exit code, once its judges have been asked about canaries."""
         ...
 
 

@@ -179,7 +179,7 @@ def settings_for(
 
 
 def exit_code(word: VerdictWord, status: RunStatus, signal: int, session: Session) -> int:
-    """With what a run exits that came to this."""
+    """The exit code of a run with this verdict and ending."""
     return code_for(
         word,
         status,

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from click.shell_completion import CompletionItem
 
-_COMMANDS = {
+KERNEL = {
     "run": ("evenhand.cli.run", "Run prompts × models × tests, and say what passed."),
     "resume": (
         "evenhand.cli.resume",
@@ -163,11 +163,11 @@ class _Verbs(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         del ctx
-        if cmd_name not in _COMMANDS:
+        if cmd_name not in KERNEL:
             from evenhand.cli.wing_commands import wing_command
 
             return wing_command(cmd_name)
-        module = importlib.import_module(_COMMANDS[cmd_name][0])
+        module = importlib.import_module(KERNEL[cmd_name][0])
         names = vars(module)  # `import` is a word of Python's, so its function is called import_
         command = names.get(cmd_name) or names[f"{cmd_name}_"]
         assert isinstance(command, click.Command)  # noqa: S101 (our own table)
@@ -229,7 +229,7 @@ def _summaries() -> Mapping[str, str]:
     """All commands with their lines of help: ours in the order in which people meet them, then those of packages."""
     from evenhand.cli.wing_commands import wing_summaries
 
-    lines = {**wing_summaries(), **{name: text for name, (_, text) in _COMMANDS.items()}}
+    lines = {**wing_summaries(), **{name: text for name, (_, text) in KERNEL.items()}}
     return {**{name: lines[name] for name in _ORDER}, **lines}
 
 

@@ -22,7 +22,8 @@ def wing_command(*words: str) -> click.Command | None:
     command = brought.load()
     if not isinstance(command, click.Command):
         raise brought.broken(
-            f"is a {type(command).__name__}", hint="A command is made with @click.command."
+            f"is {type(command).__name__}, not a command",
+            hint="A command is made with @click.command.",
         )
     return with_examples(command, *words)
 

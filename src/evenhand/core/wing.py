@@ -14,7 +14,7 @@ import itertools
 import sys
 from collections.abc import Iterator, Mapping
 from importlib import import_module
-from typing import Literal
+from typing import Literal, get_args
 
 from msgspec import field
 
@@ -48,6 +48,7 @@ Kind = Literal[
     "hooks",
 ]
 """The kinds of parts: attributes of `Wing`."""
+KINDS: tuple[Kind, ...] = get_args(Kind)
 
 
 class Command(Record, frozen=True):
@@ -198,6 +199,8 @@ def installed_wings() -> Iterator[tuple[str, Wing]]:
     One that cannot be loaded is left out: `evenhand doctor` says why. Nobody else's command breaks for it.
     """
     for name in plugins(WINGS):
+        if name in OURS:
+            continue
         try:
             one = plugin(WINGS, name)
             if one is not None:
@@ -216,8 +219,16 @@ def wing_of(one: Plugin) -> Wing:
     if isinstance(loaded, Wing):
         return loaded
     raise one.broken(
-        f"is a {type(loaded).__name__}", hint="It has to be a `Wing` of evenhand.wings."
+        f"is {type(loaded).__name__}, not a Wing", hint="It has to be a `Wing` of evenhand.wings."
     )
+
+
+def shadowed(wing: Wing) -> Iterator[tuple[Kind, str]]:
+    """The parts of a package's wing whose names our own wings have: theirs are not used."""
+    for kind in KINDS:
+        for name, _ in _of(wing, "", kind, ours=False):
+            if name in _ours(kind):
+                yield kind, name
 
 
 def all_wings() -> Iterator[tuple[str, Wing]]:

@@ -131,7 +131,7 @@ def report_of(check: Path) -> CanaryReport:
 
 
 def code_with_canaries(code: int, run: RunFile) -> int:
-    """With what a run exits: while calibration is required, a pass is none once its judge is shown to have drifted."""
+    """The run's exit code: while calibration is required, a pass counts for nothing once its judge has drifted."""
     from evenhand.cli.exits import NO_VERDICT, PASSED
 
     if code != PASSED or run.meta.settings.get("calibrated") != "required":
