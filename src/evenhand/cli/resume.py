@@ -76,7 +76,7 @@ def redone(run: str | None, session: Session, *, batching: Mapping[str, Any] | N
             tell(f"no trial of run {meta.id} is in error: there is nothing to redo")
             study = study_of(meta, file)
             if study is not None:
-                return study.came_to(file, session)
+                return study.printed(file, session)
             print_run(
                 earlier,
                 as_json=session.as_json,

@@ -46,7 +46,21 @@ class Study(Record, frozen=True):
 
     def report(self, finished: Finished, session: Session) -> int:
         """Prints what it came to, and returns the exit code, which says if it stopped early."""
-        return ended(finished, self.came_to(finished.path, session), self.name)
+        return ended(finished, self.printed(finished.path, session), self.name)
+
+    def printed(self, file: Path, session: Session) -> int:
+        """Prints what its file has come to, and returns the exit code.
+
+        Raises:
+            UsageError: The report of a package's study returned something else, which must not pass for 0.
+        """
+        code = cast("object", self.came_to(file, session))  # nobody has type-checked a package
+        if isinstance(code, int) and not isinstance(code, bool):
+            return code
+        raise UsageError(
+            f"the report of the {self.name} returned {code!r}, not an exit code",
+            hint="`came_to` of a Study returns 0 for passed, 1 for failed, or 3 for undecided.",
+        )
 
 
 class StudyPlan(Record, frozen=True):
