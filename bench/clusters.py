@@ -17,9 +17,9 @@ from random import Random
 from statistics import NormalDist
 from typing import NamedTuple
 
+from evenhand.analysis.gates.gate_rule import gate_rule
 from evenhand.stats.bounded import mean_on_scale
-from evenhand.stats.gate_rule import gate_rule
-from evenhand.stats.paired import Differences, verdict
+from evenhand.stats.paired_difference import Differences, verdict
 
 SEED = 20_261_128
 RATE = 0.7

@@ -19,7 +19,7 @@ from typing import NamedTuple
 from evenhand.stats.bounded import p_on_scale
 from evenhand.stats.interval import clopper_pearson, mean_of_clusters, wilson
 from evenhand.stats.multiple import holm
-from evenhand.stats.paired import Differences, verdict
+from evenhand.stats.paired_difference import Differences, verdict
 from evenhand.stats.repeats import of_tries
 from evenhand.stats.tallies import Tally, rate_of
 

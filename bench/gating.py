@@ -18,8 +18,8 @@ from pathlib import Path
 from random import Random
 
 from evenhand.analysis.gates.early_stopping import BETS, LAST
-from evenhand.stats.gate_rule import gate_rule
-from evenhand.stats.paired import LEVEL, Differences
+from evenhand.analysis.gates.gate_rule import gate_rule
+from evenhand.stats.paired_difference import LEVEL, Differences
 from evenhand.stats.sequential import MarginWatch
 
 SEED = 20_240_229

@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 from judge_tables import Table
 
-from evenhand.stats.compare import paired_rates
 from evenhand.stats.corrected_differences import (
     LabelledCase,
     corrected_difference,
@@ -24,6 +23,7 @@ from evenhand.stats.correction import (
     replaced_share,
 )
 from evenhand.stats.interval import wilson
+from evenhand.stats.rate_difference import paired_rates
 
 LABELS = 50
 CELLS = ((True, True), (True, False), (False, True), (False, False))

@@ -24,7 +24,7 @@ from tests.unit.conftest import (
     summaries,
 )
 
-from evenhand.analysis.estimates.precedent import Precedent
+from evenhand.analysis.estimates.earlier_run import Precedent
 from evenhand.analysis.gates.baseline_file import read_baseline, write_baseline
 from evenhand.analysis.gates.baseline_making import baseline_of
 from evenhand.analysis.gates.gate_results import Stopping, nothing
@@ -36,12 +36,12 @@ from evenhand.analysis.trust.canaries import canary_report
 from evenhand.analysis.trust.labels.failure_codes import codes_document
 from evenhand.analysis.trust.power import JudgeWorth, Pilot, Power
 from evenhand.analysis.trust.selective import selective_verdicts
+from evenhand.cli.batch_status import status_document
+from evenhand.cli.merge_report import merge_document
 from evenhand.cli.regrade import print_json
-from evenhand.core.batch import BatchRecord
 from evenhand.core.encoding import encode
 from evenhand.core.errors import Problem
 from evenhand.core.expect import Trial
-from evenhand.core.label import NewLabel
 from evenhand.core.plan import CallEstimate
 from evenhand.core.requirement import PASSED, Bound, Requirement
 from evenhand.core.run import CallEnd, CallStart, ToolRecord, Totals
@@ -53,20 +53,20 @@ from evenhand.doors.importers.import_report import ImportedDataset, ImportedFile
 from evenhand.doors.importers.import_report import document as import_document
 from evenhand.doors.importers.registry import read_runs
 from evenhand.render import estimates
-from evenhand.render.batch_status import status_document
 from evenhand.render.comparing import compare
 from evenhand.render.document import trial_row, write_document
 from evenhand.render.estimates import estimate_row
 from evenhand.render.gate import document as gate_document
 from evenhand.render.history_text import document as history_document
-from evenhand.render.merge_report import merge_document
 from evenhand.store import schema
 from evenhand.store.cache import Cache
+from evenhand.store.calls import BatchRecord
 from evenhand.store.cassette_making import cassette_of
-from evenhand.store.draws import add_draw, add_metric_labels
-from evenhand.store.labels import append_labels
+from evenhand.store.labels.label import NewLabel
+from evenhand.store.labels.stored_draws import add_draw, add_metric_labels
+from evenhand.store.labels.stored_labels import append_labels
+from evenhand.store.labels.stored_pairs import add_pair_labels
 from evenhand.store.merging import merge
-from evenhand.store.pair_labels import add_pair_labels
 from evenhand.store.runfile import RunFile
 from evenhand.testing import example
 from evenhand.wings.judge_checks.canaries import kept_canaries

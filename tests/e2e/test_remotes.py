@@ -23,9 +23,9 @@ from tests.unit.conftest import (
 
 from evenhand.cli.verbs import evenhand
 from evenhand.core.errors import EvenhandError, StoreError
-from evenhand.core.label import NewLabel
 from evenhand.core.secrets import known
-from evenhand.store.labels import append_labels
+from evenhand.store.labels.label import NewLabel
+from evenhand.store.labels.stored_labels import append_labels
 from evenhand.store.runfile import RunFile
 from evenhand.wings.remotes import database
 from evenhand.wings.remotes.address import Address

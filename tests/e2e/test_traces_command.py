@@ -88,8 +88,8 @@ def test_a_trace_is_imported_and_its_verdict_goes_back_to_its_span(
     assert nothing.returncode == 2
     assert "nothing has judged it" in nothing.stderr
 
-    from evenhand.core.label import NewLabel
-    from evenhand.store.labels import append_labels
+    from evenhand.store.labels.label import NewLabel
+    from evenhand.store.labels.stored_labels import append_labels
 
     append_labels(Path(run["file"]), [NewLabel(0, "verdict", "fail", author="ann")])
     sent = evenhand(tmp_path, "export", "--to", "otlp")

@@ -14,7 +14,7 @@ from types import ModuleType
 import pytest
 
 from evenhand.stats.interval import clopper_pearson, wilson
-from evenhand.stats.paired import Differences, verdict
+from evenhand.stats.paired_difference import Differences, verdict
 
 BENCH = Path(__file__).parents[2] / "bench"
 

@@ -17,8 +17,8 @@ from tests.unit.conftest import (
 )
 
 from evenhand.analysis.summaries.rates import repeats
-from evenhand.analysis.summaries.steps import steps_of
 from evenhand.core.step import Step
+from evenhand.render.trial_steps import steps_of
 from evenhand.scorers import CallsTool, CallsTools, NeverLoops
 
 FILE = (

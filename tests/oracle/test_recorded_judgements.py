@@ -13,7 +13,7 @@ from statistics import fmean
 import pytest
 
 from evenhand.stats.interval import mean_of_clusters
-from evenhand.stats.paired import Differences, verdict
+from evenhand.stats.paired_difference import Differences, verdict
 from evenhand.stats.repeats import of_tries, pass_hat
 from evenhand.stats.tallies import Tally, rate_of
 

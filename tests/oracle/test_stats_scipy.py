@@ -11,11 +11,11 @@ import pytest
 
 from evenhand.stats.beta import beta_quantile, beta_share
 from evenhand.stats.bounded import _share, mean_on_scale
-from evenhand.stats.compare import mcnemar, mcnemar_mid, paired_rates
 from evenhand.stats.interval import clopper_pearson, mean_of_clusters, wilson, z_of
 from evenhand.stats.multiple import benjamini_hochberg
 from evenhand.stats.permutation import sign_flip, t_test
 from evenhand.stats.power import detectable_mean
+from evenhand.stats.rate_difference import mcnemar, mcnemar_mid, paired_rates
 from evenhand.stats.stratified import Stratum, common_odds_ratio
 from evenhand.stats.student import t_quantile, t_tail
 

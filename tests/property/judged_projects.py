@@ -22,7 +22,7 @@ from evenhand.doors.eval_sets.discovery import find
 from evenhand.doors.eval_sets.plan import plan_of
 from evenhand.doors.promptfoo.load import load
 from evenhand.engine.door import Settings, run
-from evenhand.store.draws import add_metric_labels, set_rule
+from evenhand.store.labels.stored_draws import add_metric_labels, set_rule
 from evenhand.store.runfile import RunFile
 from evenhand.testing import Rule, Script
 

@@ -38,7 +38,7 @@ from evenhand.scorers import (
     Rating,
     nDCG,
 )
-from evenhand.stats.paired import Word
+from evenhand.stats.paired_difference import Word
 from evenhand.store.runfile import RunFile
 from evenhand.testing import FakeProvider, Script, Scripted
 

@@ -10,7 +10,7 @@ from tests.unit.doors.test_pytest_plugin import JUDGED, Run, kept, run
 from evenhand.analysis.trust.calibration import calibrate
 from evenhand.analysis.trust.calibration_file import place_of, write_calibration
 from evenhand.analysis.trust.labels.drawing import draw, drawn_items
-from evenhand.store.draws import add_metric_labels
+from evenhand.store.labels.stored_draws import add_metric_labels
 from evenhand.store.runfile import RunFile
 from evenhand.testing import FakeProvider, Script
 from evenhand.testing.script import Rule

@@ -1,7 +1,7 @@
 /** How far a rate or a mean can be from what was seen: the intervals of `stats/interval.py`, computed alike. */
 
 const CONFIDENCE = 0.95;
-/** Below so many clusters the interval of a mean is not known: `FEWEST` of `stats/paired.py`. */
+/** Below so many clusters the interval of a mean is not known: `FEWEST` of `stats/paired_difference.py`. */
 export const FEWEST = 5;
 /** The normal quantile of it, two-sided. */
 const Z = 1.9599639845400536;
@@ -98,7 +98,7 @@ export function meanOfSums(clusters: Iterable<Cluster> | Clusters): Mean | undef
 
 /**
  * Where the difference of two pass rates lies, from each case's difference of its shares: `Differences.interval` of
- * `stats/paired.py`. `repeats` is how many trials a case has, on average. From −1 to 1 for no cases.
+ * `stats/paired_difference.py`. `repeats` is how many trials a case has, on average. From −1 to 1 for no cases.
  *
  * Source: Tango (1998), doi:10.1002/(SICI)1097-0258(19980430)17:8<891::AID-SIM780>3.0.CO;2-B, of as many cases as say as much.
  */

@@ -15,7 +15,7 @@ from evenhand.core.ranges import BATCH_SIZE, SECONDS, WAVES
 
 if TYPE_CHECKING:
     from evenhand.core.plan import Plan
-    from evenhand.engine.batching import BatchPolicy
+    from evenhand.engine.batches.lane import BatchPolicy
     from evenhand.engine.door import Settings
 
 F = TypeVar("F", bound=Callable[..., object])
@@ -86,7 +86,7 @@ def policy_of(options: Mapping[str, Any], *, batch: bool) -> BatchPolicy | None:
                 hint="It goes with --batch, or with batch: true in a model's config.",
             )
         return None
-    from evenhand.engine.batching import BatchPolicy
+    from evenhand.engine.batches.lane import BatchPolicy
 
     return BatchPolicy(**given)
 
@@ -145,7 +145,7 @@ def policy_again(options: Mapping[str, Any], record: object) -> BatchPolicy | No
         return policy_of(options, batch=False)
     import msgspec
 
-    from evenhand.engine.batching import BatchPolicy
+    from evenhand.engine.batches.lane import BatchPolicy
 
     given = {name: value for name, value in options.items() if value not in (None, False)}
     return replace(msgspec.convert(record, BatchPolicy), **given)
@@ -159,9 +159,8 @@ def foresee(plan: Plan, settings: Settings) -> Settings:
     """
     from pathlib import Path
 
-    from evenhand.analysis.estimates.batches import batch_shares, foreseen_waves
-    from evenhand.analysis.estimates.precedent import precedent_of
-    from evenhand.analysis.estimates.waves import waves_in_words
+    from evenhand.analysis.estimates.earlier_run import precedent_of, waves_in_words
+    from evenhand.analysis.estimates.half_price import batch_shares, foreseen_waves
     from evenhand.cli.streams import tell
     from evenhand.core.wording.words import short_id
     from evenhand.engine.door import look_at_set_up

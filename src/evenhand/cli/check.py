@@ -34,7 +34,7 @@ def check(paths: tuple[str, ...], as_json: bool, **options: Any) -> int:
     PATH is what `evenhand run` takes. Default: the current folder. All problems are shown at once, each with its file,
     line and column. For a promptfoo config, known differences from promptfoo are listed, too.
     """
-    from evenhand.analysis.estimates.precedent import precedent_of
+    from evenhand.analysis.estimates.earlier_run import precedent_of
     from evenhand.render.estimates import estimate_lines, estimate_row
     from evenhand.render.export import check_endings
     from evenhand.render.heading import problem_lines

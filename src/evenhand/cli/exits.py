@@ -18,7 +18,7 @@ from evenhand.core.run import RunStatus, VerdictWord
 
 if TYPE_CHECKING:
     from evenhand.analysis.gates.gate_results import Gate
-    from evenhand.stats.paired import Word
+    from evenhand.stats.paired_difference import Word
 
 PASSED = 0
 FAILED = 1

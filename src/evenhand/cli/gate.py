@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from evenhand.analysis.gates.baseline import Baseline
     from evenhand.analysis.gates.early_stopping import GateDecider
     from evenhand.analysis.gates.gate_results import Gate
-    from evenhand.analysis.gates.taking import FromBaseline
+    from evenhand.analysis.gates.reused_trials import FromBaseline
     from evenhand.cli.run_request import Asked
     from evenhand.core.plan import Plan
     from evenhand.core.run import RunMeta
@@ -282,7 +282,7 @@ def _gated(
     Raises:
         NothingSelected: The baseline has nothing in common with what is run.
     """
-    from evenhand.analysis.gates.taking import FromBaseline
+    from evenhand.analysis.gates.reused_trials import FromBaseline
     from evenhand.store.runfile import RunFile
 
     gatings: list[_Gating] = []

@@ -16,7 +16,7 @@ from evenhand.core.record import Record
 
 if TYPE_CHECKING:
     from evenhand.analysis.trust.judgements.compared_pairs import ComparedPairs
-    from evenhand.core.draw import Draw
+    from evenhand.store.labels.draw import Draw
     from evenhand.store.runfile import RunFile
 
 DRAW = Range(1, 1_000_000, whole=True)
@@ -108,7 +108,7 @@ def label(
     from evenhand.core.judge_checks import refuse_judge_check
     from evenhand.core.wording.words import count
     from evenhand.store.catalogue import find
-    from evenhand.store.draws import set_rule, standing_labels
+    from evenhand.store.labels.stored_draws import set_rule, standing_labels
     from evenhand.store.runfile import RunFile
 
     if source is not None and (size is not None or to is not None):
@@ -232,10 +232,10 @@ def _read_sheet(
     from evenhand.analysis.trust.labels.inclusion_column import inclusion_line
     from evenhand.analysis.trust.labels.label_sheets import NEEDED, read_labels
     from evenhand.core.errors import UsageError
-    from evenhand.core.label import NewLabel
     from evenhand.core.wording.words import count
-    from evenhand.store.draws import add_metric_labels
-    from evenhand.store.labels import append_labels
+    from evenhand.store.labels.label import NewLabel
+    from evenhand.store.labels.stored_draws import add_metric_labels
+    from evenhand.store.labels.stored_labels import append_labels
 
     sheet = read_labels(run, source)
     others = sorted({metric for _, metric in sheet.verdicts} - set(metrics)) if metrics else []
@@ -277,7 +277,7 @@ class _Files(Record, frozen=True):
 def _label_pairs(run: RunFile, pairs: ComparedPairs, rule: str | None, files: _Files) -> int:
     """Labels pairs of a ranking."""
     from evenhand.cli.labelling_pairs import PairLabelling
-    from evenhand.store.draws import set_rule
+    from evenhand.store.labels.stored_draws import set_rule
 
     if rule is not None:
         set_rule(run.path, pairs.name, rule)

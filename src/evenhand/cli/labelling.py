@@ -12,14 +12,14 @@ from evenhand.analysis.trust.calibration import calibrations
 from evenhand.analysis.trust.judgements.judged import judgements
 from evenhand.analysis.trust.labels.drawing import DrawnItem, draw, drawn_items, items_for
 from evenhand.analysis.trust.labels.failure_codes import failure_codes
-from evenhand.core.draw import LabelledVerdict
 from evenhand.core.errors import UsageError
-from evenhand.core.label import LabelField, LabelValue, NewLabel, newest, standing
 from evenhand.core.wording.words import count, safe
 from evenhand.render.calibration import worth_line
 from evenhand.store.catalogue import called
-from evenhand.store.draws import add_metric_labels, set_rule, standing_labels
-from evenhand.store.labels import append_labels
+from evenhand.store.labels.draw import LabelledVerdict
+from evenhand.store.labels.label import LabelField, LabelValue, NewLabel, newest, standing
+from evenhand.store.labels.stored_draws import add_metric_labels, set_rule, standing_labels
+from evenhand.store.labels.stored_labels import append_labels
 from evenhand.store.runfile import RunFile
 
 FIRST_DRAW = 60

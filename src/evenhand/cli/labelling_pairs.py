@@ -20,13 +20,13 @@ from evenhand.analysis.trust.labels.pair_sheets import NEEDED, read_pair_labels,
 from evenhand.analysis.trust.labels.ranking_labels import ranking_labels
 from evenhand.cli.labelling import session_line
 from evenhand.cli.streams import tell
-from evenhand.core.drawn_pairs import Pair, PairAnswer, unordered
 from evenhand.core.errors import UsageError
 from evenhand.core.record import Record
 from evenhand.core.wording.words import count, safe
 from evenhand.render.ranking_calibration import labels_line
-from evenhand.store.draws import set_rule
-from evenhand.store.pair_labels import add_pair_labels, standing_pair_labels
+from evenhand.store.labels.drawn_pairs import Pair, PairAnswer, unordered
+from evenhand.store.labels.stored_draws import set_rule
+from evenhand.store.labels.stored_pairs import add_pair_labels, standing_pair_labels
 from evenhand.store.runfile import RunFile
 
 FIRST_DRAW = 60

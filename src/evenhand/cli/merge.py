@@ -29,9 +29,9 @@ def merge(runs: tuple[str, ...], to: Path, as_json: bool) -> int:
     for the verdict: `evenhand resume FILE` runs them. The exit code is that of a run with these trials.
     """
     from evenhand.analysis.trust.run_verdict import verdict_of
+    from evenhand.cli.merge_report import merge_document, merge_lines
     from evenhand.core.wording.json_text import json_text, writer
     from evenhand.core.wording.words import put, safe, short_id
-    from evenhand.render.merge_report import merge_document, merge_lines
     from evenhand.store import merging
     from evenhand.store.catalogue import find, homes
     from evenhand.store.runfile import RunFile

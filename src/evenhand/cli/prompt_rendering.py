@@ -109,7 +109,7 @@ def send(
 
     from evenhand.cli.offline import offline_answers
     from evenhand.core.errors import UsageError
-    from evenhand.doors.prompt_directories.gates import sent_to
+    from evenhand.doors.prompt_directories.promotion_rules import sent_to
     from evenhand.doors.prompt_directories.sending import as_json as document
     from evenhand.doors.prompt_directories.sending import send as send_it
     from evenhand.providers.roster import model_id

@@ -16,10 +16,10 @@ from evenhand.cli.streams import printing, tell
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from evenhand.core.label import Label
     from evenhand.core.variant import Variant
     from evenhand.core.wing import Part
     from evenhand.render.verbose import Verbose
+    from evenhand.store.labels.label import Label
     from evenhand.store.runfile import RunFile
 
 
@@ -260,11 +260,11 @@ def _list_trials(run_file: RunFile, out: TextIO) -> None:
 def _print_trials(run_file: RunFile, out: TextIO, *, calls: bool = False) -> None:
     """Prints each trial whole, one after the other; `calls`: with what was asked and answered."""
     from evenhand.analysis.trust.every_label import every_label
-    from evenhand.core.label import standing
     from evenhand.core.wording.ink import Ink
     from evenhand.core.wording.words import put
     from evenhand.render.cell import call_lines
     from evenhand.render.screen import takes_colors, width_of
+    from evenhand.store.labels.label import standing
 
     meta, labels = run_file.meta, standing(every_label(run_file))
     verbose = verbose_for(out, meta.variants, meta.repeats, labels)

@@ -20,8 +20,8 @@ def status(run: str | None, as_json: bool) -> int:
     RUN is an id, the start of one, or a file. Default: the latest run. Nobody is asked: `evenhand resume` looks at
     batches.
     """
+    from evenhand.cli.batch_status import status_document, status_lines
     from evenhand.core.wording.words import put
-    from evenhand.render.batch_status import status_document, status_lines
     from evenhand.store.catalogue import find
     from evenhand.store.runfile import RunFile
 

@@ -1,4 +1,4 @@
-"""A part of a plan that one of several processes runs: `1/3` is the first of three. `engine.part` deals it out."""
+"""A part of a plan that one of several processes runs: `1/3` is the first of three. `core.shard_part` deals it out."""
 
 from __future__ import annotations
 

@@ -58,14 +58,14 @@ from evenhand.engine.call_context import add_asked
 from evenhand.engine.call_ends import ended, worth_keeping
 from evenhand.engine.flight import Flight
 from evenhand.engine.pace import Permit
-from evenhand.engine.replaying import Replay, recorded_error
+from evenhand.engine.replay.answering import Replay, recorded_error
+from evenhand.engine.replay.application_calls import Tools, missed
+from evenhand.engine.reuse import Taken, Taking, checks_of
 from evenhand.engine.strangers import Strangers
-from evenhand.engine.taking import Taken, Taking, checks_of
-from evenhand.engine.tools import Tools, missed
 from evenhand.engine.trial import LiveTrial
 
 if TYPE_CHECKING:
-    from evenhand.engine.batching import BatchLane
+    from evenhand.engine.batches.lane import BatchLane
 
 _Paid = tuple[Reply, bytes]
 """A reply, and the answer that it was read from."""

@@ -28,23 +28,28 @@ from evenhand.core.record import Record
 from evenhand.core.requirement import PASSED, Bound, Requirement
 from evenhand.core.run import CallRecord, RunMeta
 from evenhand.core.shard import Shard, Sharded
+from evenhand.core.shard_part import Part, look_at_part
 from evenhand.core.version import __version__
 from evenhand.engine.backing import Backing, Crew, Elsewhere, Terms
 from evenhand.engine.breadcrumbs import Word, barred, last_words, to_set_aside
 from evenhand.engine.budget import UNPRICED, Budget, asked_with, unpriced
 from evenhand.engine.calls import CallDesk
-from evenhand.engine.cassettes import Cassettes, look_at_places, record_cassettes, recordings_for
 from evenhand.engine.code import CodeHost
 from evenhand.engine.deciding import Decider
 from evenhand.engine.ending import Ending
 from evenhand.engine.limits import Limits
-from evenhand.engine.part import Part, look_at_part
 from evenhand.engine.plan_order import Tell
-from evenhand.engine.replaying import Replay, record_of
+from evenhand.engine.replay.answering import Replay, record_of
+from evenhand.engine.replay.cassettes import (
+    Cassettes,
+    look_at_places,
+    record_cassettes,
+    recordings_for,
+)
 from evenhand.engine.retry import RetryPolicy
+from evenhand.engine.reuse import Taking
 from evenhand.engine.runner import Note, Runner, ShowProgress
 from evenhand.engine.surroundings import run_surrounded
-from evenhand.engine.taking import Taking
 from evenhand.engine.tasks import run_to_end
 from evenhand.store.cache import Cache
 from evenhand.store.catalogue import cache_folder, home_for, new_id, run_folder
@@ -55,7 +60,7 @@ from evenhand.store.runfile import RunFile
 from evenhand.store.signing import signed
 
 if TYPE_CHECKING:
-    from evenhand.engine.batching import BatchPolicy
+    from evenhand.engine.batches.lane import BatchPolicy
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -339,7 +344,7 @@ async def _settle(
     host = CodeHost(time_limit_s, _crumbs(journal.path), barred=not_run)
     lane = None
     if settings.batch is not None:
-        from evenhand.engine.batching import BatchLane  # noqa: PLC0415 (for runs in batches only)
+        from evenhand.engine.batches.lane import BatchLane  # noqa: PLC0415 (for runs in batches only)
 
         lane = BatchLane(journal, budget, settings.batch, plan.providers, note)
     desk = CallDesk(

@@ -33,6 +33,7 @@ from evenhand.core.errors import BudgetStop, CodeError, EvenhandError, ProviderE
 from evenhand.core.plan import Plan, PlannedTrial
 from evenhand.core.provider import Host
 from evenhand.core.run import ProgressSnapshot, TrialResult
+from evenhand.core.shard_part import Part
 from evenhand.engine.agenda import Agenda
 from evenhand.engine.backing import CallBudget, CallLimits, RunJournal, SettleElsewhere, TrialSource
 from evenhand.engine.call_context import Home
@@ -44,7 +45,6 @@ from evenhand.engine.deciding import Decider
 from evenhand.engine.ending import Ending
 from evenhand.engine.kept_values import KeptValues
 from evenhand.engine.left_trials import LeftTrials
-from evenhand.engine.part import Part
 from evenhand.engine.plan_order import InOrder, Tell
 from evenhand.engine.settled_again import settled_again
 from evenhand.engine.signals import heard
@@ -56,7 +56,7 @@ from evenhand.engine.trial import LiveTrial, present
 from evenhand.store.earlier import Settled
 
 if TYPE_CHECKING:
-    from evenhand.engine.batching import BatchLane
+    from evenhand.engine.batches.lane import BatchLane
 
 DRAIN_S = 60.0
 TERM_DRAIN_S = 20.0
@@ -102,7 +102,7 @@ class Runner:
         self._over = asyncio.Event()
         self._waves = None
         if lane is not None:
-            from evenhand.engine.batch_waves import Waves  # noqa: PLC0415 (for runs in batches only)
+            from evenhand.engine.batches.waves import Waves  # noqa: PLC0415 (for runs in batches only)
 
             self._waves = Waves(lane, self._over, self._show_waiting)
         self._waits_for = ""

@@ -30,6 +30,7 @@ from evenhand.core.run import TrialError, TrialResult
 from evenhand.core.score import Outcome, Score, Verdict
 from evenhand.core.sight import unseen
 from evenhand.core.step import Step
+from evenhand.core.step_recorder import StepLog
 from evenhand.core.variant import Variant
 from evenhand.engine.answers import give_up, score_of
 from evenhand.engine.call_context import (
@@ -57,11 +58,10 @@ from evenhand.engine.outcome import (
     trial_error,
     with_problems,
 )
+from evenhand.engine.reuse import Taken
 from evenhand.engine.spending import Spending, beside
-from evenhand.engine.steps import StepLog
 from evenhand.engine.stragglers import task_error, task_name, too_late
 from evenhand.engine.suspending import Suspended, put_off
-from evenhand.engine.taking import Taken
 from evenhand.engine.time_limit import UNLIMITED, TrialClock
 
 T = TypeVar("T")

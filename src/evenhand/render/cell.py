@@ -7,10 +7,8 @@ from collections.abc import Mapping
 
 from evenhand.analysis.summaries.column_names import full_names
 from evenhand.analysis.summaries.grid import Grid, row_case
-from evenhand.analysis.summaries.steps import steps_of
 from evenhand.analysis.trust.every_label import every_label
 from evenhand.core.errors import UsageError
-from evenhand.core.label import standing
 from evenhand.core.names import nearest
 from evenhand.core.run import CallRecord, TrialResult
 from evenhand.core.wording.ink import Ink
@@ -19,6 +17,8 @@ from evenhand.render.call_rows import text_lines
 from evenhand.render.outcome import label_lines, outcome_lines, titled, wrapped
 from evenhand.render.screen import UNBOUND
 from evenhand.render.step_lines import step_lines
+from evenhand.render.trial_steps import steps_of
+from evenhand.store.labels.label import standing
 from evenhand.store.runfile import RunFile
 
 LINES = 40

@@ -29,12 +29,12 @@ from evenhand.analysis.comparison.same_input import pairing_notes, same_input
 from evenhand.analysis.summaries.clusters import copies_note
 from evenhand.analysis.summaries.column_names import column_names, full_names
 from evenhand.analysis.summaries.frames import Framed, Table
-from evenhand.analysis.summaries.replayed import replay_note
 from evenhand.core.arguments import checked
 from evenhand.core.errors import UsageError
 from evenhand.core.names import did_you_mean
 from evenhand.core.variant import Variant
 from evenhand.core.wording.words import safe
+from evenhand.engine.replay.summary import replay_note
 from evenhand.store.catalogue import called
 
 

@@ -35,7 +35,7 @@ from evenhand.core.wording.words import (
     safe,
 )
 from evenhand.render.screen import UNBOUND
-from evenhand.stats.paired import FEWEST
+from evenhand.stats.paired_difference import FEWEST
 from evenhand.stats.tallies import OpenNumber
 
 SCHEMA = "evenhand.compare/1"

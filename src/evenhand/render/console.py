@@ -13,7 +13,6 @@ from evenhand.analysis.summaries.grid import Grid
 from evenhand.analysis.summaries.rates import share_in
 from evenhand.analysis.trust.run_verdict import verdict_of
 from evenhand.core.errors import StoreError
-from evenhand.core.label import standing
 from evenhand.core.run import SHORT_ID, Totals
 from evenhand.core.wording.ink import Ink
 from evenhand.core.wording.words import (
@@ -37,6 +36,7 @@ from evenhand.render.outcome import CUT
 from evenhand.render.screen import NARROWEST, UNBOUND, width_of
 from evenhand.stats.tallies import Share, Tally, rate_of_trials
 from evenhand.store.catalogue import SUFFIX, ListedRun, called, names
+from evenhand.store.labels.label import standing
 from evenhand.store.runfile import RunFile
 
 TITLE = 40
@@ -268,7 +268,7 @@ def _replay_line(run: RunFile) -> str:
     """What a run replays; empty for nothing."""
     if "replay" not in run.meta.settings:
         return ""
-    from evenhand.analysis.summaries.replayed import replay_line  # noqa: PLC0415 (few runs replay one)
+    from evenhand.engine.replay.summary import replay_line  # noqa: PLC0415 (few runs replay one)
 
     return replay_line(run)
 

@@ -23,24 +23,24 @@ from evenhand.analysis.summaries.rates import (
     scores,
     share_row,
 )
-from evenhand.analysis.summaries.replayed import replay_row
+from evenhand.analysis.summaries.skill_discovery import TriggerRates, trigger_rates
 from evenhand.analysis.summaries.slices import slice_rows
-from evenhand.analysis.summaries.triggers import TriggerRates, trigger_rates
 from evenhand.analysis.trust.calibrated import judged_rows
 from evenhand.analysis.trust.canaries import canaries_of
 from evenhand.analysis.trust.every_label import every_label
 from evenhand.analysis.trust.requirements import requirement_rows
 from evenhand.analysis.trust.run_verdict import verdict_of
-from evenhand.core.label import Label, by_name
 from evenhand.core.run import Totals, TrialResult
 from evenhand.core.score import Outcome
 from evenhand.core.variant import Variant
 from evenhand.core.wording.json_text import json_text, writer
+from evenhand.engine.replay.summary import replay_row
 from evenhand.render.call_rows import call_rows
 from evenhand.render.findings import low_confidence
 from evenhand.render.run_warnings import warnings
 from evenhand.render.standings import standing_rows
 from evenhand.render.step_rows import bounded_steps
+from evenhand.store.labels.label import Label, by_name
 from evenhand.store.runfile import RunFile
 
 SCHEMA = "evenhand.run/1"

@@ -6,8 +6,13 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from evenhand.analysis.estimates.batches import batch_cost, batch_line, batch_shares, foreseen_waves
-from evenhand.analysis.estimates.precedent import Precedent
+from evenhand.analysis.estimates.earlier_run import Precedent
+from evenhand.analysis.estimates.half_price import (
+    batch_cost,
+    batch_line,
+    batch_shares,
+    foreseen_waves,
+)
 from evenhand.core.plan import CallEstimate, Plan
 from evenhand.core.wording.words import count, money, safe, seconds, short_id
 from evenhand.render.heading import heading

@@ -14,7 +14,6 @@ from typing import TextIO, cast
 
 from evenhand.analysis.trust.every_label import every_label
 from evenhand.core.errors import StoreError, UsageError
-from evenhand.core.label import standing
 from evenhand.core.variant import Variant
 from evenhand.core.wing import exporter_of, format_of, imported, part, parts
 from evenhand.core.wording.json_text import json_text, writer
@@ -33,6 +32,7 @@ from evenhand.render.promptfoo.writing import (
 )
 from evenhand.render.spreadsheet import write_csv
 from evenhand.render.step_rows import bounded_steps
+from evenhand.store.labels.label import standing
 from evenhand.store.replacing import replaced
 from evenhand.store.runfile import RunFile
 

@@ -9,12 +9,12 @@ from evenhand.analysis.summaries.grid import Grid
 from evenhand.analysis.summaries.marks import UNSURE, Marked, marked
 from evenhand.analysis.summaries.preferences import preferences
 from evenhand.analysis.summaries.rates import Repeats, repeats
-from evenhand.analysis.summaries.triggers import trigger_rates
+from evenhand.analysis.summaries.skill_discovery import trigger_rates
 from evenhand.core.score import SHARES
 from evenhand.core.wording.words import clip, columns, count, interval, padded, percents, safe
 from evenhand.render.cluster_lines import cluster_lines
 from evenhand.render.outcome import unsure
-from evenhand.stats.paired import LEVEL
+from evenhand.stats.paired_difference import LEVEL
 from evenhand.stats.standouts import dispersion_p
 from evenhand.stats.tallies import Share
 from evenhand.store.counted import CaseTally

@@ -23,7 +23,7 @@ from evenhand.render.comparison import (
     sized,
 )
 from evenhand.render.screen import UNBOUND
-from evenhand.stats.paired import FEWEST
+from evenhand.stats.paired_difference import FEWEST
 
 CHANGES = 100
 """So many changed cases of each result stand in the document."""

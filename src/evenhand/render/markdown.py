@@ -14,7 +14,6 @@ from evenhand.analysis.summaries.grid import Grid
 from evenhand.analysis.summaries.rates import HEADS, rate_cells
 from evenhand.analysis.summaries.usage import usage_line
 from evenhand.analysis.trust.run_verdict import verdict_of
-from evenhand.core.label import standing
 from evenhand.core.run import Totals
 from evenhand.core.wording.ink import Ink
 from evenhand.core.wording.words import (
@@ -33,6 +32,7 @@ from evenhand.render.findings import findings
 from evenhand.render.requirements import requirement_lines
 from evenhand.render.run_warnings import warnings
 from evenhand.render.verbose import Verbose
+from evenhand.store.labels.label import standing
 from evenhand.store.runfile import RunFile
 
 WIDTH = 100

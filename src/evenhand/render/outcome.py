@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from evenhand.analysis.summaries.marks import UNSURE
-from evenhand.core.label import Label
 from evenhand.core.score import Outcome
 from evenhand.core.wording.ink import Ink
 from evenhand.core.wording.words import clip, columns, folded, number, safe
+from evenhand.store.labels.label import Label
 
 REASON_LINES = 12
 KEPT_LINES = 3

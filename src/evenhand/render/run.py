@@ -180,7 +180,7 @@ class Run(Framed):
             StoreError: The file cannot be read.
             UsageError: There is no such trial, or it isn't settled.
         """
-        from evenhand.analysis.summaries.steps import steps_of  # noqa: PLC0415 (when it is asked for)
+        from evenhand.render.trial_steps import steps_of  # noqa: PLC0415 (when it is asked for)
 
         if not isinstance(trial, TrialResult):
             settled = self.trial(trial)

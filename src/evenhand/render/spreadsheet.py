@@ -6,8 +6,8 @@ import csv
 from typing import TextIO
 
 from evenhand.analysis.trust.every_label import every_label
-from evenhand.core.label import FIELDS, by_name, standing
 from evenhand.core.wording.spreadsheet_cells import cell
+from evenhand.store.labels.label import FIELDS, by_name, standing
 from evenhand.store.runfile import RunFile
 
 _FIXED = "case description prompt model repeat outcome score output reason error latency_s cost_usd"

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Container
 from typing import Any
 
-from evenhand.analysis.summaries.steps import steps_of
 from evenhand.core.encoding import encode
 from evenhand.core.run import TrialResult
 from evenhand.core.step import Step
+from evenhand.render.trial_steps import steps_of
 from evenhand.store.runfile import RunFile
 
 STEPS, TEXT = 200, 1_000

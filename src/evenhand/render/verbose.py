@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from evenhand.analysis.summaries.column_names import full_names
-from evenhand.core.label import Label
 from evenhand.core.run import TrialResult
 from evenhand.core.variant import Variant
 from evenhand.core.wording.ink import Ink
 from evenhand.core.wording.words import number, safe, seconds
 from evenhand.render.outcome import label_lines, outcome_lines, titled, wrapped
+from evenhand.store.labels.label import Label
 
 ERROR_LINES = 4
 

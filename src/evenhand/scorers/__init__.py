@@ -8,6 +8,21 @@ from evenhand.core.lazy import lazily
 from evenhand.scorers.catalog import scorers
 
 if TYPE_CHECKING:
+    from evenhand.scorers.agents.step_checks import NeverFails as NeverFails
+    from evenhand.scorers.agents.step_checks import NeverLoops as NeverLoops
+    from evenhand.scorers.agents.step_checks import NeverRepeats as NeverRepeats
+    from evenhand.scorers.agents.step_checks import NeverSucceeds as NeverSucceeds
+    from evenhand.scorers.agents.step_checks import OnlyCalls as OnlyCalls
+    from evenhand.scorers.agents.step_checks import Recovers as Recovers
+    from evenhand.scorers.agents.step_checks import Succeeds as Succeeds
+    from evenhand.scorers.agents.step_measures import StepCost as StepCost
+    from evenhand.scorers.agents.step_measures import StepCount as StepCount
+    from evenhand.scorers.agents.step_measures import StepDuration as StepDuration
+    from evenhand.scorers.agents.step_measures import TokenCount as TokenCount
+    from evenhand.scorers.agents.tools import CallsTool as CallsTool
+    from evenhand.scorers.agents.tools import CallsTools as CallsTools
+    from evenhand.scorers.agents.trajectory_judges import AchievesGoal as AchievesGoal
+    from evenhand.scorers.agents.trajectory_judges import TrajectoryPasses as TrajectoryPasses
     from evenhand.scorers.custom_judge import CustomJudge as CustomJudge
     from evenhand.scorers.evaluators.autoevals import Autoevals as Autoevals
     from evenhand.scorers.evaluators.deepeval import DeepEval as DeepEval
@@ -48,17 +63,6 @@ if TYPE_CHECKING:
     from evenhand.scorers.rubric import CLARITY as CLARITY
     from evenhand.scorers.rubric import HELPFULNESS as HELPFULNESS
     from evenhand.scorers.rubric import Rubric as Rubric
-    from evenhand.scorers.step_checks import NeverFails as NeverFails
-    from evenhand.scorers.step_checks import NeverLoops as NeverLoops
-    from evenhand.scorers.step_checks import NeverRepeats as NeverRepeats
-    from evenhand.scorers.step_checks import NeverSucceeds as NeverSucceeds
-    from evenhand.scorers.step_checks import OnlyCalls as OnlyCalls
-    from evenhand.scorers.step_checks import Recovers as Recovers
-    from evenhand.scorers.step_checks import Succeeds as Succeeds
-    from evenhand.scorers.step_measures import StepCost as StepCost
-    from evenhand.scorers.step_measures import StepCount as StepCount
-    from evenhand.scorers.step_measures import StepDuration as StepDuration
-    from evenhand.scorers.step_measures import TokenCount as TokenCount
     from evenhand.scorers.structured import ContainsJson as ContainsJson
     from evenhand.scorers.structured import IsJson as IsJson
     from evenhand.scorers.text import Contains as Contains
@@ -67,10 +71,6 @@ if TYPE_CHECKING:
     from evenhand.scorers.text import Equals as Equals
     from evenhand.scorers.text import Matches as Matches
     from evenhand.scorers.text import StartsWith as StartsWith
-    from evenhand.scorers.tools import CallsTool as CallsTool
-    from evenhand.scorers.tools import CallsTools as CallsTools
-    from evenhand.scorers.trajectory_judges import AchievesGoal as AchievesGoal
-    from evenhand.scorers.trajectory_judges import TrajectoryPasses as TrajectoryPasses
     from evenhand.scorers.wording import BLEU as BLEU
     from evenhand.scorers.wording import METEOR as METEOR
     from evenhand.scorers.wording import ROUGE as ROUGE

@@ -295,7 +295,7 @@ _PYTHON = (
         "a reply that lists its calls",
         (
             "CallsTool",
-            "tools",
+            "agents.tools",
             "name, arguments",
             "the reply calls this tool, with these arguments",
         ),
@@ -305,13 +305,13 @@ _PYTHON = (
         "a reply that lists its calls",
         (
             "CallsTools",
-            "tools",
+            "agents.tools",
             "list of names or CallsTool",
             "the reply calls these tools: in any order, exactly, among others, or in order",
         ),
         (
             "OnlyCalls",
-            "step_checks",
+            "agents.step_checks",
             "list of names or CallsTool",
             "no other tools than these are called",
         ),
@@ -319,10 +319,10 @@ _PYTHON = (
     *_entries(
         _STEPS,
         "steps",
-        ("Succeeds", "step_checks", "name, arguments", "a call of this tool succeeded"),
+        ("Succeeds", "agents.step_checks", "name, arguments", "a call of this tool succeeded"),
         (
             "NeverSucceeds",
-            "step_checks",
+            "agents.step_checks",
             "name, arguments",
             "no call of this tool succeeded, although it may have been tried",
         ),
@@ -330,15 +330,25 @@ _PYTHON = (
     *_entries(
         _STEPS,
         "steps",
-        ("NeverFails", "step_checks", "name, optional", "no step failed, or none of this tool's"),
+        (
+            "NeverFails",
+            "agents.step_checks",
+            "name, optional",
+            "no step failed, or none of this tool's",
+        ),
         (
             "Recovers",
-            "step_checks",
+            "agents.step_checks",
             "name, by=; optional",
             "each failed call is followed by one that succeeds",
         ),
-        ("NeverRepeats", "step_checks", "name, optional", "no call is made twice"),
-        ("NeverLoops", "step_checks", "times=", "the same calls don't come 3 times in succession"),
+        ("NeverRepeats", "agents.step_checks", "name, optional", "no call is made twice"),
+        (
+            "NeverLoops",
+            "agents.step_checks",
+            "times=",
+            "the same calls don't come 3 times in succession",
+        ),
         (
             "LeavesState",
             "final_state",
@@ -351,13 +361,13 @@ _PYTHON = (
         "steps, a judge",
         (
             "AchievesGoal",
-            "trajectory_judges",
+            "agents.trajectory_judges",
             "text",
             "a judge who sees all steps says that the goal was reached",
         ),
         (
             "TrajectoryPasses",
-            "trajectory_judges",
+            "agents.trajectory_judges",
             "text",
             "a judge who sees all steps says that they meet the criteria",
         ),
@@ -365,10 +375,10 @@ _PYTHON = (
     *_entries(
         _STEPS,
         "steps, a bound",
-        ("StepCount", "step_measures", "kind, name; optional", "how many steps there are"),
-        ("TokenCount", "step_measures", "", "the tokens of all model calls"),
-        ("StepCost", "step_measures", "", "what all steps cost, in US dollars"),
-        ("StepDuration", "step_measures", "", "seconds from the first step to the last"),
+        ("StepCount", "agents.step_measures", "kind, name; optional", "how many steps there are"),
+        ("TokenCount", "agents.step_measures", "", "the tokens of all model calls"),
+        ("StepCost", "agents.step_measures", "", "what all steps cost, in US dollars"),
+        ("StepDuration", "agents.step_measures", "", "seconds from the first step to the last"),
     ),
 )
 

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from evenhand.stats.multiple import holm
-from evenhand.stats.paired import Differences, Word, verdict
+from evenhand.stats.paired_difference import Differences, Word, verdict
 
 
 @dataclass(frozen=True, slots=True)

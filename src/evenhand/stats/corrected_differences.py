@@ -14,9 +14,9 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from evenhand.stats.compare import paired_rates
 from evenhand.stats.correction import Estimate
 from evenhand.stats.interval import CONFIDENCE
+from evenhand.stats.rate_difference import paired_rates
 
 _CONTINUITY = 0.5
 

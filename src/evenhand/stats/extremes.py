@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from evenhand.stats.interval import CONFIDENCE
-from evenhand.stats.paired import Differences, Rule, Word, verdict
+from evenhand.stats.paired_difference import Differences, Rule, Word, verdict
 from evenhand.stats.tallies import OpenNumber
 
 
@@ -103,7 +103,7 @@ class Extremes:
             corrected: Corrects a p-value for the number of tests.
             lower: Whether less is better.
             of: How many tests there are.
-            margin: How much worse is still accepted; see `evenhand.stats.paired.verdict`.
+            margin: How much worse is still accepted; see `evenhand.stats.paired_difference.verdict`.
             rule: What says the word at each extreme.
         """
         sides = ((self.least, self._ps[0]), (self.most, self._ps[1]))

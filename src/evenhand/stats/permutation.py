@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from itertools import compress, islice
 from random import Random
 
-from evenhand.stats.compare import mcnemar
+from evenhand.stats.rate_difference import mcnemar
 from evenhand.stats.student import t_tail
 
 DRAWS = 9_999

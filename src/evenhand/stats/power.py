@@ -7,8 +7,8 @@ from functools import lru_cache
 from statistics import NormalDist
 
 from evenhand.stats.beta import beta_share
-from evenhand.stats.compare import mcnemar
 from evenhand.stats.interval import CONFIDENCE, z_of
+from evenhand.stats.rate_difference import mcnemar
 
 POWER = 0.8
 _POINTS = 400

@@ -1,13 +1,14 @@
-"""The journal of a run's model calls, read back: each of them, what is in doubt, and what they came to."""
+"""The journal of a run's model calls, and of the batches they are asked in, read back."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
 from types import NoneType
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, cast
 
 from evenhand.core.message import CallRole
+from evenhand.core.record import Record
 from evenhand.core.run import (
     CUT_OFF,
     EMPTY,
@@ -21,6 +22,52 @@ from evenhand.store.counted import ModelUsage, Spend, added
 from evenhand.store.counts import Counts
 from evenhand.store.encoding import read_text, write_text
 from evenhand.store.opened import OpenRun, readable
+
+BatchState = Literal["intended", "out", "cancelling", "collected", "refused", "gone", "given_up"]
+"""about to be submitted, or so when the process died · submitted, and not collected · the same, and cancelled as it was
+late · its results are in the journal · the vendor took none of it · its results are no longer kept · it did not end
+when it was cancelled."""
+
+OPEN: tuple[BatchState, ...] = ("intended", "out", "cancelling")
+"""The states in which there is still something to come."""
+
+
+class BatchRecord(Record, frozen=True):
+    """One batch, as a run's file has it.
+
+    Attributes:
+        id: Our name for it, which the vendor is told.
+        wave: From 1: how many times requests were submitted together before and with it.
+        vendor: `openai`, `anthropic`, `google` or `mistral`.
+        address: Where the vendor's API begins.
+        account: Whose it is: the host, and a fingerprint of the key.
+        model: The model that all its requests ask.
+        endpoint: What they are sent to, below the address.
+        requests: How many they are.
+        state: How far it is.
+        vendor_id: The vendor's name for it; empty as long as that is not known.
+        intended_at: When it was about to be submitted, in seconds since 1970.
+        submitted_at: When the vendor had taken it; None as long as that is not known.
+        ended_at: When it was cancelled, collected, refused or given up; the last of these.
+        bound_usd: More than this it cannot cost; None where a price is not known.
+        message: Why it came to nothing; empty where it did not.
+    """
+
+    id: str
+    wave: int
+    vendor: str
+    address: str
+    account: str
+    model: str
+    endpoint: str
+    requests: int
+    state: BatchState
+    vendor_id: str = ""
+    intended_at: float = 0.0
+    submitted_at: float | None = None
+    ended_at: float | None = None
+    bound_usd: float | None = None
+    message: str = ""
 
 
 class EndedCall(NamedTuple):
@@ -337,3 +384,101 @@ def call_record(row: tuple[object, ...]) -> CallRecord:
         return CallRecord(start, None)
     *end, message = sound(row[8:], _END)
     return CallRecord(start, CallEnd(*end, message=read_text(message)))
+
+
+BATCH_COLUMNS = (
+    "id, wave, vendor, address, account, model, endpoint, requests, state, vendor_id, intended_at, submitted_at, "
+    "ended_at, bound_usd, message"
+)
+
+
+class RunBatches:
+    """Reads the batches of an open run file.
+
+    Args:
+        run: The file.
+    """
+
+    def __init__(self, run: OpenRun) -> None:
+        self._run = run
+
+    def batches(self) -> list[BatchRecord]:
+        """All batches of the run, in the order in which they were made; empty for a run that has none."""
+        with readable(self._run.path):
+            if not self._run.has_table("batch"):
+                return []
+            rows = self._run.db.execute(f"select {BATCH_COLUMNS} from batch order by rowid")  # noqa: S608 (fixed text)
+            return [batch_record(row) for row in rows]
+
+    def batched(self, batch: str) -> list[tuple[int, CallStart]]:
+        """The calls of a batch that have no end, each with its id."""
+        with readable(self._run.path):
+            rows = self._run.db.execute(
+                f"select call.id, {CALL_COLUMNS} from {CALLS} join batch_call on batch_call.call = call.id"  # noqa: S608 (fixed text)
+                " where batch_call.batch = ? and reply.call is null order by call.id",
+                (batch,),
+            )
+            return [(number, call_record(tuple(row)).start) for number, *row in rows]
+
+    def depths(self) -> dict[int, int]:
+        """In how many waves each trial had calls; without the trials that had none."""
+        with readable(self._run.path):
+            if not self._run.has_table("batch"):
+                return {}
+            return dict(
+                self._run.db.execute(
+                    "select call.trial, count(distinct batch.wave) from batch_call"
+                    " join batch on batch.id = batch_call.batch join call on call.id = batch_call.call"
+                    " where batch.state != 'refused' group by call.trial"
+                )
+            )
+
+    def batched_usd(self) -> dict[tuple[str, str], float]:
+        """What calls came to that batches answered, by role and model as asked for; unknown prices are left out."""
+        with readable(self._run.path):
+            if not self._run.has_table("batch"):
+                return {}
+            rows = self._run.db.execute(
+                "select role, provider, total(cost_usd) from batch_call join call on call.id = batch_call.call"
+                " join reply on reply.call = call.id where error = '' group by role, provider"
+            )
+            return {(role, provider): cost for role, provider, cost in rows}
+
+
+def batch_record(row: tuple[object, ...]) -> BatchRecord:
+    """A batch from the columns above.
+
+    Raises:
+        ValueError: The file is damaged.
+    """
+    *most, message = row
+    record = BatchRecord(*most, message=read_text(cast("bytes", message)))  # pyright: ignore[reportArgumentType]
+    if record.state not in _STATES:
+        raise ValueError(f"a batch holds what its table does not: {row!r:.200}")
+    return record
+
+
+def batch_row(record: BatchRecord) -> tuple[object, ...]:
+    """The columns of a batch."""
+    return (
+        record.id,
+        record.wave,
+        record.vendor,
+        record.address,
+        record.account,
+        record.model,
+        record.endpoint,
+        record.requests,
+        record.state,
+        record.vendor_id,
+        record.intended_at,
+        record.submitted_at,
+        record.ended_at,
+        record.bound_usd,
+        write_text(record.message),
+    )
+
+
+_STATES: frozenset[BatchState] = frozenset(
+    ("intended", "out", "cancelling", "collected", "refused", "gone", "given_up")
+)

@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from evenhand.core.batch import BatchRecord
 from evenhand.core.errors import StoreError
 from evenhand.core.hashed import HashedNumbers
 from evenhand.core.run import CallEnd, CallRecord, CallStart, RunMeta, ToolRecord
+from evenhand.store.calls import BatchRecord
 from evenhand.store.opened import readable
 from evenhand.store.runfile import RunFile
 

@@ -20,9 +20,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from evenhand.core.batch import BatchRecord
 from evenhand.core.encoding import encode
 from evenhand.core.errors import StoreError
+from evenhand.core.packed_steps import written_steps
 from evenhand.core.run import (
     CallEnd,
     CallRecord,
@@ -34,7 +34,7 @@ from evenhand.core.run import (
 )
 from evenhand.core.score import Scale
 from evenhand.core.secrets import Secrets, known
-from evenhand.store.batches import batch_row
+from evenhand.store.calls import BatchRecord, batch_row
 from evenhand.store.decoding import read_result
 from evenhand.store.detail import Parts, numbers_of, put_together
 from evenhand.store.earlier import EarlierSessions, Settled
@@ -42,7 +42,6 @@ from evenhand.store.encoding import keep, write_text, written_case
 from evenhand.store.locks import Lock, lock_of
 from evenhand.store.runfile import RunFile
 from evenhand.store.schema import RUN_FILE_ID, RUN_MIGRATIONS, prepare
-from evenhand.store.steps import written_steps
 from evenhand.store.trouble import remedy
 from evenhand.store.writer import (
     BATCH,

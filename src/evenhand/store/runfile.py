@@ -7,19 +7,18 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from evenhand.core.packed_steps import read_steps
 from evenhand.core.remark import Remarks
 from evenhand.core.run import RunMeta
 from evenhand.core.step import Step
-from evenhand.store.batches import RunBatches
-from evenhand.store.calls import JournaledCalls
+from evenhand.store.calls import JournaledCalls, RunBatches
 from evenhand.store.counts import Counts
-from evenhand.store.draws import LabelledDraws
 from evenhand.store.groups import CaseGroups
+from evenhand.store.labels.stored_draws import LabelledDraws
+from evenhand.store.labels.stored_pairs import LabelledPairs
 from evenhand.store.locks import held, lock_of
-from evenhand.store.opened import OpenRun, open_run
-from evenhand.store.pair_labels import LabelledPairs
+from evenhand.store.opened import OpenRun, open_run, readable
 from evenhand.store.settled import SettledTrials
-from evenhand.store.steps import kept_steps, stepped
 
 
 class RunFile:
@@ -107,13 +106,31 @@ class RunFile:
     def kept_steps(self, index: int) -> list[Step] | None:
         """What was kept of a settled trial's steps, without what calls and tools have; None where nothing was.
 
-        To read steps whole: `evenhand.analysis.summaries.steps.steps_of`.
+        To read steps whole: `evenhand.render.trial_steps.steps_of`.
         """
-        return kept_steps(self._opened, index)
+        run = self._opened
+        with readable(run.path):
+            if not run.has_table("step"):
+                return None
+            rows = run.db.execute(
+                "select first, steps from step where idx = ? and take ="
+                " (select max(take) from trial where idx = ?) order by first",
+                (index, index),
+            ).fetchall()
+            steps: list[Step] = []
+            for first, data in rows:
+                if first != len(steps) or not isinstance(data, bytes):
+                    raise ValueError(f"steps of trial {index} are missing before {first}")
+                steps += read_steps([data])
+            return steps if rows else None
 
     def stepped(self) -> frozenset[int]:
         """The places of the trials that have steps of their own: those that did more than ask a model once."""
-        return stepped(self._opened)
+        run = self._opened
+        with readable(run.path):
+            if not run.has_table("step"):
+                return frozenset()
+            return frozenset(place for (place,) in run.db.execute("select distinct idx from step"))
 
     @property
     def path(self) -> Path:

@@ -8,12 +8,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import cast
 
 from evenhand.core.encoding import decode
-from evenhand.core.label import Label, LabelValue
 from evenhand.core.run import TrialResult
 from evenhand.store.calls import sound
 from evenhand.store.decoding import read_result
 from evenhand.store.detail import PIECES, WHOLE, whole
 from evenhand.store.encoding import read_text
+from evenhand.store.labels.label import Label, LabelValue
 from evenhand.store.opened import OpenRun, readable
 
 _TAKE = (int, int, str)
@@ -84,7 +84,7 @@ class SettledTrials:
             return last
 
     def labels(self, after: int = 0) -> Iterator[Label]:
-        """What people said of its trials, in the order in which they said it; see `core.label.standing`.
+        """What people said of its trials, in the order in which they said it; see `store.labels.label.standing`.
 
         Args:
             after: Leaves out those up to this `seq`.

@@ -10,8 +10,8 @@ from pathlib import Path
 import msgspec
 
 from evenhand.core.record import Record
+from evenhand.store.labels.exchange import TABLES
 from evenhand.store.opened import open_run, readable
-from evenhand.store.said import TABLES
 
 
 class Digests(Record, frozen=True):

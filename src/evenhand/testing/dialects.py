@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from evenhand.testing import shapes
+from evenhand.testing.function_calls import content_calls, ollama_calls, response_calls
 from evenhand.testing.script import Rule, ScriptedRequest
-from evenhand.testing.tool_calls import content_calls, ollama_calls, response_calls
 
 _GOOGLE_REASON = {"stop": "STOP", "length": "MAX_TOKENS", "content_filter": "SAFETY"}
 DIMENSIONS = 256

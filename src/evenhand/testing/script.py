@@ -22,7 +22,7 @@ from evenhand.core.encoding import digest
 from evenhand.core.errors import ConfigError, Problem
 from evenhand.core.names import did_you_mean
 from evenhand.core.record import Record
-from evenhand.testing.tool_calls import ToolCalls, problems_of
+from evenhand.testing.function_calls import ToolCalls, problems_of
 
 FAULTS: Mapping[str, str] = {
     "drop": "the connection is closed without an answer, before anything is generated",

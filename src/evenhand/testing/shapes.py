@@ -10,8 +10,8 @@ import struct
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
+from evenhand.testing.function_calls import ToolCalls, chat_calls, message_calls
 from evenhand.testing.script import ScriptedRequest
-from evenhand.testing.tool_calls import ToolCalls, chat_calls, message_calls
 
 CHAT, MESSAGES, EMBEDDINGS = "chat/completions", "messages", "embeddings"
 MODERATIONS, COMPLETIONS, RESPONSES = "moderations", "completions", "responses"

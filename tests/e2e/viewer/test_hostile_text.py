@@ -16,15 +16,15 @@ from PIL import Image, ImageChops
 from evenhand.core.case import Case
 from evenhand.core.errors import ProviderError
 from evenhand.core.expect import Expectation, Trial
-from evenhand.core.label import NewLabel
 from evenhand.core.message import Message, Prompt
 from evenhand.core.score import Score
 from evenhand.core.variant import Variant
 from evenhand.engine import door
 from evenhand.engine.capture import user_code
 from evenhand.engine.door import Settings
-from evenhand.store.draws import add_draw, set_rule
-from evenhand.store.labels import append_labels
+from evenhand.store.labels.label import NewLabel
+from evenhand.store.labels.stored_draws import add_draw, set_rule
+from evenhand.store.labels.stored_labels import append_labels
 from evenhand.testing import Scripted, example_of
 
 MARKUP = (

@@ -11,7 +11,7 @@ import pytest
 
 from evenhand.analysis.trust.calibration import calibrate
 from evenhand.analysis.trust.labels.failure_codes import failure_codes
-from evenhand.store.draws import add_metric_labels, standing_labels
+from evenhand.store.labels.stored_draws import add_metric_labels, standing_labels
 from evenhand.store.runfile import RunFile
 
 EXAMPLE = Path(__file__).resolve().parents[3] / "examples" / "judge"

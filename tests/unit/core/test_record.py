@@ -76,7 +76,7 @@ def test_a_plain_run_imports_what_it_needs() -> None:
         "import sys, evenhand.cli.run, evenhand.cli.run_request, evenhand.cli.session, evenhand.engine.door, "
         "evenhand.doors.promptfoo.load\n"
         "print(*[m for m in sys.modules if m.startswith(('evenhand.doors.conversations', 'evenhand.scorers.judging', "
-        "'evenhand.engine.batch', 'evenhand.engine.regrading', 'evenhand.providers.batches', "
+        "'evenhand.engine.batch', 'evenhand.engine.replay.regrading', 'evenhand.providers.batches', "
         "'evenhand.wings.judge_checks', "
         "'evenhand.analysis.trust.calibration', "
         "'aiohttp', 'uvloop', 'yaml', 'quickjs', 'email.utils'))])"

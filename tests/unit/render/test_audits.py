@@ -155,7 +155,7 @@ async def test_labels_that_are_no_random_draw_are_not_audited(make_run: Make):
     """Only the judge's passes were labelled."""
     run = await a_run(make_run, change=lambda t: replace(t, output="x" * (5 + t.index % 2)))
     run = label(run, good, size=200)
-    from evenhand.store.draws import add_metric_labels
+    from evenhand.store.labels.stored_draws import add_metric_labels
 
     taken_back = [(i, "prose", None) for i in range(200) if i % 10 >= 7]
     add_metric_labels(run.path, "ann", taken_back)

@@ -12,7 +12,7 @@ from tests.unit.conftest import Make, result
 from evenhand import EvalSet, Message, run
 from evenhand.analysis.summaries.grid import Grid
 from evenhand.analysis.summaries.preferences import preferences
-from evenhand.analysis.summaries.triggers import TriggerRates, trigger_rates
+from evenhand.analysis.summaries.skill_discovery import TriggerRates, trigger_rates
 from evenhand.analysis.summaries.usage import usage_line
 from evenhand.core.run import CallEnd, CallStart
 from evenhand.core.score import Outcome

@@ -28,7 +28,6 @@ from evenhand.cli.exits import complaint
 from evenhand.cli.files_beside import look_at_files_beside
 from evenhand.cli.run_request import Asked
 from evenhand.core.errors import ConfigError, StoreError, UsageError
-from evenhand.core.label import NewLabel
 from evenhand.core.plan import Selection
 from evenhand.core.requirement import PASSED, Bound, Requirement
 from evenhand.core.run import AnswerDetails, CallEnd, CallStart, RunMeta, TrialResult
@@ -44,8 +43,9 @@ from evenhand.render.calibration import (
 from evenhand.render.junit import write_junit
 from evenhand.render.markdown import write_markdown
 from evenhand.render.run import Run
-from evenhand.store.draws import add_metric_labels, set_rule, standing_labels
-from evenhand.store.labels import append_labels
+from evenhand.store.labels.label import NewLabel
+from evenhand.store.labels.stored_draws import add_metric_labels, set_rule, standing_labels
+from evenhand.store.labels.stored_labels import append_labels
 from evenhand.store.runfile import RunFile
 from evenhand.wings.viewer.head import head
 

@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 from tests.unit.conftest import Make, result
 
-from evenhand.core.label import NewLabel, standing
 from evenhand.core.wording.ink import Ink
 from evenhand.render.console import cells_json, show_trial
 from evenhand.render.document import document
 from evenhand.render.export import export
 from evenhand.render.verbose import Verbose
-from evenhand.store.labels import append_labels
+from evenhand.store.labels.label import NewLabel, standing
+from evenhand.store.labels.stored_labels import append_labels
 from evenhand.store.runfile import RunFile
 from evenhand.wings.interchange.promptfoo_results.reading import read_results
 

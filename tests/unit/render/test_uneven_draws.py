@@ -20,12 +20,12 @@ from evenhand.analysis.trust.labels.label_sheets import write_items
 from evenhand.analysis.trust.labels.uneven_drawing import draw_by_stratum, draw_lines, draw_unsure
 from evenhand.analysis.trust.selective import selective_verdicts
 from evenhand.core.errors import UsageError
-from evenhand.core.label import NewLabel
 from evenhand.core.run import TrialResult
 from evenhand.render.calibration import calibration_lines
 from evenhand.stats.agreement import kappa
-from evenhand.store.draws import add_metric_labels
-from evenhand.store.labels import append_labels
+from evenhand.store.labels.label import NewLabel
+from evenhand.store.labels.stored_draws import add_metric_labels
+from evenhand.store.labels.stored_labels import append_labels
 from evenhand.store.runfile import RunFile
 
 __all__ = ["make_run"]

@@ -27,10 +27,10 @@ from evenhand.scorers import (
     Preferred,
     Rating,
 )
+from evenhand.scorers.agents.triggers import Triggers
 from evenhand.scorers.judge import MeetsRubric
 from evenhand.scorers.judging import asked
 from evenhand.scorers.rag.verdict_lists import Section, itemised, one_of
-from evenhand.scorers.triggers import Triggers
 
 OUTPUT = "what is judged"
 

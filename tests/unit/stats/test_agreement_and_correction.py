@@ -9,7 +9,6 @@ from operator import ne
 import pytest
 
 from evenhand.stats.agreement import ac1, alpha, kappa, tau_b
-from evenhand.stats.compare import paired_rates
 from evenhand.stats.corrected_differences import (
     LabelledCase,
     corrected_paired_difference,
@@ -21,6 +20,7 @@ from evenhand.stats.correction import (
     corrected_rate,
     replaced_share,
 )
+from evenhand.stats.rate_difference import paired_rates
 
 KRIPPENDORFF = (
     (1, 2, 3, 3, 2, 1, 4, 1, 2, None, None, None),

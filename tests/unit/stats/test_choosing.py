@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 from evenhand.stats.choosing import Half, confirmed, corrected, winner
-from evenhand.stats.paired import Differences
+from evenhand.stats.paired_difference import Differences
 
 
 def half(differences: list[int], errors: int = 0) -> Half:

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from evenhand.analysis.gates.gate_rule import gate_rule
 from evenhand.stats.bounded import mean_on_scale
-from evenhand.stats.gate_rule import gate_rule
-from evenhand.stats.paired import Differences, verdict
+from evenhand.stats.paired_difference import Differences, verdict
 from evenhand.stats.tallies import Tally, rate_of, rate_of_decisions, rate_over_clusters
 
 _BENCH = runpy.run_path(str(Path(__file__).resolve().parents[3] / "bench/clusters.py"))

@@ -7,13 +7,13 @@ from statistics import fmean
 
 import pytest
 
+from evenhand.analysis.gates.gate_rule import gate_rule, more_cases
 from evenhand.stats.bounded import mean_on_scale
-from evenhand.stats.compare import mcnemar, paired_rates
 from evenhand.stats.extremes import Extremes, certain
-from evenhand.stats.gate_rule import gate_rule, more_cases
 from evenhand.stats.interval import z_of
 from evenhand.stats.multiple import holm
-from evenhand.stats.paired import Differences, verdict
+from evenhand.stats.paired_difference import Differences, verdict
+from evenhand.stats.rate_difference import mcnemar, paired_rates
 from evenhand.stats.student import t_quantile
 from evenhand.stats.tallies import worth_of
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evenhand.stats.extremes import Extremes, certain
-from evenhand.stats.paired import Differences, verdict
+from evenhand.stats.paired_difference import Differences, verdict
 
 cases = st.lists(
     st.tuples(st.sampled_from((-1.0, 0.0, 1.0)), st.sampled_from((0.0, 1.0))),

@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from evenhand.stats.paired import Differences, verdict
+from evenhand.stats.paired_difference import Differences, verdict
 from evenhand.stats.votes import (
     APART,
     PRIOR_WEIGHT,

@@ -7,6 +7,7 @@ from itertools import permutations
 import pytest
 from scipy.stats import hypergeom
 
+from evenhand.analysis.trust.judgements.draw_test import drawn_within_strata
 from evenhand.stats.agreement import ac1, kappa
 from evenhand.stats.allocation import allocated
 from evenhand.stats.correction import (
@@ -17,7 +18,6 @@ from evenhand.stats.correction import (
     replaced_share,
 )
 from evenhand.stats.design_effect import DesignEffects
-from evenhand.stats.drawn import drawn_within_strata
 from evenhand.stats.weighted import (
     UniformLabels,
     corrected_by_strata,

@@ -28,7 +28,7 @@ from evenhand.store.detail import (
     numbers_of,
 )
 from evenhand.store.journal import Journal
-from evenhand.store.labels import NewLabel, append_labels
+from evenhand.store.labels.stored_labels import NewLabel, append_labels
 from evenhand.store.runfile import RunFile
 from evenhand.store.sealing import digest_of
 from evenhand.store.writer import PART, TRIAL

@@ -9,7 +9,7 @@ from evenhand.analysis.comparison.judged_differences import JudgedDifference
 from evenhand.core.record import Record
 from evenhand.core.wording.words import count
 from evenhand.stats.extremes import Extremes
-from evenhand.stats.paired import Word
+from evenhand.stats.paired_difference import Word
 from evenhand.stats.tallies import OpenNumber
 
 _GRAVEST: tuple[Word, ...] = (

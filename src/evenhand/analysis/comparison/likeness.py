@@ -14,11 +14,11 @@ from typing import cast
 from evenhand.analysis.comparison.case_tests import TestChanges, change_words, part_words
 from evenhand.analysis.comparison.case_values import LOWER, PASSED, Seen
 from evenhand.analysis.comparison.comparison_sides import Side
-from evenhand.analysis.summaries.replayed import replayed
 from evenhand.core.requirement import Bound
 from evenhand.core.run import RunMeta
 from evenhand.core.variant import Variant
 from evenhand.core.wording.words import count, safe, short_id
+from evenhand.engine.replay.summary import replayed
 
 _EVERY_OUTCOME = frozenset({"fail", "error", "pass", "not_applicable"})
 _CHOSEN = {

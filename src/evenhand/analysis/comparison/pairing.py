@@ -20,7 +20,7 @@ from evenhand.core.score import SHARES, Scale
 from evenhand.stats.extremes import Extremes, certain
 from evenhand.stats.interval import CONFIDENCE
 from evenhand.stats.multiple import holm
-from evenhand.stats.paired import Alone, Differences
+from evenhand.stats.paired_difference import Alone, Differences
 from evenhand.stats.tallies import OpenNumber, worth_of
 
 

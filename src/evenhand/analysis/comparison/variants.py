@@ -11,7 +11,7 @@ from evenhand.analysis.summaries.grid import Grid
 from evenhand.core.wording.words import count, rounded
 from evenhand.stats.extremes import Extremes, certain
 from evenhand.stats.interval import CONFIDENCE
-from evenhand.stats.paired import FEWEST, Differences, Word
+from evenhand.stats.paired_difference import FEWEST, Differences, Word
 from evenhand.stats.tallies import OpenNumber, worth_of
 
 MOST_VARIANTS = 6

@@ -28,13 +28,13 @@ from evenhand.analysis.summaries.grid import Grid
 from evenhand.analysis.trust.every_label import every_label
 from evenhand.core.encoding import digest, encode
 from evenhand.core.errors import UsageError
-from evenhand.core.label import JUDGEMENTS, Label, standing
 from evenhand.core.record import MutableRecord
 from evenhand.core.run import TrialResult
 from evenhand.core.score import State
 from evenhand.core.variant import Variant
 from evenhand.core.wording.ink import Ink
 from evenhand.core.wording.words import clip, columns, count, number, padded, safe
+from evenhand.store.labels.label import JUDGEMENTS, Label, standing
 from evenhand.store.runfile import RunFile
 
 Before = Mapping[tuple[str, int, int], tuple[State, float | None]]

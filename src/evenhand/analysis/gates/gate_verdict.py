@@ -22,15 +22,15 @@ from evenhand.analysis.gates.baseline import Baseline, BaselineTrial
 from evenhand.analysis.gates.baseline_making import bound_to
 from evenhand.analysis.gates.early_stopping import LAST, GateDecider, expecting
 from evenhand.analysis.gates.gate_results import Gate, GateResult, GateVerdict
+from evenhand.analysis.gates.gate_rule import gate_rule, more_cases
 from evenhand.analysis.summaries.clusters import copies_note
 from evenhand.analysis.summaries.column_names import column_names, full_names
 from evenhand.core.errors import UsageError
 from evenhand.core.names import did_you_mean
 from evenhand.core.run import TrialResult
 from evenhand.core.wording.words import count, safe
-from evenhand.stats.gate_rule import gate_rule, more_cases
 from evenhand.stats.multiple import holm
-from evenhand.stats.paired import LEVEL, Word
+from evenhand.stats.paired_difference import LEVEL, Word
 from evenhand.store.runfile import RunFile
 
 UNCHANGED = "nothing that is asked or checked has changed"

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from evenhand.analysis.summaries.preferences import SIGN
-from evenhand.analysis.summaries.triggers import TRIGGERING
+from evenhand.analysis.summaries.skill_discovery import TRIGGERING
 from evenhand.core.record import Record
-from evenhand.scorers.trigger_metrics import MEASURES
+from evenhand.scorers.agents.trigger_metrics import MEASURES
 from evenhand.store.runfile import RunFile
 from evenhand.store.settled import metric_sign, warning_sign
 

@@ -12,7 +12,7 @@ from evenhand.core.score import SHARES, Scale
 from evenhand.core.wording.words import rounded
 from evenhand.stats.bounded import mean_on_scale
 from evenhand.stats.interval import mean_of_sums
-from evenhand.stats.paired import FEWEST
+from evenhand.stats.paired_difference import FEWEST
 
 OfCase = tuple[float, float, float]
 """The sum over a case's trials, how many have a value, and how many are in error; of a cluster, parts of trials."""

@@ -9,7 +9,6 @@ from msgspec import field
 from evenhand.analysis.trust.judgements.judged import Item, JudgedMetric, verdicts_of
 from evenhand.analysis.trust.judgements.strata import Key, strata_of, uneven, weights
 from evenhand.analysis.trust.labelled_cases import case_labels, effects_of
-from evenhand.core.draw import Draw
 from evenhand.core.record import Record
 from evenhand.stats.agreement import ac1, kappa
 from evenhand.stats.correction import (
@@ -22,6 +21,7 @@ from evenhand.stats.correction import (
 from evenhand.stats.design_effect import CaseLabel, DesignEffects, share_effect
 from evenhand.stats.interval import clopper_pearson
 from evenhand.stats.weighted import Weighted, corrected_by_strata
+from evenhand.store.labels.draw import Draw
 
 
 class Agreement(Record, frozen=True):

@@ -55,7 +55,6 @@ from evenhand.analysis.trust.trust_rules import (
     evidence_of,
     is_equivalent,
 )
-from evenhand.core.draw import Draw, MetricLabel
 from evenhand.core.record import Record
 from evenhand.core.run import RunMeta
 from evenhand.core.variant import Variant
@@ -65,7 +64,8 @@ from evenhand.stats.alternative import Alternative, alternative_annotator
 from evenhand.stats.correction import Estimate, Verdicts
 from evenhand.stats.design_effect import CaseLabel, DesignEffects
 from evenhand.stats.weighted import Weighted
-from evenhand.store.draws import standing_labels
+from evenhand.store.labels.draw import Draw, MetricLabel
+from evenhand.store.labels.stored_draws import standing_labels
 from evenhand.store.runfile import RunFile
 
 SCHEMA = "evenhand.calibration/1"

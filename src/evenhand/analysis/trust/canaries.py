@@ -20,12 +20,12 @@ from evenhand.analysis.trust.calibration import estimate_row
 from evenhand.core.errors import StoreError
 from evenhand.core.judge_checks import WITH_CANARIES, is_canary_check
 from evenhand.core.record import MutableRecord, Record
-from evenhand.stats.compare import mcnemar
 from evenhand.stats.corrected_differences import corrected_difference
 from evenhand.stats.correction import Estimate
 from evenhand.stats.interval import clopper_pearson, wilson, z_of
-from evenhand.stats.paired import FEWEST as CASES_NEEDED
-from evenhand.stats.paired import Differences
+from evenhand.stats.paired_difference import FEWEST as CASES_NEEDED
+from evenhand.stats.paired_difference import Differences
+from evenhand.stats.rate_difference import mcnemar
 from evenhand.store.runfile import RunFile
 
 SCHEMA = "evenhand.canary/1"

@@ -18,9 +18,9 @@ from evenhand.core.run import TrialResult
 from evenhand.core.score import Outcome
 from evenhand.core.wording.words import count, interval, percent
 from evenhand.stats.bounded import mean_on_scale
-from evenhand.stats.compare import mcnemar
 from evenhand.stats.correction import Estimate
 from evenhand.stats.interval import clopper_pearson
+from evenhand.stats.rate_difference import mcnemar
 from evenhand.store.runfile import RunFile
 
 Key = tuple[str, str]

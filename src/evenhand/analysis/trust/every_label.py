@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from evenhand.core.label import Label, LabelValue
+from evenhand.store.labels.label import Label, LabelValue
 from evenhand.store.runfile import RunFile
 
 _OF_METRICS, _OF_PAIRS = -(2**40), -(2**41)
@@ -12,7 +12,7 @@ _OF_METRICS, _OF_PAIRS = -(2**40), -(2**41)
 
 
 def every_label(run: RunFile) -> list[Label]:
-    """What people said of trials, each an event; see `core.label.standing`.
+    """What people said of trials, each an event; see `store.labels.label.standing`.
 
     A verdict on a judged metric has the metric's name. A preference between two trials is a label of each of them.
     """

@@ -18,7 +18,7 @@ from evenhand.core.record import Record
 from evenhand.core.score import Outcome
 from evenhand.stats.correction import Estimate, Verdicts
 from evenhand.stats.design_effect import CaseLabel
-from evenhand.stats.paired import Differences, Word, verdict
+from evenhand.stats.paired_difference import Differences, Word, verdict
 from evenhand.stats.votes import cross_fitted, fitted_weights
 from evenhand.store.runfile import RunFile
 

@@ -16,18 +16,16 @@ from statistics import fmean, pvariance
 from typing import Any
 
 from evenhand.analysis.summaries.means import known_scale
+from evenhand.analysis.trust.judgements.draw_test import drawn_within_strata
 from evenhand.analysis.trust.judgements.judged import Item, JudgedMetric, verdicts_of
 from evenhand.analysis.trust.judgements.raw_rates import raw_mean
 from evenhand.analysis.trust.judgements.strata import Key, strata_of
 from evenhand.analysis.trust.labelled_cases import case_of, few_cases, rows_of_scores
-from evenhand.core.draw import Draw
-from evenhand.core.label import Label, standing
 from evenhand.core.record import Record
 from evenhand.core.score import SHARES, Scale
 from evenhand.stats.bounded import mean_on_scale
 from evenhand.stats.bounded_correction import mean_by_judge
 from evenhand.stats.correction import Estimate
-from evenhand.stats.drawn import drawn_within_strata
 from evenhand.stats.mean_effect import MeanEffect, ScoreLabel, mean_effect
 from evenhand.stats.paired_scores import (
     PairedScores,
@@ -37,6 +35,8 @@ from evenhand.stats.paired_scores import (
     weight_of_judge,
 )
 from evenhand.stats.rank_agreement import quadratic_kappa, weighted_tau_b
+from evenhand.store.labels.draw import Draw
+from evenhand.store.labels.label import Label, standing
 
 PEOPLES: Scale = (1.0, 5.0)
 """The scale of the label `score`."""

@@ -10,7 +10,6 @@ from evenhand.analysis.trust.calibration import peoples_verdicts
 from evenhand.analysis.trust.judgements.judged import Item, JudgedMetric, certainties, judgements
 from evenhand.analysis.trust.judgements.strata import uneven, uniform_first
 from evenhand.analysis.trust.labels.drawing import DrawnItem
-from evenhand.core.draw import Draw
 from evenhand.core.record import Record
 from evenhand.core.wording.words import count, percent, safe
 from evenhand.stats.selective import (
@@ -20,6 +19,7 @@ from evenhand.stats.selective import (
     labels_for_errors,
     labels_for_nothing_wrong,
 )
+from evenhand.store.labels.draw import Draw
 from evenhand.store.runfile import RunFile
 
 

@@ -14,8 +14,7 @@ from evenhand.core.score import Score
 from evenhand.core.traits import label_of
 from evenhand.doors.assertions.assertion import Assertion, Cell, Kind, Wrong
 from evenhand.languages.templates.rendering import has_tags
-from evenhand.scorers.final_state import LeavesState
-from evenhand.scorers.step_checks import (
+from evenhand.scorers.agents.step_checks import (
     NeverFails,
     NeverLoops,
     NeverRepeats,
@@ -24,9 +23,10 @@ from evenhand.scorers.step_checks import (
     Recovers,
     Succeeds,
 )
-from evenhand.scorers.step_measures import StepCost, StepCount, StepDuration, TokenCount
-from evenhand.scorers.tools import CallsTool, CallsTools
-from evenhand.scorers.trajectory_judges import AchievesGoal, TrajectoryPasses
+from evenhand.scorers.agents.step_measures import StepCost, StepCount, StepDuration, TokenCount
+from evenhand.scorers.agents.tools import CallsTool, CallsTools
+from evenhand.scorers.agents.trajectory_judges import AchievesGoal, TrajectoryPasses
+from evenhand.scorers.final_state import LeavesState
 
 GROUP = "what became of an agent's steps"
 _CALL = "name, or {name, arguments, exact}"

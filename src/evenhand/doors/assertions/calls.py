@@ -14,9 +14,9 @@ from evenhand.doors.assertions.matching import matches
 from evenhand.doors.assertions.spans import wrong_value
 from evenhand.doors.assertions.values import bound
 from evenhand.languages.templates.printing import printed
+from evenhand.scorers.agents.tool_names import ToolNamesF1
 from evenhand.scorers.declared_calls import CallsDeclaredFunction, CallsDeclaredTools
 from evenhand.scorers.known_outcomes import Answered
-from evenhand.scorers.tool_names import ToolNamesF1
 
 GROUP = "tools"
 

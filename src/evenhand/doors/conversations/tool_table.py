@@ -10,7 +10,7 @@ from evenhand.core.arguments import checked_class
 from evenhand.core.encoding import decode, digest, encode
 from evenhand.core.errors import CodeError, UsageError
 from evenhand.doors.conversations.toolbox import Toolbox
-from evenhand.engine.tools import outcome
+from evenhand.engine.replay.application_calls import outcome
 from evenhand.engine.trial import present
 from evenhand.store.catalogue import find
 from evenhand.store.encoding import written_case

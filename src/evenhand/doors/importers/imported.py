@@ -13,7 +13,6 @@ import msgspec
 from evenhand.core.encoding import digest, encode
 from evenhand.core.errors import UsageError
 from evenhand.core.expect import share_passed
-from evenhand.core.label import LabelField, LabelValue, NewLabel, checked
 from evenhand.core.run import AnswerDetails, Judged, RunMeta, TrialError, TrialResult
 from evenhand.core.score import LARGEST, Outcome, State, usable
 from evenhand.core.secrets import redacted
@@ -22,6 +21,7 @@ from evenhand.core.variant import Variant
 from evenhand.core.version import __version__
 from evenhand.doors.importers.declared import misfit
 from evenhand.store.catalogue import id_at
+from evenhand.store.labels.label import LabelField, LabelValue, NewLabel, checked
 
 UNNAMED = "recorded outputs"
 """What a variant is called that a file gives no name."""

@@ -9,13 +9,13 @@ from typing import TypeVar, cast
 
 from evenhand.core.case import Case
 from evenhand.core.errors import UsageError
-from evenhand.core.label import NewLabel
 from evenhand.core.plugins import Plugin
 from evenhand.core.run import RunMeta, TrialResult
 from evenhand.doors.importers.declared import misfit
 from evenhand.doors.importers.imported import Imported, RecordedRun
 from evenhand.doors.importers.recorded import RecordedDataset, Recordings
 from evenhand.languages.documents.foreign import Note, Notes
+from evenhand.store.labels.label import NewLabel
 
 Importer = Callable[[Sequence[Path]], Recordings]
 _Value = TypeVar("_Value", TrialResult, NewLabel)

@@ -11,7 +11,6 @@ from evenhand.core.record import Record
 from evenhand.doors.prompt_directories.auditing import Audit, audited
 from evenhand.doors.prompt_directories.eval_yml import read_eval
 from evenhand.doors.prompt_directories.evidence import PROMOTIONS
-from evenhand.doors.prompt_directories.gates import Standing, evidence_of, lowered, standing
 from evenhand.doors.prompt_directories.hooks import is_hook
 from evenhand.doors.prompt_directories.library import (
     ALIASES,
@@ -22,6 +21,12 @@ from evenhand.doors.prompt_directories.library import (
     links_out,
 )
 from evenhand.doors.prompt_directories.markup import parsed, where_broken
+from evenhand.doors.prompt_directories.promotion_rules import (
+    Standing,
+    evidence_of,
+    lowered,
+    standing,
+)
 from evenhand.doors.prompt_directories.prompt import LEADS_OUT, PromptFolder, read_prompt
 from evenhand.doors.prompt_directories.runs import KeptRuns
 from evenhand.doors.prompt_directories.suite import hint_at_other_models

@@ -9,7 +9,9 @@ from typing import Any
 from evenhand.core.record import Record
 from evenhand.core.wording.words import count
 from evenhand.doors.prompt_directories.evidence import USAGE, Row, read
-from evenhand.doors.prompt_directories.gates import (
+from evenhand.doors.prompt_directories.library import Library
+from evenhand.doors.prompt_directories.outcome import trigger_words
+from evenhand.doors.prompt_directories.promotion_rules import (
     Gate,
     Standing,
     evidence_of,
@@ -19,8 +21,6 @@ from evenhand.doors.prompt_directories.gates import (
     next_status,
     standing,
 )
-from evenhand.doors.prompt_directories.library import Library
-from evenhand.doors.prompt_directories.outcome import trigger_words
 from evenhand.doors.prompt_directories.prompt import STATUSES, PromptFolder, read_prompt
 from evenhand.doors.prompt_directories.runs import KeptRuns
 from evenhand.doors.prompt_directories.usage import usage_of

@@ -9,7 +9,7 @@ from typing import Any, cast
 from msgspec import field
 
 from evenhand.analysis.summaries.rates import share_row
-from evenhand.analysis.summaries.triggers import TriggerRates, trigger_rates
+from evenhand.analysis.summaries.skill_discovery import TriggerRates, trigger_rates
 from evenhand.core.encoding import decode
 from evenhand.core.errors import StoreError
 from evenhand.core.record import MutableRecord, Record

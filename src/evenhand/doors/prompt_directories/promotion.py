@@ -7,7 +7,8 @@ import getpass
 from evenhand.core.errors import UsageError
 from evenhand.core.record import Record
 from evenhand.doors.prompt_directories.evidence import PROMOTIONS, append, now
-from evenhand.doors.prompt_directories.gates import (
+from evenhand.doors.prompt_directories.new_prompts import bumped
+from evenhand.doors.prompt_directories.promotion_rules import (
     Gate,
     evidence_of,
     gates,
@@ -15,7 +16,6 @@ from evenhand.doors.prompt_directories.gates import (
     lowered,
     next_status,
 )
-from evenhand.doors.prompt_directories.new_prompts import bumped
 from evenhand.doors.prompt_directories.prompt import PromptFolder, Status
 from evenhand.doors.prompt_directories.runs import KeptRuns
 from evenhand.store.catalogue import home_for

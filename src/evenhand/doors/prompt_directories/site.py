@@ -12,7 +12,8 @@ from evenhand.core.errors import EvenhandError, UsageError
 from evenhand.core.record import Record
 from evenhand.core.wording.words import count
 from evenhand.doors.prompt_directories.evidence_rules import Evidence
-from evenhand.doors.prompt_directories.gates import (
+from evenhand.doors.prompt_directories.library import Library
+from evenhand.doors.prompt_directories.promotion_rules import (
     Standing,
     evidence_of,
     gates,
@@ -20,7 +21,6 @@ from evenhand.doors.prompt_directories.gates import (
     next_status,
     standing,
 )
-from evenhand.doors.prompt_directories.library import Library
 from evenhand.doors.prompt_directories.prompt import STATUSES, PromptFolder, read_prompt
 from evenhand.doors.prompt_directories.runs import KeptRuns
 from evenhand.doors.prompt_directories.site_evidence import (

@@ -15,7 +15,7 @@ from html import escape
 from pathlib import Path
 
 from evenhand.core.wording.words import safe
-from evenhand.doors.prompt_directories.gates import Gate
+from evenhand.doors.prompt_directories.promotion_rules import Gate
 from evenhand.languages.templates.plain import PLACE
 
 MARK = '<meta name="generator" content="evenhand prompt site">'

@@ -22,10 +22,10 @@ from evenhand.doors.prompt_directories.prompt import Meta, PromptFolder
 from evenhand.doors.prompt_directories.prompt_values import SOURCES, merged
 from evenhand.languages.documents.findings import shown_path
 from evenhand.languages.templates.plain import as_text, render
+from evenhand.scorers.agents.triggers import Triggers
 from evenhand.scorers.jury import Jury
 from evenhand.scorers.rating import Rating
 from evenhand.scorers.rubric import Rubric
-from evenhand.scorers.triggers import Triggers
 
 RUBRIC = "rubric"
 

@@ -10,7 +10,7 @@ import pytest
 from evenhand.core.errors import UsageError
 from evenhand.core.plan import CassetteUse
 from evenhand.core.record import Record
-from evenhand.engine.cassettes import look_at_places
+from evenhand.engine.replay.cassettes import look_at_places
 from evenhand.providers.leading import keys_not_needed
 from evenhand.store.cassette import CassetteSource
 from evenhand.store.recordings import Recordings

@@ -46,7 +46,6 @@ from evenhand.doors.pytest_plugin.cassette import SessionCassette
 from evenhand.engine.budget import Budget
 from evenhand.engine.call_context import Home
 from evenhand.engine.calls import CallDesk
-from evenhand.engine.cassettes import record_cassettes
 from evenhand.engine.code import CodeHost
 from evenhand.engine.door import CEILING, START
 from evenhand.engine.limits import Limits
@@ -58,7 +57,8 @@ from evenhand.engine.outcome import (
     trial_error,
 )
 from evenhand.engine.place import OURS, is_users
-from evenhand.engine.replaying import Replay, replay_record
+from evenhand.engine.replay.answering import Replay, replay_record
+from evenhand.engine.replay.cassettes import record_cassettes
 from evenhand.engine.stragglers import task_name, too_late
 from evenhand.engine.strays import holds, threads_over
 from evenhand.engine.time_limit import GRACE_S

@@ -18,12 +18,12 @@ from weakref import WeakKeyDictionary
 from evenhand.core.errors import UsageError
 from evenhand.core.record import Record
 from evenhand.core.step import Step, StepStatus
+from evenhand.core.step_recorder import StepLog, elsewhere
 from evenhand.doors.spans.assembling import asked_anew
 from evenhand.doors.spans.messages import Said
 from evenhand.doors.spans.reading import read_span
 from evenhand.doors.spans.span import RawSpan, SpanEvent, kept_value
 from evenhand.engine.carrying import trial_here
-from evenhand.engine.steps import StepLog, elsewhere
 from evenhand.engine.trial import LiveTrial
 
 if TYPE_CHECKING:

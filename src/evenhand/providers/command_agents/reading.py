@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from evenhand.providers.command_agents.claude_code import read_claude
 from evenhand.providers.command_agents.codex import read_codex
-from evenhand.providers.command_agents.step_lines import read_steps
+from evenhand.providers.command_agents.reported_lines import read_steps
 from evenhand.providers.command_agents.transcript import Format, Line, Transcript, objects
 
 

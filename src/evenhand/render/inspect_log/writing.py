@@ -14,13 +14,13 @@ from typing import Any, BinaryIO
 from urllib.parse import quote
 
 from evenhand.analysis.summaries.column_names import column_names
-from evenhand.analysis.summaries.steps import steps_of
 from evenhand.core.errors import UsageError
 from evenhand.core.run import RunMeta
 from evenhand.core.variant import Variant
 from evenhand.core.version import __version__
 from evenhand.render.inspect_log.events import iso
 from evenhand.render.inspect_log.sample import sample_of
+from evenhand.render.trial_steps import steps_of
 from evenhand.store.runfile import RunFile
 
 VERSION = 2

@@ -19,12 +19,12 @@ from msgspec import field
 
 from evenhand.core.errors import NoOutput
 from evenhand.core.expect import named_scores, weighted_mean
-from evenhand.core.label import Label, LabelField, LabelValue, newest
 from evenhand.core.record import Record
 from evenhand.core.run import Judged, TrialResult
 from evenhand.core.score import Outcome, Verdict
 from evenhand.core.variant import Variant
 from evenhand.languages.javascript.source import is_reference
+from evenhand.store.labels.label import Label, LabelField, LabelValue, newest
 
 HUMAN = "human"
 HIGHLIGHT = "!highlight"

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Any, TextIO
 
-from evenhand.core.label import newest, standing
 from evenhand.core.run import TrialResult
 from evenhand.core.wording.json_text import json_text, writer
 from evenhand.core.wording.spreadsheet_cells import cell
@@ -18,6 +17,7 @@ from evenhand.render.promptfoo.row import (
     prompt_label,
     without_reason,
 )
+from evenhand.store.labels.label import newest, standing
 from evenhand.store.runfile import RunFile
 
 _STATUS = ("PASS", "FAIL", "ERROR")

@@ -15,7 +15,6 @@ from typing import Any, TextIO, cast
 from xml.sax.saxutils import escape, quoteattr
 
 from evenhand.analysis.trust.every_label import every_label
-from evenhand.core.label import standing
 from evenhand.core.run import Judged, TrialResult
 from evenhand.core.variant import Variant
 from evenhand.core.wording.json_text import json_text, writer
@@ -31,6 +30,7 @@ from evenhand.render.promptfoo.row import (
     tokens,
     tokens_of,
 )
+from evenhand.store.labels.label import standing
 from evenhand.store.runfile import RunFile
 
 VERSION = 3

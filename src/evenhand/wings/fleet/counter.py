@@ -21,13 +21,13 @@ from dataclasses import replace
 from typing import Any
 
 from evenhand.core.errors import EvenhandError, ProviderError, StoreError
+from evenhand.core.packed_steps import read_steps
 from evenhand.core.provider import RateLimits
 from evenhand.core.run import CallEnd, CallStart, TrialResult
 from evenhand.engine.backing import Backing
 from evenhand.engine.budget import NOTHING
 from evenhand.store.cache import CachedReply
 from evenhand.store.decoding import read_result
-from evenhand.store.steps import read_steps
 from evenhand.wings.fleet.hands import Hand
 from evenhand.wings.fleet.messages import Message
 

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from evenhand.core.errors import CodeError, EvenhandError, StoreError, UsageError
+from evenhand.core.packed_steps import read_steps
 from evenhand.core.plan import Plan
 from evenhand.core.record import Record
 from evenhand.core.run import TrialResult
@@ -28,7 +29,6 @@ from evenhand.core.version import __version__
 from evenhand.engine.backing import Backing, Crew, Terms
 from evenhand.engine.trial import LiveTrial
 from evenhand.store.decoding import read_result
-from evenhand.store.steps import read_steps
 from evenhand.wings.fleet.counter import Counter
 from evenhand.wings.fleet.hands import Hand, WorkerLost
 from evenhand.wings.fleet.messages import (

@@ -18,6 +18,7 @@ from typing import Any
 
 from evenhand.core.errors import Overloaded, ProviderError
 from evenhand.core.message import Reply
+from evenhand.core.packed_steps import written_steps
 from evenhand.core.provider import Provider, RateLimits, Request
 from evenhand.core.run import CallEnd, CallStart, ToolRecord, TrialResult
 from evenhand.core.secrets import known
@@ -29,7 +30,6 @@ from evenhand.engine.retry import RetryPolicy
 from evenhand.store.cache import CachedReply
 from evenhand.store.decoding import read_result
 from evenhand.store.encoding import write_result
-from evenhand.store.steps import written_steps
 from evenhand.wings.fleet.messages import Message, TrialOrder
 
 Undo = Callable[[Any], None]

@@ -18,5 +18,5 @@ WING = Wing(
             ),
         ),
     },
-    hooks={"fleet": "evenhand.wings.fleet.commands.fleet_options:with_fleet"},
+    hooks={"fleet": "evenhand.wings.fleet.commands.fleet_settings:with_fleet"},
 )

@@ -11,13 +11,13 @@ from typing import Any, Literal, NamedTuple
 
 import msgspec
 
-from evenhand.core.draw import LabelledVerdict, MetricLabel
 from evenhand.core.encoding import decode, digest, encode
 from evenhand.core.errors import UsageError
 from evenhand.core.malformed import document_fault
 from evenhand.core.wording.words import count, safe
 from evenhand.scorers.text import value_text
-from evenhand.store.draws import standing_labels
+from evenhand.store.labels.draw import LabelledVerdict, MetricLabel
+from evenhand.store.labels.stored_draws import standing_labels
 from evenhand.store.runfile import RunFile
 
 SCHEMA = "evenhand.canaries/1"

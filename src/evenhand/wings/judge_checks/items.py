@@ -11,13 +11,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from evenhand.analysis.trust.judgements.judged import Item, JudgedMetric, judge_of, metric_of
-from evenhand.core.draw import MetricLabel
 from evenhand.core.encoding import digest
 from evenhand.core.record import Record
 from evenhand.core.run import TrialResult
 from evenhand.core.score import Outcome
 from evenhand.scorers.text import value_text
-from evenhand.store.draws import standing_labels
+from evenhand.store.labels.draw import MetricLabel
+from evenhand.store.labels.stored_draws import standing_labels
 from evenhand.store.runfile import RunFile
 from evenhand.wings.judge_checks.attacks import FEWEST_WORDS
 

@@ -19,7 +19,7 @@ from evenhand.core.record import MutableRecord, Record
 from evenhand.stats.choosing import Half, confirmed, corrected, winner
 from evenhand.stats.correction import Estimate
 from evenhand.stats.multiple import holm
-from evenhand.stats.paired import Differences, Word, verdict
+from evenhand.stats.paired_difference import Differences, Word, verdict
 from evenhand.wings.judge_checks.tryout_record import CHOOSING, CONFIRMING, TriedItem, TriedJudge
 
 SCHEMA = "evenhand.tryout/1"

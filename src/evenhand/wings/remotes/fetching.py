@@ -10,8 +10,8 @@ from pathlib import Path
 from evenhand.core.errors import StoreError, UsageError
 from evenhand.core.record import Record
 from evenhand.store.catalogue import matching, newest_first
+from evenhand.store.labels.exchange import Said, add_said, read_said
 from evenhand.store.replacing import beside
-from evenhand.store.said import Said, add_said, read_said
 from evenhand.wings.remotes.manifest import Manifest
 from evenhand.wings.remotes.remote import LARGEST_SAID, Remote, said_name
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from evenhand.core.errors import UsageError
 from evenhand.core.record import Record
-from evenhand.store.said import write_said
+from evenhand.store.labels.exchange import write_said
 from evenhand.wings.remotes.manifest import Manifest
 from evenhand.wings.remotes.remote import Remote, said_name, snapshot_of
 

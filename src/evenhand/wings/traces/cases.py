@@ -10,11 +10,11 @@ from typing import Any
 from evenhand.core.case import Case
 from evenhand.core.encoding import digest, encode
 from evenhand.core.errors import UsageError
-from evenhand.core.label import Label, standing
 from evenhand.core.names import did_you_mean
 from evenhand.core.record import Record
 from evenhand.core.run import TrialResult
 from evenhand.stats.allocation import allocated
+from evenhand.store.labels.label import Label, standing
 from evenhand.store.runfile import RunFile
 from evenhand.wings.traces.personal import Redaction
 

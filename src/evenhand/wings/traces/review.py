@@ -14,9 +14,9 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from evenhand.core.case import Case
-from evenhand.core.label import Label
 from evenhand.core.record import Record
 from evenhand.doors.eval_sets.dataset import Dataset
+from evenhand.store.labels.label import Label
 from evenhand.store.runfile import RunFile
 from evenhand.wings.traces.cases import DrawnCases, decisions
 

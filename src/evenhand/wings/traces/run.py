@@ -11,7 +11,6 @@ from msgspec import field
 
 from evenhand.core.encoding import digest, digest_of
 from evenhand.core.errors import UsageError
-from evenhand.core.label import NewLabel
 from evenhand.core.record import MutableRecord
 from evenhand.core.run import RunMeta, TrialResult
 from evenhand.core.variant import Variant
@@ -23,6 +22,7 @@ from evenhand.doors.spans.span import LAST_NS, RawSpan
 from evenhand.doors.spans.span_step import packed, unpacked
 from evenhand.languages.documents.foreign import LAST_SECOND, Notes
 from evenhand.store.catalogue import id_at
+from evenhand.store.labels.label import NewLabel
 from evenhand.store.spool import Group, Spool
 from evenhand.wings.traces.files import spans_in
 from evenhand.wings.traces.trial import trial_of

@@ -13,7 +13,7 @@ from evenhand.render.call_rows import as_json
 from evenhand.store.runfile import RunFile
 from evenhand.wings.viewer.columns import text_of
 from evenhand.wings.viewer.shapes import Call, Preview
-from evenhand.wings.viewer.steps import steps_page
+from evenhand.wings.viewer.timeline import steps_page
 
 OUTPUT, REASON, VARIABLE = 1_200, 400, 300
 """Characters that a cell of the matrix is sent."""

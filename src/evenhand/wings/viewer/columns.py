@@ -13,10 +13,10 @@ import msgspec
 from evenhand.analysis.summaries.grid import row_case
 from evenhand.analysis.summaries.marks import UNSURE
 from evenhand.analysis.summaries.preferences import SIGN
-from evenhand.analysis.summaries.triggers import TRIGGERING
+from evenhand.analysis.summaries.skill_discovery import TRIGGERING
 from evenhand.core.encoding import decode, encode
 from evenhand.core.numbered import NumberedTexts
-from evenhand.scorers.trigger_metrics import MEASURES
+from evenhand.scorers.agents.trigger_metrics import MEASURES
 from evenhand.store.decoding import NO_JSON, SearchedTrial, read_searched
 from evenhand.store.groups import Groups
 from evenhand.store.opened import readable

@@ -18,14 +18,14 @@ from evenhand.analysis.trust.labels.drawing import (
 )
 from evenhand.analysis.trust.labels.failure_codes import FailureCode, failure_codes
 from evenhand.analysis.trust.labels.uneven_drawing import draw_by_stratum, draw_unsure
-from evenhand.core.draw import LabelledVerdict
 from evenhand.core.errors import UsageError
 from evenhand.core.judge_checks import refuse_judge_check
-from evenhand.core.label import LONGEST_AUTHOR, newest, standing
 from evenhand.core.record import Record
 from evenhand.core.wording.words import interval, percent
 from evenhand.render.calibration import worth_line
-from evenhand.store.draws import add_metric_labels, set_rule, standing_labels
+from evenhand.store.labels.draw import LabelledVerdict
+from evenhand.store.labels.label import LONGEST_AUTHOR, newest, standing
+from evenhand.store.labels.stored_draws import add_metric_labels, set_rule, standing_labels
 from evenhand.store.runfile import RunFile
 
 MOST = 2000

@@ -16,13 +16,13 @@ from evenhand.analysis.trust.labels.pair_drawing import (
     pairs_for,
 )
 from evenhand.analysis.trust.labels.ranking_labels import ranking_labels
-from evenhand.core.drawn_pairs import PairAnswer, PairLabel, unordered
 from evenhand.core.errors import UsageError
 from evenhand.core.judge_checks import refuse_judge_check
 from evenhand.core.record import Record
 from evenhand.render.ranking_calibration import labels_line
-from evenhand.store.draws import set_rule
-from evenhand.store.pair_labels import add_pair_labels, standing_pair_labels
+from evenhand.store.labels.drawn_pairs import PairAnswer, PairLabel, unordered
+from evenhand.store.labels.stored_draws import set_rule
+from evenhand.store.labels.stored_pairs import add_pair_labels, standing_pair_labels
 from evenhand.store.runfile import RunFile
 from evenhand.wings.viewer.drawn import MOST, author_in, rule_in
 

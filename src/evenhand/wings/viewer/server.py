@@ -19,8 +19,8 @@ from evenhand.analysis.history.run_changes import RunChange
 from evenhand.analysis.trust.every_label import every_label
 from evenhand.core.encoding import decode, encode
 from evenhand.core.errors import EvenhandError, StoreError, UsageError
-from evenhand.core.label import NewLabel
-from evenhand.store.labels import append_labels
+from evenhand.store.labels.label import NewLabel
+from evenhand.store.labels.stored_labels import append_labels
 from evenhand.store.remarks import delete, remark
 from evenhand.store.runfile import RunFile
 from evenhand.wings.viewer.access import HEADERS, Refused, RequestGate
@@ -43,8 +43,8 @@ from evenhand.wings.viewer.passes import Pass, RunPasses
 from evenhand.wings.viewer.reviewing import Review
 from evenhand.wings.viewer.runner import PageRunner, error_answer
 from evenhand.wings.viewer.shapes import Call, ComparisonShape, ReviewShape
-from evenhand.wings.viewer.steps import StepPage, steps_page, whole_step
 from evenhand.wings.viewer.summary import summary
+from evenhand.wings.viewer.timeline import StepPage, steps_page, whole_step
 
 LONGEST_BODY = 1 << 20
 LABELLING: Mapping[str, Callable[[Path, Mapping[str, Any]], None]] = {

@@ -21,7 +21,7 @@ from evenhand.core.variant import Variant
 from evenhand.core.wording.words import columns
 from evenhand.render.comparing import compare
 from evenhand.render.comparison import lines as lines_of
-from evenhand.stats.paired import Differences
+from evenhand.stats.paired_difference import Differences
 from evenhand.stats.tallies import Tally
 
 __all__ = ["make_run", "runs"]

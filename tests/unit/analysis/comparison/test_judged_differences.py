@@ -10,12 +10,12 @@ from tests.unit.conftest import Make, make_run
 from tests.unit.render.test_judge_trust import Verdict, judge_call, judged, label
 
 from evenhand.analysis.trust.calibration import calibrate
-from evenhand.core.label import NewLabel
 from evenhand.core.score import Scale
 from evenhand.core.variant import Variant
 from evenhand.render.comparing import compare
-from evenhand.store.draws import add_draw, add_metric_labels
-from evenhand.store.labels import append_labels
+from evenhand.store.labels.label import NewLabel
+from evenhand.store.labels.stored_draws import add_draw, add_metric_labels
+from evenhand.store.labels.stored_labels import append_labels
 from evenhand.store.runfile import RunFile
 
 __all__ = ["make_run"]

@@ -12,11 +12,11 @@ import pytest
 from evenhand.analysis.filters.query import Names, parse
 from evenhand.analysis.filters.vocabulary import Vocabulary
 from evenhand.analysis.filters.where import select
-from evenhand.core.label import Label, standing
 from evenhand.core.names import nearest
 from evenhand.core.run import TrialError, TrialResult
 from evenhand.core.score import Outcome
 from evenhand.core.variant import Variant
+from evenhand.store.labels.label import Label, standing
 
 VECTORS: Mapping[str, Any] = json.loads(
     (Path(__file__).parents[3] / "vectors" / "where.json").read_text("utf-8")

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 
 from evenhand.analysis.trust.agreement import Agreement, agreement
 from evenhand.analysis.trust.judgements.judged import Item, JudgedMetric
-from evenhand.core.draw import Draw, Stratum
 from evenhand.stats.correction import Estimate
+from evenhand.store.labels.draw import Draw, Stratum
 
 REPEATS = 5
 

@@ -15,9 +15,9 @@ from evenhand.analysis.trust.canaries import (
     canary_report,
 )
 from evenhand.core.variant import Variant
-from evenhand.stats.compare import mcnemar
 from evenhand.stats.correction import Estimate
 from evenhand.stats.interval import wilson
+from evenhand.stats.rate_difference import mcnemar
 from evenhand.store.runfile import RunFile
 from evenhand.wings.judge_checks.canary_lines import canary_lines
 

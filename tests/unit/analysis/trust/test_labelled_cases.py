@@ -27,7 +27,6 @@ from evenhand.analysis.trust.labelled_cases import (
 )
 from evenhand.analysis.trust.labels.drawing import draw
 from evenhand.core.errors import UsageError
-from evenhand.core.label import NewLabel
 from evenhand.core.run import TrialResult
 from evenhand.render.calibration import calibration_lines, half_width, standing
 from evenhand.stats.bounded_correction import mean_by_judge
@@ -35,8 +34,9 @@ from evenhand.stats.correction import Estimate, corrected_rate
 from evenhand.stats.design_effect import CaseLabel
 from evenhand.stats.mean_effect import ScoreLabel
 from evenhand.stats.paired_scores import weight_of_judge
-from evenhand.store.draws import add_metric_labels
-from evenhand.store.labels import append_labels
+from evenhand.store.labels.label import NewLabel
+from evenhand.store.labels.stored_draws import add_metric_labels
+from evenhand.store.labels.stored_labels import append_labels
 from evenhand.store.runfile import RunFile
 
 REPEATS = 5

@@ -15,14 +15,14 @@ from evenhand.analysis.trust.calibration import calibrate
 from evenhand.analysis.trust.calibration_file import place_of, write_calibration
 from evenhand.analysis.trust.labels.drawing import draw
 from evenhand.analysis.trust.scores_calibrated import SCORES_ARE_NO_DRAW
-from evenhand.core.label import NewLabel
 from evenhand.core.run import TrialResult
 from evenhand.core.variant import Variant
 from evenhand.render.calibration import calibration_lines, judged_lines
 from evenhand.render.comparing import compare
 from evenhand.render.markdown import write_markdown
-from evenhand.store.draws import add_metric_labels
-from evenhand.store.labels import append_labels
+from evenhand.store.labels.label import NewLabel
+from evenhand.store.labels.stored_draws import add_metric_labels
+from evenhand.store.labels.stored_labels import append_labels
 from evenhand.store.runfile import RunFile
 
 __all__ = ["make_run"]

@@ -18,7 +18,7 @@ from evenhand.analysis.trust.labels.drawing import draw, drawn_items
 from evenhand.core.errors import UsageError
 from evenhand.languages.documents.project import calibrated_for
 from evenhand.scorers import Passes
-from evenhand.store.draws import add_metric_labels
+from evenhand.store.labels.stored_draws import add_metric_labels
 from evenhand.testing import FakeProvider, Script, Scripted
 from evenhand.testing.script import Rule
 

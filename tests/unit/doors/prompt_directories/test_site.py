@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from evenhand.core.errors import UsageError
 from evenhand.doors.prompt_directories.evidence import EVALS, PROMOTIONS, USAGE
-from evenhand.doors.prompt_directories.gates import evidence_of, gates, standing
 from evenhand.doors.prompt_directories.listing import described, description_lines
+from evenhand.doors.prompt_directories.promotion_rules import evidence_of, gates, standing
 from evenhand.doors.prompt_directories.runs import KeptRuns
 from evenhand.doors.prompt_directories.site import build
 from evenhand.doors.prompt_directories.writing import write

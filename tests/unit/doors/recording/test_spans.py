@@ -12,10 +12,10 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.trace import Status, StatusCode, Tracer
 
 from evenhand import Case, Dataset, EvalSet, Expect, run
-from evenhand.analysis.summaries.steps import steps_of
 from evenhand.core.run import TrialResult
 from evenhand.core.step import Step
 from evenhand.doors.recording import SpanProcessor, tool
+from evenhand.render.trial_steps import steps_of
 from evenhand.store.runfile import RunFile
 
 

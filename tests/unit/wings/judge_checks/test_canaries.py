@@ -7,7 +7,7 @@ from tests.unit.conftest import Make, make_run, result
 
 from evenhand.core.errors import UsageError
 from evenhand.core.score import Outcome
-from evenhand.store.draws import add_metric_labels
+from evenhand.store.labels.stored_draws import add_metric_labels
 from evenhand.store.runfile import RunFile
 from evenhand.wings.judge_checks.canaries import (
     Canaries,

@@ -21,7 +21,7 @@ from evenhand.scorers.jury import Jury
 from evenhand.scorers.passes import Passes
 from evenhand.scorers.rating import Rating
 from evenhand.scorers.text import Contains
-from evenhand.store.draws import add_metric_labels
+from evenhand.store.labels.stored_draws import add_metric_labels
 from evenhand.store.runfile import RunFile
 from evenhand.testing import Scripted
 from evenhand.testing.plan import example_of

@@ -19,11 +19,11 @@ from tests.unit.conftest import (
     summaries,
 )
 
-from evenhand.core.draw import Stratum
 from evenhand.core.errors import StoreError, UsageError
-from evenhand.core.label import NewLabel
-from evenhand.store.draws import add_draw
-from evenhand.store.labels import append_labels
+from evenhand.store.labels.draw import Stratum
+from evenhand.store.labels.label import NewLabel
+from evenhand.store.labels.stored_draws import add_draw
+from evenhand.store.labels.stored_labels import append_labels
 from evenhand.store.runfile import RunFile
 from evenhand.store.snapshot import snapshot
 from evenhand.wings.remotes import remote as remotes

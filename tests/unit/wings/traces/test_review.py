@@ -10,9 +10,9 @@ import pytest
 from tests.unit.wings.traces.test_cases import kept
 
 from evenhand.core.errors import UsageError
-from evenhand.core.label import NewLabel
 from evenhand.doors.eval_sets.dataset import Dataset
-from evenhand.store.labels import append_labels
+from evenhand.store.labels.label import NewLabel
+from evenhand.store.labels.stored_labels import append_labels
 from evenhand.store.runfile import RunFile
 from evenhand.wings.traces.cases import DrawnCases, drawn_cases, without_left_out
 from evenhand.wings.traces.review import DatasetReview, Reviewed

@@ -9,9 +9,9 @@ import pytest
 from tests.unit.conftest import Make, make_run, result
 from tests.unit.render.test_judge_trust import judge_call
 
-from evenhand.core.label import NewLabel
 from evenhand.core.score import Outcome
-from evenhand.store.labels import append_labels
+from evenhand.store.labels.label import NewLabel
+from evenhand.store.labels.stored_labels import append_labels
 from evenhand.store.runfile import RunFile
 from evenhand.wings.traces.verdicts import EvaluationEvent, events_of
 

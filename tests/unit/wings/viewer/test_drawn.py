@@ -12,10 +12,10 @@ from tests.unit.render.test_judge_trust import a_run, judge_call, judged
 
 from evenhand.analysis.trust.calibrated import judged_rates
 from evenhand.core.errors import EvenhandError
-from evenhand.core.label import NewLabel
 from evenhand.core.run import TrialResult
 from evenhand.core.variant import Variant
-from evenhand.store.labels import append_labels
+from evenhand.store.labels.label import NewLabel
+from evenhand.store.labels.stored_labels import append_labels
 from evenhand.store.runfile import RunFile
 from evenhand.wings.viewer.drawn import draw_more, drawn, keep_rule, keep_verdict
 

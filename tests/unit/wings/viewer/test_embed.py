@@ -15,10 +15,10 @@ from tests.unit.conftest import Make, result
 
 from evenhand.core.built_parts import part
 from evenhand.core.errors import UsageError
-from evenhand.core.label import NewLabel
 from evenhand.core.run import CallEnd, CallStart
 from evenhand.core.variant import Variant
-from evenhand.store.labels import append_labels
+from evenhand.store.labels.label import NewLabel
+from evenhand.store.labels.stored_labels import append_labels
 from evenhand.store.runfile import RunFile
 from evenhand.wings.viewer import embed
 

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 
+from evenhand.analysis.trust.judgements.draw_test import drawn_within_strata
 from evenhand.analysis.trust.judgements.judged import Item, verdicts_of
-from evenhand.core.draw import Draw
 from evenhand.stats.design_effect import DesignEffects
-from evenhand.stats.drawn import drawn_within_strata
 from evenhand.stats.weighted import Weighted, weighted
+from evenhand.store.labels.draw import Draw
 
 Key = tuple[int, ...]
 """A stratum: in each draw that isn't uniform, which of its strata; −1 for none."""

@@ -8,7 +8,6 @@ from typing import cast
 
 from evenhand.analysis.trust.judgements.judged import judge_of, metric_of
 from evenhand.analysis.trust.judgements.strata import inclusions
-from evenhand.core.draw import Draw, MetricLabel
 from evenhand.core.errors import UsageError
 from evenhand.core.judge_checks import refuse_judge_check
 from evenhand.core.names import did_you_mean
@@ -16,7 +15,8 @@ from evenhand.core.record import Record
 from evenhand.core.run import TrialResult
 from evenhand.core.wording.spreadsheet_cells import as_text
 from evenhand.core.wording.words import count
-from evenhand.store.draws import add_draw
+from evenhand.store.labels.draw import Draw, MetricLabel
+from evenhand.store.labels.stored_draws import add_draw
 from evenhand.store.runfile import RunFile
 
 OVERLAP = 20

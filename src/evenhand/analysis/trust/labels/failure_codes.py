@@ -7,14 +7,14 @@ from typing import Any
 
 from evenhand.analysis.trust.judgements.strata import weight_of
 from evenhand.core.errors import UsageError
-from evenhand.core.label import NewLabel, standing
 from evenhand.core.names import did_you_mean
 from evenhand.core.record import Record
 from evenhand.core.wording.words import count, interval, percent, safe
 from evenhand.stats.correction import Estimate
 from evenhand.stats.weighted import weighted_share
-from evenhand.store.draws import standing_labels
-from evenhand.store.labels import append_labels
+from evenhand.store.labels.label import NewLabel, standing
+from evenhand.store.labels.stored_draws import standing_labels
+from evenhand.store.labels.stored_labels import append_labels
 from evenhand.store.runfile import RunFile
 
 SCHEMA = "evenhand.codes/1"

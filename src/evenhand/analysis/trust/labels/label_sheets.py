@@ -13,10 +13,10 @@ from evenhand.analysis.trust.labels.sheet_rows import (
     read_rows,
     write_rows,
 )
-from evenhand.core.draw import LabelledVerdict
 from evenhand.core.errors import ConfigError, Problem, UsageError
-from evenhand.core.label import LabelField, NewLabel, checked
 from evenhand.core.wording.spreadsheet_cells import cell
+from evenhand.store.labels.draw import LabelledVerdict
+from evenhand.store.labels.label import LabelField, NewLabel, checked
 from evenhand.store.runfile import RunFile
 
 COLUMNS = (

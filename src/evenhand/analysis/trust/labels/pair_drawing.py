@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from evenhand.analysis.trust.judgements.compared_pairs import ComparedPairs, compared_pairs
 from evenhand.analysis.trust.labels.drawing import OVERLAP, DrawnItem, judged_metrics, judged_places
-from evenhand.core.drawn_pairs import Pair, PairDraw, PairLabel, unordered
 from evenhand.core.errors import UsageError
 from evenhand.core.judge_checks import refuse_judge_check
 from evenhand.core.names import did_you_mean
@@ -15,7 +14,8 @@ from evenhand.core.record import Record
 from evenhand.core.run import TrialResult
 from evenhand.core.wording.spreadsheet_cells import as_text
 from evenhand.core.wording.words import count
-from evenhand.store.pair_labels import add_pair_draw
+from evenhand.store.labels.drawn_pairs import Pair, PairDraw, PairLabel, unordered
+from evenhand.store.labels.stored_pairs import add_pair_draw
 from evenhand.store.runfile import RunFile
 
 

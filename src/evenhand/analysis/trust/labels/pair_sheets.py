@@ -14,9 +14,9 @@ from evenhand.analysis.trust.labels.sheet_rows import (
     read_rows,
     write_rows,
 )
-from evenhand.core.drawn_pairs import Pair, PairAnswer, unordered
 from evenhand.core.errors import ConfigError, Problem, UsageError
 from evenhand.core.wording.spreadsheet_cells import cell
+from evenhand.store.labels.drawn_pairs import Pair, PairAnswer, unordered
 from evenhand.store.runfile import RunFile
 
 COLUMNS = (

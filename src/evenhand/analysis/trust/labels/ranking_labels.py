@@ -8,12 +8,12 @@ from collections.abc import Mapping, Sequence
 from msgspec import field
 
 from evenhand.analysis.trust.judgements.compared_pairs import ComparedPairs, PairKey
-from evenhand.core.drawn_pairs import Pair, PairAnswer, PairLabel, unordered
 from evenhand.core.record import MutableRecord, Record
 from evenhand.stats.agreement import alpha
 from evenhand.stats.bradley_terry import Comparison
 from evenhand.stats.corrected_strengths import JudgedPair, LabelledPair
-from evenhand.store.pair_labels import standing_pair_labels
+from evenhand.store.labels.drawn_pairs import Pair, PairAnswer, PairLabel, unordered
+from evenhand.store.labels.stored_pairs import standing_pair_labels
 from evenhand.store.runfile import RunFile
 
 _OTHER: Mapping[PairAnswer, PairAnswer] = {"first": "second", "second": "first", "tie": "tie"}

@@ -14,14 +14,14 @@ from typing import cast
 from evenhand.analysis.summaries.column_names import column_names
 from evenhand.analysis.trust.judgements.judged import certainties, judgements
 from evenhand.analysis.trust.labels.drawing import draw, judged_metrics, judged_places
-from evenhand.core.draw import Design, Draw, Stratum
 from evenhand.core.errors import UsageError
 from evenhand.core.names import did_you_mean
 from evenhand.core.run import TrialResult
 from evenhand.core.wording.spreadsheet_cells import as_text
 from evenhand.core.wording.words import clip, count, safe
 from evenhand.stats.allocation import allocated
-from evenhand.store.draws import add_draw
+from evenhand.store.labels.draw import Design, Draw, Stratum
+from evenhand.store.labels.stored_draws import add_draw
 from evenhand.store.runfile import RunFile
 
 FLOOR = 0.2

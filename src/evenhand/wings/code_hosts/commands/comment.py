@@ -53,7 +53,7 @@ def comment(gate: Path, pr: int | None, key: str, report_url: str, only_print: b
     """
     from evenhand.analysis.gates.gate_document import read_gate
     from evenhand.core.errors import UsageError
-    from evenhand.render.gate_markdown import CommentLinks, address, markdown
+    from evenhand.wings.code_hosts.comment_text import CommentLinks, address, markdown
 
     document = read_gate(gate)
     if report_url and not address(report_url):
@@ -96,7 +96,7 @@ def _place(env: Mapping[str, str], number: int | None) -> GitHubPlace | GitLabPl
 def _summarise(gate: GateDocument, text: str) -> None:
     """Writes the job's summary, and annotations, where GitHub reads them."""
     from evenhand.core.wording.words import put
-    from evenhand.render.gate_annotations import annotation_lines
+    from evenhand.wings.code_hosts.annotations import annotation_lines
 
     summary = os.environ.get("GITHUB_STEP_SUMMARY")
     if summary:

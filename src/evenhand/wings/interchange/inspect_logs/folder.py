@@ -13,7 +13,7 @@ from evenhand.doors.importers.moved_in import MovedIn
 from evenhand.languages.documents.foreign import Notes, Part, shown
 from evenhand.wings.interchange.inspect_logs.checks import GRADERS, checks_of
 from evenhand.wings.interchange.inspect_logs.log import InspectLog, read_log
-from evenhand.wings.interchange.inspect_logs.steps import resolved
+from evenhand.wings.interchange.inspect_logs.transcript import resolved
 from evenhand.wings.interchange.recorded_eval import (
     RecordedEval,
     asked_model,

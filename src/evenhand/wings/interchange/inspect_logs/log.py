@@ -14,7 +14,7 @@ from evenhand.core.record import Record
 from evenhand.core.step import Step
 from evenhand.languages.documents.foreign import Notes, Part, checked_value, read_bytes
 from evenhand.wings.interchange.inspect_logs.archive import Archive, opened
-from evenhand.wings.interchange.inspect_logs.steps import steps_in
+from evenhand.wings.interchange.inspect_logs.transcript import steps_in
 
 _SAMPLE = re.compile(r"samples/.+\.json")
 _EVENTS = ("events", "events_data")

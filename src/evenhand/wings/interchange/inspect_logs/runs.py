@@ -18,7 +18,7 @@ from evenhand.doors.importers.recorded import Recordings, recordings
 from evenhand.languages.documents.foreign import Notes, Part, shown
 from evenhand.wings.interchange.inspect_logs.log import InspectLog, read_log
 from evenhand.wings.interchange.inspect_logs.scores import outcomes_of
-from evenhand.wings.interchange.inspect_logs.steps import resolved
+from evenhand.wings.interchange.inspect_logs.transcript import resolved
 
 _READ = ("input_tokens", "input_tokens_cache_read", "input_tokens_cache_write")
 """What a model read: Inspect counts cached tokens apart."""

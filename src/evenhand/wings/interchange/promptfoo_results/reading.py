@@ -19,7 +19,6 @@ from msgspec import field
 from evenhand.core.case import case_id
 from evenhand.core.encoding import decode, digest
 from evenhand.core.errors import UsageError
-from evenhand.core.label import NewLabel
 from evenhand.core.malformed import document_fault, shape_fault
 from evenhand.core.record import MutableRecord
 from evenhand.core.run import AnswerDetails, Judged, RunMeta, TrialError, TrialResult
@@ -30,7 +29,8 @@ from evenhand.core.version import __version__
 from evenhand.doors.importers.imported import UNNAMED
 from evenhand.doors.importers.recorded import OtherToolError, Recordings
 from evenhand.store.catalogue import id_at
-from evenhand.wings.interchange.promptfoo_results.labels import is_human, labels_in
+from evenhand.store.labels.label import NewLabel
+from evenhand.wings.interchange.promptfoo_results.ratings import is_human, labels_in
 from evenhand.wings.interchange.promptfoo_results.row_shape import check_row
 
 VERSION = 3

@@ -17,7 +17,7 @@ from evenhand.analysis.trust.labels.drawing import draw, drawn_items
 from evenhand.core.run import CallEnd, CallStart, TrialResult
 from evenhand.core.score import Outcome
 from evenhand.stats.sequential import share_sequence
-from evenhand.store.draws import add_metric_labels
+from evenhand.store.labels.stored_draws import add_metric_labels
 from evenhand.store.runfile import RunFile
 
 SEED = 20_261_125

@@ -11,7 +11,7 @@ from evenhand.analysis.trust.judgements.strata import (
     uniform_first,
     weight_of,
 )
-from evenhand.core.draw import Draw, Stratum
+from evenhand.store.labels.draw import Draw, Stratum
 
 N = 8
 

@@ -26,13 +26,13 @@ from evenhand.analysis.trust.labels.pair_sheets import ranking_in, read_pair_lab
 from evenhand.analysis.trust.run_verdict import verdict_of
 from evenhand.analysis.trust.standings import standings
 from evenhand.cli.label import label as label_command
-from evenhand.core.drawn_pairs import PairAnswer, unordered
 from evenhand.core.errors import ConfigError, UsageError
 from evenhand.core.run import AnswerDetails
 from evenhand.core.score import Outcome
 from evenhand.render.calibration import calibration_lines, judged_lines
 from evenhand.render.document import document
-from evenhand.store.pair_labels import add_pair_labels, standing_pair_labels
+from evenhand.store.labels.drawn_pairs import PairAnswer, unordered
+from evenhand.store.labels.stored_pairs import add_pair_labels, standing_pair_labels
 from evenhand.store.runfile import RunFile
 
 STRENGTHS = [0.7, 1.0, -1.7]

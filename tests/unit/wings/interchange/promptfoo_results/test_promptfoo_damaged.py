@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from evenhand.core.errors import UsageError
-from evenhand.core.label import NewLabel
+from evenhand.store.labels.label import NewLabel
 from evenhand.wings.interchange.promptfoo_results.reading import Recorded, read_results
 
 GONE = object()

@@ -1,0 +1,150 @@
+"""What an earlier run of the same plan asked and cost, and in how many waves: for plans whose calls are unknown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from pathlib import Path
+
+from evenhand.core.errors import StoreError
+from evenhand.core.plan import CallEstimate, Plan
+from evenhand.core.record import Record
+from evenhand.core.step import Step
+from evenhand.store.catalogue import paths
+from evenhand.store.counted import ModelUsage
+from evenhand.store.runfile import RunFile
+
+LOOKED_AT = 100
+"""Runs, newest first, among which an earlier one is looked for."""
+
+
+class Precedent(Record, frozen=True):
+    """An earlier run, and what a plan would ask and cost if its trials were like those.
+
+    Attributes:
+        run: The run's id.
+        trials: How many of its trials were settled.
+        estimates: The calls of the whole plan. A cost is what to expect, not a bound; it leaves the cache out.
+        waves: The waves that its trials took in batches, or would have taken.
+    """
+
+    run: str
+    trials: int
+    estimates: tuple[CallEstimate, ...]
+    waves: int = 0
+
+
+def precedent_of(plan: Plan, home: Path) -> Precedent | None:
+    """The latest run of the plan's file or folder and title that settled a trial; None where there is none.
+
+    Args:
+        home: Where runs are kept.
+    """
+    for path in paths(home)[:LOOKED_AT]:
+        try:
+            with RunFile.open(path) as run:
+                if (run.meta.title, run.meta.source) != (plan.title, plan.source):
+                    continue
+                trials = run.totals().trials
+                if trials:
+                    estimates = tuple(_scaled(run.usage(), run.batched_usd(), plan.size / trials))
+                    return Precedent(run.meta.id, trials, estimates, waves_of_run(run))
+        except StoreError:
+            continue
+    return None
+
+
+def _scaled(
+    usage: list[ModelUsage], batched_usd: Mapping[tuple[str, str], float], times: float
+) -> Iterator[CallEstimate]:
+    from evenhand.providers.batches.places import batch_share_of  # noqa: PLC0415 (only before a run)
+
+    for one in usage:
+        cost, paid = one.cost_usd, one.calls - one.cached
+        if cost is not None:
+            half, share = batched_usd.get((one.role, one.model), 0.0), batch_share_of(one.model)
+            if share:  # what it would have cost live
+                cost += half / share - half
+            # What the cache answered would have cost as much as what was paid for; of nothing paid, nothing is known.
+            cost = cost / paid * one.calls * times if paid else None
+        calls, tokens = round(one.calls * times), round(one.tokens_in * times)
+        yield CallEstimate(one.model, one.role, calls, tokens, cost)
+
+
+WALKED = 100_000
+"""Trials that are looked at for how they come after one another."""
+TRIALS_READ = 200
+"""Trials of an earlier run that are looked at for how many answers they waited for."""
+HOURS = 24
+
+
+def planned_waves(
+    plan: Plan, estimates: Sequence[CallEstimate], shares: Mapping[str, float]
+) -> int:
+    """The waves of a plan whose calls are known: one for answers, one for judges, as often as trials follow others.
+
+    Args:
+        estimates: Its calls.
+        shares: The models that are asked in batches.
+
+    Returns:
+        At least so many; 0 where nothing is asked in batches.
+    """
+    roles = {one.role for one in estimates if one.calls and one.provider in shares}
+    return len(roles) * _longest(plan) if roles else 0
+
+
+def waves_of_run(run: RunFile) -> int:
+    """The waves that a run took, or would have taken: the most answers that a trial waited for, one after another."""
+    depths = run.depths()
+    if depths:
+        return max(depths.values())
+    before: dict[int, int] = {}
+    judged = False
+    for call in run.ended():
+        if call.role == "judge":
+            judged = True
+        elif call.role != "subject":
+            before[call.trial] = before.get(call.trial, 0) + 1
+    most = max(before.values(), default=0)
+    one_call = {call.trial for call in run.ended() if call.role == "subject"}
+    for place in islice(sorted(run.stepped()), TRIALS_READ):
+        steps = run.kept_steps(place) or ()
+        most = max(most, before.get(place, 0) + one_after_another(steps))
+    return max(most, 1 if one_call else 0) + judged
+
+
+def one_after_another(steps: Iterable[Step]) -> int:
+    """The most calls of models among these, each of which began when the one before it had been answered."""
+    number, free_s = 0, 0.0
+    spans = [
+        (one.started_s or 0.0, (one.started_s or 0.0) + (one.duration_s or 0.0))
+        for one in steps
+        if one.kind == "model"
+    ]
+    for start_s, end_s in sorted(spans, key=lambda span: span[1]):
+        if not number or start_s >= free_s:
+            number, free_s = number + 1, end_s
+    return number
+
+
+def waves_in_words(waves: int) -> str:
+    """How many, and how long that may be.
+
+    >>> waves_in_words(4)
+    'about 4 waves, each of up to 24 h'
+    """
+    return (
+        f"1 wave of up to {HOURS} h"
+        if waves == 1
+        else f"about {waves} waves, each of up to {HOURS} h"
+    )
+
+
+def _longest(plan: Plan) -> int:
+    """The longest chain of trials that come after one another; 1 where none does."""
+    depths: dict[int, int] = {}
+    for planned in islice(plan.trials(), WALKED):
+        if planned.after:
+            depths[planned.index] = 1 + max(depths.get(i, 1) for i in planned.after)
+    return max(depths.values(), default=1)

@@ -1,0 +1,106 @@
+"""What a gate decides: whether the second of two became worse by more than is accepted.
+
+It is the rule of non-inferiority with one addition. By that rule alone, a drop that is shown, but not shown to be
+larger than the margin, is undecided; a gate that lets *undecided* pass would let it through. So here it is *worse*
+unless it is shown to stay within the margin. Where nothing changed, a drop is shown at most once in forty.
+"""
+
+from __future__ import annotations
+
+import math
+
+from evenhand.stats.extremes import Extremes
+from evenhand.stats.interval import CONFIDENCE
+from evenhand.stats.paired_difference import FEWEST, LEVEL, Differences, Word, verdict
+from evenhand.stats.rate_difference import mcnemar, paired_rates
+
+ONE_SIDED = 2 * CONFIDENCE - 1
+"""The two-sided confidence of an interval of which one end is a one-sided limit of 95 %."""
+MOST = 100
+"""More than so many times the cases that there are, and "more cases" is no advice."""
+
+
+def gate_rule(
+    differences: Differences,
+    p: float,
+    *,
+    of: int = 1,
+    margin: float | None = None,
+    level: float = LEVEL,
+) -> Word:
+    """What a gate says of differences: *better*, *non-inferior*, *worse* or *undecided*.
+
+    Args:
+        differences: Turned so that more is better.
+        p: Their p-value, corrected for the number of tests.
+        of: How many tests there are.
+        margin: How much worse is accepted, in the scores' unit; None for 0.
+        level: Of each test.
+
+    Returns:
+        *worse* where the upper limit is below −margin, or a drop is shown and the lower limit isn't above −margin.
+    """
+    accepted = margin or 0.0
+    word = verdict(differences, p, of=of, margin=accepted, level=level)
+    if word == "undecided" and verdict(differences, p, of=of, level=level) == "worse":
+        return "worse"
+    return word
+
+
+def more_cases(data: Extremes, margin: float, *, lower: bool = False) -> int | None:
+    """About how many more cases would decide it, if they came out as these did; with very few, the least it takes.
+
+    Args:
+        data: What is undecided.
+        margin: How much worse is accepted.
+        lower: Whether less is better.
+
+    Returns:
+        None where more cases are no advice: errors leave it open, there is none to go by, or the difference is too near
+        to the margin.
+    """
+    if data.open or not data.n:
+        return None
+    differences = data.least.turned() if lower else data.least
+    n = differences.n
+    if len(differences.units) < FEWEST:
+        return FEWEST - len(differences.units)
+    times = _times(differences, margin)
+    return None if times is None or times > MOST else max(1, math.ceil(n * times) - n)
+
+
+def _times(differences: Differences, margin: float) -> float | None:
+    """How many times as many cases it takes: until the lower limit is above −margin, or a drop is shown."""
+    mean = differences.mean or 0.0
+    if differences.plain:
+        return _times_of_rates(differences, margin)
+    if mean > -margin:
+        low, high = differences.interval(ONE_SIDED)
+        distance = mean + margin
+    else:
+        low, high = differences.interval()
+        distance = -mean
+    reach = (high - low) / 2
+    if math.isinf(reach) or distance <= 0:
+        return None
+    return max(1.0, (reach / distance) ** 2)
+
+
+def _times_of_rates(differences: Differences, margin: float) -> float | None:
+    n, mean = len(differences.units), differences.mean or 0.0
+    ahead, behind = differences.directions
+
+    def decided(times: float) -> bool:
+        table = n * times, ahead * times, behind * times
+        if mean > -margin:
+            return paired_rates(*table, ONE_SIDED).low > -margin
+        shown = mcnemar(round(table[1]), round(table[2])) <= 1 - CONFIDENCE
+        return shown and paired_rates(*table, CONFIDENCE).high < 0
+
+    if not decided(MOST):
+        return None
+    least, most = 0.0, float(MOST)
+    for _ in range(40):
+        middle = (least + most) / 2
+        least, most = (least, middle) if decided(middle) else (middle, most)
+    return most

@@ -1,0 +1,112 @@
+"""Takes trials from a baseline: those whose request and checks are what they were.
+
+It implements `evenhand.engine.reuse.Taking`. A trial is taken where the baseline has one of the same case and repeat,
+in whichever variant, that asked its model once, with the very request that would be sent now; whose variables,
+expectations, judges and code have the same digest; and that came to a verdict. All others are run, and counted by why.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from evenhand.analysis.gates.baseline import Baseline, BaselineTrial, result_of
+from evenhand.core.version import __version__
+from evenhand.core.wording.words import count, short_id
+
+if TYPE_CHECKING:
+    from evenhand.core.plan import PlannedTrial
+    from evenhand.core.run import TrialResult
+
+NEW = "not in the baseline"
+ERROR = "in error in the baseline"
+REQUEST = "another request"
+CHECKS = "another expectation, judge, variable or code"
+CODE = "it can't be known what they depend on (code, hooks, conversations, web services)"
+SEVERAL = "several requests"
+BEFORE = "run before it was resumed"
+UNASKED = "without a request of their own"
+
+
+class FromBaseline:
+    """Knows the trials of a baseline.
+
+    Args:
+        baseline: It.
+        script: A digest of the script that answers; empty for models.
+        earlier: How many trials an earlier session of the same run has run: it isn't known why.
+    """
+
+    def __init__(self, baseline: Baseline, script: str = "", *, earlier: int = 0) -> None:
+        self._earlier = earlier
+        self._run = baseline.header.run
+        self._by_case: dict[tuple[str, int], list[BaselineTrial]] = {}
+        for trial in baseline.trials:
+            self._by_case.setdefault((trial.case, trial.repeat), []).append(trial)
+        self._whole = _whole(baseline, script)
+        self.asked: Counter[str] = Counter()
+        """How many trials were run, by why."""
+
+    def __call__(
+        self, planned: PlannedTrial, request: str, checks: str, *, by_request_alone: bool
+    ) -> TrialResult | None:
+        why, trial = self._whole, None
+        if not why:
+            why, trial = self._looked_up(planned, request, checks, by_request_alone)
+        if trial is None:
+            self.asked[why] += 1
+            return None
+        result = result_of(trial, planned.index, planned.variant.index)
+        reason = f"taken from the baseline of run {short_id(self._run)}: nothing has changed"
+        return replace(result, taken=self._run, cost_usd=0.0, reason=reason)
+
+    def _looked_up(
+        self, planned: PlannedTrial, request: str, checks: str, by_request_alone: bool
+    ) -> tuple[str, BaselineTrial | None]:
+        candidates = self._by_case.get((planned.case.id, planned.repeat))
+        if candidates is None:
+            return NEW, None
+        if not checks or not by_request_alone:
+            return CODE, None
+        same = [trial for trial in candidates if request in trial.subject]
+        if not same:
+            return REQUEST, None
+        alone = [trial for trial in same if len(trial.subject) == 1]
+        if not alone:
+            return SEVERAL, None
+        alike = [trial for trial in alone if trial.checks == checks]
+        if not alike:
+            return CHECKS, None
+        settled = [trial for trial in alike if trial.outcome != "error" and not _broken(trial)]
+        return (ERROR, None) if not settled else ("", settled[0])
+
+    def notes(self, run: int) -> list[str]:
+        """Why trials were not taken, in a line; none where all were.
+
+        Args:
+            run: How many were run.
+        """
+        known = self.asked + Counter({BEFORE: self._earlier})
+        reasons = known + Counter({UNASKED: max(0, run - known.total())})
+        if not reasons:
+            return []
+        parts = [f"{count(n, 'trial')} ({why})" for why, n in reasons.most_common()]
+        return [f"not taken: {', '.join(parts)}"]
+
+
+def _broken(trial: BaselineTrial) -> bool:
+    """Whether one of its expectations is in error: it may settle now."""
+    return any(one.outcome == "error" for one in trial.expectations)
+
+
+def _whole(baseline: Baseline, script: str) -> str:
+    """Why none of a baseline's trials can be taken; empty where they can."""
+    header = baseline.header
+    bound: Mapping[str, str] = header.bound
+    if header.evenhand != __version__:
+        return f"by Evenhand {header.evenhand} in the baseline, and by {__version__} now"
+    if bound.get("script", "") != script[:16]:
+        return "another script"
+    return ""

@@ -1,0 +1,144 @@
+"""Today's expectations and judges over the outputs of an earlier run: what the subject is asked is answered from it.
+
+How this works: the code of each trial runs, and asks. The subject's and the set-up's calls get the recorded answer of
+the same request; or, as prompts may have changed since, that of the same trial's call with the same number; or, where
+the run has no calls (it was imported, say), the trial's output. Only what judges are asked is asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from evenhand.core.encoding import encode
+from evenhand.core.errors import NotRecorded
+from evenhand.core.message import CallRole, Reply
+from evenhand.core.plan import Plan
+from evenhand.core.provider import Provider, Request
+from evenhand.core.run import CallEnd, CallStart, ToolRecord
+from evenhand.core.variant import Variant
+from evenhand.engine.replay.answering import Replay, replay_record
+from evenhand.providers.app_call import AppCall
+from evenhand.store.recordings import Recordings, variant_ids
+
+if TYPE_CHECKING:
+    from evenhand.engine.trial import LiveTrial
+
+_HINT = "Run the evals again: only outputs that are there can be graded."
+_Same = Callable[[Variant], object]
+_LIKE: tuple[_Same, ...] = (
+    lambda one: (one.eval, one.prompt, one.model),
+    lambda one: (one.eval, one.model),
+    lambda one: (one.prompt, one.model),
+    lambda one: one.model,
+    lambda _: None,
+)
+"""What variants of two plans may have in common, the most telling first."""
+
+
+class Regrade(Replay):
+    """The outputs of a run, for the trials of one plan.
+
+    Args:
+        recordings: The run.
+        variants: The plan's variants.
+    """
+
+    def __init__(self, recordings: Recordings, variants: Sequence[Variant]) -> None:
+        super().__init__(recordings, variants, lambda: recordings.which, hint=_HINT)
+        self._variants.update(_paired(variants, recordings.header.variants))
+        self._asked: dict[tuple[int, str], int] = {}
+
+    @staticmethod
+    def over(recordings: Recordings, plan: Plan) -> Regrade:
+        """The outputs of a run, for the trials of this plan."""
+        return Regrade(recordings, plan.variants)
+
+    def may_ask(self, role: CallRole) -> bool:
+        return role == "judge"
+
+    def answer(self, trial: LiveTrial, start: CallStart, request: Request) -> CallEnd | None:
+        if start.role == "judge":
+            return None
+        number = self._number(start.trial, start.role)
+        found = super().answer(trial, start, request)
+        if found is not None:
+            return found
+        place = self.place(trial)
+        calls = self.recordings.of_trial(-1 if place is None else place)
+        same = [call for call in calls if call.role == start.role]
+        if number >= len(same):
+            return None
+        record = self.recordings.read(same[number].id)
+        return record.end if record else None
+
+    def stored(self, trial: LiveTrial, provider: Provider, start: CallStart) -> Reply | None:
+        place = self.place(trial)
+        if place is None or isinstance(provider, AppCall) or start.role in ("judge", "simulator"):
+            return None
+        result = self.recordings.trial(place)
+        if result is None or result.output is None or self.recordings.of_trial(place):
+            return None
+        trial.step_log.stand_in(self.recordings.steps(place))
+        output: Any = result.output
+        text = output if isinstance(output, str) else encode(output, ordered=False).decode()
+        metadata = result.answer.metadata
+        return Reply(
+            text, output, latency_s=result.latency_s, metadata=metadata, origin="replay", attempts=0
+        )
+
+    def missed(
+        self, trial: LiveTrial, role: CallRole, provider: str, request: Request
+    ) -> NotRecorded:
+        del role, request
+        source, place = self.recordings.header.name, self.place(trial)
+        result = None if place is None else self.recordings.trial(place)
+        if place is None:
+            what = f"{source} has no output of this case, variant and repeat"
+        elif result is not None and result.error is not None:
+            what = f"{source} has no output here: it ended in {result.error.slug}"
+        else:
+            what = f"{source} has no further answer of {provider} for this trial"
+        return NotRecorded(what, hint=_HINT)
+
+    def tool(
+        self, trial: LiveTrial, name: str, arguments: bytes, key: str, nth: int
+    ) -> ToolRecord | None:
+        number = self._number(trial.planned.index, f"tool {name}")
+        found = super().tool(trial, name, arguments, key, nth)
+        if found is not None:
+            return found
+        place = self.place(trial)
+        calls = [
+            c for c in self.recordings.tools_of(-1 if place is None else place) if c.name == name
+        ]
+        return calls[number] if number < len(calls) else None
+
+    def record(self, others: Sequence[Replay] = ()) -> dict[str, Any]:
+        del others
+        kept = replay_record([self.recordings.header], asks=False)
+        kept["replay"]["regrades"] = True
+        return kept
+
+    def _number(self, trial: int, what: str) -> int:
+        """How many calls of a kind the trial has made before."""
+        number = self._asked.get((trial, what), 0)
+        self._asked[trial, what] = number + 1
+        return number
+
+
+def _paired(now: Sequence[Variant], before: Sequence[Variant]) -> Iterator[tuple[int, str]]:
+    """The variants that are called otherwise now, each with the id that it had: where no other is meant."""
+    ids = dict(zip((one.index for one in before), variant_ids(before), strict=True))
+    known = set(ids.values())
+    left = [one for one, id_ in zip(now, variant_ids(now), strict=True) if id_ not in known]
+    mine = set(variant_ids(now))
+    right = [one for one in before if ids[one.index] not in mine]
+    for same in _LIKE:
+        for one in list(left):
+            alike = [other for other in right if same(other) == same(one)]
+            rivals = [other for other in left if same(other) == same(one)]
+            if len(alike) == len(rivals) == 1:
+                left.remove(one)
+                right.remove(alike[0])
+                yield one.index, ids[alike[0].index]

@@ -1,0 +1,350 @@
+"""Questions about what became of an agent's steps: did a call succeed, did it recover, does it go round in circles.
+
+How this works: each looks at the steps of the output, where it has some (a list of steps, a conversation), or else at
+all steps of the trial. A step whose end nobody knows might have failed or not. Where the verdict hangs on it, it is an
+error, never a pass. Each names the steps that its verdict hangs on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from evenhand.core.encoding import encode
+from evenhand.core.errors import ScoreError, UsageError
+from evenhand.core.expect import Trial
+from evenhand.core.score import Score
+from evenhand.core.step import Step
+from evenhand.core.traits import Traits
+from evenhand.scorers.agents.tools import Arguments, CallsTool
+from evenhand.scorers.agents.trial_steps import (
+    Failed,
+    check_failed,
+    invocation,
+    named_steps,
+    status_of,
+    steps_in,
+    tool_calls,
+    unsaid,
+    verdict,
+)
+from evenhand.scorers.argument_checks import need_text
+from evenhand.scorers.opposite import Question
+
+LONGEST = 8
+"""Calls in the longest cycle that counts as a loop."""
+
+
+@dataclass(frozen=True, slots=True)
+class _OfCalls(Question):
+    """A question about the calls of a tool, with certain arguments."""
+
+    traits: ClassVar[Traits] = Traits(gives="verdict")
+    name: str
+    arguments: Arguments | None = None
+    exact: bool = False
+    failed: Failed | None = field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        self.call()  # which refuses what is no call
+        check_failed(type(self).__name__, self.failed)
+
+    def call(self) -> CallsTool:
+        """The calls that are meant."""
+        return CallsTool(self.name, self.arguments, self.exact)
+
+
+@dataclass(frozen=True, slots=True)
+class Succeeds(_OfCalls):
+    """A call of this tool succeeded, with these arguments. `~Succeeds(…)`: none did; also written `NeverSucceeds`.
+
+    Attributes:
+        name: The tool's.
+        arguments: What is wanted of the arguments, as for `CallsTool`. None: whatever they are.
+        exact: There may be no other arguments.
+        failed: Says of a step whether it failed, where its status doesn't, or not rightly.
+    """
+
+    def __invert__(self) -> NeverSucceeds:
+        return NeverSucceeds(self.name, self.arguments, self.exact, failed=self.failed)
+
+    def score(self, output: Any, trial: Trial | None = None) -> Score:
+        return _success(self, self.call(), self.failed, output, trial)
+
+    def __str__(self) -> str:
+        return f"{self.call().wanted()} succeeds"
+
+
+@dataclass(frozen=True, slots=True)
+class NeverSucceeds(_OfCalls):
+    """No call of this tool succeeded, with these arguments: it may have been tried, and refused.
+
+    Attributes:
+        name: The tool's.
+        arguments: What is forbidden of the arguments, as for `CallsTool`. None: whatever they are.
+        exact: There may be no other arguments.
+        failed: Says of a step whether it failed, where its status doesn't, or not rightly.
+    """
+
+    def __invert__(self) -> Succeeds:
+        return Succeeds(self.name, self.arguments, self.exact, failed=self.failed)
+
+    def score(self, output: Any, trial: Trial | None = None) -> Score:
+        return _success(self, self.call(), self.failed, output, trial, forbidden=True)
+
+    def __str__(self) -> str:
+        return f"{self.call().wanted()} never succeeds"
+
+
+def _success(
+    question: object,
+    wanted: CallsTool,
+    failed: Failed | None,
+    output: Any,
+    trial: Trial | None,
+    *,
+    forbidden: bool = False,
+) -> Score:
+    steps = steps_in(output, trial)
+    calls = [(i, s) for i, s in tool_calls(steps) if wanted.matches(invocation(s), doubt=True)]
+    ended = [(i, s, status_of(s, failed)) for i, s in calls]
+    sure = [(i, s) for i, s, end in ended if end == "ok" and _certain(wanted, s)]
+    open_ = [(i, s) for i, s, end in ended if end != "error" and (i, s) not in sure]
+    if not sure and open_:
+        raise unsaid(question, open_)
+    if sure:
+        return verdict(
+            not forbidden, f"{named_steps(sure)} succeeded", [i for i, _ in sure], steps, trial
+        )
+    reason = f"{named_steps(calls)} failed" if calls else f"{wanted.name} was not called"
+    return verdict(forbidden, reason, [i for i, _ in calls], steps, trial)
+
+
+def _certain(wanted: CallsTool, step: Step) -> bool:
+    return wanted.matches(invocation(step), doubt=False)
+
+
+@dataclass(frozen=True, slots=True)
+class NeverFails(Question):
+    """No step failed; or none of this tool's.
+
+    Attributes:
+        name: The tool; empty for every step.
+        failed: Says of a tool's call whether it failed, where its status doesn't, or not rightly.
+    """
+
+    traits: ClassVar[Traits] = Traits(gives="verdict")
+    name: str = ""
+    failed: Failed | None = field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        need_text("NeverFails", "the tool's name", self.name)
+        check_failed("NeverFails", self.failed)
+
+    def score(self, output: Any, trial: Trial | None = None) -> Score:
+        steps = steps_in(output, trial)
+        asked = [
+            (i, s, status_of(s, self.failed if s.kind == "tool" else None))
+            for i, s in enumerate(steps)
+            if (s.name == self.name and s.kind == "tool" if self.name else True)
+        ]
+        bad = [(i, s) for i, s, end in asked if end == "error"]
+        if bad:
+            return verdict(False, f"{named_steps(bad)} failed", [i for i, _ in bad], steps, trial)
+        unknown = [(i, s) for i, s, end in asked if end == "unknown" and s.kind == "tool"]
+        if unknown:
+            raise unsaid(self, unknown)
+        return verdict(True, f"none of {len(asked)} steps failed", [], steps, trial)
+
+    def __str__(self) -> str:
+        return f"{self.name} never fails" if self.name else "no step fails"
+
+
+@dataclass(frozen=True, slots=True)
+class Recovers(Question):
+    """Each call of a tool that failed is followed by one that succeeds. Where none failed, it does not apply.
+
+    Attributes:
+        name: The tool whose failures are looked at; empty for all tools.
+        by: The tools that make up for it; by default, the one that failed.
+        failed: Says of a tool's call whether it failed, where its status doesn't, or not rightly.
+    """
+
+    traits: ClassVar[Traits] = Traits(gives="verdict")
+    name: str = ""
+    by: Sequence[str] = ()
+    failed: Failed | None = field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        need_text("Recovers", "the tool's name", self.name)
+        check_failed("Recovers", self.failed)
+        if isinstance(self.by, str):
+            raise UsageError("Recovers: by= takes a list of tools", hint=f"Write [{self.by!r}].")
+
+    def score(self, output: Any, trial: Trial | None = None) -> Score:
+        steps = steps_in(output, trial)
+        calls = [(i, s, status_of(s, self.failed)) for i, s in tool_calls(steps)]
+        mine = [(i, s, end) for i, s, end in calls if not self.name or s.name == self.name]
+        bad = [(i, s) for i, s, end in mine if end == "error"]
+        if not bad:
+            unknown = [(i, s) for i, s, end in mine if end == "unknown"]
+            if unknown:
+                raise unsaid(self, unknown)
+            return Score(None, None, "no call failed")
+        left: list[tuple[int, Step]] = []
+        for place, step in bad:
+            able = self.by or (step.name,)
+            later = [(i, s, end) for i, s, end in calls if i > place and s.name in able]
+            if any(end == "ok" for _, _, end in later):
+                continue
+            unknown = [(i, s) for i, s, end in later if end == "unknown"]
+            if unknown:
+                raise unsaid(self, unknown)
+            left.append((place, step))
+        if left:
+            reason = f"nothing made up for {named_steps(left)}"
+            return verdict(False, reason, [i for i, _ in left], steps, trial)
+        return verdict(True, f"made up for {named_steps(bad)}", [i for i, _ in bad], steps, trial)
+
+    def __str__(self) -> str:
+        what = f"recovers from a failed {self.name}" if self.name else "recovers from failures"
+        return f"{what} by {' or '.join(self.by)}" if self.by else what
+
+
+@dataclass(frozen=True, slots=True)
+class NeverRepeats(Question):
+    """No tool is called twice with the same arguments. Trying a failed call again is no repetition.
+
+    Attributes:
+        name: The tool; empty for all tools.
+        failed: Says of a tool's call whether it failed, where its status doesn't, or not rightly.
+    """
+
+    traits: ClassVar[Traits] = Traits(gives="verdict")
+    name: str = ""
+    failed: Failed | None = field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        need_text("NeverRepeats", "the tool's name", self.name)
+        check_failed("NeverRepeats", self.failed)
+
+    def score(self, output: Any, trial: Trial | None = None) -> Score:
+        steps = steps_in(output, trial)
+        seen: dict[bytes, tuple[int, Step]] = {}
+        again: list[tuple[int, Step]] = []
+        for place, step in tool_calls(steps):
+            if self.name and step.name != self.name:
+                continue
+            key = _key(step)
+            if key in seen:
+                again += [one for one in (seen[key], (place, step)) if one not in again]
+            elif status_of(step, self.failed) != "error":
+                seen[key] = place, step
+        if again:
+            reason = f"the same call more than once: {named_steps(again)}"
+            return verdict(False, reason, [i for i, _ in again], steps, trial)
+        return verdict(True, "no call was made twice", [], steps, trial)
+
+    def __str__(self) -> str:
+        return f"never repeats {self.name or 'a call'}"
+
+
+@dataclass(frozen=True, slots=True)
+class NeverLoops(Question):
+    """No cycle of calls, with equal arguments, comes so many times in direct succession.
+
+    A cycle may have up to 8 calls: `search, read, search, read, search, read` is one of two calls, three times.
+
+    Attributes:
+        times: From so many on it is a loop; at least 2.
+    """
+
+    traits: ClassVar[Traits] = Traits(gives="verdict")
+    times: int = 3
+
+    def __post_init__(self) -> None:
+        if type(self.times) is not int or self.times < 2:
+            raise UsageError(
+                f"NeverLoops: times is {self.times!r}", hint="Write a whole number from 2 on."
+            )
+
+    def score(self, output: Any, trial: Trial | None = None) -> Score:
+        steps = steps_in(output, trial)
+        calls = tool_calls(steps)
+        keys = [_key(step) for _, step in calls]
+        for length in range(1, LONGEST + 1):
+            run = 0  # so many calls are what the one a cycle before was
+            for at in range(length, len(keys)):
+                run = run + 1 if keys[at] == keys[at - length] else 0
+                if run == length * (self.times - 1):
+                    first = at + 1 - length * self.times
+                    cycle = ", ".join(step.name for _, step in calls[first : first + length])
+                    reason = (
+                        f"{cycle} {self.times} times, from step {calls[first][0] + 1} "
+                        f"to step {calls[at][0] + 1}"
+                    )
+                    return verdict(
+                        False, reason, [i for i, _ in calls[first : at + 1]], steps, trial
+                    )
+        return verdict(True, "no cycle among the calls", [], steps, trial)
+
+    def __str__(self) -> str:
+        return f"never loops {self.times} times"
+
+
+@dataclass(frozen=True, slots=True)
+class OnlyCalls(Question):
+    """No other tools than these are called; none of them needs to be.
+
+    Attributes:
+        allowed: Names, or `CallsTool` where the arguments matter.
+    """
+
+    traits: ClassVar[Traits] = Traits(gives="verdict")
+    allowed: Sequence[str | CallsTool]
+
+    def __post_init__(self) -> None:
+        if isinstance(self.allowed, (str, CallsTool)):
+            raise UsageError("OnlyCalls: it takes a list", hint="Write ['one', 'another'].")
+        for one in self.allowed:
+            if not isinstance(one, CallsTool):
+                need_text("OnlyCalls", "a tool's name", one)
+
+    def score(self, output: Any, trial: Trial | None = None) -> Score:
+        steps = steps_in(output, trial)
+        allowed = [CallsTool(one) if isinstance(one, str) else one for one in self.allowed]
+        calls = tool_calls(steps)
+        others = [
+            (i, s)
+            for i, s in calls
+            if not any(one.matches(invocation(s), doubt=True) for one in allowed)
+        ]
+        if others:
+            return verdict(False, named_steps(others), [i for i, _ in others], steps, trial)
+        doubtful = [
+            s
+            for _, s in calls
+            if not any(one.matches(invocation(s), doubt=False) for one in allowed)
+        ]
+        if doubtful:
+            raise ScoreError(f"{self}: the arguments of {doubtful[0].name} are not known")
+        return verdict(
+            True,
+            f"{len(calls)} call{'s'[: len(calls) != 1]}, all of them allowed",
+            [],
+            steps,
+            trial,
+        )
+
+    def __str__(self) -> str:
+        listed = [one if isinstance(one, str) else one.wanted() for one in self.allowed]
+        return f"calls only {', '.join(listed) or 'no tools'}"
+
+
+def _key(step: Step) -> bytes:
+    """A call's name and arguments, as equal calls have them."""
+    try:
+        return encode([step.name, step.arguments])
+    except (TypeError, ValueError):
+        return repr((step.name, step.arguments)).encode("utf-8", "replace")

@@ -1,0 +1,147 @@
+"""How much an agent did, and what it took: steps, tokens, money, time. What is not known is an error, never 0."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, get_args
+
+from evenhand.core.errors import ScoreError, UsageError
+from evenhand.core.expect import Trial
+from evenhand.core.names import did_you_mean
+from evenhand.core.score import Score
+from evenhand.core.step import Step, StepKind
+from evenhand.core.traits import Traits
+from evenhand.scorers.agents.trial_steps import own_places, steps_in
+from evenhand.scorers.argument_checks import need_text
+from evenhand.scorers.opposite import Question
+
+
+@dataclass(frozen=True, slots=True)
+class StepCount(Question):
+    """How many steps there are; of a kind, or with a name: `StepCount("tool", "search")`.
+
+    Attributes:
+        kind: `model`, `tool`, `agent` or `message`; empty for all.
+        name: Of the tool, the agent or the model, or who spoke; empty for all.
+    """
+
+    traits: ClassVar[Traits] = Traits(gives="number", lower_is_better=True, counted=False)
+    kind: StepKind | None = None
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        kinds = get_args(StepKind)
+        if self.kind is not None and self.kind not in kinds:
+            hint = did_you_mean(str(self.kind), kinds, f"There are: {', '.join(kinds)}.")
+            raise UsageError(f"StepCount: kind is {self.kind!r}", hint=hint)
+        need_text("StepCount", "name", self.name)
+
+    def score(self, output: Any, trial: Trial | None = None) -> Score:
+        steps = steps_in(output, trial)
+        counted = [
+            place
+            for place, step in enumerate(steps)
+            if self.kind in (None, step.kind) and self.name in ("", step.name)
+        ]
+        chosen = self.kind is not None or bool(self.name)
+        places = own_places(counted, steps, trial) if chosen else []
+        reason = f"{len(counted)} of {len(steps)} steps"
+        return Score(float(len(counted)), None, reason, {"steps": places} if places else {})
+
+    def __str__(self) -> str:
+        return " ".join(filter(None, (self.kind, "steps", self.name)))
+
+
+@dataclass(frozen=True, slots=True)
+class TokenCount(Question):
+    """The tokens that all model calls read and wrote. It is an error where a vendor did not say."""
+
+    traits: ClassVar[Traits] = Traits(gives="number", lower_is_better=True, counted=False)
+
+    def score(self, output: Any, trial: Trial | None = None) -> Score:
+        steps = steps_in(output, trial)
+        counts = [_plus(step.tokens_in, step.tokens_out) for step in steps]
+        total, count = _summed(counts, steps, "how many tokens {} took")
+        return Score(total, None, f"{count} model calls")
+
+    def __str__(self) -> str:
+        return "tokens"
+
+
+@dataclass(frozen=True, slots=True)
+class StepCost(Question):
+    """What all steps cost, in US dollars. It is an error where the price of a model call is not known."""
+
+    traits: ClassVar[Traits] = Traits(gives="number", lower_is_better=True, counted=False)
+
+    def score(self, output: Any, trial: Trial | None = None) -> Score:
+        steps = steps_in(output, trial)
+        total, count = _summed([step.cost_usd for step in steps], steps, "what {} cost")
+        return Score(total, None, f"{count} steps with a price")
+
+    def __str__(self) -> str:
+        return "cost of all steps"
+
+
+@dataclass(frozen=True, slots=True)
+class StepDuration(Question):
+    """Seconds from the beginning of the first step to the end of the last. Replayed answers count as they took."""
+
+    traits: ClassVar[Traits] = Traits(gives="number", lower_is_better=True, counted=False)
+
+    def score(self, output: Any, trial: Trial | None = None) -> Score:
+        steps = steps_in(output, trial)
+        began = [s.started_s for s in steps if s.started_s is not None]
+        ended = [s.started_s + (s.duration_s or 0.0) for s in steps if s.started_s is not None]
+        if not began:
+            raise ScoreError("none of the steps says when it began")
+        return Score(max(ended) - min(began), None, f"{len(steps)} steps")
+
+    def __str__(self) -> str:
+        return "seconds of all steps"
+
+
+def _plus(a: int | None, b: int | None) -> int | None:
+    return None if a is None and b is None else (a or 0) + (b or 0)
+
+
+def _summed(numbers: Sequence[float | None], steps: Sequence[Step], what: str) -> tuple[float, int]:
+    """The sum of what steps say, and of how many; where a step says what steps within it say too, only theirs count.
+
+    Where a model call within a step doesn't say, the step's own number stands for all that is within it.
+
+    Raises:
+        ScoreError: A model call doesn't say, and no step that it is within does.
+    """
+    around: set[int] = set()  # steps whose number stands for those within
+    silent: list[Step] = []
+    for place, number in enumerate(numbers):
+        if number is None and steps[place].kind == "model":
+            telling = [at for at in _above(steps, place) if numbers[at] is not None]
+            around.update(telling[:1])
+            silent += [] if telling else [steps[place]]
+    if silent:
+        more = f" and {len(silent) - 1} more" if len(silent) > 1 else ""
+        raise ScoreError(f"nobody says {what.format(silent[0].name)}{more}")
+    above: set[int] = set()
+    covered: set[int] = set()
+    for place, number in enumerate(numbers):
+        parents = list(_above(steps, place)) if number is not None or around else []
+        if around.intersection(parents):
+            covered.add(place)
+        elif number is not None:
+            above.update(parents)
+    counted = [
+        n for i, n in enumerate(numbers) if n is not None and i not in above and i not in covered
+    ]
+    return float(sum(counted)), len(counted)
+
+
+def _above(steps: Sequence[Step], place: int) -> Iterator[int]:
+    """The places of the steps that one is within, the innermost first."""
+    parent = steps[place].parent
+    seen = place
+    while parent is not None and 0 <= parent < seen:  # a parent stands before its children
+        yield parent
+        seen, parent = parent, steps[parent].parent

@@ -1,0 +1,174 @@
+"""A judge's verdict on all that an agent did: whether it reached its goal, or met a criterion on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, ClassVar
+
+from evenhand.core.errors import JudgeError, ScoreError, UsageError
+from evenhand.core.expect import Trial
+from evenhand.core.score import Score
+from evenhand.core.traits import Traits
+from evenhand.scorers.agents.shown_steps import shown_steps
+from evenhand.scorers.agents.trial_steps import own_places, own_steps, steps_in
+from evenhand.scorers.argument_checks import need_number, need_text
+from evenhand.scorers.invocations import shown
+from evenhand.scorers.judge_prompt import judge_prompt, mark_of
+from evenhand.scorers.judge_reply import ruled
+from evenhand.scorers.judging import (
+    UNSURE,
+    AsksJudge,
+    Judge,
+    answer_schema,
+    asked,
+    check_judge,
+    kept,
+    lent_judge,
+)
+from evenhand.scorers.text import quoted, text_of
+
+OUTPUT = 8_000
+"""Characters of the output that a judge is shown; of more, the head and the tail."""
+_KEYS = (
+    'with the keys "reasoning", "step" (a number or null), "passes" (true or false) and "confidence" '
+    "(from 0 to 1)"
+)
+_SCHEMA = answer_schema(step={"type": ["integer", "null"]}, passes={"type": "boolean"})
+_Answer = tuple[bool, str, int | None, float | None]
+
+
+@dataclass(frozen=True, slots=True)
+class AchievesGoal(AsksJudge):
+    """A judge who sees all steps says that the agent reached this goal.
+
+    The judge is shown the steps of the output, where it has some, or else the trial's: at most 60 of them and 30,000
+    characters, the head and the tail of what is longer. The metadata holds the step that decides, in `steps`.
+
+    Args:
+        goal: In words.
+        context: What else the judge should know: the policy, say.
+        judge: Who judges; the set's judge by default.
+        unsure_below: A confidence below this is warned of.
+
+    Raises:
+        UsageError: There is no goal, or the judge isn't a model.
+    """
+
+    traits: ClassVar[Traits] = Traits(gives="verdict")
+    goal: str
+    context: str = field(default="", kw_only=True)
+    judge: Judge | None = field(default=None, kw_only=True, repr=False)
+    unsure_below: float = field(default=UNSURE, kw_only=True)
+
+    def __post_init__(self) -> None:
+        _check("AchievesGoal", "goal", self.goal, self)
+
+    async def score(self, output: Any, trial: Trial) -> Score:
+        return await _judged(self, output, trial, goal=self.goal.strip())
+
+    def __str__(self) -> str:
+        return f"achieves the goal {quoted(self.goal.strip())}"
+
+
+@dataclass(frozen=True, slots=True)
+class TrajectoryPasses(AsksJudge):
+    """A judge who sees all steps says that what the agent did meets the criteria; see `AchievesGoal`.
+
+    Args:
+        criteria: What the agent must do, or must not do, on its way, in words.
+        context: What else the judge should know.
+        judge: Who judges; the set's judge by default.
+        unsure_below: A confidence below this is warned of.
+
+    Raises:
+        UsageError: There are no criteria, or the judge isn't a model.
+    """
+
+    traits: ClassVar[Traits] = Traits(gives="verdict")
+    criteria: str
+    context: str = field(default="", kw_only=True)
+    judge: Judge | None = field(default=None, kw_only=True, repr=False)
+    unsure_below: float = field(default=UNSURE, kw_only=True)
+
+    def __post_init__(self) -> None:
+        _check("TrajectoryPasses", "criteria", self.criteria, self)
+
+    async def score(self, output: Any, trial: Trial) -> Score:
+        return await _judged(self, output, trial, criteria=self.criteria.strip())
+
+    def __str__(self) -> str:
+        return f"trajectory passes {quoted(self.criteria.strip())}"
+
+
+_Question = AchievesGoal | TrajectoryPasses
+
+
+def _check(who: str, what: str, said: object, question: _Question) -> None:
+    check_judge(question.judge)
+    need_text(who, what, said)
+    if not str(said).strip():
+        raise UsageError(f"{who}: there are no words for the {what}", hint="Say what is wanted.")
+    need_text(who, "context", question.context)
+    need_number(who, "unsure_below", question.unsure_below, (0, 1))
+
+
+def _text(output: object) -> str:
+    """The output as the judge reads it: an agent's own objects in Python's words."""
+    try:
+        return text_of(output)
+    except ScoreError:
+        return shown(output)
+
+
+async def _judged(
+    question: _Question, output: Any, trial: Trial, *, goal: str = "", criteria: str = ""
+) -> Score:
+    model = lent_judge(question.judge, trial)
+    steps = steps_in(output, trial)
+    own = own_steps(output)
+    said = "" if output is None or own is not None else _clipped(_text(output))
+    values = {
+        "goal": goal,
+        "criteria": criteria,
+        "context": question.context,
+        "steps": shown_steps(steps),
+        "output": said,
+    }
+    mark = mark_of(*values.values())
+    version, prompt = judge_prompt("trajectory", {"mark": mark, **values})
+    read: Callable[[str], _Answer] = partial(_read, count=len(steps))
+    reply, (passed, reasoning, step, confidence) = await asked(model, prompt, read, _KEYS, _SCHEMA)
+    places = [] if step is None else own_places([step - 1], steps, trial)
+    metadata = {
+        "passes": passed,
+        "reasoning": reasoning,
+        "step": step,
+        **({"steps": places} if places else {}),
+        **kept(
+            *(reply, model, version, confidence, question.unsure_below),
+            *(values["steps"], said),
+            prompt=prompt,
+        ),
+    }
+    reason = reasoning if step is None else f"step {step}: {reasoning}"
+    return Score(1.0 if passed else 0.0, passed, reason, metadata)
+
+
+def _read(text: str, *, count: int) -> _Answer:
+    passed, reasoning, confidence, value = ruled(text, "passes")
+    step = value.get("step")
+    if isinstance(step, bool) or not isinstance(step, (int, type(None))):
+        raise JudgeError(f"the judge named step {step!r}, which is no number")
+    if step is not None and not 1 <= step <= count:
+        raise JudgeError(f"the judge named step {step}, and there are {count}")
+    return passed, reasoning, step, confidence
+
+
+def _clipped(text: str) -> str:
+    left = len(text) - OUTPUT
+    if left <= 0:
+        return text
+    half = OUTPUT // 2
+    return f"{text[:half]}\n… {left:,} characters left out …\n{text[-half:]}"

@@ -1,0 +1,187 @@
+"""Draws in a run file, what people say of the drawn trials, and the rules that they follow."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from msgspec import convert, to_builtins
+
+from evenhand.core.encoding import decode, encode
+from evenhand.core.errors import UsageError
+from evenhand.store.adding import added_to
+from evenhand.store.encoding import read_text, write_text
+from evenhand.store.labels.draw import Design, Draw, LabelledVerdict, MetricLabel, Stratum
+from evenhand.store.opened import OpenRun, open_run, readable
+
+
+def add_draw(
+    path: Path,
+    seed: int,
+    metrics: Sequence[str],
+    population: int,
+    places: Sequence[int],
+    design: Design = "uniform",
+    by: str = "",
+    strata: Sequence[Stratum] = (),
+) -> None:
+    """Keeps a draw in a run file, of whichever version.
+
+    Args:
+        path: The file.
+        seed: What the draw follows from.
+        metrics: What is to be labelled.
+        population: How many trials there were to draw from.
+        places: Those that were drawn, in their order.
+        design: How likely each was to be drawn.
+        by: The column that the strata are of; empty for none.
+        strata: What was drawn from; none for a uniform draw.
+
+    Raises:
+        StoreError: The file cannot be written.
+    """
+    with added_to(path, "draws") as db:
+        number = db.execute(
+            "insert into draw (at, seed, metrics, population, places) values (?, ?, ?, ?, ?)",
+            (time.time(), seed, encode(list(metrics)), population, encode(list(places))),
+        ).lastrowid
+        if strata:
+            rows = encode([to_builtins(stratum) for stratum in strata])
+            db.execute(
+                "insert into design (draw, design, column_name, strata) values (?, ?, ?, ?)",
+                (number, design, encode(by), rows),
+            )
+
+
+def add_metric_labels(
+    path: Path, author: str, labels: Sequence[tuple[int, str, LabelledVerdict | None]]
+) -> None:
+    """Adds what one person says: all of it or nothing.
+
+    Args:
+        labels: Each as (place in the plan, metric, verdict).
+
+    Raises:
+        StoreError: The file cannot be written.
+    """
+    now = time.time()
+    with added_to(path, "labels") as db:
+        db.executemany(
+            "insert into metric_label (at, author, idx, metric, verdict) values (?, ?, ?, ?, ?)",
+            [
+                (now, write_text(author), index, encode(metric), verdict)
+                for index, metric, verdict in labels
+            ],
+        )
+
+
+def set_rule(path: Path, metric: str, rule: str) -> None:
+    """Keeps the rule that people follow when they label a metric, in place of an earlier one.
+
+    Raises:
+        UsageError: There are labels by another rule, which would pass for labels by this one.
+        StoreError: The file cannot be written.
+    """
+    run = open_run(path)
+    with closing(run.db):
+        known = LabelledDraws(run)
+        before = known.rules().get(metric)
+        labels = sum(of == metric for _, of in standing_labels(known.metric_labels()))
+    if before == rule:
+        return
+    if before is not None and labels:
+        raise UsageError(
+            f"{labels:,} {'output is' if labels == 1 else 'outputs are'} labelled by another rule: {before}",
+            hint="Labels count for the rule by which they were given. Keep it, or label a later run by the new one.",
+        )
+    with added_to(path, "rules") as db:
+        db.execute(
+            "insert into rule (at, metric, rule) values (?, ?, ?)",
+            (time.time(), encode(metric), encode(rule)),
+        )
+
+
+class LabelledDraws:
+    """Reads the draws of an open run file."""
+
+    def __init__(self, run: OpenRun) -> None:
+        self._run = run
+
+    def draws(self) -> list[Draw]:
+        """The draws, in their order."""
+        columns = "id, at, seed, metrics, population, places"
+        with readable(self._run.path):
+            designs = {
+                number: (design, convert(decode(by), str), convert(decode(strata), list[Stratum]))
+                for number, design, by, strata in self._rows(
+                    "design", "draw, design, column_name, strata"
+                )
+            }
+            draws: list[Draw] = []
+            for number, at, seed, metrics, population, places in self._rows("draw", columns):
+                design, by, strata = designs.get(number, ("uniform", "", []))
+                draws.append(
+                    Draw(
+                        number=number,
+                        at=at,
+                        seed=seed,
+                        metrics=tuple(convert(decode(metrics), list[str])),
+                        population=_population(population),
+                        places=tuple(convert(decode(places), list[int])),
+                        design=convert(design, Design),
+                        by=by,
+                        strata=tuple(strata),
+                    )
+                )
+        return draws
+
+    def metric_labels(self) -> list[MetricLabel]:
+        """What people said, in the order in which they said it."""
+        columns = "seq, at, author, idx, metric, verdict"
+        with readable(self._run.path):
+            return [
+                MetricLabel(at, read_text(author), index, convert(decode(metric), str), verdict)
+                for _, at, author, index, metric, verdict in self._rows("metric_label", columns)
+            ]
+
+    def rules(self) -> dict[str, str]:
+        """The rule that people follow, by metric."""
+        with readable(self._run.path):
+            return {
+                convert(decode(metric), str): convert(decode(rule), str)
+                for _, metric, rule in self._rows("rule", "seq, metric, rule")
+            }
+
+    def _rows(self, table: str, columns: str) -> list[tuple[Any, ...]]:
+        """A table's rows in the order of their first column."""
+        if not self._run.has_table(table):
+            return []  # of an earlier version
+        return self._run.db.execute(f"select {columns} from {table} order by 1").fetchall()  # noqa: S608 (our own names)
+
+
+def _population(size: int) -> int:
+    """The number of trials that a draw was from.
+
+    Raises:
+        ValueError: There were none, and so no draw.
+    """
+    if size < 1:
+        raise ValueError(f"a draw from {size} trials")
+    return size
+
+
+def standing_labels(
+    labels: Sequence[MetricLabel],
+) -> dict[tuple[int, str], dict[str, MetricLabel]]:
+    """What counts: for each trial and metric, the last of each person's labels that was not taken back."""
+    last: dict[tuple[int, str], dict[str, MetricLabel]] = {}
+    for label in labels:
+        of_item = last.setdefault((label.index, label.metric), {})
+        if label.verdict is None:
+            of_item.pop(label.author, None)
+        else:
+            of_item[label.author] = label
+    return {item: of_item for item, of_item in last.items() if of_item}

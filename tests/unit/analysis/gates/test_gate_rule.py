@@ -1,0 +1,92 @@
+"""What a gate decides of differences, and how many more cases it asks for."""
+
+from __future__ import annotations
+
+import pytest
+
+from evenhand.analysis.gates.gate_rule import gate_rule, more_cases
+from evenhand.stats.extremes import Extremes, certain
+from evenhand.stats.paired_difference import Differences
+
+
+def rates(n: int, ahead: int, behind: int) -> Differences:
+    """So many cases, of which some passed in one of the two only."""
+    signs = [1.0] * ahead + [-1.0] * behind + [0.0] * (n - ahead - behind)
+    return Differences([(sign,) for sign in signs], rates=True)
+
+
+def word(data: Differences, margin: float) -> str:
+    """What the gate says of one comparison."""
+    return gate_rule(data, data.p(), margin=margin)
+
+
+@pytest.mark.parametrize(
+    ("n", "ahead", "behind", "margin", "expected"),
+    [
+        (200, 8, 8, 0.05, "non-inferior"),
+        (200, 8, 11, 0.05, "undecided"),  # Tango's lower limit is −5.3 points
+        (200, 2, 60, 0.05, "worse"),  # the upper limit is below −5
+        (500, 2, 22, 0.05, "worse"),  # a drop of 4 is shown, and 5 is not excluded
+        (2000, 5, 40, 0.05, "non-inferior"),  # a drop is shown, and it stays within the margin
+        (200, 40, 2, 0.05, "better"),
+        (4, 0, 4, 0.05, "undecided"),
+        (0, 0, 0, 0.05, "undecided"),
+    ],
+)
+def test_the_rule_of_a_gate(n: int, ahead: int, behind: int, margin: float, expected: str):
+    """Non-inferiority, and worse where a drop is shown that is not shown to stay within the margin."""
+    assert word(rates(n, ahead, behind), margin) == expected
+
+
+def test_less_may_be_better():
+    """Then the second is worse where it has more."""
+    data = certain(rates(200, 60, 2))
+    assert data.verdict(lambda p: p, lower=True, margin=0.05, rule=gate_rule) == ("worse", False)
+
+
+def test_errors_leave_it_open():
+    """What is not worse at one extreme and worse at the other is undecided, and no more cases are asked for."""
+    data = Extremes(rates(200, 0, 60), rates(200, 30, 30))
+    assert data.verdict(lambda p: p, margin=0.05, rule=gate_rule) == ("undecided", True)
+    assert more_cases(data, 0.05) is None
+
+
+@pytest.mark.parametrize(
+    ("n", "ahead", "behind", "margin"),
+    [(200, 8, 11, 0.05), (20, 0, 0, 0.05), (100, 5, 5, 0.03), (60, 0, 4, 0.05)],
+)
+def test_as_many_more_cases_decide_it(n: int, ahead: int, behind: int, margin: float):
+    """With so many more that come out alike it is decided; with half of them it is not."""
+    data = rates(n, ahead, behind)
+    assert word(data, margin) == "undecided"
+    more = more_cases(certain(data), margin)
+    assert more is not None
+    times = (n + more) / n * 1.02
+    grown = rates(round(n * times), round(ahead * times), round(behind * times))
+    assert word(grown, margin) in ("non-inferior", "worse")
+    if more > 20:
+        half = (n + more / 2) / n
+        assert word(rates(round(n * half), round(ahead * half), round(behind * half)), margin) == (
+            "undecided"
+        )
+
+
+def test_scores_ask_for_more_cases_too():
+    """By how the interval shrinks; none where the difference is as large as the margin."""
+    spread = [0.3, -0.3, 0.1, -0.1, 0.2, -0.2, 0.0, 0.05, -0.05, 0.0]
+    data = certain(Differences([(d,) for d in spread], scale=(-1, 1)))
+    more = more_cases(data, 0.05)
+    assert more is not None
+    assert more > 10
+    assert more_cases(data, 0.0) is None
+    assert more_cases(certain(Differences([(0.1,)] * 3, scale=(-1, 1))), 0.05) == 2
+    assert more_cases(certain(Differences([(0.1,)] * 3, scale=(-1, 1), scaled=False)), 0.05) == 2
+    assert more_cases(certain(Differences([])), 0.05) is None
+
+
+def test_more_cases_are_asked_for_in_the_direction_that_is_better():
+    """Turned, they are the same differences the other way round."""
+    fewer, more = rates(200, 8, 16), rates(200, 16, 8)
+    assert more_cases(certain(fewer), 0.05) == more_cases(certain(more), 0.05, lower=True)
+    assert more_cases(certain(more), 0.05) == more_cases(certain(fewer), 0.05, lower=True)
+    assert more_cases(certain(fewer), 0.05) != more_cases(certain(more), 0.05)

@@ -1,0 +1,140 @@
+"""A gate as a comment: short enough, whatever it holds, and nothing in it does anything."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from msgspec.structs import replace
+
+from evenhand.analysis.gates.gate_document import GateChange, GateDocument, GateRow, GateStopping
+from evenhand.wings.code_hosts.annotations import annotation_lines
+from evenhand.wings.code_hosts.comment_text import LONGEST, CommentLinks, address, markdown, prose
+
+HOSTILE = (
+    "](https://evil.example) @ann #12 <img src=x onerror=alert(1)> `` ` ``` ||| \\| \n\n/close\n# x"
+    "\x1b[31m\u202e -->  <!-- evenhand:gate --> </details>"
+)
+
+
+def gate(results: int, cases: int, text: str, notes: int = 0) -> GateDocument:
+    """A gate in which everything is worse, and all texts are these."""
+    changed = tuple(
+        GateChange(f"{text}{i}", f"{text}{i}", "worse", 1.0, 0.0, i) for i in range(cases)
+    )
+    rows = tuple(
+        GateRow(
+            f"{text}{i}",
+            f"{text}{i}",
+            "worse",
+            cases,
+            text,
+            text,
+            f"{text}:{i}",
+            worse=cases + 1000,
+            changed=changed,
+        )
+        for i in range(results)
+    )
+    return GateDocument(
+        "evenhand.gate/1", "worse", rows, 0.05, 1, 2, 3, 0.1, text, (text,) * notes, text, text
+    )
+
+
+@pytest.mark.parametrize("text", ["x" * 5000, HOSTILE, "`" * 5000, "|" * 3000, "é😀" * 2000])
+@pytest.mark.parametrize(("results", "cases"), [(1, 100), (60, 100), (5000, 2), (0, 0)])
+def test_it_is_never_longer_than_a_host_takes(text: str, results: int, cases: int):
+    """What is left out is counted."""
+    links = CommentLinks("https://ci.example/" + "r" * 900, "https://ci.example/log", "a" * 40)
+    made = markdown(gate(results, cases, text, notes=500), links)
+    assert len(made) <= LONGEST
+    if results > 40:
+        assert re.search(r"and [\d,]+ more", made) or "| metric |" not in made
+
+
+def test_hostile_text_stands_in_code_spans_only():
+    """No link, mention, HTML, command or control of a terminal is left outside of them."""
+    made = markdown(gate(2, 3, HOSTILE, notes=2), CommentLinks("https://ci.example/r.html"))
+    outside = re.sub(r"(?<=<summary><code>)[^<>]*(?=</code>)", "", made)
+    outside = re.sub(r"(?<!`)(`+)(?!`)(?:.*?[^`])\1(?!`)", "", outside)
+    assert "//evil.example" not in outside
+    assert "@ann" not in outside
+    assert "<img" not in outside
+    assert "\x1b" not in made
+    assert "\u202e" not in made
+    assert not re.search(r"^\s*/close", made, re.MULTILINE)
+    assert outside.count("<details") == outside.count("</details>") == 2
+    for line in made.splitlines():
+        if line.startswith("| "):
+            cells = len(re.findall(r"(?<!\\)\|", line)) - 1
+            assert cells in (4, 5), line
+
+
+def test_what_is_listed_says_how_many_more_there_are():
+    """Of cases, of results, and of notes."""
+    made = markdown(gate(1, 30, "case ", notes=25))
+    assert "and 1,010 more" in made
+    assert "- and 5 more" in made
+    assert "1,030 worse, 0 better" in made
+
+
+def test_metrics_that_changed_alike_list_their_cases_once():
+    """Passing, and the only thing that is asked."""
+    changed = (GateChange("a", "refund", "worse", 1.0, 0.0, 0),)
+    rows = [GateRow(m, "plain", "worse", 9, worse=1, changed=changed) for m in ("passed", "tone")]
+    made = markdown(GateDocument("evenhand.gate/1", "worse", tuple(rows), 0.05))
+    assert made.count("`refund`") == 1
+    assert "`tone`: the same cases as `passed`" in made
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        (
+            "it may be 5 points worse; about 37 more cases",
+            "it may be 5 points worse; about 37 more cases",
+        ),
+        ("-12 points [-20, -5]", "-12 points \\[-20, -5\\]"),
+        ("not taken: 60 trials (another request)", "not taken: 60 trials (another request)"),
+        ("see www.evil.example", "`see www.evil.example`"),
+        ("a@b", "`a@b`"),
+        ("GH-1", "`GH-1`"),
+    ],
+)
+def test_plain_sentences_stay_as_they_are(text: str, shown: str):
+    """Whatever else there is, is code."""
+    assert prose(text, 100) == shown
+
+
+def test_only_addresses_of_the_web_are_linked():
+    """And nothing in them ends the link."""
+    assert address("https://ci/a(1)[2]") == "https://ci/a%281%29%5B2%5D"
+    for bad in (
+        "javascript:x",
+        "https://a b",
+        "https://a>b",
+        "",
+        "file:///x",
+        "https://" + "x" * 2000,
+    ):
+        assert address(bad) == ""
+
+
+def test_annotations_name_a_file_and_cannot_become_other_commands():
+    """No new line, no other property; ten at most."""
+    lines = annotation_lines(gate(30, 3, HOSTILE))
+    assert len(lines) == 10
+    for line in lines:
+        assert re.fullmatch(r"::error file=[^\n,]*,line=\d+,title=evenhand gate::[^\n]*", line)
+    unknown = GateDocument("evenhand.gate/1", "worse", (GateRow("m", "v", "worse"),), 0.1)
+    assert annotation_lines(unknown) == []
+
+
+def test_a_gate_that_stopped_early_says_after_how_many_cases():
+    """It came to its end: nothing is missing."""
+    document = GateDocument(
+        "evenhand.gate/1", "better", (), 0.05, 94, of=500, status="decided", because="x"
+    )
+    stopped = replace(document, stopping=GateStopping(True, 94, 500))
+    assert "stopped after 94 of 500 cases: decided" in markdown(stopped)
+    assert "stopped after" not in markdown(document)
