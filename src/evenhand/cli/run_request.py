@@ -14,12 +14,13 @@ import os
 from collections.abc import Mapping
 from dataclasses import asdict, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from evenhand.cli.option_checks import CONFIGS, EVALS, PROMPTS, refuse
 from evenhand.core.errors import UsageError
+from evenhand.core.json_shapes import is_mapping
 from evenhand.core.malformed import shape_fault
 from evenhand.core.plan import Selection
 from evenhand.core.record import Record
@@ -105,9 +106,9 @@ class Asked(Record, frozen=True):
         Raises:
             UsageError: It has options that this version does not know, or is damaged.
         """
-        if not isinstance(record, Mapping):
+        if not is_mapping(record):
             raise _damaged("they are not an object")
-        kept = dict(cast("Mapping[str, object]", record))
+        kept = dict(record)
         version, unknown = kept.pop("version", 0), _unknown(kept)
         if unknown or version not in range(VERSION + 1):
             named = f": {', '.join(unknown)}" if unknown else ""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import click
 
 from evenhand.core.errors import UsageError
+from evenhand.core.json_shapes import is_mapping
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -70,8 +71,8 @@ def _settings(asked: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     for name, value in asked.items():
         if name in _NOT_RUN or not value:
             continue
-        if isinstance(value, Mapping):
-            yield from _settings(cast("Mapping[str, Any]", value))
+        if is_mapping(value):
+            yield from _settings(value)
         else:
             yield name, _text(value)
 

@@ -17,7 +17,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import IO, Any
 
 import click
 from msgspec import field
@@ -27,6 +27,7 @@ from evenhand.cli.grouped import GroupedCommand
 from evenhand.cli.run import run
 from evenhand.cli.streams import tell
 from evenhand.cli.watched import Target, Watched
+from evenhand.core.json_shapes import is_object
 from evenhand.core.record import MutableRecord
 from evenhand.core.wording.ink import Ink
 from evenhand.languages.documents.watching import Looked, changed
@@ -349,7 +350,7 @@ def _document(out: IO[bytes]) -> dict[str, Any] | None:
         value: object = json.loads(out.read())
     except ValueError:
         return None
-    return cast("dict[str, Any]", value) if isinstance(value, dict) else None
+    return value if is_object(value) else None
 
 
 def _text(err: IO[bytes]) -> str:

@@ -8,7 +8,7 @@ or its layout (`core.function_code`).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -19,6 +19,7 @@ from msgspec import field
 from evenhand.core.case import Case
 from evenhand.core.encoding import digest, encode
 from evenhand.core.function_code import LETTERS, class_digest, code_digest, values_of
+from evenhand.core.json_shapes import is_mapping
 from evenhand.core.record import Record
 from evenhand.core.traits import Traits
 
@@ -199,11 +200,11 @@ def _described(value: object) -> str:
     """A text for a value that JSON has no form for; the same in every run."""
     if isinstance(value, Path):
         return file_digest(value) or value.name
-    if isinstance(value, Mapping):
+    if is_mapping(value):
         items = cast("Mapping[object, object]", value).items()
         return ",".join(sorted(f"{key}:{brief(item)}" for key, item in items))
     if isinstance(value, list | tuple | set | frozenset):
-        each = [brief(item) for item in cast("Sequence[object]", value)]
+        each = [brief(item) for item in value]
         return ",".join(sorted(each) if isinstance(value, set | frozenset) else each)
     if isinstance(value, type):
         return value.__qualname__

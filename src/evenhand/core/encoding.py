@@ -16,6 +16,8 @@ from typing import cast
 
 import msgspec
 
+from evenhand.core.json_shapes import is_array, is_mapping, is_object
+
 type_error = "cannot be written as JSON"
 
 
@@ -111,10 +113,10 @@ def refuse_depth(value: object) -> None:
     for _ in range(DEEPEST + 1):
         below: list[object] = []
         for one in level:
-            if isinstance(one, dict):
-                below += cast("dict[str, object]", one).values()
-            elif isinstance(one, list):
-                below += cast("list[object]", one)
+            if is_object(one):
+                below += one.values()
+            elif is_array(one):
+                below += one
         if not below:
             return
         level = below
@@ -122,11 +124,11 @@ def refuse_depth(value: object) -> None:
 
 
 def _keys_in(value: object) -> int:
-    if isinstance(value, dict):
-        items = cast("dict[str, object]", value)
+    if is_object(value):
+        items = value
         return len(items) + sum(map(_keys_in, items.values()))
-    if isinstance(value, list):
-        return sum(map(_keys_in, cast("list[object]", value)))
+    if is_array(value):
+        return sum(map(_keys_in, value))
     return 0
 
 
@@ -195,11 +197,11 @@ def _look_closely(value: object) -> None:
     """Refuses NaN and infinities in a value that is not exactly a dict, a list or a tuple."""
     if isinstance(value, float):
         _look_at_number(value)
-    elif isinstance(value, Mapping):
+    elif is_mapping(value):
         for item in cast("Mapping[object, object]", value).values():
             _look(item)
     elif isinstance(value, (list, tuple)):
-        for item in cast("list[object]", value):
+        for item in value:
             _look(item)
     elif not isinstance(value, (str, bytes, int, type(None))):
         _look(msgspec.to_builtins(value, enc_hook=plain))

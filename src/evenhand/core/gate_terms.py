@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import cast
 
 from evenhand.core.arguments import CheckedRecord
+from evenhand.core.json_shapes import is_mapping
 from evenhand.core.names import did_you_mean
 from evenhand.core.ranges import MARGIN
 from evenhand.core.record import Record
@@ -58,10 +59,10 @@ def read_gate_terms(table: object, tell: TellProblem) -> GateTerms:
     """
     if table is None:
         return GateTerms()
-    if not isinstance(table, Mapping):
+    if not is_mapping(table):
         tell("", f"gate is {table!r:.60}, not a table", "Write margin = 0.03 in it.")
         return GateTerms()
-    keys = cast("Mapping[str, object]", table)
+    keys = table
     for key in keys:
         if key not in KEYS:
             tell(

@@ -10,6 +10,7 @@ from msgspec import field
 
 from evenhand.core.arguments import CheckedRecord
 from evenhand.core.errors import UsageError
+from evenhand.core.json_shapes import is_array, is_mapping
 from evenhand.core.record import Record
 from evenhand.core.step import Step
 
@@ -54,8 +55,8 @@ class Message(Record, frozen=True, metaclass=CheckedRecord):
                 return Message(role, content)
             if isinstance(content, (bool, int, float)):
                 return Message(role, json.dumps(content))
-            if content and isinstance(content, list):
-                parts = cast("list[Any]", content)
+            if content and is_array(content):
+                parts = content
                 if all(isinstance(part, Mapping) for part in parts):
                     return Message(role, parts)
         return Message(role if isinstance(role, str) else "user", _text_in(row), (row,))
@@ -75,13 +76,13 @@ def _text_in(row: Mapping[str, Any]) -> str:
 def _texts(value: object) -> Iterator[str]:
     if isinstance(value, str):
         yield value
-    elif isinstance(value, Mapping):
-        fields = cast("Mapping[str, object]", value)
+    elif is_mapping(value):
+        fields = value
         inside = next((k for k in ("text", "content", "parts", "output") if fields.get(k)), None)
         if inside is not None:
             yield from _texts(fields[inside])
     elif isinstance(value, (list, tuple)):
-        for item in cast("Sequence[object]", value):
+        for item in value:
             yield from _texts(item)
 
 

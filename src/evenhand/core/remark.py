@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Literal, cast
+from typing import Literal
 
 from evenhand.core.errors import UsageError
+from evenhand.core.json_shapes import is_array
 from evenhand.core.record import Record
 
 RemarkField = Literal["title", "tags", "note"]
@@ -53,7 +54,7 @@ def checked(field: str, value: object) -> tuple[RemarkField, str | list[str]]:
 
 
 def _tags(value: object) -> list[str]:
-    items = cast("list[object]", value) if isinstance(value, list) else None
+    items = value if is_array(value) else None
     if items is None or not all(isinstance(tag, str) for tag in items):
         raise UsageError("tags: a list of texts")
     tags = list(dict.fromkeys(" ".join(str(tag).split()) for tag in items))

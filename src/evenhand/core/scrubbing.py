@@ -9,10 +9,11 @@ from __future__ import annotations
 import contextlib
 import json
 import re
-from collections.abc import Iterator, Mapping
-from typing import Any, cast
+from collections.abc import Iterator
+from typing import Any
 
 from evenhand.core.encoding import decode, encode
+from evenhand.core.json_shapes import is_array, is_mapping
 from evenhand.core.secrets import HIDDEN, is_secret_name, is_telling, known, redacted
 
 _NAME = (
@@ -41,11 +42,11 @@ def scrubbed(value: Any) -> Any:
     """
     if isinstance(value, str):
         return scrubbed_text(value)
-    if isinstance(value, Mapping):
-        items = cast("Mapping[str, Any]", value)
+    if is_mapping(value):
+        items = value
         return {key: _named(key, item) for key, item in items.items()}
-    if isinstance(value, list):
-        return [scrubbed(item) for item in cast("list[Any]", value)]
+    if is_array(value):
+        return [scrubbed(item) for item in value]
     return value
 
 
@@ -67,14 +68,14 @@ def named_secrets(value: Any) -> Iterator[str]:
     >>> list(named_secrets({"user": "ann", "password": "x9!kfjw", "body": '{"api_key": "k-77aa"}'}))
     ['x9!kfjw', 'k-77aa']
     """
-    if isinstance(value, Mapping):
-        for name, item in cast("Mapping[str, Any]", value).items():
+    if is_mapping(value):
+        for name, item in value.items():
             if isinstance(item, str) and is_secret_name(name) and _looks_secret(item):
                 yield item
             else:
                 yield from named_secrets(item)
-    elif isinstance(value, list):
-        for item in cast("list[Any]", value):
+    elif is_array(value):
+        for item in value:
             yield from named_secrets(item)
     elif isinstance(value, str) and value[:1] in ("{", "["):
         with contextlib.suppress(ValueError):
@@ -114,11 +115,11 @@ def _changes(value: Any, clean: Any) -> Iterator[tuple[str, str]]:
     if isinstance(value, str):
         if value != clean:
             yield value, clean
-    elif isinstance(value, Mapping):
-        for key, item in cast("Mapping[str, Any]", value).items():
+    elif is_mapping(value):
+        for key, item in value.items():
             yield from _changes(item, clean[key])
-    elif isinstance(value, list):
-        for item, other in zip(cast("list[Any]", value), clean, strict=True):
+    elif is_array(value):
+        for item, other in zip(value, clean, strict=True):
             yield from _changes(item, other)
 
 

@@ -17,6 +17,7 @@ from contextlib import suppress
 from typing import Any, cast
 from urllib.parse import parse_qsl, unquote, urlsplit
 
+from evenhand.core.json_shapes import is_array, is_mapping
 from evenhand.core.secret_forms import Finder
 
 HIDDEN = "[redacted]"
@@ -77,18 +78,18 @@ def redacted(value: object) -> object:
     """
     if isinstance(value, str):
         return _KEY.sub(HIDDEN, value)
-    if isinstance(value, Mapping):
-        items = cast("Mapping[str, object]", value)
+    if is_mapping(value):
+        items = value
         return {
             k: HIDDEN
             if isinstance(v, str) and is_secret_name(k)
-            else _environment(cast("Mapping[str, object]", v))
-            if k == "env" and isinstance(v, Mapping)
+            else _environment(v)
+            if k == "env" and is_mapping(v)
             else redacted(v)
             for k, v in items.items()
         }
-    if isinstance(value, list):
-        return [redacted(item) for item in cast("list[object]", value)]
+    if is_array(value):
+        return [redacted(item) for item in value]
     return value
 
 
@@ -186,10 +187,10 @@ class Secrets:
             return self.text(value)
         if not self._plain:
             return value
-        if isinstance(value, Mapping):
+        if is_mapping(value):
             return {k: self.inside(v) for k, v in cast("Mapping[Any, Any]", value).items()}
-        if isinstance(value, list):
-            return [self.inside(item) for item in cast("list[Any]", value)]
+        if is_array(value):
+            return [self.inside(item) for item in value]
         return value
 
 
@@ -235,7 +236,7 @@ def _in_settings(value: object, *, named: bool, headers: bool) -> Iterator[str]:
         if named:
             yield value
         yield from _in_address(value)
-    elif isinstance(value, Mapping):
+    elif is_mapping(value):
         for key, item in cast("Mapping[object, object]", value).items():
             name = str(key)
             secret = is_secret_name(name) or (headers and bool(_ANYWHERE.search(name)))
@@ -249,8 +250,8 @@ def _in_settings(value: object, *, named: bool, headers: bool) -> Iterator[str]:
         api_key = cast("Mapping[object, object]", value)
         if api_key.get("type") == "api_key" and isinstance(api_key.get("value"), str):
             yield str(api_key["value"])
-    elif isinstance(value, list):
-        for item in cast("list[object]", value):
+    elif is_array(value):
+        for item in value:
             yield from _in_settings(item, named=named, headers=headers)
 
 

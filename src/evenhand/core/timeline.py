@@ -15,6 +15,7 @@ import msgspec
 from msgspec.structs import replace
 
 from evenhand.core.encoding import decode
+from evenhand.core.json_shapes import is_array, is_object
 from evenhand.core.message import Reply, ToolCall
 from evenhand.core.record import MutableRecord, Record
 from evenhand.core.step import Step, StepKind, StepStatus
@@ -183,7 +184,7 @@ def _fitting(step: Step, pending: Sequence[_Asked]) -> _Asked | None:
         return next((one for one in pending if one.call.id == step.call), None)
     name = step.name.rpartition(".")[2]
     same = [one for one in pending if one.call.name in (step.name, name)]
-    given = cast("Mapping[str, Any]", step.arguments) if isinstance(step.arguments, dict) else {}
+    given = step.arguments if is_object(step.arguments) else {}
     for one in same:
         wanted = one.call.arguments or {}
         if all(key in given and given[key] == value for key, value in wanted.items()):
@@ -199,7 +200,7 @@ def _goes_on(before: Sequence[Any], now: Sequence[Any]) -> bool:
 
 
 def _role(message: object) -> object:
-    return cast("Mapping[str, object]", message).get("role") if isinstance(message, dict) else None
+    return message.get("role") if is_object(message) else None
 
 
 def _body(request: bytes) -> Mapping[str, Any]:
@@ -207,9 +208,9 @@ def _body(request: bytes) -> Mapping[str, Any]:
         value = decode(request)
     except ValueError:
         return {"request": request.decode("utf-8", "replace")}
-    whole = cast("Mapping[str, Any]", value) if isinstance(value, dict) else {"request": value}
+    whole = value if is_object(value) else {"request": value}
     body = whole.get("body")
-    return cast("Mapping[str, Any]", body) if isinstance(body, dict) else whole
+    return body if is_object(body) else whole
 
 
 def _plain(body: Mapping[str, Any]) -> object:
@@ -222,17 +223,17 @@ def _plain(body: Mapping[str, Any]) -> object:
 def _returned(messages: Iterable[Any]) -> Iterator[tuple[str, tuple[Any, StepStatus]]]:
     """What tools returned, by the ids of their calls, as messages to OpenAI's and Anthropic's models tell it."""
     for item in messages:
-        if not isinstance(item, dict):
+        if not is_object(item):
             continue
-        message = cast("Mapping[str, Any]", item)
+        message = item
         call = message.get("tool_call_id") or message.get("call_id")
         if isinstance(call, str) and message.get("role") == "tool":
             yield call, (message.get("content"), "unknown")
         elif isinstance(call, str) and str(message.get("type")).endswith("_output"):
             yield call, (message.get("output"), "unknown")
         content = message.get("content")
-        for each in cast("list[Any]", content) if isinstance(content, list) else ():
-            block = cast("Mapping[str, Any]", each) if isinstance(each, dict) else {}
+        for each in content if is_array(content) else ():
+            block = each if is_object(each) else {}
             if block.get("type") == "tool_result" and isinstance(block.get("tool_use_id"), str):
                 failed = block.get("is_error")
                 status: StepStatus = "unknown" if failed is None else "error" if failed else "ok"

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from typing import cast
 
 from evenhand.core.encoding import decode
+from evenhand.core.json_shapes import is_array, is_object
 from evenhand.core.record import Record
 
 CONTEXT = 16
@@ -97,12 +97,12 @@ def _values(identity: bytes) -> Iterator[tuple[str, object]]:
 
 
 def _leaves(value: object, path: str) -> Iterator[tuple[str, object]]:
-    if isinstance(value, dict) and value:
-        items: Iterable[tuple[str, object]] = cast("dict[str, object]", value).items()
+    if is_object(value) and value:
+        items: Iterable[tuple[str, object]] = value.items()
         for key, item in items:
             yield from _leaves(item, f"{path}.{key}" if path else key)
-    elif isinstance(value, list) and value:
-        for i, item in enumerate(cast("list[object]", value)):
+    elif is_array(value) and value:
+        for i, item in enumerate(value):
             yield from _leaves(item, f"{path}[{i}]")
     else:
         yield path, value

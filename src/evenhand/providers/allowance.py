@@ -10,7 +10,9 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, cast
+from typing import Any
+
+from evenhand.core.json_shapes import is_mapping
 
 LONGEST_REPLY = 128_000
 """Tokens that a reply is assumed to be able to have where no limit is set."""
@@ -66,8 +68,8 @@ def hidden(longest: int) -> int:
 
 def _settings(body: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
     for name, value in body.items():
-        if name in _INSIDE and isinstance(value, Mapping):
-            yield from _settings(cast("Mapping[str, Any]", value))
+        if name in _INSIDE and is_mapping(value):
+            yield from _settings(value)
         elif name in _LIMITS or name in _CHOICES:
             yield name, value
 

@@ -10,10 +10,10 @@ no answer yet.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import cast
 
 from evenhand.core.encoding import encode
 from evenhand.core.errors import BadReply
+from evenhand.core.json_shapes import is_array, is_mapping
 
 _ENDINGS: Mapping[str, tuple[str, ...]] = {
     # OpenAI, xAI and Anthropic, TGI and Together, Cohere, Gemini in lower case
@@ -90,8 +90,8 @@ def unfinished(state: object, error: object = None) -> NoAnswer:
         error: Why, as the vendor has it.
     """
     reason = error
-    if isinstance(error, Mapping):
-        reason = cast("Mapping[str, object]", error).get("message") or error
+    if is_mapping(error):
+        reason = error.get("message") or error
     words = reason if isinstance(reason, str) else encode(reason).decode() if reason else ""
     why = f": {words:.300}" if words else ""
     return NoAnswer(
@@ -139,10 +139,7 @@ def besides(holder: Mapping[str, object], *text: str) -> str:
     for name, value in holder.items():
         if name in text or name in _HARMLESS:
             continue
-        if isinstance(value, Mapping):
-            holds = any(cast("Mapping[str, object]", value).values())
-        else:
-            holds = bool(value) and (isinstance(value, list) or name in _THOUGHTS)
-        if holds:
+        holding = any(value.values()) if is_mapping(value) else bool(value)
+        if holding and (is_mapping(value) or is_array(value) or name in _THOUGHTS):
             return name
     return ""

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any, cast
+from typing import Any
 
 import msgspec
 
 from evenhand.core.encoding import decode, encode
 from evenhand.core.errors import BadReply
+from evenhand.core.json_shapes import is_array, is_mapping, is_object
 from evenhand.core.message import Message, Reply, ToolCall, Usage
 from evenhand.core.provider import Price, RateLimits
 from evenhand.providers.answer_text import answer_text, ending
@@ -204,8 +205,8 @@ def _with_bare_data(fields: Mapping[str, Any]) -> Mapping[str, Any]:
     if source.get("type") == "base64" and "data" in source:
         return {**fields, "source": {**source, "data": bare(source["data"])}}
     inside = fields.get("content")
-    if isinstance(inside, list):  # a picture that a tool returned
-        blocks = cast("list[object]", inside)
+    if is_array(inside):  # a picture that a tool returned
+        blocks = inside
         return {
             **fields,
             "content": [_with_bare_data(b) if (b := mapping(x)) else x for x in blocks],
@@ -244,10 +245,10 @@ def _structured(
     schema: Mapping[str, Any], settings: Mapping[str, Any]
 ) -> tuple[str, object] | None:
     configured: object = settings.get("output_config") or {}
-    if not isinstance(configured, Mapping) or "format" in configured:
+    if not is_mapping(configured) or "format" in configured:
         return None
     form = {"type": "json_schema", "schema": fitted(schema, _REFUSED)}
-    return "output_config", {**cast("Mapping[str, Any]", configured), "format": form}
+    return "output_config", {**configured, "format": form}
 
 
 class _Block(msgspec.Struct):
@@ -281,9 +282,7 @@ def _read(body: bytes, parsed: bool, price: Price | None) -> Reply:
         if block.type == "text" and block.text is not None:
             parts.append(block.text)
         elif block.type == "tool_use":
-            arguments = (
-                cast("dict[str, Any]", block.input) if isinstance(block.input, dict) else None
-            )
+            arguments = block.input if is_object(block.input) else None
             tools.append(ToolCall(block.name or "", arguments, block.id or ""))
             raw = {"type": "tool_use", "id": block.id, "name": block.name, "input": block.input}
             parts.append(encode(raw, ordered=False).decode())

@@ -27,6 +27,7 @@ from evenhand.core.errors import (
     ProviderError,
     UsageError,
 )
+from evenhand.core.json_shapes import is_array, is_object
 from evenhand.core.message import CHATS, Prompt, Reply, Task, Usage
 from evenhand.core.provider import Answer, Host, Price, RateLimits, Request
 from evenhand.core.scripted import answers_at
@@ -240,7 +241,7 @@ class AppCall:
         if not endpoint.speaks:
             return 0
         prompts: object = self.body.get("prompt")  # a completion answers each of a list
-        several = len(cast("list[object]", prompts)) if isinstance(prompts, list) else 1
+        several = len(prompts) if is_array(prompts) else 1
         return most_written(self.body, endpoint.dialect.limits) * max(1, several)
 
     def retrieval(self, url: str, headers: Mapping[str, str]) -> AppCall:
@@ -535,11 +536,11 @@ def _text_of(body: Mapping[str, Any]) -> str:
 def _plain(content: object) -> str:
     if isinstance(content, str):
         return content
-    if isinstance(content, list):
-        return "\n\n".join(filter(None, map(_plain, cast("list[object]", content))))
-    if not isinstance(content, dict):
+    if is_array(content):
+        return "\n\n".join(filter(None, map(_plain, content)))
+    if not is_object(content):
         return ""
-    part = cast("dict[str, Any]", content)
+    part = content
     return _plain(part.get("text") or part.get("content") or part.get("parts"))
 
 
@@ -563,4 +564,4 @@ def _as_text(sent: bytes, headers: Mapping[str, str]) -> object:
 
 
 def _mapping(value: object) -> dict[str, Any]:
-    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+    return value if is_object(value) else {}

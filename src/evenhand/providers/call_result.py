@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any
 
 from evenhand.core.encoding import encode
+from evenhand.core.json_shapes import is_array
 from evenhand.core.message import Prompt, Reply, Usage
 from evenhand.providers.usage import mapping, number
 
@@ -75,7 +76,7 @@ def _usage(row: Mapping[str, Any]) -> Usage:
 
 def _numbers(value: object) -> tuple[float, ...] | None:
     """A list of numbers; None for anything else."""
-    items = cast("list[object]", value) if isinstance(value, list) else []
+    items = value if is_array(value) else []
     numbers = tuple(
         float(one) for one in items if isinstance(one, (int, float)) and not isinstance(one, bool)
     )

@@ -12,13 +12,14 @@ import time
 from codecs import BOM_UTF8
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, TypeVar, cast
+from typing import Any, ClassVar, TypeVar
 from urllib.parse import urlsplit
 
 import msgspec
 
 from evenhand.core.encoding import decode, digest, encode
 from evenhand.core.errors import AuthError, BadReply, BadRequest, UsageError
+from evenhand.core.json_shapes import is_mapping
 from evenhand.core.message import CHATS, Message, Prompt, Reply, Task
 from evenhand.core.provider import Answer, Host, Price, RateLimits, Request
 from evenhand.core.ranges import MILLISECONDS
@@ -316,9 +317,9 @@ def _joined(settings: Mapping[str, Any], said: Mapping[str, Any]) -> dict[str, A
         if before is None:
             before = whole.pop(_camel(key), None)
         whole[key] = value
-        if isinstance(value, Mapping) and isinstance(before, Mapping):
-            over = cast("Mapping[str, Any]", value)
-            rest = cast("Mapping[str, Any]", before)
+        if is_mapping(value) and is_mapping(before):
+            over = value
+            rest = before
             names = set(map(_camel, over))
             whole[key] = {**{k: v for k, v in rest.items() if _camel(k) not in names}, **over}
     return whole

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
 from evenhand.core.encoding import decode
+from evenhand.core.json_shapes import is_array, is_mapping, is_object
 from evenhand.core.message import Message
 from evenhand.languages.templates.printing import as_json
 from evenhand.languages.templates.rendering import Templates, has_tags
@@ -70,10 +71,10 @@ def _texts_in(value: object) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, (list, tuple)):
-        for item in cast("Sequence[object]", value):
+        for item in value:
             yield from _texts_in(item)
-    elif isinstance(value, Mapping):
-        yield from _texts_in(list(cast("Mapping[str, object]", value).values()))
+    elif is_mapping(value):
+        yield from _texts_in(list(value.values()))
 
 
 def fill_json(template: str, variables: Mapping[str, Any], templates: Templates) -> str:
@@ -85,10 +86,10 @@ def _filled(value: object, variables: Mapping[str, Any], templates: Templates) -
     """A value made of dicts, lists and text, with the tags in its text filled in."""
     if isinstance(value, str):
         return templates.render(value, variables)
-    if isinstance(value, list):
-        return [_filled(item, variables, templates) for item in cast("list[object]", value)]
-    if isinstance(value, dict):
-        fields = cast("dict[str, object]", value)
+    if is_array(value):
+        return [_filled(item, variables, templates) for item in value]
+    if is_object(value):
+        fields = value
         filled = {key: _filled(item, variables, templates) for key, item in fields.items()}
         arguments = fields.get("arguments")
         if isinstance(arguments, str) and has_tags(arguments):

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import cast
 
 from evenhand.core.errors import BadReply
+from evenhand.core.json_shapes import is_array, is_mapping
 from evenhand.core.message import Task
 
 CLASSIFIES: frozenset[Task] = frozenset({"classify"})
@@ -18,16 +19,12 @@ def labelled(classification: object) -> dict[str, float]:
     Raises:
         BadReply: It is neither, or a score is not a number.
     """
-    while (
-        isinstance(classification, list) and classification and isinstance(classification[0], list)
-    ):
-        classification = cast("list[object]", classification)[0]
-    if isinstance(classification, list):
-        rows = [r for r in cast("list[object]", classification) if isinstance(r, Mapping)]
+    while is_array(classification) and classification and isinstance(classification[0], list):
+        classification = classification[0]
+    if is_array(classification):
+        rows = [r for r in classification if isinstance(r, Mapping)]
         classification = {str(row.get("label")): row.get("score") for row in rows}
-    scores = (
-        cast("Mapping[str, object]", classification) if isinstance(classification, Mapping) else {}
-    )
+    scores = classification if is_mapping(classification) else {}
     if not scores or not all(type(score) in (int, float) for score in scores.values()):
         raise BadReply("the reply's classification is not a score for each label", billed=None)
     return {str(label): cast("float", score) for label, score in scores.items()}

@@ -7,10 +7,11 @@ import base64
 import binascii
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, cast
+from typing import Any
 
 from evenhand.core.encoding import decode
 from evenhand.core.errors import BadReply
+from evenhand.core.json_shapes import is_array, is_object
 from evenhand.core.message import Message, Reply, Task, Usage
 from evenhand.core.provider import Price
 from evenhand.providers.chat import Dialect
@@ -37,7 +38,7 @@ def reader(find: Find) -> Callable[[bytes, bool, Price | None], Reply]:
         answer, embedding = looked_up(body, find, "embedding")
         vector = numbers(embedding)
         reported = answer.get("usage") if isinstance(answer, dict) else None
-        usage = cast("dict[str, object]", reported) if isinstance(reported, dict) else {}
+        usage = reported if is_object(reported) else {}
         counted = usage.get("prompt_tokens", usage.get("total_tokens"))
         tokens = Usage(counted if isinstance(counted, int) and counted >= 0 else None, 0)
         model = answer.get("model") if isinstance(answer, dict) else None
@@ -90,8 +91,8 @@ def numbers(embedding: object) -> list[float]:
         if sys.byteorder == "big":  # they come little end first
             floats.byteswap()
         vector = floats.tolist()
-    elif isinstance(embedding, list):
-        vector = cast("list[Any]", embedding)
+    elif is_array(embedding):
+        vector = embedding
     else:
         vector = []
     if not vector or not all(type(x) in (int, float) for x in vector):

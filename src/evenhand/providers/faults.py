@@ -7,7 +7,6 @@ it is not a limit that the account's owner set. Bodies are read as text: vendors
 from __future__ import annotations
 
 import re
-from typing import cast
 
 from evenhand.core.encoding import decode
 from evenhand.core.errors import (
@@ -21,6 +20,7 @@ from evenhand.core.errors import (
     TimedOut,
     UnknownModel,
 )
+from evenhand.core.json_shapes import is_object
 from evenhand.core.secrets import known, shown
 from evenhand.providers.http import HttpAnswer
 from evenhand.providers.retry_after import retry_after
@@ -114,6 +114,6 @@ def _message(body: bytes) -> str:
     except ValueError:
         return ""
     for key in ("error", "message"):
-        if isinstance(value, dict):
-            value = cast("dict[str, object]", value).get(key, value)
+        if is_object(value):
+            value = value.get(key, value)
     return " ".join(value.split())[:300] if isinstance(value, str) else ""

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, cast
 from urllib.parse import urlsplit
 
 from evenhand.core.encoding import decode, encode
 from evenhand.core.errors import EvenhandError
+from evenhand.core.json_shapes import is_object
 from evenhand.core.message import Reply
 from evenhand.providers import anthropic, google, openai
 from evenhand.providers.app_call import kind_of, read_answer
@@ -60,7 +59,7 @@ def _as_it_is(body: bytes) -> Reply:
     except ValueError:
         text = body.decode("utf-8", "replace").strip()
         return Reply(text, text)
-    fields = cast("Mapping[str, Any]", value) if isinstance(value, dict) else {}
+    fields = value if is_object(value) else {}
     if isinstance(fields.get("answer"), dict):  # the bridge's
         inner = encode(fields["answer"], ordered=False)
         return replace(openai.DIALECT.read(inner, False, None), cost_usd=fields.get("cost_usd"))
@@ -73,5 +72,5 @@ def _address(identity: bytes) -> str:
         value = decode(identity)
     except ValueError:
         return ""
-    url = cast("Mapping[str, Any]", value).get("url") if isinstance(value, dict) else ""
+    url = value.get("url") if is_object(value) else ""
     return url if isinstance(url, str) and urlsplit(url).scheme else ""

@@ -15,6 +15,7 @@ from msgspec import field
 
 from evenhand.core.encoding import decode, encode
 from evenhand.core.errors import BadRequest
+from evenhand.core.json_shapes import is_array, is_mapping
 from evenhand.core.message import CONVERSATIONS, Message
 from evenhand.core.record import Record
 from evenhand.providers.usage import listed, mapping
@@ -155,12 +156,12 @@ def conversation_of(item: Mapping[str, Any]) -> str | None:
 def is_conversation(name: str, value: object) -> bool:
     """Whether this is a conversation, as a vendor's body has it under this name."""
     items = [value] if isinstance(value, Mapping) else value
-    if not isinstance(items, list) or not items:
+    if not is_array(items) or not items:
         return False
-    rows = cast("list[object]", items)
-    if not all(isinstance(row, Mapping) for row in rows):
+    rows = items
+    if not all(is_mapping(row) for row in rows):
         return False
-    return any(is_message(cast("Mapping[str, Any]", row), name) for row in rows)
+    return any(is_message(row, name) for row in rows)
 
 
 def is_message(row: Mapping[str, Any], name: str = "messages") -> bool:
@@ -250,13 +251,13 @@ def bare_inside(value: object) -> object:
 
     That is `data` beside a media type or a format, as at Anthropic and Google, and `bytes`, as in Bedrock.
     """
-    if isinstance(value, Mapping):
-        fields = cast("Mapping[str, object]", value)
+    if is_mapping(value):
+        fields = value
         inside = {key: bare_inside(item) for key, item in fields.items()}
         names = ("data", "bytes") if not _BARE.isdisjoint(fields) else ("bytes",)
         return {k: bare(v) if k in names and isinstance(v, str) else v for k, v in inside.items()}
-    if isinstance(value, list):
-        return [bare_inside(item) for item in cast("list[object]", value)]
+    if is_array(value):
+        return [bare_inside(item) for item in value]
     return value
 
 
@@ -440,10 +441,10 @@ def calls_of(row: Row) -> list[Call]:
             known = decode(text) if text.strip() else {}
         except ValueError:
             known = None
-        if not isinstance(known, Mapping):
+        if not is_mapping(known):
             what = f"the arguments of its call of {name} are no JSON object: {text:.80}"
             raise row.refused(what, "Write a JSON object.", unread=text)
-        fields = cast("Mapping[str, Any]", known)
+        fields = known
         calls.append(Call(str(call.get("id") or ""), name, text, fields))
     return calls
 

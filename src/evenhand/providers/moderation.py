@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any
 
 from evenhand.core.errors import BadReply
+from evenhand.core.json_shapes import is_object
 from evenhand.core.message import Reply, Task, Usage
 from evenhand.core.provider import Price
 from evenhand.providers.chat import Dialect
@@ -24,15 +25,11 @@ def _read(body: bytes, parsed: bool, price: Price | None) -> Reply:
     """Reads a verdict on a text. Moderation is charged for by the text, or not at all: tokens are not counted."""
     del parsed
     answer, first = looked_up(body, lambda answer: answer["results"][0], "moderation")
-    result = cast("dict[str, Any]", first) if isinstance(first, dict) else {}
+    result = first if is_object(first) else {}
     flags, scores = result.get("categories"), result.get("category_scores")
-    if not isinstance(flags, dict) or not isinstance(scores, dict):
+    if not is_object(flags) or not is_object(scores):
         raise BadReply("the reply's moderation cannot be read", billed=None)
-    flagged = {
-        str(name): _score(cast("dict[str, object]", scores).get(name))
-        for name, flag in cast("dict[str, object]", flags).items()
-        if flag is True
-    }
+    flagged = {str(name): _score(scores.get(name)) for name, flag in flags.items() if flag is True}
     return Reply(
         text="",
         output=flagged,

@@ -10,6 +10,7 @@ import msgspec
 
 from evenhand.core.encoding import decode, encode
 from evenhand.core.errors import BadReply
+from evenhand.core.json_shapes import is_array, is_object
 from evenhand.core.message import Message, Reply, ToolCall
 from evenhand.core.provider import Price, RateLimits
 from evenhand.providers.answer_text import NoAnswer, answer_text, besides, ending
@@ -249,8 +250,8 @@ def _text(message: _Message) -> str | None:
     content = message.content
     if isinstance(content, str):
         return content
-    if isinstance(content, list):  # some servers answer in parts
-        listed = cast("list[object]", content)
+    if is_array(content):  # some servers answer in parts
+        listed = content
         parts = [mapping(part) for part in listed if isinstance(part, dict)]
         texts = [part["text"] for part in parts if isinstance(part.get("text"), str)]
         if texts:
@@ -298,7 +299,7 @@ def _arguments(value: object) -> Mapping[str, Any] | None:
             value = decode(value)
         except ValueError:
             return None
-    return cast("dict[str, Any]", value) if isinstance(value, dict) else None
+    return value if is_object(value) else None
 
 
 def _raw_message(body: bytes) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from evenhand.core.encoding import TooDeep, decode
+from evenhand.core.json_shapes import is_array, is_mapping
 from evenhand.core.message import Message
 from evenhand.languages.documents.depth import refuse_yaml_depth
 from evenhand.providers.message_forms import conversation_of, is_message
@@ -38,12 +39,12 @@ def parse_prompt(text: str) -> tuple[Message, ...]:
 
 def _conversation(value: object) -> tuple[Message, ...]:
     """The messages of a conversation; none where it is something else."""
-    if isinstance(value, Mapping):
-        body = cast("Mapping[str, Any]", value)
+    if is_mapping(value):
+        body = value
         if is_message(body) or conversation_of(body) is not None:
             return (Message.of(body),)
         return ()
-    rows = cast("list[object]", value) if isinstance(value, list) else []
+    rows = value if is_array(value) else []
     if not all(isinstance(row, Mapping) for row in rows):
         return ()
     messages = cast("list[Mapping[str, Any]]", rows)

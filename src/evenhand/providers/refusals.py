@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any, cast
+from typing import Any
 
 from evenhand.core.encoding import decode
+from evenhand.core.json_shapes import is_array, is_mapping
 from evenhand.core.message import Reply
 
 _CODES = frozenset(
@@ -105,13 +106,13 @@ def _errors(value: object, depth: int) -> Iterator[Mapping[str, Any]]:
     """The objects in which an error may stand, the innermost first: a gateway's own words say less."""
     if depth > _DEEPEST:
         return
-    if isinstance(value, list):
-        for one in cast("list[object]", value):
+    if is_array(value):
+        for one in value:
             yield from _errors(one, depth + 1)
     elif isinstance(value, str) and "{" in value:
         yield from _errors(_json(value[value.index("{") :].encode("utf-8", "replace")), depth + 1)
-    elif isinstance(value, Mapping):
-        error = cast("Mapping[str, Any]", value)
+    elif is_mapping(value):
+        error = value
         vague = _is_vague(error)
         for name in _ERRORS:
             # A text after a code that says enough may be a part of the request.

@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, cast
+from typing import Any
 
 from evenhand.core.encoding import decode, encode
 from evenhand.core.errors import (
@@ -22,6 +22,7 @@ from evenhand.core.errors import (
     RateLimited,
     TimedOut,
 )
+from evenhand.core.json_shapes import is_object
 from evenhand.core.version import __version__
 from evenhand.providers.http import HttpAnswer, transport
 from evenhand.providers.retry_after import retry_after, until
@@ -160,7 +161,7 @@ def _message(answer: HttpAnswer) -> str:
         value = decode(answer.body)
     except ValueError:
         return ""
-    message = cast("Mapping[str, object]", value).get("message") if isinstance(value, dict) else ""
+    message = value.get("message") if is_object(value) else ""
     return f" ({message:.200})" if isinstance(message, str) and message else ""
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any, cast
+from typing import Any
 
 from evenhand.core.encoding import decode
+from evenhand.core.json_shapes import is_array, is_object
 from evenhand.providers import native_streams
 
 END = re.compile(
@@ -123,8 +124,8 @@ class _Text:
         """Some servers send lists of parts."""
         if isinstance(piece, str):
             self._pieces.append(piece)
-        elif isinstance(piece, list):
-            parts = (_mapping(part).get("text") for part in cast("list[object]", piece))
+        elif is_array(piece):
+            parts = (_mapping(part).get("text") for part in piece)
             self._pieces += [part for part in parts if isinstance(part, str)]
         elif piece is not None:
             self._odd = piece
@@ -233,8 +234,8 @@ def _block(block: dict[str, Any]) -> dict[str, Any]:
 
 
 def _mapping(value: object) -> dict[str, Any]:
-    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+    return value if is_object(value) else {}
 
 
 def _list(value: object) -> list[Any]:
-    return cast("list[Any]", value) if isinstance(value, list) else []
+    return value if is_array(value) else []

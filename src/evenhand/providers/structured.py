@@ -9,10 +9,11 @@ same request without, from then on; what was asked, and so the request's identit
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from collections.abc import Mapping
+from typing import Any
 
 from evenhand.core.encoding import encode
+from evenhand.core.json_shapes import is_mapping, is_sequence
 from evenhand.core.record import Record
 
 _MAPS = ("properties", "$defs", "definitions")
@@ -57,11 +58,11 @@ def fitted(schema: Mapping[str, Any], refused: frozenset[str]) -> dict[str, Any]
     if bounded and type(low) is int and type(high) is int and 0 <= high - low < _FEW:
         fields["enum"] = list(range(low, high + 1))
     for key, value in fields.items():
-        if key in _MAPS and isinstance(value, Mapping):
-            inner = cast("Mapping[str, Any]", value)
+        if key in _MAPS and is_mapping(value):
+            inner = value
             fields[key] = {name: _inside(item, refused) for name, item in inner.items()}
-        elif key in _LISTS and isinstance(value, Sequence):
-            fields[key] = [_inside(item, refused) for item in cast("Sequence[object]", value)]
+        elif key in _LISTS and is_sequence(value):
+            fields[key] = [_inside(item, refused) for item in value]
         elif key == "items":
             fields[key] = _inside(value, refused)
     if "properties" in fields:
@@ -70,25 +71,23 @@ def fitted(schema: Mapping[str, Any], refused: frozenset[str]) -> dict[str, Any]
 
 
 def _inside(value: object, refused: frozenset[str]) -> object:
-    return (
-        fitted(cast("Mapping[str, Any]", value), refused) if isinstance(value, Mapping) else value
-    )
+    return fitted(value, refused) if is_mapping(value) else value
 
 
 def is_strict(schema: object) -> bool:
     """Whether every object in a schema has all of its keys, and no others, as OpenAI's strict mode wants it."""
     if isinstance(schema, (list, tuple)):
-        return all(map(is_strict, cast("Sequence[object]", schema)))
-    if not isinstance(schema, Mapping):
+        return all(map(is_strict, schema))
+    if not is_mapping(schema):
         return True
-    rules = cast("Mapping[str, Any]", schema)
+    rules = schema
     keys = rules.get("properties")
-    if isinstance(keys, Mapping):
-        listed = set(cast("Mapping[str, object]", keys))
+    if is_mapping(keys):
+        listed = set(keys)
         if (
             set(rules.get("required", ())) != listed
             or rules.get("additionalProperties") is not False
         ):
             return False
-        return all(map(is_strict, cast("Mapping[str, object]", keys).values()))
+        return all(map(is_strict, keys.values()))
     return rules.get("type") != "object" and all(map(is_strict, rules.values()))

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, cast
 
 from evenhand.core.encoding import decode
+from evenhand.core.json_shapes import is_array, is_mapping
 from evenhand.core.record import Record
 
 _CLIENT_SIDE = re.compile(
@@ -171,15 +172,15 @@ def _of_headers(headers: Mapping[str, str]) -> Iterator[str]:
 def _is_off(value: object) -> bool:
     if isinstance(value, str):
         return value.lower() in _OFF
-    if isinstance(value, Mapping):
-        mode = cast("Mapping[str, object]", value).get("mode")
+    if is_mapping(value):
+        mode = value.get("mode")
         return isinstance(mode, str) and mode.lower() in _OFF  # empty, it is on as usual
     return not value
 
 
 def _mapping(value: object) -> Mapping[str, Any]:
-    return cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {}
+    return value if is_mapping(value) else {}
 
 
 def _listed(value: object) -> Iterable[object]:
-    return cast("list[object]", value) if isinstance(value, list) else ()
+    return value if is_array(value) else ()

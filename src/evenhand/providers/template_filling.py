@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping
-from typing import Any, cast
+from typing import Any
+
+from evenhand.core.json_shapes import is_mapping
 
 Fill = Callable[[str, Mapping[str, Any]], str]
 """Fills a template in with these variables. May raise a TemplateError."""
@@ -21,7 +23,7 @@ def plainly_filled(template: str, variables: Mapping[str, Any]) -> str:
     def value(match: re.Match[str]) -> str:
         item: object = variables
         for part in match[1].split("."):
-            rows = cast("Mapping[str, object]", item) if isinstance(item, Mapping) else {}
+            rows = item if is_mapping(item) else {}
             item = rows.get(part)
         if match[2] or isinstance(item, (Mapping, list)):
             return json.dumps(item, ensure_ascii=False)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from typing import Any
 
+from evenhand.core.json_shapes import is_array, is_mapping
 from evenhand.core.message import Usage
 from evenhand.providers.chat import MANY
 
@@ -39,9 +40,9 @@ def number(value: object) -> int | None:
 
 def mapping(value: object) -> Mapping[str, Any]:
     """A part of an answer that should be an object; empty where it is not."""
-    return cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {}
+    return value if is_mapping(value) else {}
 
 
 def listed(value: object) -> Sequence[Any]:
     """A part of an answer that should be a list; empty where it is not."""
-    return cast("Sequence[Any]", value) if isinstance(value, list) else ()
+    return value if is_array(value) else ()

@@ -10,6 +10,7 @@ from urllib.parse import quote, urlencode, urljoin
 
 from evenhand.core.encoding import encode
 from evenhand.core.errors import BadRequest
+from evenhand.core.json_shapes import is_array, is_object
 from evenhand.core.record import Record
 from evenhand.providers.message_forms import bare_inside
 from evenhand.providers.template_filling import Fill
@@ -82,8 +83,8 @@ def _body(
             body = json.loads(body)
         except ValueError:
             return _from_template(body, with_prompt, fill)
-    if is_json and isinstance(prompt, dict):
-        return encode({**mapping(body), **cast("dict[str, object]", prompt)}, ordered=False)
+    if is_json and is_object(prompt):
+        return encode({**mapping(body), **prompt}, ordered=False)
     if body is None:
         return None
     if is_json:
@@ -101,11 +102,11 @@ def _deep(value: object, variables: Mapping[str, Any], fill: Fill) -> object:
             except ValueError:
                 return text
         return text
-    if isinstance(value, dict):
-        items = cast("dict[str, object]", value).items()
+    if is_object(value):
+        items = value.items()
         return {key: _deep(item, variables, fill) for key, item in items}
-    if isinstance(value, list):
-        return [_deep(item, variables, fill) for item in cast("list[object]", value)]
+    if is_array(value):
+        return [_deep(item, variables, fill) for item in value]
     return value
 
 

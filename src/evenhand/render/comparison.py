@@ -23,6 +23,7 @@ from evenhand.analysis.comparison.variants import (
     too_few,
 )
 from evenhand.analysis.summaries.column_names import SHORT
+from evenhand.core.json_shapes import is_array, is_object
 from evenhand.core.wording.json_text import json_text
 from evenhand.core.wording.words import (
     clip,
@@ -317,8 +318,8 @@ def document(comparison: ComparedRuns) -> dict[str, Any]:
 
 def _held(value: object) -> object:
     """The value with lists in place of what is made as it is read."""
-    if isinstance(value, dict):
-        return {key: _held(each) for key, each in cast("dict[str, object]", value).items()}
+    if is_object(value):
+        return {key: _held(each) for key, each in value.items()}
     if isinstance(value, list | map):
         return [_held(each) for each in cast("Iterable[object]", value)]
     return value
@@ -330,9 +331,9 @@ def json_parts(comparison: ComparedRuns) -> Iterator[str]:
 
 
 def _parts(value: object) -> Iterator[str]:
-    if isinstance(value, dict):
+    if is_object(value):
         mark = "{"
-        for key, each in cast("dict[str, object]", value).items():
+        for key, each in value.items():
             yield f"{mark}{json_text(key)}:"
             yield from _parts(each)
             mark = ","
@@ -341,7 +342,7 @@ def _parts(value: object) -> Iterator[str]:
         mark = "["
         for each in cast("Iterable[object]", value):
             yield mark
-            yield from _parts(each) if isinstance(value, list) else (json_text(each),)
+            yield from _parts(each) if is_array(value) else (json_text(each),)
             mark = ","
         yield "]" if mark == "," else "[]"
     else:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from typing import Any
 
 from evenhand.core.encoding import encode
+from evenhand.core.json_shapes import is_array
 from evenhand.core.run import TrialResult
 from evenhand.core.score import Outcome
 from evenhand.core.step import Step, depth
@@ -43,7 +44,7 @@ def blaming(outcomes: Sequence[Outcome]) -> Mapping[int, list[str]]:
     found: dict[int, list[str]] = {}
     for outcome in outcomes:
         named: Any = outcome.metadata.get("steps") if outcome.outcome == "fail" else None
-        for place in cast("list[object]", named) if isinstance(named, list) else ():
+        for place in named if is_array(named) else ():
             if isinstance(place, int) and not isinstance(place, bool):
                 found.setdefault(place, []).append(outcome.name)
     return found

@@ -39,6 +39,7 @@ from typing import (
 from evenhand.core.arguments import checked_class
 from evenhand.core.errors import JudgeError, UsageError
 from evenhand.core.expect import Trial
+from evenhand.core.json_shapes import is_mapping
 from evenhand.core.message import Message
 from evenhand.core.score import Outcome, Score
 from evenhand.core.traits import Traits
@@ -198,9 +199,9 @@ class CustomJudge(Question, Generic[S]):
             JudgeError: It gave no answer that can be used.
         """
         value = outcome.metadata.get("judgement")
-        if not isinstance(value, Mapping):
+        if not is_mapping(value):
             raise JudgeError(f"{outcome.name} has no judgement: {outcome.reason}")
-        return cast("S", read_judgement(cls.schema, cast("Mapping[str, Any]", value)))
+        return cast("S", read_judgement(cls.schema, value))
 
     def judged_by(self, judge: Judge) -> Self:
         """The question, asked of this judge."""

@@ -14,6 +14,7 @@ from typing import Any, cast
 
 from evenhand.core.errors import ScoreError
 from evenhand.core.expect import Trial
+from evenhand.core.json_shapes import is_array, is_mapping
 from evenhand.core.outputs import need_value
 from evenhand.core.score import Score, check
 from evenhand.scorers.json_blocks import strict_json
@@ -72,7 +73,7 @@ class CallsDeclaredTools:
         if "MCP Tool Result" in text:
             return check(True, "an MCP tool gave a result")
         listed = output.get("tool_calls", output) if isinstance(output, Mapping) else output
-        calls = cast("list[object]", listed) if isinstance(listed, list) else []
+        calls = listed if is_array(listed) else []
         inner = [cast("Mapping[str, object]", c).get("function") for c in calls if _is_map(c)]
         if not calls or len(inner) < len(calls) or not all(map(_readable, inner)):
             return check(False, f"{quoted(text)} is not a list of tool calls")
@@ -132,14 +133,12 @@ def _google_calls(output: object) -> Sequence[Mapping[str, Any]] | None:
             value = strict_json(value)
         except ValueError:
             return None
-    if isinstance(value, Mapping):
-        live = cast("Mapping[str, Any]", value).get("toolCall")
+    if is_mapping(value):
+        live = value.get("toolCall")
         listed = cast("Mapping[str, Any]", live).get("functionCalls") if _is_map(live) else None
         return cast("list[Mapping[str, Any]]", listed) if isinstance(listed, list) else None
-    if isinstance(value, list):
-        parts = [
-            cast("Mapping[str, Any]", part) for part in cast("list[object]", value) if _is_map(part)
-        ]
+    if is_array(value):
+        parts = [cast("Mapping[str, Any]", part) for part in value if _is_map(part)]
         return [part["functionCall"] for part in parts if _is_map(part.get("functionCall"))] or None
     return None
 
@@ -156,11 +155,11 @@ def _check_google(call: Mapping[str, Any], functions: Sequence[Mapping[str, Any]
 
 def _lower_types(schema: Any) -> Any:
     """A schema with the names of types as JSON Schema has them: Google's are in capitals."""
-    if isinstance(schema, list):
-        return [_lower_types(item) for item in cast("list[object]", schema)]
-    if not isinstance(schema, Mapping):
+    if is_array(schema):
+        return [_lower_types(item) for item in schema]
+    if not is_mapping(schema):
         return schema
-    fields = cast("Mapping[str, Any]", schema)
+    fields = schema
     return {
         key: value.lower() if key == "type" and isinstance(value, str) else _lower_types(value)
         for key, value in fields.items()

@@ -7,6 +7,7 @@ from typing import Any, cast
 
 from evenhand.core.encoding import decode, encode
 from evenhand.core.errors import ScoreError
+from evenhand.core.json_shapes import is_array, is_mapping
 from evenhand.core.record import Record
 from evenhand.scorers.text import quoted, value_text
 
@@ -96,7 +97,7 @@ def _item(item: object) -> list[Invocation] | None:
 def _inside(output: object) -> list[Invocation] | None:
     """The calls of a reply, or of a message."""
     choices = _get(output, "choices")
-    first = cast("Sequence[object]", choices)[0] if isinstance(choices, list) and choices else None
+    first = choices[0] if is_array(choices) and choices else None
     message = _get(first, "message")
     if message is not None:
         return listed_calls(message) or []
@@ -180,12 +181,12 @@ def _read(raw: object) -> Mapping[str, Any] | None:
             raw = decode(raw)
         except ValueError:
             return None
-    return cast("Mapping[str, Any]", raw) if isinstance(raw, Mapping) else None
+    return raw if is_mapping(raw) else None
 
 
 def _get(item: object, key: str) -> Any:
-    if isinstance(item, Mapping):
-        return cast("Mapping[str, object]", item).get(key)
+    if is_mapping(item):
+        return item.get(key)
     return getattr(item, key, None)
 
 
@@ -221,8 +222,8 @@ def _written(value: object) -> bool:
 
 
 def _plain(value: object) -> object:
-    if isinstance(value, Mapping):
-        return {k: _plain(v) for k, v in cast("Mapping[str, object]", value).items()}
+    if is_mapping(value):
+        return {k: _plain(v) for k, v in value.items()}
     return f"<{named(value)}>" if callable(value) else value
 
 

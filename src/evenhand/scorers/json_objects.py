@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 from functools import cache, partial
 from typing import Any, cast
 
+from evenhand.core.json_shapes import is_mapping
 from evenhand.core.record import Record
 
 LONGEST = 100_000
@@ -143,7 +144,7 @@ def _lenient(piece: str, strict: bool) -> Mapping[str, object] | None:
         return None
     except (yaml.YAMLError, ValueError, RecursionError):
         return None
-    return cast("Mapping[str, object]", value) if isinstance(value, Mapping) else None
+    return value if is_mapping(value) else None
 
 
 def _depth(piece: str) -> int:

@@ -21,6 +21,7 @@ from typing import Any, Literal, cast
 from evenhand.core.encoding import encode
 from evenhand.core.errors import CodeError
 from evenhand.core.expect import Trial
+from evenhand.core.json_shapes import is_array, is_mapping, is_object
 from evenhand.core.score import Scale, Score
 from evenhand.scorers.text import quoted
 
@@ -119,10 +120,10 @@ async def called(
 
 def plain_copy(value: Any) -> Any:
     """A copy of a value made of dicts and lists; all else is taken as it is."""
-    if isinstance(value, dict):
+    if is_object(value):
         return {key: plain_copy(item) for key, item in cast("dict[object, object]", value).items()}
-    if isinstance(value, list):
-        return [plain_copy(item) for item in cast("list[object]", value)]
+    if is_array(value):
+        return [plain_copy(item) for item in value]
     return value
 
 
@@ -193,7 +194,7 @@ def _own_nodes(body: list[ast.stmt]) -> Iterator[ast.AST]:
 
 def is_verdict(value: object) -> bool:
     """Whether a value is a whole verdict: `pass`, `score` and `reason`, each of its kind."""
-    fields = cast("Mapping[str, object]", value) if isinstance(value, Mapping) else {}
+    fields = value if is_mapping(value) else {}
     score = fields.get("score")
     return (
         isinstance(fields.get("pass"), bool)
@@ -358,8 +359,8 @@ def _component(part: object) -> dict[str, object]:
 
 def _fields(result: object) -> Mapping[str, object] | None:
     """The fields of a dict, or of an object that has `pass_`, `score` and `reason`; None for anything else."""
-    if isinstance(result, Mapping):
-        fields = cast("Mapping[str, object]", result)
+    if is_mapping(result):
+        fields = result
     elif hasattr(result, "score") and (hasattr(result, "pass_") or hasattr(result, "passed")):
         names = (
             "pass_",
@@ -391,7 +392,7 @@ def _from_text(text: str, name: str, language: Language) -> object:
 
 
 def _mapping(value: object) -> Mapping[str, object]:
-    return cast("Mapping[str, object]", value) if isinstance(value, Mapping) else {}
+    return value if is_mapping(value) else {}
 
 
 def _kind(value: object) -> str:

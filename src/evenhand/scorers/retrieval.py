@@ -14,6 +14,7 @@ from typing import Any, ClassVar, cast
 
 from evenhand.core.errors import ScoreError, UsageError
 from evenhand.core.expect import Trial
+from evenhand.core.json_shapes import is_mapping
 from evenhand.core.score import SHARES, Score
 from evenhand.core.traits import Traits
 from evenhand.scorers.metrics.ranking import Kind, RankMetric, Relevant, Retrieved
@@ -145,8 +146,8 @@ def relevant_of(who: str, relevant: object) -> Relevant:
 
 
 def _retrieved(who: str, output: object) -> Retrieved:
-    if isinstance(output, Mapping):
-        scores = cast("Mapping[str, object]", output)
+    if is_mapping(output):
+        scores = output
         for name, score in scores.items():
             if isinstance(score, bool) or not isinstance(score, (int, float)) or isnan(score):
                 raise ScoreError(f"{who}: the score of {name!r} is {score!r}, not a number")

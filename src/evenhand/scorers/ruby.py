@@ -11,11 +11,12 @@ import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from evenhand.core.encoding import decode, encode
 from evenhand.core.errors import CodeError
 from evenhand.core.expect import Trial
+from evenhand.core.json_shapes import is_object
 from evenhand.core.program_output import printed_until_end
 from evenhand.core.record import Record
 from evenhand.core.score import Score
@@ -115,11 +116,11 @@ async def called(
         answer: object = decode(printed)
     except ValueError:
         answer = None
-    if not isinstance(answer, dict):
+    if not is_object(answer):
         lines = shown(errors.decode("utf-8", "replace")).strip().splitlines()
         last_line = f": {lines[-1]}" if lines else ""
         raise CodeError(f"{name} gave no answer: {ruby} ended with code {code}{last_line}")
-    fields = cast("dict[str, object]", answer)
+    fields = answer
     if "error" in fields:
         at = f" ({file.name}:{fields['at']})" if fields.get("at") else ""
         raise CodeError(f"{name} {shown(str(fields['error']))}{at}")

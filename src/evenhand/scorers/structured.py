@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Protocol, cast
 from evenhand.core.encoding import encode
 from evenhand.core.errors import ScoreError, UsageError
 from evenhand.core.expect import Trial
+from evenhand.core.json_shapes import is_mapping
 from evenhand.core.score import Score, check
 from evenhand.core.traits import Traits
 from evenhand.scorers.argument_checks import need_mapping
@@ -176,9 +177,9 @@ def validator(schema: str) -> _Validator:
 
 def unknown_keyword(schema: object) -> str:
     """The first word of a schema that no draft of JSON Schema knows; empty for none."""
-    if not isinstance(schema, Mapping):
+    if not is_mapping(schema):
         return ""
-    rules = cast("Mapping[str, object]", schema)
+    rules = schema
     for key in rules:
         if key not in _KEYWORDS and not key.startswith("x-"):
             return str(key)

@@ -13,6 +13,7 @@ from evenhand.core.arguments import CheckedRecord
 from evenhand.core.encoding import decode, plain
 from evenhand.core.errors import ScoreError, UsageError
 from evenhand.core.expect import Trial
+from evenhand.core.json_shapes import is_mapping
 from evenhand.core.outputs import need_value, not_json
 from evenhand.core.record import Record
 from evenhand.core.score import Score, check
@@ -75,10 +76,10 @@ def _json(value: object) -> str:
 def _whole(value: object) -> object:
     if isinstance(value, float):
         return int(value) if value.is_integer() and abs(value) < 1e15 else value
-    if isinstance(value, Mapping):
+    if is_mapping(value):
         return {key: _whole(item) for key, item in cast("Mapping[object, object]", value).items()}
     if isinstance(value, (list, tuple)):
-        return [_whole(item) for item in cast("Sequence[object]", value)]
+        return [_whole(item) for item in value]
     return value
 
 
@@ -92,11 +93,11 @@ def same(one: object, other: object) -> bool:
     """Whether two JSON values are equal: 1 and 1.0 are, True and 1 are not, order of keys does not count."""
     if isinstance(one, bool) or isinstance(other, bool):
         return one is other
-    if isinstance(one, Mapping) and isinstance(other, Mapping):
+    if is_mapping(one) and is_mapping(other):
         mine, theirs = cast("Mapping[object, object]", one), cast("Mapping[object, object]", other)
         return mine.keys() == theirs.keys() and all(same(mine[k], theirs[k]) for k in mine)
     if isinstance(one, (list, tuple)) and isinstance(other, (list, tuple)):
-        ours, others = cast("Sequence[object]", one), cast("Sequence[object]", other)
+        ours, others = one, other
         return len(ours) == len(others) and all(
             same(a, b) for a, b in zip(ours, others, strict=True)
         )

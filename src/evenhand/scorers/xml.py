@@ -7,12 +7,13 @@ which all that opens is closed again.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Literal, cast
+from collections.abc import Iterator, Sequence
+from typing import Any, Literal
 
 from msgspec import field
 
 from evenhand.core.expect import Trial
+from evenhand.core.json_shapes import is_array, is_mapping
 from evenhand.core.record import MutableRecord, Record
 from evenhand.core.score import Score, check
 from evenhand.scorers.text import text_of
@@ -193,13 +194,13 @@ def _missing(text: str, elements: Sequence[Path]) -> str:
 
 def _there(value: object, path: Path) -> bool:
     for key in path:
-        if isinstance(value, list):
-            items = cast("list[object]", value)
+        if is_array(value):
+            items = value
             if not (key.isdecimal() and str(int(key)) == key and int(key) < len(items)):
                 return False
             value = items[int(key)]
-        elif isinstance(value, Mapping):
-            fields = cast("Mapping[str, object]", value)
+        elif is_mapping(value):
+            fields = value
             if key not in fields:
                 return False
             value = fields[key]

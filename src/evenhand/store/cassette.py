@@ -12,13 +12,14 @@ import time
 from base64 import b64decode
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from msgspec import UNSET, Struct, UnsetType, ValidationError, convert, field
 
 from evenhand.core.ages import age_in_words
 from evenhand.core.encoding import decode_once, digest, digest_of, encode
 from evenhand.core.errors import UsageError
+from evenhand.core.json_shapes import is_array, is_object
 from evenhand.core.message import CallRole
 from evenhand.core.record import MutableRecord
 from evenhand.core.run import CallEnd, CallRecord, CallStart, ToolRecord, TrialResult
@@ -264,13 +265,13 @@ class CassetteSource(MutableRecord):
 
 def _whole(value: Any, parts: Mapping[str, str]) -> Any:
     """A request with the texts that it shares with others."""
-    if isinstance(value, dict):
-        items = cast("dict[str, Any]", value)
+    if is_object(value):
+        items = value
         if len(items) == 1 and PART in items:
             return parts.get(str(items[PART]), "")
         return {key: _whole(item, parts) for key, item in items.items()}
-    if isinstance(value, list):
-        return [_whole(item, parts) for item in cast("list[Any]", value)]
+    if is_array(value):
+        return [_whole(item, parts) for item in value]
     return value
 
 
@@ -321,9 +322,9 @@ def _rows(path: Path, lines: Sequence[bytes]) -> Iterator[Mapping[str, Any]]:
             row = decode_once(line)
         except ValueError as error:
             raise _no_cassette(path, f"line {number}: {error}") from None
-        if not isinstance(row, dict):
+        if not is_object(row):
             raise _no_cassette(path, f"line {number} is no JSON object")
-        yield cast("Mapping[str, Any]", row)
+        yield row
 
 
 def _header(path: Path, row: Mapping[str, Any]) -> CassetteHeader:

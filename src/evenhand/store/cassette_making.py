@@ -13,6 +13,7 @@ from msgspec import to_builtins
 
 from evenhand.core.encoding import decode, digest, digest_of, encode
 from evenhand.core.errors import UsageError
+from evenhand.core.json_shapes import is_array, is_mapping
 from evenhand.core.run import SHORT_ID, CallRecord, ToolRecord
 from evenhand.core.scripted import journaled_name, without_port
 from evenhand.core.scrubbing import named_secrets, scrubbed, scrubbed_text
@@ -253,22 +254,22 @@ def _texts(value: Any) -> Iterator[str]:
     if isinstance(value, str):
         if len(value) >= SHARED:
             yield value
-    elif isinstance(value, Mapping):
-        for item in cast("Mapping[str, Any]", value).values():
+    elif is_mapping(value):
+        for item in value.values():
             yield from _texts(item)
-    elif isinstance(value, list):
-        for item in cast("list[Any]", value):
+    elif is_array(value):
+        for item in value:
             yield from _texts(item)
 
 
 def _referring(value: Any, shared: Mapping[str, str]) -> Any:
     if isinstance(value, str):
         return {PART: shared[value]} if value in shared else value
-    if isinstance(value, Mapping):
-        items = cast("Mapping[str, Any]", value)
+    if is_mapping(value):
+        items = value
         return {key: _referring(item, shared) for key, item in items.items()}
-    if isinstance(value, list):
-        return [_referring(item, shared) for item in cast("list[Any]", value)]
+    if is_array(value):
+        return [_referring(item, shared) for item in value]
     return value
 
 

@@ -8,11 +8,12 @@ number among the trial's identical requests. Texts are read when they are wanted
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, Protocol, cast
+from typing import Protocol
 
 from evenhand.core.encoding import digest
+from evenhand.core.json_shapes import is_mapping
 from evenhand.core.record import Record
 from evenhand.core.run import SHORT_ID, CallRecord, RunMeta, ToolRecord, TrialResult
 from evenhand.core.scripted import journaled_name
@@ -173,7 +174,7 @@ def variant_ids(variants: Sequence[Variant]) -> list[str]:
 def is_scripted(meta: RunMeta) -> bool:
     """Whether a run's replies came from a script."""
     request = meta.settings.get("asked")
-    return isinstance(request, Mapping) and bool(cast("Mapping[str, Any]", request).get("offline"))
+    return is_mapping(request) and bool(request.get("offline"))
 
 
 class Recordings:

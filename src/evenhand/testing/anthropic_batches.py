@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any
 from urllib.parse import parse_qs
 
 from evenhand.core.encoding import decode
+from evenhand.core.json_shapes import is_array, is_object
 from evenhand.testing.batch_files import Said
 from evenhand.testing.batch_queue import DAY_S, BatchLine, BatchQueue, FakeBatch, LineResult
 from evenhand.testing.connection import HttpRequest
@@ -64,7 +65,7 @@ class AnthropicBatches:
         except ValueError:
             body = None
         rows = _mapping(body).get("requests")
-        listed = cast("list[object]", rows) if isinstance(rows, list) else []
+        listed = rows if is_array(rows) else []
         lines: list[BatchLine] = []
         for row in map(_mapping, listed):
             name, params = row.get("custom_id"), _mapping(row.get("params"))
@@ -146,7 +147,7 @@ def _row(result: LineResult) -> dict[str, Any]:
 
 
 def _mapping(value: object) -> Mapping[str, Any]:
-    return cast("Mapping[str, Any]", value) if isinstance(value, dict) else {}
+    return value if is_object(value) else {}
 
 
 def _refused(status: int, kind: str, message: str) -> Said:

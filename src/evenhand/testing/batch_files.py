@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from email.message import Message
-from typing import Any, cast
+from typing import Any
 
 from evenhand.core.encoding import decode
+from evenhand.core.json_shapes import is_object
 from evenhand.core.record import Record
 from evenhand.testing.batch_queue import BatchQueue
 from evenhand.testing.connection import HttpRequest
@@ -106,7 +107,7 @@ def decoded(data: bytes) -> object:
 
 def mapping(value: object) -> Mapping[str, Any]:
     """A JSON object; empty for anything else."""
-    return cast("Mapping[str, Any]", value) if isinstance(value, dict) else {}
+    return value if is_object(value) else {}
 
 
 def refused(status: int, message: str) -> Said:

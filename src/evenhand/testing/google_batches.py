@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any
 from urllib.parse import parse_qs
 
+from evenhand.core.json_shapes import is_array
 from evenhand.testing.batch_files import Said, decoded, mapping
 from evenhand.testing.batch_queue import DAY_S, BatchLine, BatchQueue, FakeBatch, LineResult
 from evenhand.testing.connection import HttpRequest
@@ -63,7 +63,7 @@ class GoogleBatches:
     def _make(self, request: HttpRequest, model: str) -> Said:
         batch = mapping(mapping(decoded(request.body)).get("batch"))
         requests = mapping(mapping(batch.get("inputConfig")).get("requests")).get("requests")
-        rows = cast("Sequence[object]", requests) if isinstance(requests, list) else ()
+        rows = requests if is_array(requests) else ()
         if not batch.get("displayName"):
             return _refused(400, "batch.displayName: is required")
         if not rows:

@@ -20,6 +20,7 @@ from typing import Any, cast
 
 from evenhand.core.encoding import digest
 from evenhand.core.errors import ConfigError, Problem
+from evenhand.core.json_shapes import is_object
 from evenhand.core.names import did_you_mean
 from evenhand.core.record import Record
 from evenhand.testing.function_calls import ToolCalls, problems_of
@@ -261,9 +262,9 @@ _Finding = tuple[str, str]
 
 def _rule(value: object) -> tuple[Rule | None, list[_Finding]]:
     """The rule that a line holds, or all that is wrong with it: what, and what to do."""
-    if not isinstance(value, dict):
+    if not is_object(value):
         return None, [(f"a rule is an object, and this is {_short(value)}", _JSON_HINT)]
-    row = cast("dict[str, Any]", value)
+    row = value
     problems = [_unknown(key, RULE_KEYS) for key in row if key not in RULE_KEYS]
     for key, (wanted, kinds) in RULE_KEYS.items():
         entry = row.get(key)

@@ -9,6 +9,7 @@ from typing import cast
 
 from evenhand.core.encoding import decode, digest, encode
 from evenhand.core.errors import BadRequest
+from evenhand.core.json_shapes import is_object
 from evenhand.core.message import Prompt, Reply, Task, Usage
 from evenhand.core.provider import Answer, Host, Request
 from evenhand.testing.shapes import vector
@@ -122,6 +123,6 @@ def _labels(text: str) -> object:
         value = decode(text)
     except ValueError:
         value = None
-    if isinstance(value, dict):
-        return cast("dict[str, object]", value)
+    if is_object(value):
+        return value
     return {text: 1.0} if text else {}

@@ -15,9 +15,10 @@ from datetime import UTC, datetime
 from email.utils import formatdate
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, cast
+from typing import Any, Self
 
 from evenhand.core.encoding import decode
+from evenhand.core.json_shapes import is_object
 from evenhand.core.record import Record
 from evenhand.providers.leading import leading_to
 from evenhand.testing import shapes
@@ -223,10 +224,10 @@ class FakeProvider:
             value = decode(request.body)
         except ValueError:
             value = None
-        if not isinstance(value, dict):
+        if not is_object(value):
             connection.answer(self._refusal(kind, 400, "the body is not a JSON object"))
             return
-        body = cast("dict[str, Any]", value)
+        body = value
         asked = shapes.asked(body, request.path)
         api_key = _key_of(request)
         key = request_key(kind, body)

@@ -10,6 +10,7 @@ import struct
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
+from evenhand.core.json_shapes import is_array, is_mapping, is_object
 from evenhand.testing.function_calls import ToolCalls, chat_calls, message_calls
 from evenhand.testing.script import ScriptedRequest
 
@@ -121,7 +122,7 @@ def _schema(body: Mapping[str, Any]) -> Mapping[str, Any] | None:
         for key in keys:
             value = value.get(key) if isinstance(value, Mapping) else None  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
         schema = schema or value
-    return cast("Mapping[str, Any]", schema) if isinstance(schema, Mapping) else None
+    return schema if is_mapping(schema) else None
 
 
 def chat(
@@ -208,11 +209,7 @@ def models(names: Sequence[str]) -> dict[str, Any]:
 def embeddings(body: Mapping[str, Any]) -> dict[str, Any]:
     """Unit vectors of hashed words: texts that share words lie close together."""
     input_ = body.get("input", "")
-    texts = (
-        [str(text) for text in cast("list[object]", input_)]
-        if isinstance(input_, list)
-        else [str(input_)]
-    )
+    texts = [str(text) for text in input_] if is_array(input_) else [str(input_)]
     size = body.get("dimensions")
     dims = size if isinstance(size, int) and 0 < size <= LONGEST_VECTOR else 256
     data: list[dict[str, Any]] = []
@@ -233,7 +230,7 @@ def embeddings(body: Mapping[str, Any]) -> dict[str, Any]:
 
 def moderation(body: Mapping[str, Any], flagged: object, number: int) -> dict[str, Any]:
     """What a text violates: category → score as the rule says, and two categories that are always looked at."""
-    scores = cast("Mapping[str, object]", flagged) if isinstance(flagged, Mapping) else {}
+    scores = flagged if is_mapping(flagged) else {}
     names = dict.fromkeys([*scores, "hate", "violence"])
     result = {
         "flagged": bool(scores),
@@ -313,7 +310,7 @@ def _chunks(answer: Mapping[str, Any], body: Mapping[str, Any]) -> bytes:
         ending = {**place, "delta": {}, "finish_reason": choice["finish_reason"]}
         steps.append({**head, "choices": [ending]})
     options = body.get("stream_options")
-    if isinstance(options, Mapping) and cast("Mapping[str, Any]", options).get("include_usage"):
+    if is_mapping(options) and options.get("include_usage"):
         steps.append({**head, "choices": [], "usage": answer["usage"]})
     return b"".join(b"data: %s\n\n" % written(step) for step in steps) + b"data: [DONE]\n\n"
 
@@ -331,12 +328,12 @@ def silenced(data: bytes, content: str) -> bytes:
 
 
 def _without_text(value: Any) -> Any:
-    if isinstance(value, dict):
-        fields = cast("dict[str, Any]", value)
+    if is_object(value):
+        fields = value
         silent = {key for key in _TEXTS if isinstance(fields.get(key), str)}
         return {key: None if key in silent else _without_text(v) for key, v in fields.items()}
-    if isinstance(value, list):
-        return [_without_text(item) for item in cast("list[Any]", value)]
+    if is_array(value):
+        return [_without_text(item) for item in value]
     return value
 
 
@@ -370,19 +367,19 @@ def _messages(body: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def _items(value: object) -> list[Mapping[str, Any]]:
-    if not isinstance(value, list):
+    if not is_array(value):
         return []
-    return [m for m in cast("list[Any]", value) if isinstance(m, Mapping)]
+    return [m for m in value if isinstance(m, Mapping)]
 
 
 def _text(content: object) -> str:
     if isinstance(content, str):
         return content
-    if isinstance(content, Mapping):
-        mapping = cast("Mapping[str, object]", content)
+    if is_mapping(content):
+        mapping = content
         return _text(mapping.get("parts", mapping.get("prompt", mapping.get("text"))))
-    if isinstance(content, list):
-        blocks = cast("list[Any]", content)
+    if is_array(content):
+        blocks = content
         return "\n".join(_block_text(block) for block in blocks if isinstance(block, Mapping))
     return ""
 

@@ -11,11 +11,11 @@ from __future__ import annotations
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import cast
 
 from msgspec import field
 
 from evenhand.core.definition import CODE, UNKNOWN, Definition, brief
+from evenhand.core.json_shapes import is_array, is_mapping
 from evenhand.core.record import MutableRecord, Record
 from evenhand.core.run import TrialResult
 from evenhand.core.score import Outcome, Scale
@@ -523,10 +523,10 @@ def _asked(slot: Slot, terms: _Terms, definition: Definition) -> Asked:
 def _prompt_of(metadata: Mapping[str, object]) -> str:
     """What the judge was asked, apart from what it was to judge; empty where nobody knows, or no judge was asked."""
     members = metadata.get("jury")
-    if not isinstance(members, list):
+    if not is_array(members):
         return str(metadata.get("instrument") or "")
-    rows = cast("list[object]", members)
-    each = [cast("Mapping[str, object]", one) for one in rows if isinstance(one, Mapping)]
+    rows = members
+    each = [one for one in rows if is_mapping(one)]
     prompts = [str(one.get("instrument") or "") for one in each]
     return brief(prompts) if all(prompts) and prompts else ""
 

@@ -14,6 +14,7 @@ from typing import cast
 from evenhand.analysis.comparison.case_tests import TestChanges, change_words, part_words
 from evenhand.analysis.comparison.case_values import LOWER, PASSED, Seen
 from evenhand.analysis.comparison.comparison_sides import Side
+from evenhand.core.json_shapes import is_mapping
 from evenhand.core.requirement import Bound
 from evenhand.core.run import RunMeta
 from evenhand.core.variant import Variant
@@ -43,9 +44,9 @@ def chosen_by(meta: RunMeta, *, narrowed: bool = False) -> str:
         return "were chosen by what came of them"
     request = meta.settings.get("asked")
     failing = cast("Mapping[str, object]", request).get("failing") if request else None
-    if not isinstance(failing, Mapping):
+    if not is_mapping(failing):
         return ""
-    kept = cast("Mapping[str, object]", failing)
+    kept = failing
     outcomes = frozenset(map(str, cast("Sequence[object]", kept.get("outcomes") or ())))
     if outcomes >= _EVERY_OUTCOME:
         return ""

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from msgspec import ValidationError, convert, to_builtins
 
 from evenhand.analysis.gates.baseline import SCHEMA, Baseline, BaselineHeader, BaselineTrial
 from evenhand.core.encoding import decode_once, digest_of, encode
 from evenhand.core.errors import UsageError
+from evenhand.core.json_shapes import is_object
 from evenhand.core.malformed import shape_fault
 from evenhand.core.wording.words import clip, safe
 from evenhand.store.replacing import replace_file
@@ -87,9 +88,9 @@ def _row(path: Path, number: int, line: bytes) -> Mapping[str, Any]:
         row = decode_once(line)
     except ValueError:
         raise _no_baseline(path, number, "the line is not JSON") from None
-    if not isinstance(row, dict):
+    if not is_object(row):
         raise _no_baseline(path, number, "the line is not a JSON object")
-    return cast("Mapping[str, Any]", row)
+    return row
 
 
 def _header(path: Path, row: Mapping[str, Any]) -> BaselineHeader:

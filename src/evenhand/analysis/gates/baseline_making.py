@@ -24,6 +24,7 @@ from evenhand.analysis.trust.judgements.judged import judgements
 from evenhand.core.definition import UNKNOWN, Definition
 from evenhand.core.encoding import digest
 from evenhand.core.errors import UsageError
+from evenhand.core.json_shapes import is_mapping
 from evenhand.core.run import RunMeta, TrialResult
 from evenhand.core.score import Outcome
 from evenhand.core.scripted import journaled_name
@@ -90,9 +91,7 @@ def baseline_of(run: RunFile, *, outputs: bool = False) -> bytes:
 def is_offline(meta: RunMeta) -> bool:
     """Whether a run's replies came from a script."""
     request = meta.settings.get("asked")
-    return isinstance(request, Mapping) and bool(
-        cast("Mapping[str, object]", request).get("offline")
-    )
+    return is_mapping(request) and bool(request.get("offline"))
 
 
 def bound_to(run: RunFile) -> dict[str, str]:

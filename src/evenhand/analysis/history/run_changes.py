@@ -12,7 +12,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from hashlib import blake2b
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 from evenhand.analysis.comparison.case_tests import CaseTests, Change, TestChanges, change_words
 from evenhand.analysis.comparison.likeness import chosen_by
@@ -20,6 +20,7 @@ from evenhand.analysis.gates.baseline_making import is_offline
 from evenhand.analysis.summaries.column_names import file_names
 from evenhand.analysis.trust.judgements.judged import judge_of, metric_of
 from evenhand.core.encoding import digest
+from evenhand.core.json_shapes import is_mapping
 from evenhand.core.message import CallRole
 from evenhand.core.record import Record
 from evenhand.core.variant import Variant
@@ -116,9 +117,9 @@ def evidence_of(run: RunFile) -> Evidence:
 
 def _folders(config: Mapping[str, Any]) -> dict[str, str]:
     files = config.get("files")
-    if not isinstance(files, Mapping):
+    if not is_mapping(files):
         return {}
-    digests = cast("Mapping[str, object]", files)
+    digests = files
     return {name: str(each) for name, each in digests.items() if name.endswith(os.sep)}
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any
 
 from msgspec import field
 
 from evenhand.analysis.summaries.clusters import Groups, sums_in
 from evenhand.analysis.summaries.frames import Kinds
 from evenhand.analysis.summaries.means import known_scale, mean_of
+from evenhand.core.json_shapes import is_array
 from evenhand.core.record import MutableRecord, Record
 from evenhand.core.run import TrialResult
 from evenhand.core.score import SHARES
@@ -185,7 +186,7 @@ def summary_rows(run: RunFile) -> list[dict[str, Any]]:
 def described(run: RunFile) -> list[dict[str, Any]]:
     """What a run of `score` or `score_batch` keeps of its metrics: name, best, counted. Empty for any other run."""
     metrics = run.meta.config.get("metrics")
-    rows = cast("list[Any]", metrics) if isinstance(metrics, list) else []
+    rows = metrics if is_array(metrics) else []
     return [one for one in rows if isinstance(one, dict) and {"name", "best", "counted"} <= {*one}]
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, cast
+from typing import Any
 
 from evenhand.analysis.summaries.clusters import Groups, clusters_among
 from evenhand.analysis.summaries.rates import Rate, rate_texts, share_in, share_row
 from evenhand.analysis.summaries.standouts import Entry, p_of_extreme, worth_of_extremes
+from evenhand.core.json_shapes import is_array
 from evenhand.core.record import Record
 from evenhand.core.run import RunMeta
 from evenhand.core.wording.words import clip, columns, count, folded, padded, safe
@@ -201,6 +202,6 @@ def _worth(found: Mapping[str, Sequence[Slice]], labels: Sequence[str]) -> str:
 
 def _tags(trial: MeasuredTrial) -> list[str]:
     tags = trial.metadata.get("tags")
-    if not isinstance(tags, list):
+    if not is_array(tags):
         return []
-    return [tag for tag in dict.fromkeys(cast("list[object]", tags)) if isinstance(tag, str)]
+    return [tag for tag in dict.fromkeys(tags) if isinstance(tag, str)]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from typing import cast
 
 from evenhand.analysis.trust.audit import Audit, not_applicable
 from evenhand.analysis.trust.judgements.judged import (
@@ -14,6 +13,7 @@ from evenhand.analysis.trust.judgements.judged import (
     metric_of,
 )
 from evenhand.core.encoding import digest, encode
+from evenhand.core.json_shapes import is_array, is_mapping
 from evenhand.core.run import TrialResult
 from evenhand.core.score import Outcome
 from evenhand.core.wording.words import count, interval, percent
@@ -123,13 +123,9 @@ def _members(trial: TrialResult, key: Key) -> list[tuple[str, bool]]:
 
 def _verdicts_of_members(outcome: Outcome) -> list[tuple[str, bool]]:
     members = outcome.metadata.get("jury")
-    if not isinstance(members, list):
+    if not is_array(members):
         return []
-    rows = [
-        cast("Mapping[str, object]", member)
-        for member in cast("list[object]", members)
-        if isinstance(member, Mapping)
-    ]
+    rows = [member for member in members if is_mapping(member)]
     return [
         (str(row.get("judge", "")), passed)
         for row in rows

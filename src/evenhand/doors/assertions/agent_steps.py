@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any, cast
+from typing import Any
 
 from evenhand.core.errors import EvenhandError, ScoreError, UsageError
 from evenhand.core.expect import Scorer, Trial
+from evenhand.core.json_shapes import is_array, is_mapping
 from evenhand.core.names import did_you_mean
 from evenhand.core.record import Record
 from evenhand.core.score import Score
@@ -68,9 +69,9 @@ def _settings(assertion: Assertion, value: Any, *names: str) -> Mapping[str, Any
     """
     if value is None or value == "":
         return {}
-    if not isinstance(value, Mapping):
+    if not is_mapping(value):
         return {names[0]: value}
-    settings = cast("Mapping[str, Any]", value)
+    settings = value
     for name in settings:
         if name not in names:
             hint = did_you_mean(str(name), names, f"There are: {', '.join(names)}.")
@@ -97,12 +98,12 @@ def _call(assertion: Assertion, value: Any) -> Mapping[str, Any]:
 
 
 def _calls(assertion: Assertion, value: Any) -> list[CallsTool]:
-    listed = cast("list[Any]", value) if isinstance(value, list) else [value]
+    listed = value if is_array(value) else [value]
     return [CallsTool(**_call(assertion, one)) for one in listed]
 
 
 def _called(assertion: Assertion, value: Any) -> Scorer:
-    fields = cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {}
+    fields = value if is_mapping(value) else {}
     if "tools" in fields:
         settings = _settings(assertion, value, "tools", "order")
         return CallsTools(

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from functools import partial
-from typing import Any, cast
+from typing import Any
 
 from evenhand.core.errors import ScoreError
 from evenhand.core.expect import Scorer, Trial
+from evenhand.core.json_shapes import is_mapping
 from evenhand.core.message import Reply
 from evenhand.core.outputs import need_value
 from evenhand.core.record import Record
@@ -36,8 +36,8 @@ def _within(least: float, most: float, description: str, output: object) -> tupl
 
 def _range(assertion: Assertion, value: object) -> tuple[float, float, str]:
     """The fewest words, the most, and both in words."""
-    if isinstance(value, Mapping):
-        limits = cast("Mapping[str, object]", value)
+    if is_mapping(value):
+        limits = value
         low, high = (_count(assertion, limits.get(key), key) for key in ("min", "max"))
         if low is None and high is None:
             raise ScoreError(
@@ -151,7 +151,7 @@ def _mean_logprob(assertion: Assertion, cell: Cell | None) -> float:
 def _guardrails(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
     del value
     guardrails = cell.reply.metadata.get("guardrails") if cell is not None and cell.reply else None
-    report = cast("Mapping[str, object]", guardrails) if isinstance(guardrails, Mapping) else {}
+    report = guardrails if is_mapping(guardrails) else {}
     side = "prompt" if report.get("flaggedInput") else "output"
     if report.get("flagged"):
         reason = str(report.get("reason") or f"the provider's guardrails flagged the {side}")

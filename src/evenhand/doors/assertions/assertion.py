@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 import msgspec
 from msgspec import field as msgspec_field
 
 from evenhand.core.expect import Expectation, Scorer
+from evenhand.core.json_shapes import is_mapping
 from evenhand.core.message import Reply, Task
 from evenhand.core.provider import Provider
 from evenhand.core.record import MutableRecord, Record
@@ -94,8 +95,8 @@ class Cell(MutableRecord):
         """What the provider, or else the test, tells of the spans behind the output: `{spans: […]}`."""
         for metadata in (self.reply.metadata if self.reply else {}, self.metadata):
             trace: object = metadata.get("trace")
-            if isinstance(trace, Mapping) and isinstance(trace.get("spans"), list):
-                return cast("Mapping[str, Any]", trace)
+            if is_mapping(trace) and isinstance(trace.get("spans"), list):
+                return trace
         return None
 
     def context(self, config: Mapping[str, Any]) -> dict[str, Any]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from typing import Any
 
 from evenhand.core.errors import ScoreError
 from evenhand.core.expect import Scorer
+from evenhand.core.json_shapes import is_array, is_mapping
 from evenhand.core.record import Record
 from evenhand.core.score import check
 from evenhand.doors.assertions.assertion import Assertion, Cell, Kind
@@ -24,8 +25,8 @@ GROUP = "tools"
 def _f1(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
     del cell
     items: Sequence[object] = ()
-    if isinstance(value, list):
-        items = cast("list[object]", value)
+    if is_array(value):
+        items = value
     elif isinstance(value, str):
         items = value.split(",")
     names = frozenset(name for name in (printed(item).strip() for item in items) if name)
@@ -59,8 +60,8 @@ def _declared(cell: Cell | None, key: str) -> Sequence[Mapping[str, Any]]:
 
 
 def _objects(value: object) -> Sequence[Mapping[str, Any]]:
-    items = cast("list[object]", value) if isinstance(value, list) else []
-    return [cast("Mapping[str, Any]", item) for item in items if isinstance(item, Mapping)]
+    items = value if is_array(value) else []
+    return [item for item in items if is_mapping(item)]
 
 
 class _Wanted(Record, frozen=True):
@@ -84,9 +85,9 @@ def _skill(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
     used = _skills(cell)
     reason = f"used {', '.join(used)}" if used else "no skill was used"
     label = f"{assertion.written} {printed(value)}"
-    if isinstance(value, Mapping):
+    if is_mapping(value):
         return Answered(label, check(_used_often_enough(assertion, value, used), reason))
-    items = cast("list[object]", value) if isinstance(value, list) else [value]
+    items = value if is_array(value) else [value]
     names = [item.strip() for item in items if isinstance(item, str) and item.strip()]
     if not names or len(names) < len(items):
         raise ScoreError(

@@ -11,6 +11,7 @@ from typing import Any, cast
 from evenhand.core.contest import Referee
 from evenhand.core.errors import JudgeError, ScoreError
 from evenhand.core.expect import Scorer, Trial
+from evenhand.core.json_shapes import is_mapping
 from evenhand.core.provider import Provider
 from evenhand.core.run import TrialResult
 from evenhand.core.score import Score, check
@@ -215,7 +216,7 @@ def _settings_wrong(assertion: Assertion) -> Wrong:
 
 
 def _settings(value: object) -> Mapping[str, Any]:
-    return cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {}
+    return value if is_mapping(value) else {}
 
 
 def _is_number(value: object) -> bool:

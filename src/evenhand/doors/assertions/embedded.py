@@ -9,6 +9,7 @@ from typing import Any, cast
 
 from evenhand.core.errors import JudgeError, ScoreError
 from evenhand.core.expect import Scorer, Trial
+from evenhand.core.json_shapes import is_array
 from evenhand.core.provider import Provider
 from evenhand.core.score import Score
 from evenhand.doors.assertions.assertion import Assertion, Cell, Kind
@@ -95,7 +96,7 @@ def _value(score: Score) -> float:
 
 def _similar(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
     del cell
-    items = cast("list[object]", value) if isinstance(value, list) else [value]
+    items = value if is_array(value) else [value]
     if not items or not all(isinstance(item, str) for item in items):
         raise ScoreError(
             f"the value of '{assertion.written}' is {value!r}, not a text or a list of texts"
@@ -161,7 +162,7 @@ class Harmless:
 
 def _moderation(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
     del cell
-    items = cast("list[object]", value) if isinstance(value, list) else []
+    items = value if is_array(value) else []
     if value and not (items and all(isinstance(item, str) for item in items)):
         raise ScoreError(
             f"the value of '{assertion.written}' is {value!r}, not a list of categories"

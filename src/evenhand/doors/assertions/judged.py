@@ -11,6 +11,7 @@ from typing import Any, cast
 
 from evenhand.core.errors import JudgeError, ScoreError
 from evenhand.core.expect import Scorer, Trial
+from evenhand.core.json_shapes import is_array, is_mapping, is_object
 from evenhand.core.message import Message
 from evenhand.core.score import Score
 from evenhand.doors.assertions.assertion import Assertion, Cell, Kind
@@ -188,7 +189,7 @@ def _spoken(text: str) -> tuple[str, str] | None:
 def _factuality(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
     assert cell is not None  # noqa: S101 (made for each cell)
     option = assertion.options.get("factuality")
-    settings = cast("Mapping[str, object]", option) if isinstance(option, Mapping) else {}
+    settings = option if is_mapping(option) else {}
     scores: dict[str, float] = {}
     for name, score in settings.items():
         if isinstance(score, bool) or not isinstance(score, (int, float)):
@@ -284,9 +285,9 @@ class GEval:
 
 def _steps(text: str) -> list[str]:
     steps = the_object(text, ["steps"])["steps"]
-    if not isinstance(steps, list) or not steps:
+    if not is_array(steps) or not steps:
         raise JudgeError("the judge proposed no steps")
-    items = cast("list[object]", steps)
+    items = steps
     if not all(isinstance(step, str) and step.strip() for step in items):
         raise JudgeError("the judge proposed steps that are not texts")
     return cast("list[str]", items)
@@ -305,12 +306,12 @@ def _json(text: str) -> Mapping[str, object] | None:
         document = json.loads(text)
     except ValueError:
         return None
-    return cast("Mapping[str, object]", document) if isinstance(document, dict) else None
+    return document if is_object(document) else None
 
 
 def _g_eval(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
     assert cell is not None  # noqa: S101 (made for each cell)
-    criteria = cast("list[object]", value) if isinstance(value, list) else [value]
+    criteria = value if is_array(value) else [value]
     texts = [wanted_text(assertion, item) for item in criteria]
     if not texts:
         raise ScoreError(f"'{assertion.written}' has no criterion")
@@ -382,10 +383,10 @@ def _conversation(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer
     del value
     assert cell is not None  # noqa: S101 (made for each cell)
     history = cell.variables.get("_conversation")
-    items = cast("list[object]", history) if isinstance(history, list) else []
+    items = history if is_array(history) else []
     turns = [
         (value_text(turn.get("input", "")), value_text(turn.get("output", "")))
-        for turn in (cast("Mapping[str, object]", item) for item in items if isinstance(item, dict))
+        for turn in (item for item in items if is_object(item))
     ] or [(cell.prompt, text_of(cell.output))]
     window = assertion.config.get("windowSize") or 5
     if isinstance(window, bool) or not isinstance(window, int) or window < 1:

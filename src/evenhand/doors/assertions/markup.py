@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any
 
 from evenhand.core.errors import ScoreError
 from evenhand.core.expect import Scorer
+from evenhand.core.json_shapes import is_array, is_mapping
 from evenhand.doors.assertions.assertion import Assertion, Cell, Kind
 from evenhand.languages.templates.printing import printed
 from evenhand.scorers.html import ContainsHtml, IsHtml
@@ -30,18 +30,14 @@ def _elements(assertion: Assertion, value: object) -> list[str]:
     if isinstance(value, str):
         return [path.strip() for path in value.split(",")]
     elements: object = value
-    if isinstance(value, Mapping) and value:
-        elements = cast("Mapping[str, object]", value).get("requiredElements")
-        if not isinstance(elements, list):
+    if is_mapping(value) and value:
+        elements = value.get("requiredElements")
+        if not is_array(elements):
             raise ScoreError(
                 f"the value of '{assertion.written}' is {value!r}",
                 hint="Write the elements: a.b, c.d; or a list of them; or {requiredElements: […]}.",
             )
-    return (
-        [printed(item) for item in cast("list[object]", elements)]
-        if isinstance(elements, list)
-        else []
-    )
+    return [printed(item) for item in elements] if is_array(elements) else []
 
 
 _PATHS = "elements as a.b, c.d, or a list; optional"

@@ -8,6 +8,7 @@ from typing import Any, cast
 
 from evenhand.core.errors import ScoreError
 from evenhand.core.expect import Scorer
+from evenhand.core.json_shapes import is_array
 from evenhand.doors.assertions.assertion import Assertion, Cell, Kind
 from evenhand.doors.assertions.measured import Decided, Reaches
 from evenhand.doors.assertions.values import bound, fraction
@@ -76,7 +77,7 @@ def _units(text: str) -> Sequence[int]:
 def _references(assertion: Assertion, value: Any, *, only_one: bool = False) -> tuple[str, ...]:
     if isinstance(value, str):
         return (value,)
-    items = cast("list[object]", value) if isinstance(value, list) else []
+    items = value if is_array(value) else []
     if only_one or not items or not all(isinstance(item, str) for item in items):
         wanted = "a text" if only_one else "a text or a list of texts"
         raise ScoreError(f"the value of '{assertion.written}' is {value!r}, not {wanted}")

@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from evenhand.core.definition import Definition, brief, file_digest
 from evenhand.core.errors import AuthError, CodeError, EvenhandError, ScoreError
 from evenhand.core.expect import Expectation, Scorer, Trial
+from evenhand.core.json_shapes import is_array
 from evenhand.core.message import Task
 from evenhand.core.score import Score
 from evenhand.core.secrets import known
@@ -268,8 +269,8 @@ def _renderer(kind: Kind, value: Any, templates: Templates) -> Callable[[Mapping
     clean = str if kind.name == _SENDS else known.text
     if kind.tags and isinstance(value, str) and has_tags(value):
         return lambda variables: clean(templates.render(value, variables))
-    if kind.tags and isinstance(value, list):
-        items = cast("list[object]", value)
+    if kind.tags and is_array(value):
+        items = value
         return lambda variables: [
             clean(templates.render(v, variables)) if isinstance(v, str) else v for v in items
         ]

@@ -6,12 +6,13 @@ import json
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any, Protocol, cast
+from typing import Any, Protocol
 
 from msgspec import field
 
 from evenhand.core.contest import Referee
 from evenhand.core.errors import EvenhandError, Problem, ScoreError
+from evenhand.core.json_shapes import is_array, is_mapping
 from evenhand.core.message import Task
 from evenhand.core.names import did_you_mean
 from evenhand.core.provider import Provider
@@ -178,7 +179,7 @@ class AssertionReader:
         """
         if assertions is None:
             return Expected()
-        if not isinstance(assertions, list):
+        if not is_array(assertions):
             self._findings.problem(
                 at("assert"),
                 f"assert is {assertions!r}, not a list",
@@ -186,7 +187,7 @@ class AssertionReader:
             )
             return Expected()
         total = Expected()
-        for i, item in enumerate(cast("list[object]", assertions)):
+        for i, item in enumerate(assertions):
             total = total.and_then(self._one(item, options, partial(at, "assert", i), check=check))
         return total
 
@@ -197,12 +198,12 @@ class AssertionReader:
     def _one(self, item: object, options: Mapping[str, Any], at: At, *, check: bool) -> Expected:
         """What one assertion expects. With something wrong with it, it is an error in each test that has it."""
         findings = self._findings
-        if not isinstance(item, Mapping):
+        if not is_mapping(item):
             findings.problem(
                 at(), f"an assertion is {item!r}, not an object", "Write - type: contains, value: …"
             )
             return Expected()
-        raw = cast("Mapping[str, Any]", item)
+        raw = item
         written = raw.get("type")
         if not isinstance(written, str):
             first = next(iter(raw), "")
@@ -362,10 +363,10 @@ class AssertionReader:
     def _prompts_in(self, prompt: object, at: At) -> object:
         if isinstance(prompt, str):
             return self._prompt_text(prompt, at)
-        if isinstance(prompt, list):
-            return [self._prompts_in(item, at) for item in cast("list[object]", prompt)]
-        if isinstance(prompt, Mapping):
-            items = cast("Mapping[str, object]", prompt)
+        if is_array(prompt):
+            return [self._prompts_in(item, at) for item in prompt]
+        if is_mapping(prompt):
+            items = prompt
             return {key: self._prompts_in(item, at) for key, item in items.items()}
         return prompt
 

@@ -14,6 +14,7 @@ from typing import Any, cast
 
 from evenhand.core.errors import JudgeError, ScoreError
 from evenhand.core.expect import Scorer, Trial
+from evenhand.core.json_shapes import is_array, is_object
 from evenhand.core.outputs import need_value
 from evenhand.core.score import Score
 from evenhand.doors.assertions.assertion import Assertion, Cell, Kind
@@ -86,7 +87,7 @@ class Retrieved:
             value = await transformed(
                 self.assertion.context_transform, output, about, self.assertion.base, trial
             )
-        passages = cast("list[object]", value) if isinstance(value, list) else [value]
+        passages = value if is_array(value) else [value]
         if not passages or not all(isinstance(p, str) and p for p in passages):
             raise ScoreError(
                 f"'{self.assertion.written}' has no context",
@@ -242,12 +243,7 @@ def _two_prompts(text: str) -> tuple[str, str]:
         items = cast("list[object]", json.loads(text))
     except ValueError:
         return "", ""
-    texts = [
-        str(cast("dict[str, object]", item).get("content", ""))
-        if isinstance(item, dict)
-        else str(item)
-        for item in items
-    ]
+    texts = [str(item.get("content", "")) if is_object(item) else str(item) for item in items]
     return texts[0] if texts else "", texts[1] if len(texts) > 1 else ""
 
 

@@ -15,6 +15,7 @@ from msgspec import field
 
 from evenhand.core.errors import ScoreError
 from evenhand.core.expect import Scorer
+from evenhand.core.json_shapes import is_mapping
 from evenhand.core.record import Record
 from evenhand.core.step import Step
 from evenhand.doors.assertions.assertion import Assertion, Cell, Wrong
@@ -130,7 +131,7 @@ def _span(item: Mapping[Any, Any]) -> Span:
         str(fields.get("name") or ""),
         _number(fields.get("startTime")),
         _number(fields.get("endTime")),
-        cast("Mapping[str, Any]", attributes) if isinstance(attributes, Mapping) else {},
+        attributes if is_mapping(attributes) else {},
         _number(fields.get("statusCode")),
         message if isinstance(message, str) else "",
     )

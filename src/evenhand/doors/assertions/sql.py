@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, cast
 
 from evenhand.core.built_parts import missing
 from evenhand.core.errors import CodeError, ScoreError
 from evenhand.core.expect import Scorer
+from evenhand.core.json_shapes import is_array, is_mapping
 from evenhand.core.names import did_you_mean
 from evenhand.doors.assertions.assertion import Assertion, Cell, Kind
 from evenhand.languages.javascript.sql import DATABASES, PARSERS, has_parsers, known_database
@@ -28,12 +28,12 @@ def _asked(assertion: Assertion, value: object) -> IsSql:
         raise CodeError(f"'{assertion.written}': {absent.message}", hint=absent.hint)
     if not value:
         return IsSql()
-    if not isinstance(value, Mapping):
+    if not is_mapping(value):
         raise ScoreError(
             f"the value of '{assertion.written}' is {value!r}, not an object",
             hint="Write {databaseType: PostgreSQL}, say, or no value.",
         )
-    settings = cast("Mapping[str, object]", value)
+    settings = value
     name = str(settings.get("databaseType") or "MySQL")
     database = known_database(name)
     if not database:
@@ -51,8 +51,8 @@ def _asked(assertion: Assertion, value: object) -> IsSql:
 def _patterns(assertion: Assertion, value: object, key: str) -> tuple[str, ...]:
     if not value:
         return ()
-    items = cast("list[object]", value) if isinstance(value, list) else [value]
-    if not isinstance(value, list) or not all(isinstance(item, str) for item in items):
+    items = value if is_array(value) else [value]
+    if not is_array(value) or not all(isinstance(item, str) for item in items):
         raise ScoreError(
             f"'{assertion.written}': {key} is {value!r}, not a list of texts",
             hint="Write what is allowed as [select::null::users], say.",

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
+from evenhand.core.json_shapes import is_array, is_mapping
 from evenhand.core.record import Record
 from evenhand.doors.assertions.matching import matches
 from evenhand.doors.assertions.spans import Span, Trace
@@ -166,12 +167,12 @@ def _command(span: Span, shell: bool) -> str:
     if command:
         return command
     arguments = _arguments(span) if shell else Nothing
-    if isinstance(arguments, Mapping):
-        fields = cast("Mapping[str, object]", arguments)
+    if is_mapping(arguments):
+        fields = arguments
         key = next((key for key in ("cmd", "command", "commands") if key in fields), "")
         value = fields.get(key)
-        if isinstance(value, list):
-            parts = (printed(part).strip() for part in cast("list[object]", value))
+        if is_array(value):
+            parts = (printed(part).strip() for part in value)
             value = ("; " if key == "commands" else " ").join(part for part in parts if part)
         if isinstance(value, str) and value.strip():
             return value.strip()

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from typing import Any
 
 from evenhand.core.errors import ScoreError
 from evenhand.core.expect import Scorer
+from evenhand.core.json_shapes import is_mapping
 from evenhand.core.score import Score, check
 from evenhand.doors.assertions.assertion import Assertion, Cell, Kind
 from evenhand.doors.assertions.matching import matches
@@ -85,7 +86,7 @@ def _matching(assertion: Assertion, cell: Cell | None, pattern: str) -> Sequence
 
 
 def _settings(value: object) -> Mapping[str, object]:
-    return cast("Mapping[str, object]", value) if isinstance(value, Mapping) else {}
+    return value if is_mapping(value) else {}
 
 
 def _number(assertion: Assertion, settings: Mapping[str, object], key: str) -> float | None:

@@ -9,6 +9,7 @@ from typing import Any, cast
 
 from evenhand.core.errors import JudgeError, ScoreError
 from evenhand.core.expect import Scorer, Trial
+from evenhand.core.json_shapes import is_array, is_mapping
 from evenhand.core.score import Score, check
 from evenhand.doors.assertions.assertion import Assertion, Cell, Kind
 from evenhand.doors.assertions.grading import Grader, as_variable, grader_of, text_to_judge
@@ -25,14 +26,14 @@ GROUP = "what an agent did"
 
 def _used(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
     steps = _tools(assertion, cell)
-    if isinstance(value, Mapping):
-        settings = cast("Mapping[str, object]", value)
+    if is_mapping(value):
+        settings = value
         wanted = _wanted(assertion, settings, must=True)
         count = sum(map(wanted.is_met_by, steps))
         least, most = _number(settings, "min"), _number(settings, "max")
         passed = count >= (1 if least is None else least) and (most is None or count <= most)
         return _known(assertion, wanted.pattern, passed is not assertion.negated, steps)
-    items = cast("list[object]", value) if isinstance(value, list) else [value]
+    items = value if is_array(value) else [value]
     if not items or not all(isinstance(item, str) for item in items):
         raise _not_this(
             assertion, value, "Write a name, a list of names, or {name or pattern, min, max}."
@@ -46,12 +47,12 @@ def _used(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
 def _sequence(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
     steps = _tools(assertion, cell)
     exact, listed = False, value
-    if isinstance(value, Mapping):
-        settings = cast("Mapping[str, object]", value)
+    if is_mapping(value):
+        settings = value
         exact, listed = settings.get("mode") == "exact", settings.get("steps")
-    if not isinstance(listed, list) or not listed:
+    if not is_array(listed) or not listed:
         raise _not_this(assertion, value, "Write a list of tools, or {mode: exact, steps: […]}.")
-    wanted = [_wanted(assertion, item, must=True) for item in cast("list[object]", listed)]
+    wanted = [_wanted(assertion, item, must=True) for item in listed]
     if exact:
         passed = len(steps) == len(wanted) and all(
             w.is_met_by(step) for w, step in zip(wanted, steps, strict=True)
@@ -65,7 +66,7 @@ def _sequence(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
 
 def _arguments(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
     steps = _tools(assertion, cell)
-    settings = cast("Mapping[str, object]", value) if isinstance(value, Mapping) else {}
+    settings = value if is_mapping(value) else {}
     wanted = _wanted(assertion, settings, must=True)
     key = "args" if "args" in settings else "arguments"
     if key not in settings:
@@ -89,15 +90,15 @@ def _fit(
     )
     if mode not in ("partial", "exact"):
         raise ScoreError(f"'{assertion.written}': mode is {mode!r}, neither partial nor exact")
-    if "defaults" in settings and not isinstance(defaults, Mapping):
+    if "defaults" in settings and not is_mapping(defaults):
         raise ScoreError(f"'{assertion.written}': defaults is {defaults!r}, not an object")
-    listed = cast("list[object]", ignore) if isinstance(ignore, list) else [ignore]
+    listed = ignore if is_array(ignore) else [ignore]
     ignored = [item for item in listed if isinstance(item, str) and item.strip()]
     if "ignore" in settings and len(ignored) < len(listed):
         raise ScoreError(
             f"'{assertion.written}': ignore is {ignore!r}, not a name or a list of names"
         )
-    usual = cast("Mapping[str, object]", defaults) if isinstance(defaults, Mapping) else {}
+    usual = defaults if is_mapping(defaults) else {}
     wanted = _without(expected, ignored, {})
     agrees = same if mode == "exact" else _agrees
     return lambda arguments: agrees(wanted, _without(arguments, ignored, usual))
@@ -105,11 +106,11 @@ def _fit(
 
 def _without(value: object, ignored: Sequence[str], usual: Mapping[str, object]) -> object:
     """An object without the keys that are ignored, and without those that have their usual values."""
-    if not isinstance(value, Mapping):
+    if not is_mapping(value):
         return value
     return {
         key: item
-        for key, item in cast("Mapping[str, object]", value).items()
+        for key, item in value.items()
         if not any(_is_key(entry, key) for entry in ignored)
         and not (key in usual and same(item, usual[key]))
     }
@@ -121,13 +122,13 @@ def _is_key(entry: str, key: str) -> bool:
 
 def _agrees(wanted: object, actual: object) -> bool:
     """Whether what is wanted is there: objects may have more keys, lists must be as long."""
-    if isinstance(wanted, list):
-        items = cast("list[object]", wanted)
-        others = cast("list[object]", actual) if isinstance(actual, list) else None
+    if is_array(wanted):
+        items = wanted
+        others = actual if is_array(actual) else None
         return others is not None and len(items) == len(others) and all(map(_agrees, items, others))
-    if isinstance(wanted, Mapping):
-        fields = cast("Mapping[str, object]", wanted)
-        theirs = cast("Mapping[str, object]", actual) if isinstance(actual, Mapping) else None
+    if is_mapping(wanted):
+        fields = wanted
+        theirs = actual if is_mapping(actual) else None
         return theirs is not None and all(
             key in theirs and _agrees(fields[key], theirs[key]) for key in fields
         )
@@ -136,7 +137,7 @@ def _agrees(wanted: object, actual: object) -> bool:
 
 def _steps(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
     steps = steps_of(trace_of(assertion, cell))
-    settings = cast("Mapping[str, object]", value) if isinstance(value, Mapping) else {}
+    settings = value if is_mapping(value) else {}
     least, most = _number(settings, "min"), _number(settings, "max")
     if least is None and most is None:
         raise _not_this(assertion, value, "Write {type: tool, max: 5}, say.")
@@ -204,7 +205,7 @@ def _ruling(text: str, *, scale: tuple[float, float] | None, alone: bool) -> Rul
 
 def _goal(assertion: Assertion, cell: Cell | None, value: Any) -> Scorer:
     assert cell is not None  # noqa: S101 (made for each cell)
-    goal = cast("Mapping[str, object]", value).get("goal") if isinstance(value, Mapping) else value
+    goal = value.get("goal") if is_mapping(value) else value
     if not isinstance(goal, str) or not goal.strip():
         raise _not_this(assertion, value, "Write the goal in words, or {goal: …}.")
     return ReachesGoal(
@@ -228,10 +229,10 @@ def _wanted(assertion: Assertion, value: object, *, must: bool = False) -> Wante
     if isinstance(value, str):
         pattern, types = value, _TOOL
     else:
-        fields = cast("Mapping[str, object]", value) if isinstance(value, Mapping) else {}
+        fields = value if is_mapping(value) else {}
         named = fields.get("type")
         types = (
-            frozenset(map(str, cast("list[object]", named) if isinstance(named, list) else [named]))
+            frozenset(map(str, named if is_array(named) else [named]))
             if named
             else _TOOL
             if must

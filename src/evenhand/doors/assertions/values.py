@@ -8,6 +8,7 @@ from typing import cast
 
 from evenhand.core.encoding import TooDeep
 from evenhand.core.errors import ScoreError
+from evenhand.core.json_shapes import is_object
 from evenhand.languages.documents.depth import refuse_yaml_depth
 from evenhand.languages.templates.printing import printed
 from evenhand.scorers.text import quoted
@@ -20,11 +21,11 @@ def texts(value: object) -> Sequence[str]:
         ScoreError: See `comma_list`.
     """
     if isinstance(value, (list, tuple)):
-        return [printed(item) for item in cast("Sequence[object]", value)]
+        return [printed(item) for item in value]
     if not isinstance(value, str):
         raise ScoreError(
             f"the value is {_in_json(value)}, not a list or text with commas",
-            hint=f"Write a list: value: [{printed(value)}]" if not isinstance(value, dict) else "",
+            hint=f"Write a list: value: [{printed(value)}]" if not is_object(value) else "",
         )
     return comma_list(value)
 

@@ -6,10 +6,11 @@ import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any
 
 from evenhand.core.errors import CodeError, ScoreError
 from evenhand.core.expect import Scorer, Trial
+from evenhand.core.json_shapes import is_object
 from evenhand.core.message import Prompt
 from evenhand.core.ranges import MILLISECONDS
 from evenhand.core.score import Score
@@ -40,7 +41,7 @@ class WebhookVerdict:
             document = json.loads(reply.text)
         except ValueError:
             document = None
-        answer = cast("Mapping[str, object]", document) if isinstance(document, dict) else {}
+        answer = document if is_object(document) else {}
         verdict, value, reason = (answer.get(key) for key in ("pass", "score", "reason"))
         if not isinstance(verdict, bool):
             raise CodeError(

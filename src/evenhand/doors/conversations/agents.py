@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol, cast
 
 from msgspec import field
 
 from evenhand.core.conversing import Turns
 from evenhand.core.errors import CodeError, UsageError
+from evenhand.core.json_shapes import is_mapping
 from evenhand.core.message import Message, Model, Prompt, Reply, chat_text
 from evenhand.core.provider import Provider
 from evenhand.core.record import MutableRecord, Record
@@ -176,8 +177,8 @@ def _reply(result: object, name: str) -> Reply:
         return result
     if isinstance(result, Message):
         return Reply(str(result.content))
-    if isinstance(result, Mapping):
-        fields = cast("Mapping[str, Any]", result)
+    if is_mapping(result):
+        fields = result
         said = fields.get("content", fields.get("output"))
         if isinstance(said, str):
             rest = {key: value for key, value in fields.items() if key in ("metadata", "sessionId")}

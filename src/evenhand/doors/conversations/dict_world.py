@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
 from evenhand.core.arguments import checked_class
+from evenhand.core.json_shapes import is_array, is_mapping
 from evenhand.doors.conversations.toolbox import Toolbox
 
 _MISSING = object()
@@ -36,12 +37,12 @@ class DictWorld(Toolbox):
 
 
 def _changes(path: str, before: object, now: object) -> Iterator[tuple[str, tuple[Any, Any]]]:
-    if isinstance(before, Mapping) and isinstance(now, Mapping):
+    if is_mapping(before) and is_mapping(now):
         old, new = cast("Mapping[object, object]", before), cast("Mapping[object, object]", now)
         for key in [*old, *(key for key in new if key not in old)]:
             yield from _changes(f"{path}.{key}", old.get(key, _MISSING), new.get(key, _MISSING))
-    elif isinstance(before, list) and isinstance(now, list):
-        old_items, new_items = cast("Sequence[object]", before), cast("Sequence[object]", now)
+    elif is_array(before) and is_array(now):
+        old_items, new_items = before, now
         for at in range(max(len(old_items), len(new_items))):
             old_item = old_items[at] if at < len(old_items) else _MISSING
             new_item = new_items[at] if at < len(new_items) else _MISSING

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 from evenhand.core.errors import UsageError
+from evenhand.core.json_shapes import is_mapping
 from evenhand.doors.conversations.talk import Ended, Talk
 from evenhand.doors.conversations.tool_table import run_path
 from evenhand.store.encoding import written_case
@@ -24,7 +24,7 @@ def recorded_talk(
                 continue
             trial = file.trial(place)
             kept: object = trial.kept if trial is not None else None
-            fields = cast("Mapping[str, Any]", kept) if isinstance(kept, Mapping) else {}
+            fields = kept if is_mapping(kept) else {}
             messages = fields.get("conversation")
             if isinstance(messages, list):
                 ended = cast("Ended", str(fields.get("ended", "open")))

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, cast
 
 from evenhand.core.errors import UsageError
+from evenhand.core.json_shapes import is_mapping, is_sequence
 from evenhand.core.message import Message
 
 Ended = Literal["user", "agent", "max_turns", "open"]
@@ -131,15 +132,11 @@ def _fitting(lines: Sequence[str], room: int) -> list[str]:
 def _message(place: int, one: object) -> Message:
     if isinstance(one, Message):
         role, content = one.role, one.content
-    elif isinstance(one, Mapping):
-        fields = cast("Mapping[str, Any]", one)
+    elif is_mapping(one):
+        fields = one
         role, content = fields.get("role"), fields.get("content")
-    elif (
-        isinstance(one, Sequence)
-        and not isinstance(one, str)
-        and len(cast("Sequence[object]", one)) == 2
-    ):
-        role, content = cast("tuple[object, object]", tuple(cast("Sequence[object]", one)))
+    elif is_sequence(one) and not isinstance(one, str) and len(one) == 2:
+        role, content = cast("tuple[object, object]", tuple(one))
     else:
         role, content = None, None
     if role not in _NAMES or not isinstance(content, str):

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, cast, overload
 
 from evenhand.core.errors import UsageError
+from evenhand.core.json_shapes import is_mapping
 from evenhand.doors.conversations.database_world import DatabaseWorld
 from evenhand.doors.conversations.dict_world import DictWorld
 
@@ -32,8 +33,8 @@ class World:
         Raises:
             UsageError: It is neither, or the file cannot be read.
         """
-        if isinstance(of, Mapping):
-            return DictWorld(cast("Mapping[str, Any]", of))
+        if is_mapping(of):
+            return DictWorld(of)
         if isinstance(of, (str, PathLike)):
             return DatabaseWorld(Path(cast("str", of)))
         raise UsageError(

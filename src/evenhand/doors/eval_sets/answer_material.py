@@ -14,6 +14,7 @@ from evenhand.core.case import Case
 from evenhand.core.definition import brief
 from evenhand.core.encoding import decode
 from evenhand.core.errors import CodeError
+from evenhand.core.json_shapes import is_mapping
 from evenhand.scorers.metric import AnsweredQuestion
 
 NAMES: Mapping[str, Sequence[str]] = {
@@ -94,8 +95,8 @@ def with_reply(answered: AnsweredQuestion, returned: object) -> AnsweredQuestion
 
 
 def _part(returned: object, name: str) -> Any:
-    if isinstance(returned, Mapping):
-        return cast("Mapping[str, Any]", returned).get(name)
+    if is_mapping(returned):
+        return returned.get(name)
     value = getattr(returned, name, None)
     return None if callable(value) else value
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, cast
 
 from evenhand.core.errors import UsageError
+from evenhand.core.json_shapes import is_mapping
 from evenhand.languages.documents.delimited import column_name
 
 
@@ -124,10 +125,10 @@ def _plain(value: Any) -> Any:
         return value
     if isinstance(value, float):
         return None if value != value else value  # noqa: PLR0124 (NaN is not itself)
-    if isinstance(value, Mapping):
+    if is_mapping(value):
         return {str(key): _plain(item) for key, item in cast("Mapping[Any, Any]", value).items()}
     if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in cast("Sequence[Any]", value)]
+        return [_plain(item) for item in value]
     if hasattr(value, "tolist"):  # numpy's arrays and scalars
         return _plain(value.tolist())
     if type(value).__name__ in {"NAType", "NaTType"}:

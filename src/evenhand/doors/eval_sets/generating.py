@@ -14,6 +14,7 @@ from typing import Any, cast
 from evenhand.core.case import Case, case_id
 from evenhand.core.errors import ConfigError, JudgeError, Problem, UsageError
 from evenhand.core.expect import Trial
+from evenhand.core.json_shapes import is_array, is_mapping
 from evenhand.core.message import Model
 from evenhand.core.provider import Provider
 from evenhand.core.ranges import PER_DOCUMENT
@@ -182,9 +183,9 @@ async def _written(
 
     def read(reply: str) -> tuple[list[Pair], int]:
         pair_list = the_object(reply, ["pairs"])["pairs"]
-        if not isinstance(pair_list, list) or not pair_list:
+        if not is_array(pair_list) or not pair_list:
             raise JudgeError("it has no list of pairs")
-        items = cast("list[object]", pair_list)
+        items = pair_list
         pairs = [pair for one in items if (pair := _pair(one, searched)) is not None]
         if not pairs:
             raise JudgeError(
@@ -199,15 +200,15 @@ async def _written(
 
 def _pair(item: object, document: str) -> Pair | None:
     """A pair that can be used: it has all its parts, and its quotes stand in the document."""
-    if not isinstance(item, Mapping):
+    if not is_mapping(item):
         return None
-    one = cast("Mapping[str, object]", item)
+    one = item
     quotes = one.get("quotes")
     quotes = [quotes] if isinstance(quotes, str) else quotes
     question, answer = one.get("question"), one.get("answer")
-    if not isinstance(question, str) or not isinstance(answer, str) or not isinstance(quotes, list):
+    if not isinstance(question, str) or not isinstance(answer, str) or not is_array(quotes):
         return None
-    texts = [str(quote).strip() for quote in cast("list[object]", quotes)]
+    texts = [str(quote).strip() for quote in quotes]
     if not question.strip() or not answer.strip() or not texts:
         return None
     if not all(found_in(text, document) for text in texts):

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from evenhand.core.encoding import TooDeep, decode_once
 from evenhand.core.errors import Problem
+from evenhand.core.json_shapes import is_object
 from evenhand.core.record import Record
 from evenhand.languages.documents.merging import MARKED, RESOLVE, is_mark
 
@@ -64,8 +65,8 @@ def object_in(
     file: Path, line: int, value: object, problems: list[Problem], which: str = ""
 ) -> Row | None:
     """A value as a row; None, and a problem, for what is no object."""
-    if isinstance(value, dict):
-        return cast("dict[str, Any]", value)
+    if is_object(value):
+        return value
     shown = repr(value)
     shown = shown if len(shown) <= 80 else shown[:79] + "…"
     what = f"{which}is {shown}, not an object" if which else f"a case is {shown}, not an object"

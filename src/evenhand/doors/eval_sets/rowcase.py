@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from evenhand.core.case import Case, case_id
 from evenhand.core.encoding import encode
 from evenhand.core.errors import UsageError
+from evenhand.core.json_shapes import is_sequence
 
 _WRITE = "Write texts, numbers, lists and objects; leave out what is not known."
 FIELDS = ("id", "input", "expected", "context", "description", "tags", "metadata", "vars")
@@ -128,9 +129,9 @@ def _texts(what: str, value: object) -> tuple[str, ...]:
         return ()
     if isinstance(value, str):
         return (value,)
-    if not isinstance(value, Sequence):
+    if not is_sequence(value):
         raise UsageError(f"{what} is {_shown(value)}, not a list of texts")
-    items = cast("Sequence[object]", value)
+    items = value
     for item in items:
         if not isinstance(item, str):
             raise UsageError(f"{what} has {_shown(item)} in it, not a text")

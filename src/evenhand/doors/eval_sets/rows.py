@@ -12,6 +12,7 @@ from typing import Any, Protocol, cast
 
 from evenhand.core.encoding import decode_once
 from evenhand.core.errors import ConfigError, Problem, UsageError
+from evenhand.core.json_shapes import is_array, is_object
 from evenhand.doors.eval_sets.json_lines import JsonLines, Placed, Row, no_json, object_in
 from evenhand.doors.eval_sets.tables import DelimitedFile, Parquet
 from evenhand.languages.documents.depth import refuse_yaml_depth
@@ -193,18 +194,18 @@ def _once(value: Any, seen: set[int]) -> Any:
         msg = "anchors and aliases are not followed; write the value out"
         raise ValueError(msg)
     seen.add(id(cast("object", value)))
-    if isinstance(value, list):
-        return [_once(item, seen) for item in cast("list[Any]", value)]
+    if is_array(value):
+        return [_once(item, seen) for item in value]
     return {str(key): _once(item, seen) for key, item in cast("dict[Any, Any]", value).items()}
 
 
 def _items(file: Path, value: object, problems: list[Problem]) -> Iterator[tuple[int, Row]]:
     """The cases of a document: a list of them, an object that holds the list, or a single one."""
-    if isinstance(value, dict):
-        inside = cast("dict[str, object]", value)
+    if is_object(value):
+        inside = value
         lists = [inside[key] for key in _INSIDE if isinstance(inside.get(key), list)]
         value = lists[0] if lists else [inside]
-    items = cast("list[object]", value) if isinstance(value, list) else [value]
+    items = value if is_array(value) else [value]
     for number, item in enumerate(items, 1):
         row = object_in(file, 0, item, problems, f"case {number} ")
         if row is not None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import cast
 
+from evenhand.core.json_shapes import is_object
 from evenhand.languages.documents.foreign import Part, shown
 
 _LONGEST = 60
@@ -16,15 +16,15 @@ def alone(value: object) -> object:
     >>> alone({"question": "2 + 2?"}), alone({"a": 1, "b": 2}), alone({})
     ('2 + 2?', {'a': 1, 'b': 2}, None)
     """
-    if isinstance(value, dict):
-        fields = cast("dict[str, object]", value)
+    if is_object(value):
+        fields = value
         return next(iter(fields.values())) if len(fields) == 1 else fields or None
     return value
 
 
 def fields_of(value: object) -> Mapping[str, object]:
     """An object's fields; none for anything else."""
-    return cast("dict[str, object]", value) if isinstance(value, dict) else {}
+    return value if is_object(value) else {}
 
 
 def tell_unread(dataset: Part, *known: str) -> None:
@@ -38,8 +38,8 @@ def tell_unread(dataset: Part, *known: str) -> None:
 def line_of(value: object) -> str:
     """A line that tells an example from others: its first text, short; empty where it has none."""
     text = value
-    if isinstance(value, dict):
-        fields = cast("dict[str, object]", value)
+    if is_object(value):
+        fields = value
         text = next((one for one in fields.values() if isinstance(one, str)), None)
     line = " ".join(text.split()) if isinstance(text, str) else ""
     return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"

@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import cast
 
 from evenhand.core.encoding import decode
 from evenhand.core.errors import UsageError
+from evenhand.core.json_shapes import is_array, is_object
 from evenhand.core.record import Record
 from evenhand.languages.documents.delimited import Header, NotDelimited, column_name, records
 from evenhand.languages.documents.findings import Findings
@@ -84,14 +84,14 @@ def _inside(
     notes: Notes,
     around: AbstractSet[str],
 ) -> Iterator[Found]:
-    if isinstance(value, list):
-        for i, item in enumerate(cast("list[object]", value)):
+    if is_array(value):
+        for i, item in enumerate(value):
             yield from _inside(item, f"{where}[{i}]", path, kind_of, notes, around)
         return
-    if not isinstance(value, dict):
+    if not is_object(value):
         notes.left_out(where, f"is {shown(value)}, not an object")
         return
-    one = Part(cast("dict[str, object]", value), where, notes)
+    one = Part(value, where, notes)
     kind = kind_of(one.value)
     if kind:
         yield Found(kind, one, path)
@@ -109,7 +109,7 @@ def _inside(
 def _tell_of_pages(one: Part) -> None:
     """Says where what an API gave is a page, and there are more."""
     meta = one.value.get("meta")
-    pages = cast("dict[str, object]", meta) if isinstance(meta, dict) else {}
+    pages = meta if is_object(meta) else {}
     page, last = pages.get("page"), pages.get("totalPages")
     more = isinstance(page, int) and isinstance(last, int) and page < last
     if more or any(one.value.get(key) for key in ("has_more", "next_cursor", "cursor", "next")):
@@ -209,7 +209,7 @@ def _cell(text: str) -> object:
         pass
     try:  # as pandas writes a list of texts
         value: object = ast.literal_eval(text)
-        return value if isinstance(value, list) and _texts(cast("list[object]", value)) else text
+        return value if is_array(value) and _texts(value) else text
     except (ValueError, SyntaxError, MemoryError, RecursionError):
         return text
 

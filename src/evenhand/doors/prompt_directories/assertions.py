@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from msgspec import field
 
@@ -15,6 +15,7 @@ from evenhand.core.definition import written_definition
 from evenhand.core.encoding import digest, encode
 from evenhand.core.errors import EvenhandError, UsageError
 from evenhand.core.expect import Expectation, Scorer
+from evenhand.core.json_shapes import is_array, is_mapping
 from evenhand.core.message import Task
 from evenhand.core.names import did_you_mean
 from evenhand.core.provider import Provider
@@ -59,7 +60,7 @@ class CaseJudges(Record, frozen=True):
 
     def judge(self, spec: object, place: Place, task: Task = "generate") -> Provider | None:
         """The model that a `provider` names: by its id, or as an object with an id and a config."""
-        fields = cast("Mapping[str, Any]", spec) if isinstance(spec, Mapping) else {"id": spec}
+        fields = spec if is_mapping(spec) else {"id": spec}
         id_, config = fields.get("id"), fields.get("config") or {}
         if not isinstance(id_, str) or not isinstance(config, Mapping):
             hint = "Write provider: openai:chat:gpt-5-mini, or {id: …, config: {…}}."
@@ -113,14 +114,14 @@ class OperatorReader(MutableRecord):
             at: Where it and its keys stand.
             judges: Who is asked by those with a `type`; None leaves these unread.
         """
-        if not isinstance(item, Mapping) or not item:
+        if not is_mapping(item) or not item:
             self.findings.problem(
                 at(),
                 f"an assertion is {item!r}, not an operator with a value",
                 'Write - contains: "…".',
             )
             return []
-        fields = cast("Mapping[str, Any]", item)
+        fields = item
         if "type" in fields:
             return self._typed(fields, at, judges)
         makes: list[Make] = []
@@ -173,12 +174,12 @@ class OperatorReader(MutableRecord):
     def _texts(self, op: str, value: object, place: Place) -> Sequence[str]:
         several = op in ("contains_any", "contains_all")
         items = value if several else [value]
-        if not isinstance(items, list) or not items:
+        if not is_array(items) or not items:
             hint = f"Write {op}: [one, two]."
             self.findings.problem(place, f"{op} is {value!r}, not a list of texts", hint)
             return ()
         texts: list[str] = []
-        for text in cast("list[object]", items):
+        for text in items:
             if isinstance(text, (int, float)) and not isinstance(text, bool):
                 text = str(text)  # noqa: PLW2901 (contains: 30 means the text)
             if not isinstance(text, str) or not text:
@@ -221,13 +222,13 @@ class OperatorReader(MutableRecord):
             if document is None:
                 return None
             schema = document.value
-        if not isinstance(schema, Mapping):
+        if not is_mapping(schema):
             hint = "Write the schema itself, or the name of a file with it."
             self.findings.problem(place, f"json_schema is {schema!r}, not a schema", hint)
             return None
         try:
             validator(json.dumps(schema))
-            return IsJson(cast("Mapping[str, Any]", schema))
+            return IsJson(schema)
         except (EvenhandError, ValueError) as error:
             self.findings.problem(place, f"json_schema: {error}")
             return None
@@ -257,9 +258,7 @@ def _named(value: object, base: Path) -> Iterator[Path]:
             if path.is_file() and not leads_out(path, base):
                 yield path
     elif isinstance(value, (list, Mapping)):
-        items = (
-            cast("Mapping[str, object]", value).values() if isinstance(value, Mapping) else value
-        )
+        items = value.values() if is_mapping(value) else value
         for item in items:
             yield from _named(item, base)
 

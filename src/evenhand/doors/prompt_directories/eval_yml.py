@@ -13,6 +13,7 @@ from msgspec import field
 
 from evenhand.core.encoding import digest
 from evenhand.core.errors import Problem, UsageError
+from evenhand.core.json_shapes import is_array, is_mapping
 from evenhand.core.names import did_you_mean
 from evenhand.core.record import Record
 from evenhand.doors.assertions.assertion import Make
@@ -230,20 +231,20 @@ class _EvalFileReader:
         listed = self._top.get("cases")
         if listed is None:
             return []
-        if not isinstance(listed, list):
+        if not is_array(listed):
             self._problem(
                 ("cases",), f"cases are {listed!r}, not a list", "Write - name: … for each."
             )
             return []
         cases: list[EvalCase] = []
         lines: dict[str, int] = {}
-        for i, item in enumerate(cast("list[object]", listed)):
-            if not isinstance(item, Mapping):
+        for i, item in enumerate(listed):
+            if not is_mapping(item):
                 what = f"a case is {item!r}, not names with values"
                 self._problem(("cases", i), what, "Write - name: …")
                 continue
             with self._findings.apart() as problems:
-                case = self._case(cast("Mapping[str, Any]", item), i)
+                case = self._case(item, i)
             if problems:
                 case = replace(case, problem=problems[0])
             if not case.name:
@@ -310,12 +311,12 @@ class _EvalFileReader:
     ) -> list[Make]:
         if assertions is None:
             return []
-        if not isinstance(assertions, list) or not assertions:
+        if not is_array(assertions) or not assertions:
             hint = 'Begin each with - : - contains: "…".'
             self._problem((*at, "assert"), f"assert is {assertions!r}, not a list", hint)
             return []
         makes: list[Make] = []
-        for i, item in enumerate(cast("list[object]", assertions)):
+        for i, item in enumerate(assertions):
             where = partial(self._document.at, *at, "assert", i)
             makes += self._assertions.read(item, where, judges)
         return makes
@@ -334,10 +335,10 @@ class _EvalFileReader:
                 self._findings.problem(place, f"inputs_from is {source!r}, not a folder")
             else:
                 inputs.update(self._inputs_from(source, place))
-        if own is not None and not isinstance(own, Mapping):
+        if own is not None and not is_mapping(own):
             self._problem((*at, "inputs"), f"inputs are {own!r}", "Write inputs: {name: value}.")
         elif own is not None:
-            inputs.update(cast("Mapping[str, object]", own))
+            inputs.update(own)
         return inputs
 
     def _inputs_from(self, folder: str, place: Place) -> Mapping[str, object]:
@@ -416,10 +417,10 @@ class _EvalFileReader:
         value = fields.get(key)
         if value is None:
             return {}
-        if not isinstance(value, Mapping):
+        if not is_mapping(value):
             self._problem((*at, key), f"{key} is {value!r}, not names with values")
             return {}
-        return cast("Mapping[str, Any]", value)
+        return value
 
     def _list(
         self, fields: Mapping[str, Any], key: str, at: tuple[str | int, ...]
@@ -427,10 +428,10 @@ class _EvalFileReader:
         value = fields.get(key)
         if value is None:
             return ()
-        if not isinstance(value, list):
+        if not is_array(value):
             self._problem((*at, key), f"{key} is {value!r}, not a list")
             return ()
-        return cast("list[object]", value)
+        return value
 
     def _text(self, fields: Mapping[str, Any], key: str, *at: str | int) -> str:
         value = fields.get(key)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import cast
+from collections.abc import Iterable, Sequence
 
 from msgspec import field
 
+from evenhand.core.json_shapes import is_array, is_mapping
 from evenhand.core.record import MutableRecord, Record
 from evenhand.doors.prompt_directories.content import Content
 from evenhand.doors.prompt_directories.evidence import EvidenceRows, Row
@@ -133,11 +133,11 @@ def not_an_eval(row: Row, evidence: Evidence) -> list[str]:
         return objections
     objections = [*_other_judge(row, evidence)]
     places = row.get("addresses")
-    if not isinstance(places, Mapping):
+    if not is_mapping(places):
         objections.append("from before rows said where they were sent (not known)")
     else:
-        for model, where in cast("Mapping[str, object]", places).items():
-            for place in cast("list[object]", where) if isinstance(where, list) else [where]:
+        for model, where in places.items():
+            for place in where if is_array(where) else [where]:
                 objections.append(_elsewhere(model, place, evidence.asks.addresses))
     objections.append(_not_its_run(row, evidence))
     return [why for why in dict.fromkeys(objections) if why]

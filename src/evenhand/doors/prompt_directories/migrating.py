@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from evenhand.core.encoding import encode
+from evenhand.core.json_shapes import is_mapping
 from evenhand.doors.prompt_directories.evidence import today
 from evenhand.doors.prompt_directories.library import (
     META,
@@ -61,10 +62,10 @@ def _files(path: Path, status: str, findings: Findings) -> dict[str, str]:
     front = _FRONT.match(text)
     document = read_yaml(path, f"\n{front[1]}", findings) if front else None
     value = document.value if document else None
-    if value is not None and not isinstance(value, Mapping):
+    if value is not None and not is_mapping(value):
         findings.problem(Place(path, 1), "what stands above it is not a mapping of names to values")
     body = text[front.end() :] if front else text
-    known = cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {}
+    known = value if is_mapping(value) else {}
     return {META: _meta(path.stem, status, known, body), TEMPLATE: body}
 
 

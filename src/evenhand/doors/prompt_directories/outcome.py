@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from msgspec import field
 
@@ -12,6 +12,7 @@ from evenhand.analysis.summaries.rates import share_row
 from evenhand.analysis.summaries.skill_discovery import TriggerRates, trigger_rates
 from evenhand.core.encoding import decode
 from evenhand.core.errors import StoreError
+from evenhand.core.json_shapes import is_mapping
 from evenhand.core.record import MutableRecord, Record
 from evenhand.core.run import CallRecord, TrialResult
 from evenhand.core.version import __version__
@@ -144,7 +145,7 @@ def address_in(identity: bytes) -> str:
         request = decode(identity)
     except ValueError:
         return ""
-    url = cast("Mapping[str, object]", request).get("url") if isinstance(request, Mapping) else None
+    url = request.get("url") if is_mapping(request) else None
     return origin(url) if isinstance(url, str) else ""
 
 

@@ -8,10 +8,11 @@ what does not, is said in each gate's line.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Literal, cast
 
 from evenhand.core.errors import UsageError
+from evenhand.core.json_shapes import is_array, is_mapping
 from evenhand.core.record import Record
 from evenhand.core.wording.words import count
 from evenhand.doors.prompt_directories.content import content_of
@@ -261,11 +262,11 @@ def _reruns(before: int, red: int) -> str:
 def _eval_words(row: Row) -> str:
     """Who answered an eval, who judged it, and where."""
     addresses = row.get("addresses")
-    places = cast("Mapping[str, object]", addresses) if isinstance(addresses, Mapping) else {}
+    places = addresses if is_mapping(addresses) else {}
 
     def at(model: str) -> str:
         where = places.get(model)
-        return _at(map(str, cast("list[object]", where))) if isinstance(where, list) else ""
+        return _at(map(str, where)) if is_array(where) else ""
 
     models = row.get("models")
     answered = [str(m) for m in models] if isinstance(models, list) else []

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 from msgspec import field
 
+from evenhand.core.json_shapes import is_array, is_mapping
 from evenhand.core.names import did_you_mean
 from evenhand.core.record import Record
 from evenhand.doors.prompt_directories.hooks import LIMIT_S
@@ -195,14 +196,14 @@ def read_inputs(path: Path, findings: Findings) -> dict[str, object]:
     document = read_document(path, findings)
     if document is None or document.value is None:
         return {}
-    if not isinstance(document.value, Mapping):
+    if not is_mapping(document.value):
         findings.problem(
             document.at(),
             f"inputs are {document.value!r}, not names with values",
             "Write name: value.",
         )
         return {}
-    return dict(cast("Mapping[str, object]", document.value))
+    return dict(document.value)
 
 
 def _readable(path: Path, folder: Path, findings: Findings, missing: str) -> bool:
@@ -222,12 +223,12 @@ def _inside(path: Path, folder: Path, findings: Findings) -> bool:
 
 
 def _meta(id: str, document: Document, findings: Findings) -> Meta:
-    if not isinstance(document.value, Mapping):
+    if not is_mapping(document.value):
         findings.problem(
             document.at(), "is not a list of names with values", "Write id: …, title: …"
         )
         return Meta()
-    fields = cast("Mapping[str, Any]", document.value)
+    fields = document.value
     for name in REQUIRED:
         if fields.get(name) is None or not str(fields[name]).strip():
             findings.problem(document.at(name), f"'{name}' is missing", f"Write {name}: …")
@@ -271,7 +272,7 @@ def _hook_limit_s(hooks: object, document: Document, findings: Findings) -> floa
     """The seconds that a hook may take: `hooks: {timeout_s: 60}`."""
     if hooks is None:
         return LIMIT_S
-    fields = cast("Mapping[str, Any]", hooks) if isinstance(hooks, Mapping) else {}
+    fields = hooks if is_mapping(hooks) else {}
     limit = fields.get("timeout_s")
     if isinstance(limit, bool) or not isinstance(limit, (int, float)) or limit <= 0:
         what, hint = f"hooks is {hooks!r}", "Write hooks: {timeout_s: 60}."
@@ -296,12 +297,12 @@ def _texts(
     value = fields.get(name)
     if value is None:
         return ()
-    if not isinstance(value, list):
+    if not is_array(value):
         place = document.at(*around, name)
         findings.problem(place, f"{name} is {value!r}, not a list", f"{name}: [one, two]")
         return ()
     texts: list[str] = []
-    for i, item in enumerate(cast("list[object]", value)):
+    for i, item in enumerate(value):
         if isinstance(item, str) and item.strip():
             texts.append(item)
         elif name == "tags" and isinstance(item, (int, float)):
@@ -316,17 +317,15 @@ def _inputs(meta: Mapping[str, Any], document: Document, findings: Findings) -> 
     declared = meta.get("inputs")
     if declared is None:
         return ()
-    if not isinstance(declared, list):
+    if not is_array(declared):
         hint = "Write - {name: file, required: true} for each."
         findings.problem(document.at("inputs"), f"inputs are {declared!r}, not a list", hint)
         return ()
     inputs: dict[str, Input] = {}
-    for i, item in enumerate(cast("list[object]", declared)):
+    for i, item in enumerate(declared):
         place = document.at("inputs", i)
         fields = {"name": item} if isinstance(item, str) else item
-        if isinstance(fields, Mapping):
-            fields = cast("Mapping[str, Any]", fields)
-        if not isinstance(fields, Mapping) or not isinstance(fields.get("name"), str):
+        if not is_mapping(fields) or not isinstance(fields.get("name"), str):
             findings.problem(
                 place,
                 f"an input is {item!r}, and has no name",
@@ -346,16 +345,16 @@ def _inputs(meta: Mapping[str, Any], document: Document, findings: Findings) -> 
 def _promotion(table: object, document: Document, findings: Findings) -> Promotion:
     if table is None:
         return Promotion()
-    if not isinstance(table, Mapping):
+    if not is_mapping(table):
         findings.problem(
             document.at("promotion"), f"promotion is {table!r}", "Write promotion: {min_uses: 5}."
         )
         return Promotion()
     settings: dict[str, Any] = {}
-    for name, value in cast("Mapping[str, Any]", table).items():
+    for name, value in table.items():
         place = document.at("promotion", name)
         if name == "addresses":
-            fields = cast("Mapping[str, Any]", table)
+            fields = table
             settings[name] = _texts(fields, name, document, findings, "promotion")
         elif name not in PROMOTION:
             what = f"unknown key '{name}' of promotion is not used"

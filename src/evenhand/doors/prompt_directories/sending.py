@@ -10,12 +10,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from evenhand.core.case import Case
 from evenhand.core.encoding import digest, encode
 from evenhand.core.errors import UsageError
 from evenhand.core.expect import Expectation, Trial
+from evenhand.core.json_shapes import is_mapping
 from evenhand.core.message import Message, Prompt
 from evenhand.core.plan import Plan, Row, RunOptions, Sheet, Slot
 from evenhand.core.provider import Provider
@@ -167,12 +168,12 @@ def send(
 def row_of(run: RunFile) -> dict[str, Any]:
     """What the run of a send says of it, as its row has it: all but times and numbers of words."""
     request, trial = run.meta.config.get("send"), run.trial(0)
-    if not isinstance(request, Mapping):
+    if not is_mapping(request):
         return {}
     calls = [call for call in run.calls() if call.end is not None and not call.end.error]
     answered = trial is not None and isinstance(trial.output, str)
     return {
-        **cast("Mapping[str, Any]", request),
+        **request,
         "sent": True,
         "exit_code": 0 if answered else FAILED,
         "verified": _verdict(trial)[0] if answered else None,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import cast
 
 from evenhand.core.errors import StoreError
+from evenhand.core.json_shapes import is_array, is_mapping
 from evenhand.core.run import TrialResult
 from evenhand.core.wording.words import count
 from evenhand.doors.prompt_directories.evidence import Row, number
@@ -41,11 +41,11 @@ def last_results(evidence: Evidence, runs: KeptRuns) -> Iterator[str]:
         yield table(("Case", "Outcome", "Why, and what was answered"), rows)
         return
     failed, reasons = row.get("failed_cases"), row.get("reasons")
-    why = cast("Mapping[str, object]", reasons) if isinstance(reasons, Mapping) else {}
-    if isinstance(failed, list) and failed:
+    why = reasons if is_mapping(reasons) else {}
+    if is_array(failed) and failed:
         rows = [
             [cell(name), cell("not passed", "bad n"), cell(why.get(str(name), ""), "wide")]
-            for name in cast("list[object]", failed)
+            for name in failed
         ]
         yield table(("Case", "Outcome", "Why"), rows)
     yield "<p><small>Its run is not on the machine that wrote this page: answers are not shown.</small></p>"
@@ -179,9 +179,9 @@ def promotion_table(evidence: Evidence) -> Iterator[str]:
 
 
 def _listed(value: object) -> str:
-    if not isinstance(value, list):
+    if not is_array(value):
         return "not known"
-    return ", ".join(map(str, cast("list[object]", value))) or "nobody"
+    return ", ".join(map(str, value)) or "nobody"
 
 
 def _older(rows: int) -> str:

@@ -12,10 +12,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Container, Iterable, Mapping
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from evenhand.core.errors import CodeError
 from evenhand.core.expect import Trial
+from evenhand.core.json_shapes import is_mapping
 from evenhand.doors.assertions.code_files import called_in_file
 from evenhand.doors.assertions.transform import split_reference
 from evenhand.doors.promptfoo.variable_files import file_value, is_bytes, sent_whole
@@ -236,7 +237,7 @@ def _read(value: object, base: Path, *, whole: bool) -> object:
 
 
 def _output(result: object, label: str) -> object:
-    fields = cast("Mapping[str, object]", result) if isinstance(result, Mapping) else {}
+    fields = result if is_mapping(result) else {}
     if fields.get("error"):
         raise CodeError(f"{label} answered with an error: {fields['error']}")
     output = fields.get("output")

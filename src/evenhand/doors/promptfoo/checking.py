@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from msgspec import field
 
 from evenhand.core.encoding import encode
+from evenhand.core.json_shapes import is_array, is_mapping
 from evenhand.core.names import did_you_mean
 from evenhand.core.plan import counted
 from evenhand.core.ranges import REPEATS
@@ -108,10 +109,10 @@ class TestChecks(Record, frozen=True):
         """Notes what is wrong with `options`."""
         if value is None:
             return
-        if not isinstance(value, Mapping):
+        if not is_mapping(value):
             self.findings.problem(at("options"), f"options is {value!r}, not an object")
             return
-        for key, option in cast("Mapping[str, Any]", value).items():
+        for key, option in value.items():
             place = at("options", key)
             if key == "repeat":
                 number(option, place, "repeat", self.findings, REPEATS)
@@ -173,7 +174,7 @@ def _home_of(key: str) -> str:
 
 
 def _is_assert(value: object) -> bool:
-    items = cast("list[object]", value) if isinstance(value, list) else []
+    items = value if is_array(value) else []
     return any(isinstance(item, Mapping) and "type" in item for item in items)
 
 
@@ -181,5 +182,5 @@ def names_of(value: object) -> tuple[str, ...] | None:
     """The names under `prompts` or `providers`; None for all."""
     if value is None:
         return None
-    items = cast("list[object]", value) if isinstance(value, list) else [value]
+    items = value if is_array(value) else [value]
     return tuple(map(str, items))

@@ -10,6 +10,7 @@ from typing import Any, cast
 from msgspec import field
 
 from evenhand.core.gate_terms import GateTerms, read_gate_terms
+from evenhand.core.json_shapes import is_array, is_mapping
 from evenhand.core.names import did_you_mean
 from evenhand.core.plan import CALL_LIMIT_S, RunOptions, Selection
 from evenhand.core.ranges import CONCURRENCY, MILLISECONDS, PERCENT, REPEATS, Range
@@ -171,12 +172,10 @@ def _chosen_over(
 ) -> tuple[Overrides, Selection, Sequence[str]]:
     """What goes over a config, which part of it is run, and the files of variables that it names itself."""
     line = written.value.get("commandLineOptions")
-    if not isinstance(line, Mapping):
+    if not is_mapping(line):
         return chosen.overrides, chosen.selection, ()
     at = written.document.at
-    own, part = from_options(
-        cast("Mapping[str, Any]", line), lambda *inside: at("commandLineOptions", *inside), findings
-    )
+    own, part = from_options(line, lambda *inside: at("commandLineOptions", *inside), findings)
     return chosen.overrides.over(own), merged(chosen.selection, part), own.env_files
 
 
@@ -203,7 +202,7 @@ def _look_at_keys(written: Written, value: Mapping[str, Any], findings: Findings
         if value.get(key) is not None and not isinstance(value[key], kind):
             findings.hint(document.at(key), f"{key} is {_short(value[key])}, not {words}")
     derived = value.get("derivedMetrics")
-    for i, item in enumerate(cast("list[object]", derived) if isinstance(derived, list) else ()):
+    for i, item in enumerate(derived if is_array(derived) else ()):
         fields = item if isinstance(item, Mapping) else {}
         what = derived_problem(cast("Mapping[str, Any]", fields))
         if what:
@@ -229,17 +228,17 @@ def _run_options(
         if value.get(key) is not None and not isinstance(value[key], Mapping):
             findings.problem(at(key), f"{key} is {_short(value[key])}, not an object")
     table = value.get("evaluateOptions") or {}
-    if not isinstance(table, Mapping):
+    if not is_mapping(table):
         table = {}
-    options = dict(cast("Mapping[str, Any]", table))
+    options = dict(table)
     for key in options:
         if key not in OPTIONS:
             place = at("evaluateOptions", key)
             findings.hint(place, f"unknown option '{key}' is not used", did_you_mean(key, OPTIONS))
     line = value.get("commandLineOptions")
-    if isinstance(line, Mapping):
-        options |= {k: v for k, v in cast("Mapping[str, Any]", line).items() if k in OPTIONS}
-        if "noCache" in line or cast("Mapping[str, Any]", line).get("cache") is False:
+    if is_mapping(line):
+        options |= {k: v for k, v in line.items() if k in OPTIONS}
+        if "noCache" in line or line.get("cache") is False:
             options["cache"] = False
 
     def whole(name: str, within: Range) -> int | None:
@@ -250,9 +249,9 @@ def _run_options(
         place = at("evaluateOptions", "cache")
         findings.problem(place, f"cache is {_short(options['cache'])}", "Write true or false.")
     written = value.get("outputPath") or []
-    if isinstance(line, Mapping) and cast("Mapping[str, Any]", line).get("output"):
-        written = cast("Mapping[str, Any]", line)["output"]
-    paths = cast("list[object]", written) if isinstance(written, list) else [written]
+    if is_mapping(line) and line.get("output"):
+        written = line["output"]
+    paths = written if is_array(written) else [written]
     folder = at().file.parent
     place = at("evaluateOptions", "delay")
     delay = number(options.get("delay"), place, "delay", findings, MILLISECONDS)
@@ -295,7 +294,7 @@ def _own_settings(table: object, at: At, findings: Findings) -> tuple[tuple[Gate
     """Of the key `evenhand`: what a gate goes by, and which variable says what belongs together."""
     if table is None:
         return (), ""
-    keys = cast("Mapping[str, object]", table) if isinstance(table, Mapping) else None
+    keys = table if is_mapping(table) else None
     if keys is None:
         findings.problem(at("evenhand"), f"evenhand is {_short(table)}, not an object")
         return (), ""

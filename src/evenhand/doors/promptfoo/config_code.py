@@ -7,12 +7,12 @@ own, and is called in the same Node process as all that needs one.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import cast
 
 from evenhand.core.encoding import decode, encode
 from evenhand.core.errors import EvenhandError
+from evenhand.core.json_shapes import is_array, is_mapping
 from evenhand.doors.promptfoo.generated_tests import called_now
 from evenhand.languages.documents.findings import Findings, Place
 from evenhand.languages.documents.tree import Document
@@ -59,11 +59,11 @@ def _functions(value: object, begins: str, path: tuple[str, ...]) -> Iterator[st
             # Where a list of prompts or providers holds one, the reference stands a level below.
             place = path[:2] if path[0] in _LISTS and len(path) == 3 else path
             yield "" if _is_called(place) else ".".join(place)
-    elif isinstance(value, Mapping):
-        for key, item in cast("Mapping[str, object]", value).items():
+    elif is_mapping(value):
+        for key, item in value.items():
             yield from _functions(item, begins, (*path, key))
-    elif isinstance(value, list):
-        for i, item in enumerate(cast("list[object]", value)):
+    elif is_array(value):
+        for i, item in enumerate(value):
             yield from _functions(item, begins, (*path, str(i)))
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
+from evenhand.core.json_shapes import is_array, is_mapping
 from evenhand.languages.documents.findings import Place
 from evenhand.languages.documents.tree import Document, Path_
 
@@ -68,10 +69,10 @@ def combined(
             whole.origins[name,] = (document, (name,))
             if name == "description":
                 descriptions.append(str(item))
-            elif name == "defaultTest" and isinstance(item, Mapping):
-                merged[name] = _test(merged.get(name), cast("Mapping[str, Any]", item))
-            elif name in _MAPPINGS and isinstance(item, Mapping):
-                merged[name] = {**_mapping(merged.get(name)), **cast("Mapping[str, Any]", item)}
+            elif name == "defaultTest" and is_mapping(item):
+                merged[name] = _test(merged.get(name), item)
+            elif name in _MAPPINGS and is_mapping(item):
+                merged[name] = {**_mapping(merged.get(name)), **item}
             elif name == "sharing":
                 merged[name] = item and merged.get(name, True)
             else:
@@ -85,12 +86,10 @@ def combined(
 def _extend(
     merged: dict[str, Any], name: str, item: object, document: Document, whole: Combined
 ) -> None:
-    if name == "prompts" and isinstance(item, Mapping):
-        item = [
-            {"raw": raw, "label": label} for raw, label in cast("Mapping[str, Any]", item).items()
-        ]
-    listed = isinstance(item, list)
-    items = cast("list[object]", item) if listed else [item]
+    if name == "prompts" and is_mapping(item):
+        item = [{"raw": raw, "label": label} for raw, label in item.items()]
+    listed = is_array(item)
+    items = item if listed else [item]
     there = cast("list[object]", merged.setdefault(name, []))
     for i, one in enumerate(items):
         if one is None or (name in _ONCE and one in there):
@@ -123,13 +122,13 @@ def _moved(value: object, folder: Path, base: Path, path: Path_) -> object:
             if len(name) < 400 and any(folder.glob(name) if name and name[0] != "/" else ()):
                 return _from(value, folder, base)
         return value
-    if isinstance(value, Mapping):
-        items = cast("Mapping[str, object]", value)
+    if is_mapping(value):
+        items = value
         if path == ("prompts",):  # a map from prompts to labels
             return {cast("str", _moved(key, folder, base, path)): v for key, v in items.items()}
         return {key: _moved(item, folder, base, (*path, key)) for key, item in items.items()}
-    if isinstance(value, list):
-        items = cast("list[object]", value)
+    if is_array(value):
+        items = value
         return [_moved(item, folder, base, (*path, i)) for i, item in enumerate(items)]
     return value
 
@@ -139,4 +138,4 @@ def _from(name: str, folder: Path, base: Path) -> str:
 
 
 def _mapping(value: object) -> Mapping[str, Any]:
-    return cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {}
+    return value if is_mapping(value) else {}

@@ -10,6 +10,7 @@ from typing import Any, cast
 
 from msgspec import field
 
+from evenhand.core.json_shapes import is_array, is_mapping
 from evenhand.core.record import Record
 from evenhand.core.secrets import redacted
 from evenhand.doors.assertions.reading import AssertionReader, Expected
@@ -141,7 +142,7 @@ def options_of(raw: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def as_mapping(value: object) -> Mapping[str, Any]:
     """A value that should be an object; nothing where it is none."""
-    return cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {}
+    return value if is_mapping(value) else {}
 
 
 def _written(config: Config, files: set[Path], findings: Findings) -> tuple[Mapping[str, Any], At]:
@@ -184,4 +185,4 @@ def _judged_by(options: Mapping[str, Any]) -> str:
 
 
 def _list(value: object) -> Sequence[object]:
-    return cast("list[object]", value) if isinstance(value, list) else ()
+    return value if is_array(value) else ()

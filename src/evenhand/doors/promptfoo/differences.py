@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, cast
+from typing import Any
 
 import msgspec
 
+from evenhand.core.json_shapes import is_array, is_mapping
 from evenhand.core.record import MutableRecord
 from evenhand.doors.assertions.assertion import split
 from evenhand.doors.assertions.deviations import DEVIATIONS
@@ -119,7 +120,7 @@ def _same_ids(uses: FolderUses) -> bool:
 
 
 def _are_objects(value: object) -> bool:
-    items = cast("list[object]", value) if isinstance(value, list) else []
+    items = value if is_array(value) else []
     return bool(items) and isinstance(items[0], Mapping)
 
 
@@ -134,9 +135,9 @@ def _is_table(name: str) -> bool:
 
 
 def _flat(assertions: object) -> Iterator[Mapping[str, Any]]:
-    for item in cast("list[object]", assertions) if isinstance(assertions, list) else ():
-        if isinstance(item, Mapping):
-            one = cast("Mapping[str, Any]", item)
+    for item in assertions if is_array(assertions) else ():
+        if is_mapping(item):
+            one = item
             yield one
             yield from _flat(one.get("assert"))
 

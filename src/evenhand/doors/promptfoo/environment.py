@@ -6,8 +6,9 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, cast, overload
 
+from evenhand.core.json_shapes import is_array, is_object
 from evenhand.core.secrets import redacted
 from evenhand.languages.documents.findings import Findings, Place
 from evenhand.languages.documents.tree import read_text
@@ -85,6 +86,18 @@ def declared(value: Mapping[str, Any], env: Mapping[str, str]) -> dict[str, str]
     }
 
 
+@overload
+def env_filled(
+    value: dict[str, Any], env: Mapping[str, str], variables: Mapping[str, str] | None = None
+) -> dict[str, Any]: ...
+@overload
+def env_filled(
+    value: list[Any], env: Mapping[str, str], variables: Mapping[str, str] | None = None
+) -> list[Any]: ...
+@overload
+def env_filled(
+    value: object, env: Mapping[str, str], variables: Mapping[str, str] | None = None
+) -> object: ...
 def env_filled(
     value: object, env: Mapping[str, str], variables: Mapping[str, str] | None = None
 ) -> object:
@@ -97,14 +110,13 @@ def env_filled(
         if "env" not in value or "{{" not in value:
             return value
         return _EXPRESSION.sub(lambda tag: _filled(tag[0], env), value)
-    if isinstance(value, dict):
+    if is_object(value):
         inside = env if variables is None else variables
         return {
-            k: env_filled(v, inside if k == "vars" else env, variables)
-            for k, v in cast("dict[str, object]", value).items()
+            k: env_filled(v, inside if k == "vars" else env, variables) for k, v in value.items()
         }
-    if isinstance(value, list):
-        return [env_filled(v, env, variables) for v in cast("list[object]", value)]
+    if is_array(value):
+        return [env_filled(v, env, variables) for v in value]
     return value
 
 

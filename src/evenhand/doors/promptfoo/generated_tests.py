@@ -16,6 +16,7 @@ from typing import cast
 
 from evenhand.core.encoding import decode, encode
 from evenhand.core.errors import EvenhandError
+from evenhand.core.json_shapes import is_array, is_object
 from evenhand.doors.assertions.code_files import called_in_file, file_problems
 from evenhand.languages.documents.findings import Findings, Place
 from evenhand.languages.javascript.node import found_node
@@ -82,11 +83,11 @@ def _from_base(value: object, begins: str, path: str) -> object:
     """A value, its references to functions of the program as they are written in the config's folder."""
     if isinstance(value, str) and value.startswith(begins):
         return f"file://{path}:{value[value.index(':config(') + 1 :]}"
-    if isinstance(value, dict):
-        items = cast("dict[str, object]", value).items()
+    if is_object(value):
+        items = value.items()
         return {key: _from_base(one, begins, path) for key, one in items}
-    if isinstance(value, list):
-        return [_from_base(one, begins, path) for one in cast("list[object]", value)]
+    if is_array(value):
+        return [_from_base(one, begins, path) for one in value]
     return value
 
 

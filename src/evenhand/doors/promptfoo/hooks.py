@@ -12,6 +12,7 @@ from typing import Any, Literal, cast
 
 from evenhand.core.errors import CodeError, EvenhandError
 from evenhand.core.expect import Trial
+from evenhand.core.json_shapes import is_array, is_mapping
 from evenhand.core.provider import Host
 from evenhand.core.record import Record
 from evenhand.core.score import Outcome, Verdict
@@ -76,15 +77,15 @@ class Hooks(Record, frozen=True):
                     f"{hook.path.name}:{hook.name} has a `yield`, so nothing of it has run",
                     hint="Return the context. What is to be done afterwards belongs into a hook of its own.",
                 )
-            if isinstance(changed, Mapping):
-                context = {**context, **cast("Mapping[str, Any]", changed)}
+            if is_mapping(changed):
+                context = {**context, **changed}
         return context
 
 
 def read_hooks(config: Config, findings: Findings) -> Hooks:
     """The extensions that a config names."""
     extensions = config.value.get("extensions") or []
-    items = cast("list[object]", extensions) if isinstance(extensions, list) else [extensions]
+    items = extensions if is_array(extensions) else [extensions]
     hooks: list[Hook] = []
     for i, item in enumerate(items):
         place = config.at("extensions", i)
@@ -141,8 +142,8 @@ def before_all(
     """The config, whose `defaultTest` may be changed, and the sources of its tests, as the extensions leave them."""
     tests = [dict(row.value) for source in sources for row in source.rows(findings)]
     default = config.value.get("defaultTest") or {}
-    if isinstance(default, Mapping):  # with what a hook may append to, whether or not it is written
-        default = {"vars": {}, "assert": [], "options": {}, **cast("Mapping[str, Any]", default)}
+    if is_mapping(default):  # with what a hook may append to, whether or not it is written
+        default = {"vars": {}, "assert": [], "options": {}, **default}
     suite = {
         **config.value,
         "tests": tests,
@@ -155,10 +156,10 @@ def before_all(
     except EvenhandError as error:
         findings.problem(config.at("extensions"), error.message, error.hint)
         return config, sources
-    if not isinstance(changed_suite, Mapping):
+    if not is_mapping(changed_suite):
         findings.problem(config.at("extensions"), "beforeAll left no suite")
         return config, sources
-    changed = cast("Mapping[str, Any]", changed_suite)
+    changed = changed_suite
     if changed.get("defaultTest") != suite["defaultTest"]:
         value = {**config.value, "defaultTest": changed.get("defaultTest")}
         config = replace(config, value=value)
@@ -226,7 +227,7 @@ class TrialHooks:
         context = await self.hooks.called(trial, "beforeEach", {"test": before})
         after = cast("dict[str, Any]", context["test"])
         values = after.get("vars")
-        if not isinstance(values, Mapping):
+        if not is_mapping(values):
             raise CodeError("beforeEach left a test without vars")
         if any(
             after.get(key) != before.get(key) for key in after.keys() | before.keys() - {"vars"}
@@ -248,7 +249,7 @@ class TrialHooks:
             )
         kept = frozenset(values)
         test = replace(test, files=test.files & kept, tagged=test.tagged & kept)
-        return test, cast("Mapping[str, Any]", values)
+        return test, values
 
     async def after(
         self,
@@ -293,8 +294,8 @@ class TrialHooks:
         changed = cast("Mapping[str, Any]", context.get("result") or {})
         scores = _numbers(changed.get("namedScores"), "afterEach")
         marks = changed.get("metadata")
-        if isinstance(marks, Mapping) and marks != result["metadata"]:
-            trial.mark(cast("Mapping[str, Any]", marks))
+        if is_mapping(marks) and marks != result["metadata"]:
+            trial.mark(marks)
         return replace(verdict, named_scores={**verdict.named_scores, **scores})
 
 

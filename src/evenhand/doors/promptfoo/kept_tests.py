@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import cast
 
+from evenhand.core.json_shapes import is_array, is_mapping
 from evenhand.doors.promptfoo.sources import Scenario
 from evenhand.doors.promptfoo.tests import Test, TestSource
 
@@ -62,8 +62,8 @@ def _length(value: object) -> int:
     """Characters of text in it, and something for each of the other values."""
     if isinstance(value, str):
         return len(value)
-    if isinstance(value, Mapping):
-        return sum(map(_length, cast("Mapping[str, object]", value).values()))
-    if isinstance(value, list):
-        return sum(map(_length, cast("list[object]", value)))
+    if is_mapping(value):
+        return sum(map(_length, value.values()))
+    if is_array(value):
+        return sum(map(_length, value))
     return _OTHER

@@ -20,6 +20,7 @@ from msgspec.structs import replace
 
 from evenhand.core.errors import InfrastructureError, UsageError
 from evenhand.core.expect import Trial
+from evenhand.core.json_shapes import is_array, is_mapping
 from evenhand.core.message import Model, Prompt
 from evenhand.core.names import did_you_mean
 from evenhand.core.provider import Provider
@@ -98,7 +99,7 @@ class McpTools:
         """
         mine = await trial.lasting(self._for_run).definitions()
         other = {**config, **prompt.config}.get("tools")
-        tools = [*mine, *(cast("list[Any]", other) if isinstance(other, list) else ())]
+        tools = [*mine, *(other if is_array(other) else ())]
         return replace(prompt, config={**prompt.config, "tools": tools})
 
     def _for_run(self, limit_s: float) -> _Listing:
@@ -215,10 +216,10 @@ def read_mcp(
     if written is None:
         return None
     whose = f"mcp of provider {provider.id}"
-    if not isinstance(written, Mapping):
+    if not is_mapping(written):
         findings.problem(place, f"{whose} is {written!r:.60}, not an object", _WRITE)
         return None
-    fields = cast("Mapping[str, Any]", written)
+    fields = written
     if fields.get("enabled") is False:
         return None
     for key in fields:
@@ -231,7 +232,7 @@ def read_mcp(
         return None
     items: list[object] = [fields["server"]] if fields.get("server") is not None else []
     more = fields.get("servers")
-    items += cast("list[object]", more) if isinstance(more, list) else []
+    items += more if is_array(more) else []
     if not items:
         findings.problem(place, f"{whose} names no server", _WRITE)
         return None
@@ -260,7 +261,7 @@ def read_mcp(
 def _names(value: object, what: str, place: Place, findings: Findings) -> list[str] | None:
     if value is None:
         return None
-    if isinstance(value, list) and all(isinstance(one, str) for one in cast("list[object]", value)):
+    if is_array(value) and all(isinstance(one, str) for one in value):
         return cast("list[str]", value)
     findings.problem(place, f"{what} is {value!r:.60}, not a list of names")
     return None
@@ -268,17 +269,17 @@ def _names(value: object, what: str, place: Place, findings: Findings) -> list[s
 
 def _server(value: object, whose: str, place: Place, findings: Findings) -> _Server | None:
     """One server as it is written; None, and a problem, where it is none."""
-    if not isinstance(value, Mapping):
+    if not is_mapping(value):
         findings.problem(place, f"{whose}: a server is {value!r:.60}, not an object", _WRITE)
         return None
-    fields = cast("Mapping[str, Any]", value)
+    fields = value
     for key in fields:
         if key not in _OF_SERVER:
             what = f"unknown key '{key}' of a server in {whose}"
             findings.hint(place, what, did_you_mean(key, _OF_SERVER))
     given = [key for key in ("command", "path", "url") if fields.get(key)]
     args = fields.get("args") or []
-    if len(given) != 1 or not isinstance(args, list):
+    if len(given) != 1 or not is_array(args):
         what = f"{whose}: a server has one of command, path and url, and args is a list"
         findings.problem(place, what, _WRITE)
         return None
@@ -291,7 +292,7 @@ def _server(value: object, whose: str, place: Place, findings: Findings) -> _Ser
     if headers or fields.get("auth") is not None:
         findings.problem(place, f"{whose}: headers and auth are for a server with a url")
         return None
-    words = [named, *(str(arg) for arg in cast("list[object]", args))]
+    words = [named, *(str(arg) for arg in args)]
     if kind == "path":
         program = _PROGRAMS.get(Path(named).suffix)
         if program is None:
@@ -315,7 +316,7 @@ def _at_address(
         return None
     if auth is None:
         return _Server(url, headers, {})
-    fields = cast("Mapping[str, Any]", auth) if isinstance(auth, Mapping) else {}
+    fields = auth if is_mapping(auth) else {}
     kind = fields.get("type")
     if kind == "bearer" and fields.get("token"):
         return _Server(url, {**headers, "Authorization": f"Bearer {fields['token']}"}, {})

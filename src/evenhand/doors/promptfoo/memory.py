@@ -9,11 +9,12 @@ run after a crash needs nothing but the results.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any
 
 import msgspec
 
 from evenhand.core.expect import Trial
+from evenhand.core.json_shapes import is_mapping
 from evenhand.core.message import Prompt
 from evenhand.core.record import MutableRecord, Record
 from evenhand.doors.promptfoo.prompts import is_chat
@@ -157,7 +158,7 @@ class Links:
 
 
 def _part(kept: object, name: str) -> Mapping[str, Any]:
-    if not isinstance(kept, Mapping):
+    if not is_mapping(kept):
         return {}
-    part = cast("Mapping[str, object]", kept).get(name)
-    return cast("Mapping[str, Any]", part) if isinstance(part, Mapping) else {}
+    part = kept.get(name)
+    return part if is_mapping(part) else {}

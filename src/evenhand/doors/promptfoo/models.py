@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 from msgspec import field
 
 from evenhand.core.errors import Problem, UsageError
+from evenhand.core.json_shapes import is_array, is_mapping
 from evenhand.core.message import Task
 from evenhand.core.names import did_you_mean
 from evenhand.core.plan import Selection
@@ -143,10 +144,10 @@ class FolderModels:
                 "Name the models to ask, e.g. providers: [openai:chat:gpt-5-mini]",
             )
             return []
-        items = cast("list[object]", listed) if isinstance(listed, list) else [listed]
+        items = listed if is_array(listed) else [listed]
         subjects: list[Subject] = []
         for i, item in enumerate(items):
-            where = self._config.at(key, i) if isinstance(listed, list) else place
+            where = self._config.at(key, i) if is_array(listed) else place
             subjects += self._subjects(item, where, self._config.base)
         selector = Selector(selection or Selection())
         for subject in subjects:
@@ -204,12 +205,8 @@ class FolderModels:
         One that is no good for the task leaves it to the default, as in promptfoo. A map of models by what they are
         for doesn't, as there: whoever writes one says who may be asked, and nobody else is.
         """
-        if (
-            isinstance(spec, Mapping)
-            and "id" not in spec
-            and not spec.keys().isdisjoint(_TASK_KEYS)
-        ):
-            named = cast("Mapping[str, object]", spec)
+        if is_mapping(spec) and "id" not in spec and not spec.keys().isdisjoint(_TASK_KEYS):
+            named = spec
             spec = named.get(_KEY_OF_TASK[task])
             if spec is None:
                 there = " and ".join(sorted(_TASK_KEYS & named.keys()))
@@ -275,13 +272,13 @@ class FolderModels:
             if item.startswith("file://") and item.endswith((".yaml", ".yml", ".json")):
                 return self._from_file(item, place, base)
             return [self._one(item, {}, place, base)]
-        if isinstance(item, Mapping):
-            fields = cast("Mapping[str, Any]", item)
+        if is_mapping(item):
+            fields = item
             if "id" not in fields and len(fields) == 1:
                 ((id_, inner),) = fields.items()
                 fields = {
                     "id": id_,
-                    **(cast("Mapping[str, Any]", inner) if isinstance(inner, Mapping) else {}),
+                    **(inner if is_mapping(inner) else {}),
                 }
             if isinstance(fields.get("id"), str):
                 return [self._one(str(fields["id"]), fields, place, base)]
@@ -321,11 +318,7 @@ class FolderModels:
             self._reading.pop()
 
     def _of_document(self, document: Document, base: Path) -> list[Subject]:
-        items = (
-            cast("list[object]", document.value)
-            if isinstance(document.value, list)
-            else [document.value]
-        )
+        items = document.value if is_array(document.value) else [document.value]
         return [
             subject
             for i, item in enumerate(items)
@@ -374,7 +367,7 @@ class FolderModels:
     ) -> Provider:
         """The provider itself; one that cannot be asked, and a problem, where there is none."""
         variables = fields.get("env")
-        own = cast("Mapping[str, object]", variables) if isinstance(variables, Mapping) else {}
+        own = variables if is_mapping(variables) else {}
         env = {**self._config.env, **{k: str(v) for k, v in own.items()}}
         label = str(fields.get("label") or "")
         delay = number(fields.get("delay"), place, f"delay of provider {id_}", found, MILLISECONDS)
@@ -406,7 +399,7 @@ class FolderModels:
 def _prompts_of(written: object, id_: str, place: Place, found: Findings) -> tuple[str, ...] | None:
     """What a provider's prompts are called; None for all."""
     if isinstance(written, (str, list)):
-        items = cast("list[object]", written) if isinstance(written, list) else [written]
+        items = written if is_array(written) else [written]
         return tuple(str(item).removeprefix("file://") for item in items)
     if written is not None:
         found.problem(place, f"prompts of provider {id_} is {written!r}, not a list of labels")
@@ -460,10 +453,10 @@ def with_files_read(
                     f"Set {name}, in the environment or in a .env file.",
                 )
             return value
-        if isinstance(value, Mapping):
-            return {k: read(v) for k, v in cast("Mapping[str, object]", value).items()}
-        if isinstance(value, list):
-            return [read(v) for v in cast("list[object]", value)]
+        if is_mapping(value):
+            return {k: read(v) for k, v in value.items()}
+        if is_array(value):
+            return [read(v) for v in value]
         return value
 
     return read(written)

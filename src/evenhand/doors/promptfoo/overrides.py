@@ -9,6 +9,7 @@ from typing import Any, cast
 from msgspec import field
 
 from evenhand.core.errors import UsageError
+from evenhand.core.json_shapes import is_array, is_mapping
 from evenhand.core.names import did_you_mean
 from evenhand.core.plan import Selection
 from evenhand.core.ranges import ROWS, SEED, SHOWN, Range
@@ -131,10 +132,10 @@ def from_options(
 
     def named(key: str) -> dict[str, str]:
         value = options.get(key) or {}
-        if not isinstance(value, Mapping):
+        if not is_mapping(value):
             findings.problem(at(key), f"{key} is {value!r}, not an object")
             return {}
-        items = cast("Mapping[str, object]", value)
+        items = value
         for name, item in items.items():
             if not isinstance(item, str):
                 findings.problem(at(key, name), f"{key}.{name} is {item!r}, not text")
@@ -213,10 +214,8 @@ def merged(selection: Selection, other: Selection) -> Selection:
 def _texts(value: object) -> tuple[str, ...]:
     if value is None or value == "":
         return ()
-    return (
-        tuple(map(str, cast("list[object]", value))) if isinstance(value, list) else (str(value),)
-    )
+    return tuple(map(str, value)) if is_array(value) else (str(value),)
 
 
 def _mapping(value: object) -> Mapping[str, Any]:
-    return cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {}
+    return value if is_mapping(value) else {}

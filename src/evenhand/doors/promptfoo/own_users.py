@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from collections.abc import Mapping
+from typing import Any
 
+from evenhand.core.json_shapes import is_array, is_mapping
 from evenhand.core.names import did_you_mean
 from evenhand.core.record import Record
 from evenhand.languages.documents.findings import Findings, Place
@@ -86,11 +87,11 @@ def _texts(
     config: Mapping[str, Any], key: str, place: Place, findings: Findings
 ) -> tuple[str, ...]:
     value = config.get(key, [])
-    if not isinstance(value, list):
+    if not is_array(value):
         what = f"{key} of {OWN_USER} is {value!r:.60}, not a list of texts"
         findings.problem(place, what)
         return ()
-    items = cast("Sequence[object]", value)
+    items = value
     for counted, item in enumerate(items, 1):
         if not isinstance(item, str) or not item.strip():
             what = f"{key} of {OWN_USER}: item {counted} is {item!r:.60}, not a text"
@@ -101,11 +102,11 @@ def _texts(
 def _facts(value: object, place: Place, findings: Findings) -> Mapping[str, Any]:
     if value is None:
         return {}
-    if not isinstance(value, Mapping):
+    if not is_mapping(value):
         what = f"facts of {OWN_USER} is {value!r:.60}, not an object"
         findings.problem(place, what, "Write facts: {order number: '1042'}.")
         return {}
-    facts = cast("Mapping[str, Any]", value)
+    facts = value
     for name, fact in facts.items():
         if not isinstance(fact, (str, int, float)) or fact == "":
             what = f"facts of {OWN_USER}: '{name}' is {fact!r:.60}, not a text or a number"

@@ -10,8 +10,9 @@ import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
+from evenhand.core.json_shapes import is_array, is_mapping
 from evenhand.core.names import did_you_mean
 from evenhand.core.record import Record
 from evenhand.doors.assertions.code_files import file_problems
@@ -96,8 +97,8 @@ def _entries(config: Config, findings: Findings, files: set[Path]) -> list[_Entr
         prompts = ["{{prompt}}"]
     if isinstance(prompts, str):
         return [_Entry(prompts, "", {}, config.at("prompts"))]
-    if isinstance(prompts, Mapping):
-        for raw, label in cast("Mapping[str, object]", prompts).items():
+    if is_mapping(prompts):
+        for raw, label in prompts.items():
             if isinstance(label, str) and has_tags(label) and not has_tags(raw):
                 what = (
                     f"the prompt is '{_clipped(raw)}', and '{_clipped(label)}' is what it is called"
@@ -106,11 +107,10 @@ def _entries(config: Config, findings: Findings, files: set[Path]) -> list[_Entr
                     config.at("prompts", raw), what, f"Write a list: - {{label: {raw}, raw: …}}."
                 )
         return [
-            _Entry(raw, str(label), {}, config.at("prompts", raw))
-            for raw, label in cast("Mapping[str, object]", prompts).items()
+            _Entry(raw, str(label), {}, config.at("prompts", raw)) for raw, label in prompts.items()
         ]
-    if isinstance(prompts, list):
-        items = cast("list[object]", prompts)
+    if is_array(prompts):
+        items = prompts
         return [_entry(item, config, i, findings, files) for i, item in enumerate(items)]
     findings.problem(config.at("prompts"), f"prompts is {prompts!r}, not a list")
     return []
@@ -118,9 +118,9 @@ def _entries(config: Config, findings: Findings, files: set[Path]) -> list[_Entr
 
 def _entry(item: object, config: Config, i: int, findings: Findings, files: set[Path]) -> _Entry:
     place = config.at("prompts", i)
-    if not isinstance(item, Mapping):
+    if not is_mapping(item):
         return _Entry(item, "", {}, place)
-    fields = cast("Mapping[str, Any]", item)
+    fields = item
     for key in fields:
         if key not in KEYS:
             findings.hint(

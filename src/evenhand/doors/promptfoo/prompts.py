@@ -21,6 +21,7 @@ from msgspec.structs import replace
 from evenhand.core.encoding import encode
 from evenhand.core.errors import CodeError, Problem, ProviderError, TemplateError
 from evenhand.core.expect import Trial
+from evenhand.core.json_shapes import is_array, is_mapping
 from evenhand.core.message import Message, Prompt
 from evenhand.core.names import did_you_mean
 from evenhand.core.provider import Provider
@@ -175,7 +176,7 @@ def _printing_chats(raw: str, templates: Templates) -> Render | None:
 
 
 def _is_messages(value: object) -> bool:
-    items = cast("list[object]", value) if isinstance(value, list) else []
+    items = value if is_array(value) else []
     return bool(items) and all(isinstance(item, Mapping) and "role" in item for item in items)
 
 
@@ -216,8 +217,8 @@ class FunctionPrompt:
         name = f"{self.path.name}:{self.function}".removesuffix(":")
         result = await self._returned(trial, variables, provider, name)
         config: Mapping[str, Any] = self.config
-        if isinstance(result, Mapping) and "prompt" in result:
-            fields = cast("Mapping[str, Any]", result)
+        if is_mapping(result) and "prompt" in result:
+            fields = result
             config = {**config, **(fields.get("config") or {})}
             result = cast("object", fields["prompt"])
         if isinstance(result, str):

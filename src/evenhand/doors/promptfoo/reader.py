@@ -9,6 +9,7 @@ from typing import Any, cast
 from msgspec.structs import replace
 
 from evenhand.core.errors import Problem
+from evenhand.core.json_shapes import is_mapping, is_object
 from evenhand.core.ranges import REPEATS
 from evenhand.core.record import Record
 from evenhand.doors.assertions.reading import AssertionReader, Expected
@@ -224,9 +225,9 @@ class TestReader(Record, frozen=True):
                 self.findings.hint(place, what, "List it under providers, or write its id.")
             return None
         shared = self.defaults.raw.get("provider")
-        if named or not isinstance(shared, Mapping) or is_simulated_user(shared):
+        if named or not is_mapping(shared) or is_simulated_user(shared):
             return None  # as text, it only judges
-        if not isinstance(cast("Mapping[str, object]", shared).get("id"), str):
+        if not isinstance(shared.get("id"), str):
             return None
         subject = self.models.of_test(shared, self.defaults.place_of("provider"), self.config.base)
         self.findings.also(() if subject is None else subject.problems)
@@ -242,8 +243,8 @@ class TestReader(Record, frozen=True):
         """The variables of a test; those that name files; those with tags to fill in."""
         written_vars, defaults = written.value.get("vars"), self.defaults
         variables: Mapping[str, Any]
-        if written.data and isinstance(written_vars, dict):
-            variables, files, tagged = cast("Mapping[str, Any]", written_vars), _NONE, _NONE
+        if written.data and is_object(written_vars):
+            variables, files, tagged = written_vars, _NONE, _NONE
             if self.checks is not None:
                 self.variables.look_at_data(variables, written.at)
         else:
@@ -330,8 +331,8 @@ def numbered(
 
 def _name_of(provider: object) -> str:
     """What to call a provider in a message."""
-    if isinstance(provider, Mapping):
-        return str(cast("Mapping[str, object]", provider).get("id", "without an id"))
+    if is_mapping(provider):
+        return str(provider.get("id", "without an id"))
     return str(provider)
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import cast
 
+from evenhand.core.json_shapes import is_array, is_mapping, is_object
 from evenhand.core.names import did_you_mean
 from evenhand.languages.documents.findings import Findings, Place
 from evenhand.languages.documents.tree import Document, Path_, read_document
@@ -48,8 +48,8 @@ class References:
                     Place(self._document.file), f"its $ref stand for more than {MOST:,} values"
                 )
             return None
-        if isinstance(value, dict):
-            items = cast("dict[str, object]", value)
+        if is_object(value):
+            items = value
             target = items.get("$ref")
             if isinstance(target, str):
                 return self._target(target, items, home, path)
@@ -57,8 +57,8 @@ class References:
                 k: v if k == "parameters" else self._replaced(v, home, (*path, k))
                 for k, v in items.items()
             }
-        if isinstance(value, list):
-            rows = enumerate(cast("list[object]", value))
+        if is_array(value):
+            rows = enumerate(value)
             return [self._replaced(v, home, (*path, i)) for i, v in rows]
         return value
 
@@ -81,11 +81,7 @@ class References:
         for part in filter(None, path.split("/")):
             inside = _inside(target_value, part.replace("~1", "/").replace("~0", "~"))
             if inside is None:
-                there = (
-                    cast("Mapping[str, object]", target_value)
-                    if isinstance(target_value, Mapping)
-                    else {}
-                )
+                there = target_value if is_mapping(target_value) else {}
                 # A schema's own references look the same, and lead to parts of the schema.
                 self._findings.hint(
                     here,
@@ -109,8 +105,8 @@ class References:
         target_value = self._replaced(target_value, document, inside_path)
         self._under_way.pop()
         beside = {k: self._replaced(v, home, (*at, k)) for k, v in items.items() if k != "$ref"}
-        if beside and isinstance(target_value, Mapping):
-            return {**cast("Mapping[str, object]", target_value), **beside}
+        if beside and is_mapping(target_value):
+            return {**target_value, **beside}
         return target_value
 
 
@@ -119,9 +115,9 @@ def _reference(file: Path, path: str, home: Path) -> str:
 
 
 def _inside(value: object, part: str) -> object:
-    if isinstance(value, Mapping):
-        return cast("Mapping[str, object]", value).get(part)
-    if isinstance(value, list) and part.isdigit():
-        items = cast("list[object]", value)
+    if is_mapping(value):
+        return value.get(part)
+    if is_array(value) and part.isdigit():
+        items = value
         return items[int(part)] if int(part) < len(items) else None
     return None

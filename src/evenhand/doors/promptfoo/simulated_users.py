@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, cast
+from typing import Any
 
 from evenhand.core.errors import ConfigError, Problem
+from evenhand.core.json_shapes import is_array, is_mapping
 from evenhand.core.names import did_you_mean
 from evenhand.core.provider import Provider
 from evenhand.core.ranges import Range
@@ -67,7 +68,7 @@ def is_simulated_user(spec: object) -> bool:
 
 
 def _id_of(spec: object) -> object:
-    return cast("Mapping[str, object]", spec).get("id") if isinstance(spec, Mapping) else spec
+    return spec.get("id") if is_mapping(spec) else spec
 
 
 class TestUsers:
@@ -96,10 +97,10 @@ class TestUsers:
 
     def _user(self, spec: object, place: Place) -> TestUser:
         who = str(_id_of(spec))
-        written = cast("Mapping[str, Any]", spec).get("config") if isinstance(spec, Mapping) else {}
+        written = spec.get("config") if is_mapping(spec) else {}
         config: Mapping[str, Any] = {}
-        if isinstance(written, Mapping):
-            config = cast("Mapping[str, Any]", written)
+        if is_mapping(written):
+            config = written
         elif written is not None:
             what = f"config of {who} is {written!r:.60}, not an object"
             self._findings.problem(place, what)
@@ -207,9 +208,9 @@ def initial_messages(
         return []
     wrong: list[Problem] = []
     messages: list[Mapping[str, Any]] = []
-    items = cast("Sequence[object]", value) if isinstance(value, list) else [value]
+    items = value if is_array(value) else [value]
     for counted, item in enumerate(items, 1):
-        fields = cast("Mapping[str, Any]", item) if isinstance(item, Mapping) else {}
+        fields = item if is_mapping(item) else {}
         if isinstance(fields.get("role"), str) and isinstance(fields.get("content"), str):
             messages.append(fields)
             continue

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from evenhand.core.encoding import TooDeep, decode_once
+from evenhand.core.json_shapes import is_array, is_mapping, is_object
 from evenhand.core.names import did_you_mean
 from evenhand.core.record import MutableRecord, Record
 from evenhand.doors.promptfoo.config import Config
@@ -45,9 +46,9 @@ class ListedTests(MutableRecord):
     def rows(self, findings: Findings) -> Iterator[WrittenTest]:
         for i, item in enumerate(self.items):
             at = _at(self.document, (*self.prefix, i))
-            if isinstance(item, Mapping):
+            if is_mapping(item):
                 name = f"Row #{i + 1}" if self.numbered else ""
-                value = cast("Mapping[str, Any]", item)
+                value = item
                 asks = not self.made or is_reference(str(value.get("provider")))
                 yield WrittenTest(value, at, self.data, name, self.home if asks else None)
             else:
@@ -80,11 +81,10 @@ class Jsonl(MutableRecord):
                 except (ValueError, RecursionError) as error:
                     findings.problem(Place(path, number), *_not_json(error))
                     continue
-                if isinstance(value, dict):
-                    value = env_filled(value, self.env) if b"env" in line else value
+                if is_object(value):
+                    test = env_filled(value, self.env) if b"env" in line else value
                     count += 1
                     name = f"Row #{count}" if self.numbered else ""
-                    test = cast("dict[str, Any]", value)
                     yield WrittenTest(test, Line(path, number), True, name, path.parent)
                 else:
                     findings.problem(Place(path, number), f"a test is {value!r}, not an object")
@@ -102,12 +102,12 @@ class RowsOfTable(MutableRecord):
 
         for i, item in enumerate(self.items):
             place = self.document.at(i)
-            if not isinstance(item, Mapping):
+            if not is_mapping(item):
                 findings.problem(place, f"a row is {item!r}, not an object")
                 continue
             cells = {
                 key: value if isinstance(value, str) else "" if value is None else str(value)
-                for key, value in cast("Mapping[str, object]", item).items()
+                for key, value in item.items()
             }
             yield table_row(cells, i + 1, Line(self.document.file, place.resolved().line), findings)
 
@@ -176,7 +176,7 @@ def given_outputs(config: Config, findings: Findings, files: set[Path]) -> list[
             findings.problem(document.at(), f"isn't a list of {what}")
     tests: list[WrittenTest] = []
     for i, item in enumerate(cast("list[object]", outputs.value) if not findings.problems else ()):
-        fields = cast("Mapping[str, Any]", item) if isinstance(item, Mapping) else {"output": item}
+        fields = item if is_mapping(item) else {"output": item}
         if not isinstance(fields.get("output"), str):
             findings.problem(
                 outputs.at(i), f"an output is {item!r}", "Write text, or {output, tags}."
@@ -184,8 +184,8 @@ def given_outputs(config: Config, findings: Findings, files: set[Path]) -> list[
             continue
         variables = {"output": str(fields["output"])}
         tags = fields.get("tags")
-        if isinstance(tags, list):
-            variables["tags"] = ", ".join(map(str, cast("list[object]", tags)))
+        if is_array(tags):
+            variables["tags"] = ", ".join(map(str, tags))
         # What a model said is data, whatever it looks like.
         value = {"vars": variables, "assert": asserts.value}
         tests.append(WrittenTest(value, _OutputPlaces(outputs, i, asserts), data=True))
@@ -231,19 +231,19 @@ class _Sources:
         place = document.at(*path)
         if isinstance(tests, str):
             return self._named(tests, place, None, alone=True)
-        if isinstance(tests, Mapping) and "path" in tests:
-            fields = cast("Mapping[str, object]", tests)
+        if is_mapping(tests) and "path" in tests:
+            fields = tests
             return self._named(str(fields["path"]), place, fields)
-        if not isinstance(tests, list):
-            hint = "Begin each of them with '- '." if isinstance(tests, Mapping) else ""
+        if not is_array(tests):
+            hint = "Begin each of them with '- '." if is_mapping(tests) else ""
             self._findings.problem(place, f"{path[-1]} is {tests!r}, not a list or a file", hint)
             return []
-        items = cast("list[object]", tests)
+        items = tests
         sources: list[TestSource] = []
         inline = 0
         for i, item in enumerate(items):
             here = document.at(*path, i)
-            fields = cast("Mapping[str, object]", item) if isinstance(item, Mapping) else {}
+            fields = item if is_mapping(item) else {}
             if isinstance(item, str):
                 sources += self._named(item, here, None)
             elif isinstance(fields.get("path"), str) and "vars" not in fields:
@@ -263,7 +263,7 @@ class _Sources:
     def scenarios(self, written: object) -> list[TestSource]:
         """The sources of a config's scenarios."""
         config = self._config
-        items = cast("list[object]", written) if isinstance(written, list) else [written]
+        items = written if is_array(written) else [written]
         sources: list[TestSource] = []
         number = 0
         for i, item in enumerate(items):
@@ -289,13 +289,13 @@ class _Sources:
                 if other is None:
                     continue
                 self._files.add(file)
-                if not isinstance(other.value, list):
+                if not is_array(other.value):
                     yield from self._scenario(other.value, other, ())
                     continue
-                for i, one in enumerate(cast("list[object]", other.value)):
+                for i, one in enumerate(other.value):
                     yield from self._scenario(one, other, (i,))
-        elif isinstance(item, Mapping):
-            yield cast("Mapping[str, object]", item), document, path
+        elif is_mapping(item):
+            yield item, document, path
         else:
             self._findings.problem(
                 document.at(*path), f"a scenario is {item!r}, not an object with config and tests"
@@ -398,14 +398,14 @@ class _Sources:
         document = read_document(path, findings, place)
         if document is None:
             return []
-        if not isinstance(document.value, (list, Mapping)):
+        if is_mapping(document.value):
+            return [ListedTests(document, [document.value], (), path.parent, path)]
+        if not is_array(document.value):
             findings.problem(Place(path, 1), "holds no tests: it is not a list of them")
             return []
-        if isinstance(document.value, Mapping):
-            return [ListedTests(document, [document.value], (), path.parent, path)]
+        items = document.value
         if suffix == ".json":
-            document.value = env_filled(document.value, not_secret(self._config.env))
-        items = cast("list[object]", document.value)
+            document.value = items = env_filled(items, not_secret(self._config.env))
         if rows and suffix != ".json":
             return [RowsOfTable(document, items, path)]
         # JSON is what programs write, so it is data; YAML is written by hand, like the config.
@@ -433,8 +433,8 @@ class _Inline(MutableRecord):
 
     def rows(self, findings: Findings) -> Iterator[WrittenTest]:
         at = _at(self.document, self.where)
-        if isinstance(self.item, Mapping):
-            yield WrittenTest(cast("Mapping[str, Any]", self.item), at, home=self.home)
+        if is_mapping(self.item):
+            yield WrittenTest(self.item, at, home=self.home)
         else:
             findings.problem(at(), f"a test is {self.item!r}, not an object or a file")
 

@@ -6,12 +6,13 @@ import itertools
 import math
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Protocol, cast
+from typing import Any, Protocol
 
 import msgspec
 
 from evenhand.core.case import case_id
 from evenhand.core.errors import Problem
+from evenhand.core.json_shapes import is_array
 from evenhand.core.record import MutableRecord, Record
 from evenhand.core.selecting import Selector
 from evenhand.doors.assertions.reading import Expected
@@ -132,9 +133,7 @@ class Test(MutableRecord):
 
 
 def _spreads(value: object) -> bool:
-    return (
-        isinstance(value, list) and bool(value) and isinstance(cast("list[object]", value)[0], str)
-    )
+    return is_array(value) and bool(value) and isinstance(value[0], str)
 
 
 def named(wanted: tuple[str, ...], names: tuple[str, ...]) -> bool:

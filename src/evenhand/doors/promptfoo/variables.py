@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
+from evenhand.core.json_shapes import is_array, is_mapping
 from evenhand.core.names import did_you_mean
 from evenhand.core.record import Record
 from evenhand.doors.assertions.code_files import file_problems
@@ -40,21 +41,21 @@ class VariableReader(Record, frozen=True):
     def read(self, written: object, at: At) -> dict[str, Any]:
         if written is None:
             return {}
-        if isinstance(written, Mapping):
+        if is_mapping(written):
             return {
                 str(k): self._globbed(v.removesuffix("\n") if isinstance(v, str) else v, k, at)
-                for k, v in cast("Mapping[str, Any]", written).items()
+                for k, v in written.items()
             }
         variables: dict[str, Any] = {}
-        for reference in cast("list[object]", written) if isinstance(written, list) else [written]:
+        for reference in written if is_array(written) else [written]:
             if not isinstance(reference, str):
                 self.findings.problem(at("vars"), f"vars is {written!r}, not an object")
                 return {}
             for file in self._files_of(reference, at("vars")):
                 document = read_document(file, self.findings, at("vars"))
                 self.files.add(file)
-                if document is not None and isinstance(document.value, Mapping):
-                    variables.update(cast("Mapping[str, Any]", document.value))
+                if document is not None and is_mapping(document.value):
+                    variables.update(document.value)
         return variables
 
     def _files_of(self, reference: str, place: Place) -> list[Path]:
@@ -82,7 +83,7 @@ class VariableReader(Record, frozen=True):
         files: set[str] = set()
         tagged: set[str] = set()
         for name, value in variables.items():
-            for text in cast("list[object]", value) if isinstance(value, list) else (value,):
+            for text in value if is_array(value) else (value,):
                 if not isinstance(text, str):
                     continue
                 if text.startswith("file://"):

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast
 
 from evenhand.core.encoding import decode, encode
+from evenhand.core.json_shapes import is_array, is_object
 from evenhand.doors.spans.span import kept_value
 
 Said = dict[str, Any]
@@ -83,8 +84,8 @@ def messages_of(value: object, role: str = "user") -> list[Said]:
         role: Who says what does not name its speaker.
     """
     value = value_of(value)
-    if isinstance(value, dict):
-        fields = cast("Mapping[str, object]", value)
+    if is_object(value):
+        fields = value
         for key in ("messages", "choices", "generations"):
             if isinstance(inner := fields.get(key), list):
                 return messages_of(inner, role)
@@ -92,8 +93,8 @@ def messages_of(value: object, role: str = "user") -> list[Said]:
             return messages_of(inner, role)
         fields = _unpacked(fields)
         return list(_message(fields, role))
-    if isinstance(value, list):
-        rows = cast("list[object]", value)[:MOST_MESSAGES]
+    if is_array(value):
+        rows = value[:MOST_MESSAGES]
         if _is_pair(rows):
             return messages_of({"role": rows[0], "content": rows[1]}, role)
         return [one for row in rows for one in messages_of(row, role)]
@@ -102,11 +103,11 @@ def messages_of(value: object, role: str = "user") -> list[Said]:
 
 def is_message(value: object) -> bool:
     """Whether a value is a message in one of these forms, and not something of an application's."""
-    if isinstance(value, list):
-        return _is_pair(cast("list[object]", value))
-    if not isinstance(value, dict):
+    if is_array(value):
+        return _is_pair(value)
+    if not is_object(value):
         return False
-    fields = _unpacked(cast("Mapping[str, object]", value))
+    fields = _unpacked(value)
     who = fields.get("role") or fields.get("type")
     return isinstance(who, str) and who in _SPEAKERS and ("role" in fields or "content" in fields)
 
@@ -124,12 +125,12 @@ def _is_pair(rows: Sequence[object]) -> bool:
 def _unpacked(fields: Mapping[str, object]) -> Mapping[str, object]:
     """A message of LangChain's, out of what it is dumped in."""
     inner = fields.get("kwargs") if fields.get("lc") is not None else fields.get("data")
-    if not isinstance(inner, dict):
+    if not is_object(inner):
         return fields
     name = fields.get("id")
-    kind = cast("list[object]", name)[-1] if isinstance(name, list) and name else ""
+    kind = name[-1] if is_array(name) and name else ""
     who = str(kind).removesuffix("Chunk").removesuffix("Message").lower() or fields.get("type")
-    return {"type": who, **cast("Mapping[str, object]", inner)}
+    return {"type": who, **inner}
 
 
 def _message(fields: Mapping[str, object], role: str) -> Iterable[Said]:
@@ -145,9 +146,9 @@ def _message(fields: Mapping[str, object], role: str) -> Iterable[Said]:
         calls.append(_call(cast("Mapping[str, object]", function)))
     texts: list[object] = []
     content = fields.get("parts", fields.get("content"))
-    rows = cast("list[object]", content) if isinstance(content, list) else [content]
+    rows = content if is_array(content) else [content]
     for row in rows[:MOST_MESSAGES]:
-        part = cast("Mapping[str, object]", row) if isinstance(row, dict) else None
+        part = row if is_object(row) else None
         kind = part.get("type", part.get("kind")) if part is not None else None
         if part is None:
             texts.append(row)
@@ -164,7 +165,7 @@ def _message(fields: Mapping[str, object], role: str) -> Iterable[Said]:
         else:
             texts.append(_text(part))
     said = [text for text in texts if text not in (None, "")]
-    if said or calls or not isinstance(content, list):
+    if said or calls or not is_array(content):
         own = fields.get("tool_call_id") or (
             fields.get("id") if who in ("tool", "function") else None
         )
@@ -173,12 +174,9 @@ def _message(fields: Mapping[str, object], role: str) -> Iterable[Said]:
 
 def _plain(value: object) -> object:
     """Texts as one text; what is no text, such as pictures, as it is."""
-    if isinstance(value, list):
-        items = cast("list[object]", value)
-        texts = [
-            _text(cast("Mapping[str, object]", one)) if isinstance(one, dict) else one
-            for one in items
-        ]
+    if is_array(value):
+        items = value
+        texts = [_text(one) if is_object(one) else one for one in items]
         if all(isinstance(text, str) for text in texts):
             return "\n".join(cast("list[str]", texts))
         return texts[0] if len(texts) == 1 else texts
@@ -194,7 +192,7 @@ def _text(part: Mapping[str, object]) -> object:
 
 def _call(fields: Mapping[str, object]) -> Said:
     inner = fields.get("function")
-    function = cast("Mapping[str, object]", inner) if isinstance(inner, dict) else fields
+    function = inner if is_object(inner) else fields
     arguments = next(
         (function[key] for key in ("arguments", "args", "input") if key in function), None
     )
@@ -203,8 +201,8 @@ def _call(fields: Mapping[str, object]) -> Said:
 
 def _objects(value: object) -> Sequence[Mapping[str, object]]:
     value = value_of(value)
-    rows = cast("list[object]", value) if isinstance(value, list) else []
-    return [cast("Mapping[str, object]", row) for row in rows if isinstance(row, dict)]
+    rows = value if is_array(value) else []
+    return [row for row in rows if is_object(row)]
 
 
 def indexed(attributes: Mapping[str, Any], prefix: str) -> list[dict[str, Any]]:

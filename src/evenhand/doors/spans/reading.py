@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
+from evenhand.core.json_shapes import is_array, is_object
 from evenhand.doors.spans.dialects import atif, genai, langfuse, openinference, openllmetry
 from evenhand.doors.spans.dialects.dialect import Dialect, cost_of, count_of, payload, word_of
 from evenhand.doors.spans.messages import json_of, messages_of, value_of
@@ -122,15 +123,15 @@ def _model(step: SpanStep, span: RawSpan, dialect: Dialect) -> None:
     step.earlier = count_of(dialect.first(span, "earlier")) or 0
     usage = json_of(dialect.first(span, "usage"))
     costs = json_of(dialect.first(span, "costs"))
-    if isinstance(usage, dict):
-        counts = cast("Mapping[str, object]", usage)
+    if is_object(usage):
+        counts = usage
         step.tokens_in = count_of(counts.get("input", counts.get("promptTokens")))
         step.tokens_out = count_of(counts.get("output", counts.get("completionTokens")))
     else:
         step.tokens_in = count_of(dialect.first(span, "tokens_in"))
         step.tokens_out = count_of(dialect.first(span, "tokens_out"))
-    if isinstance(costs, dict):
-        step.cost_usd = cost_of(cast("Mapping[str, object]", costs).get("total"))
+    if is_object(costs):
+        step.cost_usd = cost_of(costs.get("total"))
     else:
         step.cost_usd = cost_of(dialect.first(span, "cost"))
     priced(step, span)
@@ -151,8 +152,8 @@ def _ends(step: SpanStep, span: RawSpan, dialect: Dialect) -> None:
 def _call_value(value: object, mime: str) -> Any:
     """What a tool was given, or gave: OpenLLMetry and LangChain put it in an object of their own."""
     value = payload(value, mime)
-    if isinstance(value, dict):
-        fields = cast("Mapping[str, object]", value)
+    if is_object(value):
+        fields = value
         for key in ("inputs", "outputs", "output", "kwargs"):
             if isinstance(inner := fields.get(key), dict) and set(fields) <= _ENVELOPE:
                 return dict(cast("Mapping[str, object]", inner))
@@ -171,7 +172,7 @@ _ENVELOPE = frozenset(
 def _plain(value: object, mime: str, *, last: bool) -> Any:
     """The text of a conversation's first or last message, where the value is messages; else the value."""
     value = _call_value(value, mime)
-    rows = cast("list[object]", value) if isinstance(value, list) else []
+    rows = value if is_array(value) else []
     said = conversation_in(value)
     if not said and rows and all(isinstance(row, dict) and "parts" in row for row in rows):
         said = messages_of(rows)

@@ -13,6 +13,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, cast
 
+from evenhand.core.json_shapes import is_array, is_object
 from evenhand.doors.spans.messages import Said, is_message, messages_of, value_of
 
 _MOST_LITERAL = 100_000
@@ -33,16 +34,16 @@ class ToolResult(NamedTuple):
 
 def conversation_in(value: object) -> list[Said]:
     """The messages of a state, or of a list of them; none for any other value."""
-    if isinstance(value, dict):
-        fields = cast("Mapping[str, object]", value)
+    if is_object(value):
+        fields = value
         for key in ("messages", "chat_history"):
             rows = value_of(fields.get(key))
-            if isinstance(rows, list) and _are_messages(cast("list[object]", rows)):
+            if is_array(rows) and _are_messages(rows):
                 said = messages_of(rows)
                 own = fields.get("input") if key == "chat_history" else None
                 return [*said, *messages_of(own)] if isinstance(own, str) else said
         return []
-    rows = cast("list[object]", value) if isinstance(value, list) else []
+    rows = value if is_array(value) else []
     return messages_of(rows) if _are_messages(rows) else []
 
 
@@ -71,20 +72,20 @@ def tool_result(value: object) -> ToolResult:
     own, status = fields.get("tool_call_id"), fields.get("status")
     failed = status == "error" if status in ("success", "error") else None
     content = fields.get("content")
-    rows = cast("list[object]", content) if isinstance(content, list) else []
-    if rows and all(isinstance(row, dict) and "text" in row for row in rows):
-        content = "\n".join(str(cast("Mapping[str, object]", row)["text"]) for row in rows)
+    rows = content if is_array(content) else []
+    if rows and all(is_object(row) and "text" in row for row in rows):
+        content = "\n".join(str(row["text"]) for row in rows)
     return ToolResult(value_of(content), own if isinstance(own, str) else "", failed)
 
 
 def is_schema(value: object) -> bool:
     """Whether a value says what arguments a tool takes, and not which it was given."""
-    if isinstance(value, list):
-        rows = cast("list[object]", value)
+    if is_array(value):
+        rows = value
         return bool(rows) and all(map(is_schema, rows))
-    if not isinstance(value, dict):
+    if not is_object(value):
         return False
-    fields = cast("Mapping[str, object]", value)
+    fields = value
     if isinstance(fields.get("properties"), dict) and not _SCHEMA_KEYS.isdisjoint(fields):
         return True
     for key in ("parameters", "input_schema", "inputSchema", "json_schema", "function", "schema"):
@@ -112,9 +113,9 @@ def literal(text: object) -> Any:
 
 
 def _is_parameter(value: object) -> bool:
-    if not isinstance(value, dict):
+    if not is_object(value):
         return False
-    fields = cast("Mapping[str, object]", value)
+    fields = value
     return isinstance(fields.get("type"), str) and not _PARAMETER_KEYS.isdisjoint(fields)
 
 
@@ -123,8 +124,8 @@ _PARAMETER_KEYS = frozenset({"description", "title", "enum", "default", "require
 
 def _are_messages(rows: Sequence[object]) -> bool:
     return bool(rows) and all(
-        _are_messages(cast("list[object]", row))
-        if isinstance(row, list) and not is_message(cast("object", row))
+        _are_messages(row)
+        if is_array(row) and not is_message(cast("object", row))
         else is_message(row)
         for row in rows
     )
@@ -138,11 +139,11 @@ def _message(value: object) -> Mapping[str, object] | None:
             return None
         rest = dict(re.findall(r"(\w+)='([^']*)'", found["rest"]))
         return {**rest, "content": ast.literal_eval(found["content"])}
-    if not isinstance(value, dict):
+    if not is_object(value):
         return None
-    fields = cast("Mapping[str, object]", value)
+    fields = value
     inner = fields.get("kwargs") if fields.get("lc") is not None else fields.get("data", fields)
-    fields = cast("Mapping[str, object]", inner) if isinstance(inner, dict) else fields
+    fields = inner if is_object(inner) else fields
     if "content" not in fields or "tool_call_id" not in fields:
         return None
     return fields

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any
 
+from evenhand.core.json_shapes import is_mapping
 from evenhand.core.record import Record
 from evenhand.core.run import RunMeta
 from evenhand.core.wording.words import count, money, near, safe, short_id
@@ -45,9 +45,9 @@ class Replayed(Record, frozen=True):
 def replayed(meta: RunMeta) -> Replayed | None:
     """What a run replays; None for nothing."""
     kept = meta.settings.get("replay")
-    if not isinstance(kept, Mapping):
+    if not is_mapping(kept):
         return None
-    said = cast("Mapping[str, Any]", kept)
+    said = kept
     return Replayed(
         run=str(said.get("run") or ""),
         file=str(said.get("file") or ""),

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, cast
 
 from evenhand.core.encoding import decode, encode
 from evenhand.core.errors import UsageError
+from evenhand.core.json_shapes import is_array, is_object
 from evenhand.core.record import Record
 from evenhand.languages.documents.file_kinds import ending_hint, other_kind
 from evenhand.languages.documents.files import unreadable
@@ -158,8 +159,8 @@ class Part:
         value = self.value.get(key)
         if value is None:
             return None
-        if isinstance(value, dict):
-            return Part(cast("dict[str, object]", value), f"{self.where}.{key}", self.notes)
+        if is_object(value):
+            return Part(value, f"{self.where}.{key}", self.notes)
         return self._wrong(key, value, "object")
 
     def parts(self, key: str) -> list[Part]:
@@ -167,14 +168,14 @@ class Part:
         value = self.value.get(key)
         if value is None:
             return []
-        if not isinstance(value, list):
+        if not is_array(value):
             self._wrong(key, value, "list")
             return []
         made: list[Part] = []
-        for i, item in enumerate(cast("list[object]", value)):
+        for i, item in enumerate(value):
             where = f"{self.where}.{key}[{i}]"
-            if isinstance(item, dict):
-                made.append(Part(cast("dict[str, object]", item), where, self.notes))
+            if is_object(item):
+                made.append(Part(item, where, self.notes))
             else:
                 self.notes.left_out(where, f"is {shown(item)}, not an object")
         return made
@@ -184,8 +185,8 @@ class Part:
         value = self.value.get(key)
         if value is None:
             return []
-        if isinstance(value, list):
-            items = cast("list[object]", value)
+        if is_array(value):
+            items = value
             if all(isinstance(item, str) for item in items):
                 return cast("list[str]", items)
         self._wrong(key, value, "list of texts")
@@ -203,8 +204,8 @@ class Part:
 def shown(value: object) -> str:
     """A value as a note quotes it: short, whatever it holds."""
     if isinstance(value, (dict, list)):
-        many = len(cast("Sequence[object]", value))
-        return f"{'an object' if isinstance(value, dict) else 'a list'} of {many}"
+        many = len(value)
+        return f"{'an object' if is_object(value) else 'a list'} of {many}"
     if isinstance(value, int) and not isinstance(value, bool) and value.bit_length() > 128:
         return "a number of more than 38 digits"
     text = repr(value) if isinstance(value, str) else str(value).lower()
@@ -268,10 +269,10 @@ def checked_value(value: object) -> object:
     for _ in range(DEEPEST):
         below: list[object] = []
         for one in level:
-            if isinstance(one, dict):
-                below += cast("dict[str, object]", one).values()
-            elif isinstance(one, list):
-                below += cast("list[object]", one)
+            if is_object(one):
+                below += one.values()
+            elif is_array(one):
+                below += one
             elif isinstance(one, float) and not math.isfinite(one):
                 msg = "it holds a number that is too large"
                 raise ValueError(msg)

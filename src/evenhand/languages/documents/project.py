@@ -16,6 +16,7 @@ from msgspec import field
 
 from evenhand.core.errors import ConfigError, Problem
 from evenhand.core.gate_terms import GateTerms, read_gate_terms
+from evenhand.core.json_shapes import is_mapping
 from evenhand.core.malformed import shape_fault
 from evenhand.core.names import did_you_mean
 from evenhand.core.ranges import CANARIES, NUMBER, RETRIES, SECONDS, Range
@@ -167,9 +168,9 @@ def _table(path: Path, text: str) -> Mapping[str, Any] | None:
         raise ConfigError(
             [Problem(str(path), line, column, f"is not TOML: {error}", hint)]
         ) from None
-    if not isinstance(tools, Mapping):
+    if not is_mapping(tools):
         return None
-    table = cast("Mapping[str, object]", tools).get("evenhand")
+    table = tools.get("evenhand")
     if table is None or isinstance(table, Mapping):
         return cast("Mapping[str, Any] | None", table)
     raise ConfigError([Problem(str(path), 0, 0, f"tool.evenhand is {table!r}, not a table")])
@@ -238,7 +239,7 @@ class _TableReader:
         if not (isinstance(kind, type) and issubclass(kind, msgspec.Struct)):
             raise brought.broken("is not a msgspec Struct, which settings have to be")
         names = kind.__struct_encode_fields__
-        for name in cast("Mapping[str, object]", value) if isinstance(value, Mapping) else ():
+        for name in value if is_mapping(value) else ():
             if name not in names:
                 hint = did_you_mean(name, names, f"There are: {', '.join(names)}.")
                 self._problem(f"{key}.{name}", f"[tool.evenhand.{key}] has no '{name}'", hint)
@@ -268,12 +269,12 @@ class _TableReader:
     def _thresholds(self, table: object) -> dict[str, float]:
         if table is None:
             return {}
-        if not isinstance(table, Mapping):
+        if not is_mapping(table):
             hint = "Write threshold.faithfulness = 0.8, one line for each metric."
             self._problem("threshold", f"threshold is {table!r}, not a table", hint)
             return {}
         thresholds: dict[str, float] = {}
-        for metric, value in cast("Mapping[str, object]", table).items():
+        for metric, value in table.items():
             name = f"threshold.{metric}"
             problem = NUMBER.problem(name, value)
             if problem:
@@ -284,8 +285,8 @@ class _TableReader:
         return thresholds
 
     def _gate(self, table: object) -> GateTerms:
-        if isinstance(table, Mapping):
-            for key in cast("Mapping[str, object]", table):
+        if is_mapping(table):
+            for key in table:
                 self._lines[f"gate.{key}"] = self._line(f"gate.{key}")
 
         def tell(key: str, what: str, hint: str) -> None:

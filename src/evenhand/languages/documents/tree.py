@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from evenhand.core.encoding import DEEPEST, TooDeep, refuse_depth
+from evenhand.core.json_shapes import is_object
 from evenhand.languages.documents.aliases import keys_that_lend
 from evenhand.languages.documents.depth import refuse_yaml_depth
 from evenhand.languages.documents.file_kinds import lines_hint, other_kind
@@ -313,8 +314,8 @@ class _NodeReader:
             if key == "<<" and not key_node.style:
                 value = self.value_of(value_node, (*path, key))
                 for part in value if isinstance(value, list) else [value]:  # pyright: ignore[reportUnknownVariableType]
-                    if isinstance(part, dict):
-                        merged = {**cast("dict[str, object]", part), **merged}
+                    if is_object(part):
+                        merged = {**part, **merged}
                 continue
             if key in mapping:
                 self._findings.problem(

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from evenhand.core.errors import CodeError
+from evenhand.core.json_shapes import is_mapping
 from evenhand.languages.documents.findings import At, Findings
 from evenhand.languages.templates.rendering import Templates
 
@@ -25,7 +26,7 @@ def read_templates(
     filters = value.get("nunjucksFilters")
     if filters is None:
         return templates, []
-    if not isinstance(filters, Mapping):
+    if not is_mapping(filters):
         findings.problem(
             at("nunjucksFilters"),
             f"nunjucksFilters is {filters!r}, not an object",
@@ -33,7 +34,7 @@ def read_templates(
         )
         return templates, []
     files: list[Path] = []
-    for name, reference in cast("Mapping[str, object]", filters).items():
+    for name, reference in filters.items():
         path = base / str(reference).removeprefix("file://")
         files.append(path)
         try:

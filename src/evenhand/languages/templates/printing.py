@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from decimal import Decimal
 from typing import cast
 
 import msgspec
+
+from evenhand.core.json_shapes import is_mapping
 
 
 def printed(value: object) -> str:
@@ -34,10 +36,10 @@ def in_template(value: object) -> str:
     """How a value prints in a template: as `printed` says, but an object as JavaScript has it, `[object Object]`."""
     if isinstance(value, str):
         return value
-    if isinstance(value, Mapping):
+    if is_mapping(value):
         return "[object Object]"
     if isinstance(value, (list, tuple)):
-        return ",".join(in_template(item) for item in cast("Sequence[object]", value))
+        return ",".join(in_template(item) for item in value)
     return printed(value)
 
 
@@ -75,8 +77,8 @@ def as_json(value: object) -> str:
 
 def member(value: object, name: str) -> object:
     """A named part of a plain value; None where there is none. Never an attribute of a Python object."""
-    if isinstance(value, Mapping):
-        return cast("Mapping[str, object]", value).get(name)
+    if is_mapping(value):
+        return value.get(name)
     if name == "length" and isinstance(value, (str, list, tuple)):
-        return len(cast("Sequence[object]", value))
+        return len(value)
     return None

@@ -5,11 +5,12 @@ from __future__ import annotations
 from asyncio import sleep
 from codecs import BOM_UTF8
 from collections.abc import Iterator, Mapping
-from typing import Any, cast
+from typing import Any
 from urllib.parse import urlsplit
 
 from evenhand.core.encoding import decode
 from evenhand.core.errors import BadReply, ProviderError
+from evenhand.core.json_shapes import is_object
 from evenhand.core.secrets import known
 from evenhand.providers import http
 from evenhand.providers.batches.protocol import BatchPlace
@@ -100,9 +101,9 @@ class Control:
             value = decode(data)
         except ValueError:
             value = None
-        if not isinstance(value, dict):
+        if not is_object(value):
             raise BadReply(f"{self._host} did not answer with a JSON object", billed=None)
-        return cast("dict[str, Any]", value)
+        return value
 
 
 def lines_of(data: bytes) -> Iterator[bytes]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Literal, cast, get_args
+from typing import Any, Literal, get_args
 
 from msgspec import field
 
 from evenhand.core.encoding import decode
+from evenhand.core.json_shapes import is_array, is_mapping
 from evenhand.core.message import Usage
 from evenhand.core.record import Record
 from evenhand.core.step import Step
@@ -60,12 +61,12 @@ def objects(lines: Iterable[Line]) -> list[tuple[float, Mapping[str, Any]]]:
 
 def fields(value: object) -> Mapping[str, Any]:
     """A JSON object; an empty one for anything else."""
-    return cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {}
+    return value if is_mapping(value) else {}
 
 
 def items(value: object) -> list[Any]:
     """A JSON array; an empty one for anything else."""
-    return cast("list[Any]", value) if isinstance(value, list) else []
+    return value if is_array(value) else []
 
 
 def whole(value: object) -> int | None:

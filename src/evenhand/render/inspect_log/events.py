@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any, cast
+from typing import Any
 
+from evenhand.core.json_shapes import is_array, is_object
 from evenhand.core.step import Step
 
 _SPOKEN = ("system", "user", "assistant")
@@ -120,11 +121,11 @@ def _answer(step: Step) -> dict[str, Any]:
 
 def _messages(arguments: object) -> list[dict[str, Any]]:
     """What a model was asked, as messages that Inspect reads: those of tools as what a user says."""
-    asked = cast("dict[str, object]", arguments) if isinstance(arguments, dict) else {}
+    asked = arguments if is_object(arguments) else {}
     rows = asked.get("messages")
     made: list[dict[str, Any]] = []
-    for one in cast("list[object]", rows) if isinstance(rows, list) else []:
-        row = cast("dict[str, object]", one) if isinstance(one, dict) else {"content": one}
+    for one in rows if is_array(rows) else []:
+        row = one if is_object(one) else {"content": one}
         said = message_of(row)
         made.append(said or {"role": "user", "content": json.dumps(row, ensure_ascii=False)})
     return made or ([{"role": "user", "content": text_of(arguments)}] if arguments else [])

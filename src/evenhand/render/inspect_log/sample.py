@@ -7,6 +7,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
+from evenhand.core.json_shapes import is_array, is_object
 from evenhand.core.run import TrialResult
 from evenhand.core.score import Outcome, State
 from evenhand.core.step import Step
@@ -116,8 +117,8 @@ def _asked(trial: TrialResult) -> list[dict[str, Any]]:
         said: object = json.loads(trial.prompt) if trial.prompt.lstrip().startswith("[") else None
     except ValueError:
         said = None
-    rows = cast("list[object]", said) if isinstance(said, list) else []
-    chat = [message_of(cast("dict[str, object]", row)) for row in rows if isinstance(row, dict)]
+    rows = said if is_array(said) else []
+    chat = [message_of(row) for row in rows if is_object(row)]
     if rows and len(chat) == len(rows) and all(chat):
         return [one for one in chat if one]
     text = trial.prompt or (text_of(trial.input) if trial.input is not None else "")

@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
 from evenhand.core.errors import UsageError
+from evenhand.core.json_shapes import is_mapping
 
 LONGEST = 1000
 _LARGEST_POWER = 1000.0
@@ -72,8 +73,8 @@ class Derived:
         for item in (
             cast("Sequence[Any]", definitions) if isinstance(definitions, (list, tuple)) else ()
         ):
-            if isinstance(item, Mapping) and not problem(cast("Mapping[str, Any]", item)):
-                fields = cast("Mapping[str, Any]", item)
+            if is_mapping(item) and not problem(item):
+                fields = item
                 self._formulas.append((str(fields["name"]), _parsed(str(fields["value"]))))
 
     def of(self, named: Mapping[str, float], count: int) -> dict[str, float]:

@@ -19,6 +19,7 @@ from msgspec import field
 
 from evenhand.core.errors import NoOutput
 from evenhand.core.expect import named_scores, weighted_mean
+from evenhand.core.json_shapes import is_array, is_mapping
 from evenhand.core.record import Record
 from evenhand.core.run import Judged, TrialResult
 from evenhand.core.score import Outcome, Verdict
@@ -433,7 +434,7 @@ def _written(
     """
     listed = test.get("assert")
     asserts = cast("list[object]", listed) if isinstance(listed, (list, tuple)) else []
-    known = [cast("Mapping[str, Any]", item) for item in asserts if isinstance(item, Mapping)]
+    known = [item for item in asserts if is_mapping(item)]
     alone = [item for item in known if item.get("type") not in _CONTESTS]
     first = {str(item.get("type")): item for item in reversed(known)}
     compared = [first[type_] for type_ in _CONTESTS if type_ in first]
@@ -462,7 +463,7 @@ def _components(outcome: Outcome, written: Mapping[str, Any] | None) -> list[dic
     parts = cast("Sequence[Mapping[str, Any]]", outcome.metadata.get("components") or ())
     if _is_set(outcome):
         inside = (written or {}).get("assert")
-        asserts = cast("list[Any]", inside) if isinstance(inside, list) else []
+        asserts = inside if is_array(inside) else []
         whole = asserts if len(asserts) == len(parts) else [None] * len(parts)
         below = [_part(part, assertion) for part, assertion in zip(parts, whole, strict=True)]
         settings = {

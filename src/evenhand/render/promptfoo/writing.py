@@ -9,12 +9,13 @@ from __future__ import annotations
 import platform
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any, TextIO, cast
 from xml.sax.saxutils import escape, quoteattr
 
 from evenhand.analysis.trust.every_label import every_label
+from evenhand.core.json_shapes import is_mapping
 from evenhand.core.run import Judged, TrialResult
 from evenhand.core.variant import Variant
 from evenhand.core.wording.json_text import json_text, writer
@@ -237,11 +238,11 @@ def write_promptfoo_xml(run: RunFile, out: TextIO) -> int:
 def _yaml(value: object, indent: int) -> str:
     """A value in YAML's block form, each text quoted as JSON has it, which is YAML too."""
     pad = " " * indent
-    if isinstance(value, Mapping) and value:
-        items = cast("Mapping[str, object]", value).items()
+    if is_mapping(value) and value:
+        items = value.items()
         return "".join(f"\n{pad}{_quoted(str(key))}:{_yaml(v, indent + 2)}" for key, v in items)
     if isinstance(value, (list, tuple)) and value:
-        parts = cast("Sequence[object]", value)
+        parts = value
         nested = (_yaml(part, indent + 2).removeprefix(f"\n{pad} ") for part in parts)
         return "".join(f"\n{pad}-{part}" for part in nested)
     return f" {_quoted(value)}"
@@ -254,15 +255,15 @@ def _quoted(value: object) -> str:
 
 def _xml(name: str, value: object, line: Callable[[str], object]) -> None:
     if isinstance(value, (list, tuple)):
-        for item in cast("Sequence[object]", value):
+        for item in value:
             _xml(name, item, line)
         return
     good = _XML_NAME.fullmatch(name)
     start = name if good else f"entry name={quoteattr(safe(name))}"
     end = name if good else "entry"
-    if isinstance(value, Mapping):
+    if is_mapping(value):
         line(f"<{start}>\n")
-        for key, item in cast("Mapping[str, object]", value).items():
+        for key, item in value.items():
             _xml(str(key), item, line)
         line(f"</{end}>\n")
         return

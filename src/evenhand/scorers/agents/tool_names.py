@@ -7,10 +7,11 @@ inside a text. Which tools, not how often, nor in which order.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, cast
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from evenhand.core.expect import Trial
+from evenhand.core.json_shapes import is_array, is_mapping
 from evenhand.core.record import Record
 from evenhand.core.score import Score
 from evenhand.scorers.json_blocks import TooTangled, json_blocks, strict_json
@@ -71,15 +72,15 @@ def tool_names(output: object) -> Iterator[str]:
 
 def _names(value: object) -> Iterator[str]:
     if isinstance(value, (list, tuple)):
-        for item in cast("Sequence[object]", value):
+        for item in value:
             yield from _of_item(item)
         return
-    if not isinstance(value, Mapping):
+    if not is_mapping(value):
         return
-    fields = cast("Mapping[str, object]", value)
+    fields = value
     calls, live = fields.get("tool_calls"), fields.get("toolCall")
-    if isinstance(calls, list):
-        for call in cast("list[object]", calls):
+    if is_array(calls):
+        for call in calls:
             yield from _name(_field(call, "function"))
             yield from _name(call)
     elif fields.get("type") in ("tool_use", "function_call") and isinstance(
@@ -90,7 +91,7 @@ def _names(value: object) -> Iterator[str]:
         yield from _name(fields.get("functionCall"))
     elif isinstance(live, Mapping):
         listed = _field(live, "functionCalls")
-        for call in cast("list[object]", listed) if isinstance(listed, list) else ():
+        for call in listed if is_array(listed) else ():
             yield from _name(call)
 
 
@@ -114,7 +115,7 @@ def _name(value: object) -> Iterator[str]:
 
 
 def _field(value: object, key: str) -> object:
-    return cast("Mapping[str, object]", value).get(key) if isinstance(value, Mapping) else None
+    return value.get(key) if is_mapping(value) else None
 
 
 def _is_object(value: object) -> bool:

@@ -11,10 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal, cast, get_args
+from typing import Any, ClassVar, Literal, get_args
 
 from evenhand.core.errors import ScoreError, UsageError
 from evenhand.core.expect import Trial
+from evenhand.core.json_shapes import is_mapping
 from evenhand.core.score import Score, check
 from evenhand.core.traits import Traits
 from evenhand.scorers.agents.trial_steps import calls_in
@@ -182,8 +183,8 @@ def _fits(wanted: Mapping[str, Any], actual: Mapping[str, Any], exact: bool) -> 
 def _agrees(wanted: object, actual: object, exact: bool) -> bool:
     if callable(wanted):
         return bool(wanted(actual))
-    if isinstance(wanted, Mapping) and isinstance(actual, Mapping):
-        return _fits(cast("Mapping[str, Any]", wanted), cast("Mapping[str, Any]", actual), exact)
+    if is_mapping(wanted) and is_mapping(actual):
+        return _fits(wanted, actual, exact)
     return same(wanted, actual)
 
 

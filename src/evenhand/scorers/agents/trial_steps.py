@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields
-from typing import Any, cast, get_args
+from typing import cast, get_args
 
 from evenhand.core.errors import ScoreError, UsageError
 from evenhand.core.expect import Trial
+from evenhand.core.json_shapes import is_mapping
 from evenhand.core.message import Reply
 from evenhand.core.score import Score
 from evenhand.core.step import Step, StepKind, StepStatus
@@ -47,11 +48,11 @@ def steps_in(output: object, trial: Trial | None) -> Sequence[Step]:
 def own_steps(output: object) -> Sequence[Step] | None:
     """The steps that an output holds; None where it is nothing that holds steps."""
     if isinstance(output, (list, tuple)):
-        listed = [_step(item) for item in cast("Sequence[object]", output)]
+        listed = [_step(item) for item in output]
         steps = [step for step in listed if step is not None]
         return steps if len(steps) == len(listed) else None
-    if isinstance(output, Mapping):
-        inner = cast("Mapping[str, object]", output).get("steps")
+    if is_mapping(output):
+        inner = output.get("steps")
     else:
         inner = getattr(output, "steps", None)
         if isinstance(output, Reply) and not inner:
@@ -65,9 +66,9 @@ def _step(item: object) -> Step | None:
     """A step, or what a document says of one."""
     if isinstance(item, Step):
         return item
-    if not isinstance(item, Mapping):
+    if not is_mapping(item):
         return None
-    said = cast("Mapping[str, Any]", item)
+    said = item
     if said.get("kind") not in _KINDS or not isinstance(said.get("name"), str):
         return None
     return Step(**{name: value for name, value in said.items() if name in _FIELDS})
@@ -81,7 +82,7 @@ def tool_calls(steps: Sequence[Step]) -> list[tuple[int, Step]]:
 def invocation(step: Step) -> Invocation:
     """A tool's step as a call. Arguments that are no object, or not known, cannot be read."""
     arguments = step.arguments
-    known = cast("Mapping[str, Any]", arguments) if isinstance(arguments, Mapping) else None
+    known = arguments if is_mapping(arguments) else None
     return Invocation(step.name, known, step.call, arguments)
 
 

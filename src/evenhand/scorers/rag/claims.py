@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, cast
 
 from evenhand.core.errors import ScoreError
+from evenhand.core.json_shapes import is_mapping
 from evenhand.core.record import Record
 
 Topic = Literal["on", "off", "unsure"]
@@ -207,8 +208,8 @@ def entities_in(stored: object, key: str = ENTITIES) -> tuple[Entity, ...]:
     Raises:
         ScoreError: Something else is stored.
     """
-    if isinstance(stored, Mapping):
-        names = cast("Mapping[str, Any]", stored)
+    if is_mapping(stored):
+        names = stored
         stored = [{"name": name, "aliases": aliases} for name, aliases in names.items()]
     entities: dict[str, Entity] = {}
     for one in _list(stored, key):

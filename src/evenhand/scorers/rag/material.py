@@ -8,6 +8,7 @@ from typing import Any, cast
 
 from evenhand.core.errors import ScoreError, UsageError
 from evenhand.core.expect import Trial
+from evenhand.core.json_shapes import is_sequence
 from evenhand.scorers.text import text_of, value_text
 
 MOST = 2_000_000
@@ -36,12 +37,12 @@ def passages_in(contexts: object) -> tuple[str, ...]:
         contexts = [contexts]
     if contexts is None or isinstance(contexts, float):
         return ()
-    if not isinstance(contexts, Sequence):
+    if not is_sequence(contexts):
         raise ScoreError(
             f"contexts are a list of texts, and this is a {type(contexts).__name__}",
             hint="Give the retrieved passages, best first.",
         )
-    texts = [_passage(one, rank) for rank, one in enumerate(cast("Sequence[Any]", contexts), 1)]
+    texts = [_passage(one, rank) for rank, one in enumerate(contexts, 1)]
     passages = tuple(text if any(map(str.isalnum, text)) else "" for text in texts)
     if not any(passages):
         return ()

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from evenhand.core.errors import JudgeError, ScoreError
+from evenhand.core.json_shapes import is_mapping
 from evenhand.core.message import Model, Prompt
 from evenhand.scorers.judge_prompt import judge_prompt, mark_of, template
 from evenhand.scorers.judge_reply import the_object, yes_or_no
@@ -79,9 +80,9 @@ async def find_statements(model: Model, question: str, numbered: Sequence[str]) 
 
 
 def _statement(one: object, sentence: int, question: str) -> Statement:
-    if not isinstance(one, Mapping):
+    if not is_mapping(one):
         raise JudgeError("a statement is not an object")
-    item = cast("Mapping[str, object]", one)
+    item = one
     text = said_in(item, "statement")
     if not text:
         raise JudgeError("a statement has no words")

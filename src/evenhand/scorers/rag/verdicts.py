@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import cast
 
 from evenhand.core.errors import JudgeError
+from evenhand.core.json_shapes import is_mapping
 from evenhand.core.record import Record
 from evenhand.scorers.judge_prompt import fenced
 from evenhand.scorers.rag.claims import ClaimVerdict, RankedPassage, Stand
@@ -111,9 +112,9 @@ def _looked_up(evidence: object, own: range, passages: Sequence[str]) -> tuple[R
     """The quotes that stand in a passage: the one that was named, or else another one."""
     ranked: dict[int, RankedPassage] = {}
     for one in evidence if isinstance(evidence, (list, tuple)) else [evidence]:
-        if not isinstance(one, Mapping):
+        if not is_mapping(one):
             continue
-        item = cast("Mapping[str, object]", one)
+        item = one
         quote, named = said_in(item, "quote"), item.get("passage")
         ranks = sorted(own, key=lambda rank: str(rank + 1) != str(named))
         rank = next((rank for rank in ranks if found_in(quote, passages[rank])), None)

@@ -9,11 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 from urllib.parse import quote
 
 from evenhand.core.encoding import decode
 from evenhand.core.errors import ProviderError, UsageError
+from evenhand.core.json_shapes import is_array, is_object
 from evenhand.core.record import MutableRecord, Record
 from evenhand.providers.rest import Api
 from evenhand.wings.code_hosts.comments import Comment, Moment
@@ -110,9 +111,9 @@ def _of_run(before: Mapping[str, Any]) -> tuple[int | None, str]:
     if before.get("event") not in ("pull_request", "pull_request_target"):
         return None, ""
     pulls = before.get("pull_requests")
-    for pull in cast("list[Any]", pulls) if isinstance(pulls, list) else []:
-        if isinstance(pull, dict):
-            return _number(cast("Mapping[str, Any]", pull).get("number")), ""
+    for pull in pulls if is_array(pulls) else []:
+        if is_object(pull):
+            return _number(pull.get("number")), ""
     owner = _text(_object(_object(before, "head_repository"), "owner"), "login")
     branch = _text(before, "head_branch")
     return None, f"{owner}:{branch}" if owner and branch else ""
@@ -128,7 +129,7 @@ async def pull_request(place: GitHubPlace, api: Api) -> int | None:
         return place.number
     path = f"/repos/{place.repository}/pulls?state=open&per_page=100&head={quote(place.head)}"
     found, _ = await api.ask("GET", path)
-    for pull in cast("list[Any]", found) if isinstance(found, list) else []:
+    for pull in found if is_array(found) else []:
         if _text(_object(_mapping(pull), "head"), "sha") == place.commit:
             return _number(_mapping(pull).get("number"))
     return None
@@ -159,7 +160,7 @@ class GitHubThread(MutableRecord):
         path = f"/repos/{self.repository}/issues/{self.number}/comments?per_page=100"
         for page in range(1, PAGES + 1):
             rows, headers = await self.api.ask("GET", f"{path}&page={page}")
-            for row in map(_mapping, cast("list[Any]", rows) if isinstance(rows, list) else []):
+            for row in map(_mapping, rows if is_array(rows) else []):
                 user = _object(row, "user")
                 app = self._login == "" and user.get("type") == "Bot"
                 if app or (self._login and user.get("login") == self._login):
@@ -215,7 +216,7 @@ def _event(file: str) -> Mapping[str, Any]:
 
 
 def _mapping(value: object) -> Mapping[str, Any]:
-    return cast("Mapping[str, Any]", value) if isinstance(value, dict) else {}
+    return value if is_object(value) else {}
 
 
 def _object(value: Mapping[str, Any], key: str) -> Mapping[str, Any]:

@@ -6,9 +6,10 @@ Sources: https://docs.gitlab.com/api/notes/ and https://docs.gitlab.com/ci/varia
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from typing import Any
 
 from evenhand.core.errors import UsageError
+from evenhand.core.json_shapes import is_array, is_object
 from evenhand.core.record import MutableRecord, Record
 from evenhand.providers.rest import Api
 from evenhand.wings.code_hosts.comments import Comment, Moment
@@ -106,7 +107,7 @@ class GitLabThread(MutableRecord):
             rows, headers = await self.api.ask(
                 "GET", f"{self._notes()}?per_page=100&sort=asc&order_by=created_at&page={page}"
             )
-            notes = map(_mapping, cast("list[Any]", rows) if isinstance(rows, list) else [])
+            notes = map(_mapping, rows if is_array(rows) else [])
             found += [
                 self._comment(note)
                 for note in notes
@@ -146,7 +147,7 @@ class GitLabThread(MutableRecord):
 
 
 def _mapping(value: object) -> Mapping[str, Any]:
-    return cast("Mapping[str, Any]", value) if isinstance(value, dict) else {}
+    return value if is_object(value) else {}
 
 
 def _whole(text: str) -> int:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
-from typing import cast
 
+from evenhand.core.json_shapes import is_mapping
 from evenhand.core.traits import label_of
 
 _CRITERIA = ("criteria", "criterion", "rubric", "ideal", "question")
@@ -32,8 +31,8 @@ def _words(value: object) -> str:
     if isinstance(value, str):
         return value.strip()
     if isinstance(value, (list, tuple)):
-        items = cast("Sequence[object]", value)
+        items = value
         return "; ".join(item for item in items if isinstance(item, str))
-    if dataclasses.is_dataclass(value) or isinstance(value, Mapping):
+    if dataclasses.is_dataclass(value) or is_mapping(value):
         return str(getattr(value, "text", "")).strip()
     return ""

@@ -24,6 +24,7 @@ from typing import Any, cast
 from msgspec import field
 
 from evenhand.core.errors import UsageError
+from evenhand.core.json_shapes import is_array, is_object
 from evenhand.core.names import did_you_mean
 from evenhand.core.provider import Provider
 from evenhand.core.ranges import Range
@@ -159,14 +160,14 @@ class _Reader:
     def variants(self) -> list[JudgeVariant]:
         """All variants in the file."""
         value = self._document.value
-        if not isinstance(value, dict) or not value:
+        if not is_object(value) or not value:
             self._findings.problem(
                 self._document.at(),
                 "there are no variants of a judge",
                 "Write a name, and below it what is otherwise: mini: {model: openai:gpt-5-mini}.",
             )
             return []
-        named = cast("dict[str, object]", value)
+        named = value
         read = [self.variant(name, settings, name) for name, settings in named.items()]
         return [variant for variant in read if variant is not None]
 
@@ -176,10 +177,10 @@ class _Reader:
         at = self._document.at
         if name == TODAY or name.endswith(WEIGHTED):
             self._problem(at(*path), f"no variant can be called {name!r}", "Give it another name.")
-        if not isinstance(value, dict) or not value:
+        if not is_object(value) or not value:
             self._problem(at(*path), f"{name!r} changes nothing", _THERE_ARE)
             return None
-        settings = cast("dict[str, object]", value)
+        settings = value
         for key in settings:
             if key not in KEYS:
                 self._problem(
@@ -201,7 +202,7 @@ class _Reader:
     def _models(self, settings: Mapping[str, object], *path: str) -> tuple[JudgeModel, ...]:
         if "panel" in settings:
             panel, place = settings["panel"], self._document.at(*path, "panel")
-            members = cast("list[object]", panel) if isinstance(panel, list) else []
+            members = panel if is_array(panel) else []
             if len(members) < 2:
                 hint = "Write two models or more: [openai:gpt-5, anthropic:claude-sonnet-4-5]."
                 self._problem(place, "a panel is a list of models", hint)
@@ -217,18 +218,18 @@ class _Reader:
         return tuple(model for model in models if model is not None)
 
     def _model(self, value: object, place: Place) -> JudgeModel | None:
-        fields = cast("dict[str, object]", value) if isinstance(value, dict) else {"id": value}
+        fields = value if is_object(value) else {"id": value}
         name, config = fields.get("id"), fields.get("config", {})
         if (
             not isinstance(name, str)
             or not name.strip()
-            or not isinstance(config, dict)
+            or not is_object(config)
             or fields.keys() - {"id", "config"}
         ):
             hint = "Write openai:gpt-5-mini, or {id: openai:gpt-5-mini, config: {temperature: 1}}."
             self._problem(place, f"{value!r} is not a model", hint)
             return None
-        model = JudgeModel(name.strip(), cast("dict[str, Any]", config), str(self._base))
+        model = JudgeModel(name.strip(), config, str(self._base))
         try:
             model.provider()
         except UsageError as error:

@@ -7,9 +7,10 @@ says when steps began, and not when they ended.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, cast
+from typing import Any
 
 from evenhand.core.encoding import digest, encode
+from evenhand.core.json_shapes import is_array, is_object
 from evenhand.doors.spans.dialects.atif import PREFIX
 from evenhand.doors.spans.messages import Said, call, message, messages_of
 from evenhand.doors.spans.span import RawSpan, kept_value
@@ -201,9 +202,9 @@ def _delegated(step: Part) -> Iterator[str]:
     seen = step.part("observation")
     for one in seen.parts("results") if seen else ():
         rows = one.value.get("subagent_trajectory_ref")
-        for row in cast("list[object]", rows) if isinstance(rows, list) else ():
-            if isinstance(row, dict):
-                fields = cast("dict[str, object]", row)
+        for row in rows if is_array(rows) else ():
+            if is_object(row):
+                fields = row
                 key = fields.get("trajectory_id") or fields.get("session_id")
                 if isinstance(key, str):
                     yield key

@@ -12,6 +12,7 @@ from typing import IO, cast
 
 from evenhand.core.encoding import decode
 from evenhand.core.errors import UsageError
+from evenhand.core.json_shapes import is_array, is_mapping, is_object
 from evenhand.core.malformed import CUT_OFF, json_fault
 from evenhand.doors.spans.span import RawSpan
 from evenhand.languages.documents.file_kinds import other_kind
@@ -53,16 +54,16 @@ def spans_in(path: Path, notes: Notes) -> Iterator[RawSpan]:
 
 def spans_of(value: object, where: str, notes: Notes) -> Iterator[RawSpan] | None:
     """The spans that a JSON value tells, in whichever format; None where it is in none that we read."""
-    if isinstance(value, list):
-        rows = cast("list[object]", value)
+    if is_array(value):
+        rows = value
         inner = next((row for row in rows if isinstance(row, dict)), None)
         if inner is None or not any(
             reader.reads(cast("dict[str, object]", inner)) for reader in _READERS
         ):
             return None
         return _of_rows(rows, where, notes)
-    if isinstance(value, dict):
-        fields = cast("dict[str, object]", value)
+    if is_object(value):
+        fields = value
         for reader in _READERS:
             if reader.reads(fields):
                 return reader.spans_of(Part(fields, where, notes))
@@ -231,10 +232,10 @@ def _whole(path: Path, stream: IO[bytes]) -> bytes:
 
 
 def _unknown(path: Path, value: object) -> UsageError:
-    if isinstance(value, list):
-        rows = cast("list[object]", value)
+    if is_array(value):
+        rows = value
         value = rows[0] if rows else value
-    if isinstance(value, Mapping):
+    if is_mapping(value):
         keys = ", ".join(
             repr(str(key)[:40]) for key in list(cast("Mapping[object, object]", value))[:8]
         )

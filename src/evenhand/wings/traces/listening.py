@@ -17,13 +17,13 @@ import socket
 import zlib
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
-from typing import cast
 from urllib.parse import quote
 
 from aiohttp import web
 
 from evenhand.core.encoding import decode
 from evenhand.core.errors import StoreError, UsageError
+from evenhand.core.json_shapes import is_object
 from evenhand.doors.spans.span import RawSpan
 from evenhand.languages.documents.foreign import Part
 from evenhand.wings.traces import otlp_json, otlp_protobuf
@@ -184,9 +184,9 @@ class Listener:
                 f"its Content-Type is {request.content_type[:80]}, not {_JSON} or {_PROTOBUF}"
             )
         value = decode(data)
-        if not isinstance(value, dict):
-            raise ValueError("it is no JSON object")  # noqa: TRY004 (of what was sent)
-        fields = cast("dict[str, object]", value)
+        if not is_object(value):
+            raise ValueError("it is no JSON object")
+        fields = value
         if not otlp_json.reads(fields):
             raise ValueError("it has no resourceSpans and no resourceLogs")
         return otlp_json.spans_of(Part(fields, "a request", self._traces.notes))

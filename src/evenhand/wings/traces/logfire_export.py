@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, cast
+from typing import Any
 
+from evenhand.core.json_shapes import is_array, is_mapping
 from evenhand.core.step import StepStatus
 from evenhand.doors.spans.messages import json_of
 from evenhand.doors.spans.span import RawSpan, SpanEvent, kept_value
@@ -38,11 +39,7 @@ def spans_of(part: Part) -> Iterator[RawSpan]:
             yield from _row(one)
     elif isinstance(part.value.get("columns"), list):
         columns = {one.text("name"): one.value.get("values") for one in part.parts("columns")}
-        lists = {
-            name: cast("Sequence[object]", values)
-            for name, values in columns.items()
-            if isinstance(values, list)
-        }
+        lists = {name: values for name, values in columns.items() if is_array(values)}
         for i in range(max(map(len, lists.values()), default=0)):
             row = {name: values[i] for name, values in lists.items() if i < len(values)}
             yield from _row(Part(row, f"{part.where}[{i}]", part.notes))
@@ -89,11 +86,11 @@ def _row(row: Part) -> Iterator[RawSpan]:
 
 def _events(row: Part) -> Sequence[SpanEvent]:
     rows: Any = json_of(row.value.get("otel_events"))
-    if not isinstance(rows, list):
+    if not is_array(rows):
         return ()
     made: list[SpanEvent] = []
-    for one in cast("list[object]", rows):
-        fields = cast("Mapping[str, Any]", one) if isinstance(one, Mapping) else {}
+    for one in rows:
+        fields = one if is_mapping(one) else {}
         inner = fields.get("attributes")
         attributes = kept_value(inner) if isinstance(inner, dict) else {}
         made.append(

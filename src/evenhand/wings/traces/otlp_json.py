@@ -7,8 +7,9 @@ called `instrumentationLibrarySpans`, are read, too. Whatever is of a wrong type
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, cast
+from typing import Any
 
+from evenhand.core.json_shapes import is_array, is_object
 from evenhand.core.step import StepStatus
 from evenhand.doors.spans.span import LAST_NS, MOST_ATTRIBUTES, RawSpan, SpanEvent, kept_value
 from evenhand.languages.documents.foreign import DEEPEST, Part, shown
@@ -56,7 +57,7 @@ def _scope(scope: Part) -> str:
 
 def _span(span: Part, service: str, scope: str) -> RawSpan:
     status = span.value.get("status")
-    status = cast("Mapping[str, object]", status) if isinstance(status, dict) else {}
+    status = status if is_object(status) else {}
     message = status.get("message")
     return RawSpan(
         trace=_id(span, "traceId"),
@@ -120,10 +121,10 @@ def _status(code: object) -> StepStatus:
 def _attributes(part: Part) -> dict[str, Any]:
     rows = part.value.get("attributes")
     made: dict[str, Any] = {}
-    if isinstance(rows, list):
-        for row in cast("list[object]", rows)[:MOST_ATTRIBUTES]:
-            if isinstance(row, dict) and isinstance(key := row.get("key"), str):
-                made[key] = _any(cast("dict[str, object]", row).get("value"), DEEPEST)
+    if is_array(rows):
+        for row in rows[:MOST_ATTRIBUTES]:
+            if is_object(row) and isinstance(key := row.get("key"), str):
+                made[key] = _any(row.get("value"), DEEPEST)
             else:
                 part.notes.left_out(f"{part.where}.attributes", "an attribute has no key")
     elif rows is not None:
@@ -133,25 +134,21 @@ def _attributes(part: Part) -> dict[str, Any]:
 
 def _any(value: object, levels: int) -> Any:
     """An `AnyValue`; what is none stays as it is."""
-    if not isinstance(value, dict) or len(value) != 1:
+    if not is_object(value) or len(value) != 1:
         return kept_value(value, levels) if value != {} else None
     if not levels:
         return "… (nested too deeply)"
-    ((kind, inner),) = cast("dict[str, object]", value).items()
+    ((kind, inner),) = value.items()
     if kind == "intValue" and isinstance(inner, str):
         digits = inner.removeprefix("-")
         whole = digits.isascii() and digits.isdigit() and len(digits) <= 19
         return int(inner) if whole else kept_value(inner)
-    if kind == "arrayValue" and isinstance(inner, dict):
-        items = cast("dict[str, object]", inner).get("values")
-        return (
-            [_any(one, levels - 1) for one in cast("list[object]", items)]
-            if isinstance(items, list)
-            else []
-        )
-    if kind == "kvlistValue" and isinstance(inner, dict):
-        items = cast("dict[str, object]", inner).get("values")
-        rows = cast("list[object]", items) if isinstance(items, list) else []
+    if kind == "arrayValue" and is_object(inner):
+        items = inner.get("values")
+        return [_any(one, levels - 1) for one in items] if is_array(items) else []
+    if kind == "kvlistValue" and is_object(inner):
+        items = inner.get("values")
+        rows = items if is_array(items) else []
         return {
             str(row.get("key")): _any(row.get("value"), levels - 1)
             for row in rows

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any
 
 from evenhand.core.encoding import encode
+from evenhand.core.json_shapes import is_array, is_object
 from evenhand.doors.spans.span import RawSpan, SpanEvent
 
 _CODES = {"unknown": 0, "ok": 1, "error": 2}
@@ -70,8 +71,8 @@ def _any(value: object) -> dict[str, Any]:
         return {"intValue": str(value)}
     if isinstance(value, float):
         return {"doubleValue": value}
-    if isinstance(value, dict):
-        return {"kvlistValue": {"values": _attributes(cast("dict[str, Any]", value))}}
-    if isinstance(value, list):
-        return {"arrayValue": {"values": [_any(one) for one in cast("list[object]", value)]}}
+    if is_object(value):
+        return {"kvlistValue": {"values": _attributes(value)}}
+    if is_array(value):
+        return {"arrayValue": {"values": [_any(one) for one in value]}}
     return {}

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from typing import Any, cast
+from typing import Any
 
+from evenhand.core.json_shapes import is_array, is_object
 from evenhand.core.scrubbing import scrubbed
 from evenhand.core.secrets import HIDDEN
 
@@ -52,10 +53,10 @@ class Redaction:
     def _personal(self, value: Any) -> Any:
         if isinstance(value, str):
             return self._text(value)
-        if isinstance(value, dict):
-            return {key: self._personal(one) for key, one in cast("dict[str, Any]", value).items()}
-        if isinstance(value, list):
-            return [self._personal(one) for one in cast("list[Any]", value)]
+        if is_object(value):
+            return {key: self._personal(one) for key, one in value.items()}
+        if is_array(value):
+            return [self._personal(one) for one in value]
         return value
 
     def _text(self, text: str) -> str:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from itertools import islice
-from typing import Any, cast
+from typing import Any
 
+from evenhand.core.json_shapes import is_array, is_mapping
 from evenhand.core.run import CallRecord, TrialResult
 from evenhand.core.score import Outcome
 from evenhand.render.call_rows import as_json
@@ -57,9 +58,9 @@ def expected(trial: TrialResult) -> object:
     if "expected" in trial.vars:
         return trial.vars["expected"]
     asserts = trial.test.get("assert")
-    for item in cast("list[Any]", asserts) if isinstance(asserts, list) else ():
-        if isinstance(item, Mapping):
-            written = cast("Mapping[str, Any]", item)
+    for item in asserts if is_array(asserts) else ():
+        if is_mapping(item):
+            written = item
             if written.get("type") == "equals":
                 return written.get("value")
     return None

@@ -15,6 +15,7 @@ from evenhand.analysis.summaries.marks import UNSURE
 from evenhand.analysis.summaries.preferences import SIGN
 from evenhand.analysis.summaries.skill_discovery import TRIGGERING
 from evenhand.core.encoding import decode, encode
+from evenhand.core.json_shapes import is_array
 from evenhand.core.numbered import NumberedTexts
 from evenhand.scorers.agents.trigger_metrics import MEASURES
 from evenhand.store.decoding import NO_JSON, SearchedTrial, read_searched
@@ -236,7 +237,7 @@ def _row(trial: SearchedTrial, number: int) -> CaseRow:
         for key, value in decoded.items()
         if key != "tags" and isinstance(value, (str, int, float))
     }
-    listed_tags = [str(tag) for tag in cast("list[object]", tags)] if isinstance(tags, list) else ()
+    listed_tags = [str(tag) for tag in tags] if is_array(tags) else ()
     return CaseRow(trial.case, trial.description, listed_tags, metadata, number)
 
 

@@ -11,7 +11,7 @@ import traceback
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from aiohttp import web
 
@@ -19,6 +19,7 @@ from evenhand.analysis.history.run_changes import RunChange
 from evenhand.analysis.trust.every_label import every_label
 from evenhand.core.encoding import decode, encode
 from evenhand.core.errors import EvenhandError, StoreError, UsageError
+from evenhand.core.json_shapes import is_object
 from evenhand.store.labels.label import NewLabel
 from evenhand.store.labels.stored_labels import append_labels
 from evenhand.store.remarks import delete, remark
@@ -426,9 +427,9 @@ async def _object(request: web.Request, what: str) -> dict[str, Any]:
         value = decode(await request.read())
     except ValueError:
         value = None
-    if not isinstance(value, dict):
+    if not is_object(value):
         raise UsageError(f"{what} is a JSON object")
-    return cast("dict[str, Any]", value)
+    return value
 
 
 def _place(text: str) -> int:

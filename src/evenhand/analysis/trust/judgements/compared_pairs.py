@@ -6,11 +6,12 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
-from typing import Literal, NamedTuple, cast
+from typing import Literal, NamedTuple
 
 from evenhand.analysis.summaries.preferences import SIGN
 from evenhand.analysis.trust.judgements.judged import criteria_of
 from evenhand.core.encoding import digest
+from evenhand.core.json_shapes import is_array, is_mapping
 from evenhand.core.run import Outcome, TrialResult
 from evenhand.stats.bradley_terry import Comparison
 from evenhand.store.runfile import RunFile
@@ -98,8 +99,8 @@ class ComparedPairs:
         self.variants |= {trial.variant, other}
         before = len(self.answers)
         for order in orders:
-            if isinstance(order, Mapping):
-                self._add(trial.case, trial.variant, other, cast("Mapping[str, object]", order))
+            if is_mapping(order):
+                self._add(trial.case, trial.variant, other, order)
         if answers := self.answers[before:]:
             names = [
                 one.first if one.answer == "first" else one.second
@@ -180,9 +181,9 @@ def compared_pairs(run: RunFile, places: Sequence[int] | None = None) -> list[Co
 def _pairs(outcome: Outcome) -> Iterator[tuple[int, list[object]]]:
     """The other variant of each pair that an outcome keeps, and what was said in each order."""
     rows = outcome.metadata.get("ranked")
-    for row in cast("list[object]", rows) if isinstance(rows, list) else ():
-        if isinstance(row, Mapping):
-            pair = cast("Mapping[str, object]", row)
+    for row in rows if is_array(rows) else ():
+        if is_mapping(row):
+            pair = row
             variant, orders = pair.get("variant"), pair.get("orders")
-            if type(variant) is int and isinstance(orders, list):
-                yield variant, cast("list[object]", orders)
+            if type(variant) is int and is_array(orders):
+                yield variant, orders

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from statistics import fmean
-from typing import cast
 
 from msgspec import field
 
 from evenhand.analysis.trust.judgements.case_sample import CaseSample
 from evenhand.analysis.trust.judgements.judged_basis import Parts
 from evenhand.core.encoding import digest, encode
+from evenhand.core.json_shapes import is_array, is_mapping
 from evenhand.core.record import MutableRecord, Record
 from evenhand.core.score import Outcome, Scale
 from evenhand.stats.correction import Verdicts
@@ -120,13 +120,9 @@ def judge_of(outcome: Outcome) -> str:
 def members_of(outcome: Outcome) -> list[Mapping[str, object]]:
     """What the members of a jury said; empty for what no jury judged. One that gave an error has no `judge`."""
     members = outcome.metadata.get("jury")
-    if not isinstance(members, list):
+    if not is_array(members):
         return []
-    return [
-        cast("Mapping[str, object]", member)
-        for member in cast("list[object]", members)
-        if isinstance(member, Mapping)
-    ]
+    return [member for member in members if is_mapping(member)]
 
 
 def metric_of(outcome: Outcome) -> str:
@@ -264,15 +260,14 @@ def _wider(first: Scale | None, second: Scale | None) -> Scale | None:
 def _order_effect(outcome: Outcome) -> str | None:
     """How a preference depends on the order in which two texts were shown; None for what is none."""
     orders = outcome.metadata.get("orders")
-    if not isinstance(orders, list) or not isinstance(outcome.metadata.get("consistent"), bool):
+    if not is_array(orders) or not isinstance(outcome.metadata.get("consistent"), bool):
         return None
     if outcome.metadata["consistent"]:
         return "consistent"
     places = [
         "first" if order.get("winner") == order.get("first") else "second"
-        for order in cast("list[object]", orders)
-        if isinstance(order, Mapping)
-        and cast("Mapping[str, object]", order).get("winner") in ("output", "other")
+        for order in orders
+        if is_mapping(order) and order.get("winner") in ("output", "other")
     ]
     return places[0] if len(places) == 2 and places[0] == places[1] else "half"
 

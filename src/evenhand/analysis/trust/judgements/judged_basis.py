@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, cast
 
 from evenhand.analysis.trust.judgements.case_sample import CaseSample
 from evenhand.core.encoding import decode, digest, encode
+from evenhand.core.json_shapes import is_object
 from evenhand.core.record import Record
 from evenhand.core.run import TrialResult
 from evenhand.core.variant import Variant
@@ -133,10 +133,10 @@ class Parts:
 
 def _without_question(identity: bytes) -> bytes:
     request = decode(identity)
-    body = cast("Mapping[str, Any]", request).get("body") if isinstance(request, dict) else None
-    if not isinstance(body, dict):
+    body = request.get("body") if is_object(request) else None
+    if not is_object(body):
         return b""
-    return encode({k: v for k, v in cast("Mapping[str, Any]", body).items() if k not in ASKED})
+    return encode({k: v for k, v in body.items() if k not in ASKED})
 
 
 def _digest_of(parts: Iterable[str]) -> str:

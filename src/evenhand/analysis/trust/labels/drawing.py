@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import cast
 
 from evenhand.analysis.trust.judgements.judged import judge_of, metric_of
 from evenhand.analysis.trust.judgements.strata import inclusions
 from evenhand.core.errors import UsageError
+from evenhand.core.json_shapes import is_array, is_mapping
 from evenhand.core.judge_checks import refuse_judge_check
 from evenhand.core.names import did_you_mean
 from evenhand.core.record import Record
@@ -66,10 +66,10 @@ class DrawnItem(Record, frozen=True):
 def _whole(name: str, assertions: object) -> str:
     """The text that an expectation's name quotes the beginning of, as a config has it; else the name."""
     start = name.partition(' "')[2].rstrip('"').removesuffix(" …")
-    for one in cast("list[object]", assertions) if isinstance(assertions, list) else ():
-        if not isinstance(one, Mapping):
+    for one in assertions if is_array(assertions) else ():
+        if not is_mapping(one):
             continue
-        fields = cast("Mapping[str, object]", one)
+        fields = one
         value = fields.get("value")
         if isinstance(value, str) and start and " ".join(value.split()).startswith(start):
             return value

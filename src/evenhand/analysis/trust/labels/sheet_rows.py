@@ -7,9 +7,10 @@ import io
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from evenhand.core.errors import UsageError
+from evenhand.core.json_shapes import is_object
 from evenhand.core.record import Record
 from evenhand.core.wording.spreadsheet_cells import cell
 from evenhand.languages.documents.delimited import Header, NotDelimited, records
@@ -163,13 +164,13 @@ def _json_rows(text: str, columns: Sequence[str], needed: Sequence[str]) -> Iter
             value: Any = json.loads(line)
         except (ValueError, RecursionError):
             value = None
-        if not isinstance(value, dict):
+        if not is_object(value):
             problem = "the line is not a JSON object", "Write one object on a line."
             yield SheetRow(number, {}, problem)
             continue
         row = {
             name: "" if one is None else one if isinstance(one, str) else json.dumps(one)
-            for name, one in cast("dict[str, Any]", value).items()
+            for name, one in value.items()
         }
         missing = [name for name in needed if name not in row]
         if missing:

@@ -9,12 +9,12 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Iterator, Mapping, Sequence
-from typing import cast
 
 from evenhand.analysis.summaries.column_names import column_names
 from evenhand.analysis.trust.judgements.judged import certainties, judgements
 from evenhand.analysis.trust.labels.drawing import draw, judged_metrics, judged_places
 from evenhand.core.errors import UsageError
+from evenhand.core.json_shapes import is_array
 from evenhand.core.names import did_you_mean
 from evenhand.core.run import TrialResult
 from evenhand.core.wording.spreadsheet_cells import as_text
@@ -229,11 +229,7 @@ def _value(trial: TrialResult, column: str, variants: Sequence[str]) -> str:
         return variants[trial.variant] or "(the only variant)"
     if column == "tags":
         tags = trial.metadata.get("tags")
-        texts = (
-            sorted({str(tag) for tag in cast("list[object]", tags)})
-            if isinstance(tags, list)
-            else []
-        )
+        texts = sorted({str(tag) for tag in tags}) if is_array(tags) else []
         return ", ".join(texts) or NONE
     value = trial.metadata.get(column, trial.vars.get(column))
     return NONE if value is None or value == "" else as_text(value)

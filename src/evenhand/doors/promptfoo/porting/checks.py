@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
 
+from evenhand.core.json_shapes import is_array
 from evenhand.core.secrets import HIDDEN
 from evenhand.doors.assertions.assertion import split
 from evenhand.doors.assertions.kinds import SUPPORTED, kind_of
@@ -105,7 +106,7 @@ def _scorer(
     if type_ not in _SIMPLE or not one.keys() <= _OF_EXPECT or "metric" in inside:
         judged = {"options": options} if options and _asks(one) else {}
         return call("Asserts", literal(inside), **judged)
-    items = cast("list[object]", value) if isinstance(value, list) else [value]
+    items = value if is_array(value) else [value]
     strings = [item for item in items if isinstance(item, str)]
     if (
         any(item.startswith("file://") for item in strings)
@@ -122,7 +123,7 @@ def _scorer(
             return templates.render(item, variables or {})
         return item
 
-    value = [filled(item) for item in items] if isinstance(value, list) else filled(value)
+    value = [filled(item) for item in items] if is_array(value) else filled(value)
     if type_.endswith(("-any", "-all")):
         return call(name, literal(tuple(texts(value))), **more)
     return call(name, literal(value if type_ == "equals" else printed(value)), **more)

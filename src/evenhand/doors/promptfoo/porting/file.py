@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from itertools import count
-from typing import cast
 
+from evenhand.core.json_shapes import is_mapping
 from evenhand.core.secrets import HIDDEN
 from evenhand.doors.promptfoo import adapter
 from evenhand.doors.promptfoo.plan import Folder
@@ -86,13 +86,13 @@ class PrintedFile:
         config = self._folder.record
         named: dict[str, object] = {}
         env, filters = config.get("env"), config.get("nunjucksFilters")
-        if isinstance(env, Mapping) and env:
-            fields = cast("Mapping[str, object]", env)
+        if is_mapping(env) and env:
+            fields = env
             named["env"] = {k: v for k, v in fields.items() if HIDDEN not in repr(v)}
             if HIDDEN in repr(fields):
                 self._left["secrets of env: set them in the environment"] = None
-        if isinstance(filters, Mapping) and filters:
-            named["filters"] = dict(cast("Mapping[str, object]", filters))
+        if is_mapping(filters) and filters:
+            named["filters"] = dict(filters)
         return f"{self._laid(call('lend', **named))}\n\n" if named else ""
 
     def _find_columns(self, kept: Sequence[KeptTest], *, lent: bool) -> None:

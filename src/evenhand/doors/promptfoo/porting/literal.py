@@ -7,6 +7,7 @@ from dataclasses import replace
 from math import isfinite
 from typing import cast
 
+from evenhand.core.json_shapes import is_array, is_mapping
 from evenhand.core.record import Record
 
 WIDTH = 100
@@ -37,7 +38,7 @@ def literal(value: object) -> Node:
     """A value of JSON's kinds."""
     if isinstance(value, str):
         return _text(value)
-    if isinstance(value, Mapping):
+    if is_mapping(value):
         fields = cast("Mapping[object, object]", value)
         return Bracketed(
             "{", [led(f"{flat(literal(k))}: ", literal(v)) for k, v in fields.items()], "}"
@@ -45,8 +46,8 @@ def literal(value: object) -> Node:
     if isinstance(value, tuple):
         items = [literal(item) for item in cast("tuple[object, ...]", value)]
         return Bracketed("(", items, ",)" if len(items) == 1 else ")")
-    if isinstance(value, list):
-        return Bracketed("[", [literal(item) for item in cast("list[object]", value)], "]")
+    if is_array(value):
+        return Bracketed("[", [literal(item) for item in value], "]")
     if isinstance(value, float) and not isfinite(value):
         return f'float("{value}")'
     return repr(value)

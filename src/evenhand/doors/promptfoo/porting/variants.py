@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, cast
 
+from evenhand.core.json_shapes import is_array, is_mapping
 from evenhand.core.secrets import HIDDEN, redacted
 from evenhand.doors.promptfoo.plan import Folder
 from evenhand.doors.promptfoo.porting.literal import Node, call, literal
@@ -116,7 +117,7 @@ def _written(folder: Folder) -> Iterator[Mapping[str, Any]]:
 
 
 def _each(providers: object, base: Path) -> Iterator[Mapping[str, Any]]:
-    for item in cast("Sequence[object]", providers) if isinstance(providers, list) else [providers]:
+    for item in providers if is_array(providers) else [providers]:
         if isinstance(item, str) and item.startswith("file://"):
             path = base / item.removeprefix("file://")
             if path.suffix in (".yaml", ".yml", ".json"):
@@ -125,8 +126,8 @@ def _each(providers: object, base: Path) -> Iterator[Mapping[str, Any]]:
                 continue
         if isinstance(item, str):
             yield {"id": item}
-        elif isinstance(item, Mapping):
-            fields = cast("Mapping[str, Any]", item)
+        elif is_mapping(item):
+            fields = item
             if "id" not in fields and len(fields) == 1:
                 ((id_, inner),) = fields.items()
                 fields = {"id": id_, **cast("Mapping[str, Any]", inner or {})}

@@ -8,8 +8,9 @@ Three ways to say what was said are read: the attributes `gen_ai.input.messages`
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, cast
+from typing import Any
 
+from evenhand.core.json_shapes import is_array, is_object
 from evenhand.core.step import StepKind
 from evenhand.doors.spans.dialects.dialect import Dialect
 from evenhand.doors.spans.messages import Said, messages_of, value_of
@@ -69,7 +70,7 @@ def answered(span: RawSpan) -> Said | None:
     for name, fields in _events(span):
         if name == _CHOICE:
             inner = value_of(fields.get("message"))
-            body = _body(cast("Mapping[str, object]", inner) if isinstance(inner, dict) else fields)
+            body = _body(inner if is_object(inner) else fields)
             return _last(messages_of({"role": "assistant", **body}, "assistant"))
         written = fields.get(_OUTPUT if name == _DETAILS else "gen_ai.completion")
         if name in (_DETAILS, _COMPLETION) and written is not None:
@@ -95,10 +96,10 @@ def _events(span: RawSpan) -> Iterator[tuple[str, Mapping[str, Any]]]:
     for event in span.events:
         yield event.name, event.attributes
     written = value_of(span.attributes.get("events"))
-    rows = cast("list[object]", written) if isinstance(written, list) else []
+    rows = written if is_array(written) else []
     for row in rows:
-        if isinstance(row, dict):
-            fields = cast("Mapping[str, Any]", row)
+        if is_object(row):
+            fields = row
             yield str(fields.get("event.name") or ""), fields
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, cast
 
+from evenhand.core.json_shapes import is_array
 from evenhand.core.step import StepKind
 from evenhand.doors.spans.dialects import genai
 from evenhand.doors.spans.dialects.dialect import Dialect
@@ -31,8 +32,8 @@ def _message(row: Mapping[str, Any], role: str) -> Said:
         for one in indexed(row, "tool_calls")
     ]
     content = value_of(row.get("content"))
-    if isinstance(content, list):  # the parts of a message, as JSON
-        parts = cast("list[object]", content)
+    if is_array(content):  # the parts of a message, as JSON
+        parts = content
         texts = [part.get("text") if isinstance(part, dict) else part for part in parts]
         content = (
             "\n".join(cast("list[str]", texts))

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import cast
 
 from evenhand.core.encoding import digest
+from evenhand.core.json_shapes import is_array, is_object
 from evenhand.core.record import Record
 from evenhand.languages.documents.files import unreadable
 from evenhand.languages.documents.findings import Findings, Place
@@ -83,8 +83,8 @@ def read_skill(folder: Path) -> Skill:
 
 def _evals(document: Document, folder: Path, findings: Findings) -> tuple[SkillEval, ...]:
     value = document.value
-    rows = cast("Mapping[str, object]", value).get("evals") if isinstance(value, dict) else None
-    if not isinstance(rows, list) or not rows:
+    rows = value.get("evals") if is_object(value) else None
+    if not is_array(rows) or not rows:
         findings.problem(
             document.at(),
             "holds no evals",
@@ -93,7 +93,7 @@ def _evals(document: Document, folder: Path, findings: Findings) -> tuple[SkillE
         return ()
     evals: list[SkillEval] = []
     seen: set[str] = set()
-    for i, row in enumerate(cast("list[object]", rows)):
+    for i, row in enumerate(rows):
         one = _eval(document, i, row, folder, findings)
         if one is None:
             continue
@@ -108,10 +108,10 @@ def _eval(
     document: Document, i: int, row: object, folder: Path, findings: Findings
 ) -> SkillEval | None:
     at = document.at
-    if not isinstance(row, dict):
+    if not is_object(row):
         findings.problem(at("evals", i), "an eval is an object with a prompt")
         return None
-    fields = cast("Mapping[str, object]", row)
+    fields = row
     for key in fields.keys() - _KNOWN:
         findings.hint(at("evals", i, key), f"unknown key '{key}' of an eval is not used")
     prompt = fields.get("prompt")
@@ -122,10 +122,10 @@ def _eval(
     checks: list[str] = []
     for key in _CHECKS:
         listed = fields.get(key) or []
-        if not isinstance(listed, list):
+        if not is_array(listed):
             findings.problem(at("evals", i, key), f"{key} is not a list of sentences")
             continue
-        for j, check in enumerate(cast("list[object]", listed)):
+        for j, check in enumerate(listed):
             if isinstance(check, str) and check.strip():
                 checks.append(check)
             else:
@@ -150,11 +150,11 @@ def _files(
 ) -> tuple[Path, ...]:
     """The files of an eval, which are below the skill's folder and nowhere else."""
     listed = fields.get("files") or []
-    if not isinstance(listed, list):
+    if not is_array(listed):
         findings.problem(document.at("evals", i, "files"), "files is not a list of paths")
         return ()
     files: list[Path] = []
-    for j, name in enumerate(cast("list[object]", listed)):
+    for j, name in enumerate(listed):
         place = document.at("evals", i, "files", j)
         path = (folder / str(name)).resolve()
         if not isinstance(name, str) or not path.is_relative_to(folder):

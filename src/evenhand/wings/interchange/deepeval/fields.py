@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import cast
 
 from evenhand.core.case import case_id
+from evenhand.core.json_shapes import is_array
 
 _GENERATED = re.compile(r"(conversational_)?test_case_\d+")
 """The names that DeepEval gives to test cases without one."""
@@ -38,6 +38,6 @@ def passages(value: object) -> tuple[str, ...]:
     """The texts of a context; a CSV file joins them with `|`."""
     if isinstance(value, str):
         return tuple(part for part in value.split("|") if part.strip())
-    if isinstance(value, list):
-        return tuple(str(one) for one in cast("list[object]", value))
+    if is_array(value):
+        return tuple(str(one) for one in value)
     return ()

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import cast
 
+from evenhand.core.json_shapes import is_array, is_object
 from evenhand.doors.promptfoo.porting.literal import flat, literal
 from evenhand.languages.documents.foreign import Part, shown
 from evenhand.wings.interchange.recorded_eval import Check, model_id
@@ -121,12 +121,10 @@ def _judged(name: str, options: Part) -> Check:
 
 def _judge(options: Part) -> str:
     model = options.value.get("model")
-    if isinstance(model, dict):
-        model = cast("dict[str, object]", model).get("model")
+    if is_object(model):
+        model = model.get("model")
     return model_id(model) if isinstance(model, str) else ""
 
 
 def _texts(value: object) -> bool:
-    return isinstance(value, list) and all(
-        isinstance(one, str) for one in cast("list[object]", value)
-    )
+    return is_array(value) and all(isinstance(one, str) for one in value)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import cast
 
 from evenhand.core.case import Case
 from evenhand.core.errors import UsageError
+from evenhand.core.json_shapes import is_array, is_object
 from evenhand.doors.importers.foreign_files import moment_of
 from evenhand.doors.importers.moved_in import MovedIn
 from evenhand.languages.documents.foreign import Notes, Part, shown
@@ -137,8 +137,8 @@ def _messages(sample: Part) -> list[dict[str, object]]:
     """The conversation up to the first answer; empty where it holds more than text."""
     made: list[dict[str, object]] = []
     rows = resolved(sample.value.get("messages"), _texts(sample))
-    for row in cast("list[object]", rows) if isinstance(rows, list) else []:
-        message = cast("Mapping[str, object]", row) if isinstance(row, dict) else {}
+    for row in rows if is_array(rows) else []:
+        message = row if is_object(row) else {}
         if message.get("role") == "assistant" and message.get("source") != "input":
             break
         content = _text(message.get("content"))
@@ -151,18 +151,15 @@ def _messages(sample: Part) -> list[dict[str, object]]:
 def _text(content: object) -> str | None:
     if isinstance(content, str):
         return content
-    blocks = cast("list[object]", content) if isinstance(content, list) else [None]
-    texts = [
-        cast("Mapping[str, object]", one).get("text") if isinstance(one, dict) else None
-        for one in blocks
-    ]
+    blocks = content if is_array(content) else [None]
+    texts = [one.get("text") if is_object(one) else None for one in blocks]
     found = [one for one in texts if isinstance(one, str)]
     return "\n".join(found) if len(found) == len(blocks) else None
 
 
 def _texts(sample: Part) -> dict[str, object]:
     attached = sample.value.get("attachments")
-    return cast("dict[str, object]", attached) if isinstance(attached, dict) else {}
+    return attached if is_object(attached) else {}
 
 
 def _settings(about: Part) -> dict[str, object]:

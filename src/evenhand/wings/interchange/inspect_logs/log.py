@@ -7,9 +7,9 @@ import re
 import zipfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import cast
 
 from evenhand.core.errors import UsageError
+from evenhand.core.json_shapes import is_object
 from evenhand.core.record import Record
 from evenhand.core.step import Step
 from evenhand.languages.documents.foreign import Notes, Part, checked_value, read_bytes
@@ -98,6 +98,6 @@ def _object(path: Path, name: str, data: bytes) -> Mapping[str, object]:
         raise UsageError(f"{place} is nested too deeply") from None
     except ValueError as error:
         raise UsageError(f"{place} is not JSON: {' '.join(str(error).split())[:200]}") from None
-    if not isinstance(value, dict):
+    if not is_object(value):
         raise UsageError(f"{place} is no log of Inspect's: it is not an object")
-    return cast("dict[str, object]", value)
+    return value

@@ -8,8 +8,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import cast
 
+from evenhand.core.json_shapes import is_array, is_object
 from evenhand.core.score import Outcome, State
 from evenhand.core.variant import Variant
 from evenhand.doors.importers.foreign_files import moment_of
@@ -102,7 +102,7 @@ def _trial(sample: Part, case: str, repeat: int, model: str) -> ImportedTrial:
     usage = sample.part("model_usage")
     used = [one for name in usage.value if (one := usage.part(name))] if usage else []
     attached = sample.value.get("attachments")
-    texts = cast("dict[str, object]", attached) if isinstance(attached, dict) else {}
+    texts = attached if is_object(attached) else {}
     metadata: dict[str, object] = {"inspect": sample.without(*_PLACED)}
     if usage:
         metadata["model_usage"] = dict(usage.value)
@@ -151,10 +151,10 @@ def _cost(used: Sequence[Part]) -> float | None:
 
 def _asked(messages: object) -> str:
     """The conversation up to the first answer, as JSON."""
-    rows = cast("list[object]", messages) if isinstance(messages, list) else []
+    rows = messages if is_array(messages) else []
     asked: list[Mapping[str, object]] = []
     for row in rows:
-        message = cast("dict[str, object]", row) if isinstance(row, dict) else {}
+        message = row if is_object(row) else {}
         if message.get("role") == "assistant":
             break
         asked.append({key: message.get(key) for key in ("role", "content")})

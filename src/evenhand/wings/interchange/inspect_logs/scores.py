@@ -7,8 +7,8 @@ verdicts. Inspect has no bounds, so a number is measured and decides nothing.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import cast
 
+from evenhand.core.json_shapes import is_array, is_object
 from evenhand.core.score import Outcome
 from evenhand.doors.importers.foreign_scores import finite, is_number
 from evenhand.languages.documents.foreign import Part, shown
@@ -29,11 +29,11 @@ def values_of(sample: Part) -> Iterator[tuple[str, object, Part]]:
         if score is None:
             continue
         value = score.value.get("value")
-        if isinstance(value, dict):
-            for key, inner in cast("dict[str, object]", value).items():
+        if is_object(value):
+            for key, inner in value.items():
                 yield f"{name}/{key}", inner, score
-        elif isinstance(value, list):
-            for i, inner in enumerate(cast("list[object]", value), 1):
+        elif is_array(value):
+            for i, inner in enumerate(value, 1):
                 yield f"{name}/{i}", inner, score
         else:
             yield name, value, score

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import cast
 
 from evenhand.core.encoding import encode
+from evenhand.core.json_shapes import is_array, is_object
 from evenhand.core.message import ToolCall
 from evenhand.core.step import Step
 from evenhand.core.timeline import StepNote, steps_from
@@ -29,10 +30,10 @@ def resolved(value: object, texts: Mapping[str, object]) -> object:
     if isinstance(value, str):
         known = value.startswith(ATTACHMENT)
         return texts.get(value.removeprefix(ATTACHMENT), value) if known else value
-    if isinstance(value, list):
-        return [resolved(one, texts) for one in cast("list[object]", value)]
-    if isinstance(value, dict):
-        return {key: resolved(one, texts) for key, one in cast("dict[str, object]", value).items()}
+    if is_array(value):
+        return [resolved(one, texts) for one in value]
+    if is_object(value):
+        return {key: resolved(one, texts) for key, one in value.items()}
     return value
 
 
@@ -255,8 +256,8 @@ def _read_tokens(usage: Part | None) -> int | None:
 
 
 def _fields(value: object) -> Mapping[str, object]:
-    return cast("dict[str, object]", value) if isinstance(value, dict) else {}
+    return value if is_object(value) else {}
 
 
 def _list(value: object) -> list[object]:
-    return cast("list[object]", value) if isinstance(value, list) else []
+    return value if is_array(value) else []

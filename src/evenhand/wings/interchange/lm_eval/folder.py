@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import cast
 
 from evenhand.core.case import Case
+from evenhand.core.json_shapes import is_array, is_object
 from evenhand.doors.importers.moved_in import MovedIn
 from evenhand.doors.promptfoo.porting.literal import flat, laid, led, literal
 from evenhand.languages.documents.foreign import Notes, Part, shown
@@ -172,7 +172,7 @@ def _exact_match(
 
 def _case(sample: Part, *, asks: bool) -> Case:
     doc = sample.value.get("doc")
-    fields = cast("dict[str, object]", doc) if isinstance(doc, dict) else {"doc": doc}
+    fields = doc if is_object(doc) else {"doc": doc}
     id_ = str(sample.value.get("doc_id"))
     expected = sample.value.get("target")
     if not asks:
@@ -185,11 +185,11 @@ def _case(sample: Part, *, asks: bool) -> Case:
 def _requests(sample: Part) -> list[list[object]]:
     """The arguments of each request: a context, and what is continued with or how it is generated."""
     asked = sample.value.get("arguments")
-    rows = list(cast("dict[str, object]", asked).values()) if isinstance(asked, dict) else asked
+    rows = list(asked.values()) if is_object(asked) else asked
     made: list[list[object]] = []
-    for row in cast("list[object]", rows) if isinstance(rows, list) else []:
-        items = list(cast("dict[str, object]", row).values()) if isinstance(row, dict) else row
-        made.append(cast("list[object]", items) if isinstance(items, list) else [items])
+    for row in rows if is_array(rows) else []:
+        items = list(row.values()) if is_object(row) else row
+        made.append(items if is_array(items) else [items])
     return made
 
 
@@ -224,8 +224,10 @@ def _prompt(sample: Part) -> list[dict[str, object]]:
             rows = json.loads(context)
         except ValueError:
             rows = []
-        listed = [cast("dict[str, object]", one) for one in rows if isinstance(one, dict)]
-        messages = [{"role": one.get("role"), "content": one.get("content")} for one in listed]
+        listed = [one for one in rows if is_object(one)]
+        messages: list[dict[str, object]] = [
+            {"role": one.get("role"), "content": one.get("content")} for one in listed
+        ]
         if messages and all(isinstance(v, str) for one in messages for v in one.values()):
             return messages
     return [{"role": "user", "content": context}] if context.strip() else []
@@ -234,16 +236,12 @@ def _prompt(sample: Part) -> list[dict[str, object]]:
 def _settings(sample: Part) -> dict[str, object]:
     requests = _requests(sample)
     given = requests[0][1] if requests and len(requests[0]) > 1 else None
-    asked = cast("dict[str, object]", given) if isinstance(given, dict) else {}
+    asked = given if is_object(given) else {}
     settings: dict[str, object] = {}
     for key, value in asked.items():
         where = f"{sample.where}.arguments.{key}"
         if key == "until":
-            stops = (
-                [one for one in cast("list[object]", value) if one]
-                if isinstance(value, list)
-                else [value]
-            )
+            stops = [one for one in value if one] if is_array(value) else [value]
             settings["stop"] = stops[:_MOST_STOPS]
             if len(stops) > _MOST_STOPS:
                 sample.notes.changed(where, f"the first {_MOST_STOPS} of {len(stops)} are kept")
@@ -258,6 +256,6 @@ def _settings(sample: Part) -> dict[str, object]:
 
 def _first_text(value: object) -> str | None:
     """The first answer, which may be empty; None where there is none."""
-    while isinstance(value, list) and value:
-        value = cast("list[object]", value)[0]
+    while is_array(value) and value:
+        value = value[0]
     return value if isinstance(value, str) else None

@@ -13,6 +13,7 @@ from typing import cast
 
 from evenhand.core.encoding import digest
 from evenhand.core.errors import UsageError
+from evenhand.core.json_shapes import is_array, is_object
 from evenhand.core.record import Record
 from evenhand.core.variant import Variant
 from evenhand.doors.importers.foreign_files import Found, dated, find, moment_of
@@ -251,7 +252,7 @@ def _trials(samples: Sequence[Part]) -> Iterator[ImportedTrial]:
             outcomes=outcomes,
             expected=first.value.get("target"),
             prompt=_prompt(first),
-            vars=cast("dict[str, object]", doc) if isinstance(doc, dict) else {"doc": doc},
+            vars=doc if is_object(doc) else {"doc": doc},
             metadata={
                 "resps": first.value.get("resps"),
                 "filtered_resps": {_filter(one): one.value.get("filtered_resps") for one in parts},
@@ -274,8 +275,8 @@ def _filter(sample: Part) -> str:
 def _metric_names(sample: Part) -> list[str]:
     """The keys of a sample's metrics: named since 0.4.3, and all that is not of the log before."""
     named = sample.value.get("metrics")
-    if isinstance(named, list):
-        return [str(name) for name in cast("list[object]", named) if str(name) in sample.value]
+    if is_array(named):
+        return [str(name) for name in named if str(name) in sample.value]
     return [
         key
         for key, one in sample.value.items()
@@ -299,8 +300,8 @@ def _scores(sample: Part) -> Iterator[ForeignScore]:
 def _output(sample: Part) -> object:
     """The answer as filtered; of a choice by likelihood, all that was logged."""
     value = sample.value.get("filtered_resps")
-    while isinstance(value, list) and len(cast("list[object]", value)) == 1:
-        value = cast("list[object]", value)[0]
+    while is_array(value) and len(value) == 1:
+        value = value[0]
     return value
 
 
@@ -308,8 +309,8 @@ def _prompt(sample: Part) -> str:
     """The first request's context; older logs have lists in place of `gen_args_0`."""
     asked: object = sample.value.get("arguments")
     for key in ("gen_args_0", "arg_0"):
-        if isinstance(asked, dict):
-            asked = cast("dict[str, object]", asked).get(key)
-        elif isinstance(asked, list) and asked:
-            asked = cast("list[object]", asked)[0]
+        if is_object(asked):
+            asked = asked.get(key)
+        elif is_array(asked) and asked:
+            asked = asked[0]
     return asked if isinstance(asked, str) else ""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import cast
 
 from evenhand.core.case import case_id
+from evenhand.core.json_shapes import is_object
 from evenhand.core.record import Record
 from evenhand.doors.importers.naming import one_line, unlike
 from evenhand.languages.documents.foreign import Part
@@ -83,8 +83,8 @@ def plain_name(name: str) -> str:
 def item_of(value: Mapping[str, object]) -> Mapping[str, object]:
     """The row of a data source, without the `item` that some files wrap it in."""
     inner = value.get("item")
-    if isinstance(inner, dict) and value.keys() <= {"item", "sample"}:
-        return cast("dict[str, object]", inner)
+    if is_object(inner) and value.keys() <= {"item", "sample"}:
+        return inner
     return value
 
 

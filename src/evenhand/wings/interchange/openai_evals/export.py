@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import cast
 
 from msgspec import field
 
 from evenhand.core.encoding import digest, encode
 from evenhand.core.errors import UsageError
+from evenhand.core.json_shapes import is_array, is_object
 from evenhand.core.record import MutableRecord
 from evenhand.languages.documents.foreign import Notes, Part, read_values, shown
 
@@ -79,11 +79,11 @@ def _read_folder(export: Export, folder: Path) -> None:
 
 def _is_ours(value: object) -> bool:
     """Whether there is an object of OpenAI's Evals in a value."""
-    if isinstance(value, list):
-        return any(map(_is_ours, cast("list[object]", value)))
-    if not isinstance(value, dict):
+    if is_array(value):
+        return any(map(_is_ours, value))
+    if not is_object(value):
         return False
-    fields = cast("dict[str, object]", value)
+    fields = value
     return _kind(fields) in (EVAL, RUN, ITEM, "row") or any(map(_is_ours, fields.values()))
 
 
@@ -96,14 +96,14 @@ def _read(export: Export, path: Path) -> bool:
 
 
 def _walk(export: Export, value: object, where: str, path: Path) -> None:
-    if isinstance(value, list):
-        for i, item in enumerate(cast("list[object]", value)):
+    if is_array(value):
+        for i, item in enumerate(value):
             _walk(export, item, f"{where}[{i}]", path)
         return
-    if not isinstance(value, dict):
+    if not is_object(value):
         export.notes.left_out(where, f"is {shown(value)}, not an object of the API")
         return
-    one = Part(cast("dict[str, object]", value), where, export.notes)
+    one = Part(value, where, export.notes)
     kind = _kind(one.value)
     if kind in (EVAL, RUN, ITEM):
         _take(export, one, kind, path)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import cast
 
+from evenhand.core.json_shapes import is_array, is_object
 from evenhand.languages.documents.foreign import Part, shown
 from evenhand.wings.interchange.openai_evals.tags import problem_of
 
@@ -27,13 +27,13 @@ def messages_in(part: Part, key: str) -> tuple[Messages, str]:
 def _text(content: object) -> tuple[str, str]:
     if isinstance(content, str):
         return content, ""
-    blocks = cast("list[object]", content) if isinstance(content, list) else [content]
+    blocks = content if is_array(content) else [content]
     texts: list[str] = []
     for block in blocks:
         if isinstance(block, str):
             texts.append(block)
             continue
-        fields = cast("dict[str, object]", block) if isinstance(block, dict) else {}
+        fields = block if is_object(block) else {}
         text = fields.get("text")
         if fields.get("type") not in _TEXTS or not isinstance(text, str):
             return "", f"its content has {shown(fields.get('type') or block)}, which is not text"

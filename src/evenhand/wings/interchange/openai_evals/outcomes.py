@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import cast
 
+from evenhand.core.json_shapes import is_array, is_object
 from evenhand.core.run import Judged
 from evenhand.core.score import Outcome
 from evenhand.doors.importers.naming import unlike
@@ -78,9 +78,9 @@ def judged_of(item: Part) -> Judged | None:
 def _quiet(part: Part, key: str) -> Part | None:
     """An object that is looked at for the second time: what is wrong with it was noted before."""
     value = part.value.get(key)
-    if not isinstance(value, dict):
+    if not is_object(value):
         return None
-    return Part(cast("dict[str, object]", value), f"{part.where}.{key}", part.notes)
+    return Part(value, f"{part.where}.{key}", part.notes)
 
 
 def _metadata(
@@ -110,11 +110,7 @@ def texts_in(output: object) -> str:
     """The texts of messages, one after the other; empty where there are none."""
     if isinstance(output, str):
         return output
-    if not isinstance(output, list):
+    if not is_array(output):
         return ""
-    contents = [
-        cast("dict[str, object]", one).get("content")
-        for one in cast("list[object]", output)
-        if isinstance(one, dict)
-    ]
+    contents = [one.get("content") for one in output if is_object(one)]
     return "\n".join(text for text in contents if isinstance(text, str))

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import cast
 
 from evenhand.core.errors import TemplateError
+from evenhand.core.json_shapes import is_array, is_object
 from evenhand.languages.documents.foreign import Notes, Part
 from evenhand.languages.templates.plain import render
 from evenhand.wings.interchange.openai_evals.definition import Criterion, Definition, item_of
@@ -122,10 +123,10 @@ def _values(item: Part) -> Mapping[str, object]:
 
 def _inside(part: Part, key: str) -> Part:
     value = part.value.get(key)
-    fields = cast("dict[str, object]", value) if isinstance(value, dict) else {}
+    fields = value if is_object(value) else {}
     return Part(fields, f"{part.where}.{key}", Notes())
 
 
 def _list(value: object) -> Sequence[str]:
-    items = cast("list[object]", value) if isinstance(value, list) else []
+    items = value if is_array(value) else []
     return [one for one in items if isinstance(one, str)]

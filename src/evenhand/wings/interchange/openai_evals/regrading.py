@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import cast
 
 from evenhand.core.errors import TemplateError
+from evenhand.core.json_shapes import is_array, is_object
 from evenhand.core.record import MutableRecord
 from evenhand.languages.documents.foreign import Part, shown
 from evenhand.languages.templates.plain import render
@@ -64,10 +65,10 @@ def _results(
     for by_id in export.items.values():
         for item in by_id.values():
             results = item.value.get("results")
-            if item.value.get("eval_id") != definition.id or not isinstance(results, list):
+            if item.value.get("eval_id") != definition.id or not is_array(results):
                 continue
-            for result in cast("list[object]", results):
-                fields = cast("dict[str, object]", result) if isinstance(result, dict) else {}
+            for result in results:
+                fields = result if is_object(result) else {}
                 name = fields.get("name")
                 if isinstance(name, str) and definition.criterion(name) is criterion:
                     yield item, fields
@@ -94,10 +95,10 @@ def _graded(criterion: Criterion, item: Part) -> tuple[float, bool] | None:
     part = criterion.part.value
     templates = part.get("input"), part.get("reference")
     sample = item.value.get("sample")
-    said = cast("dict[str, object]", sample) if isinstance(sample, dict) else {}
+    said = sample if is_object(sample) else {}
     row = item.value.get("datasource_item")
     values = {
-        "item": item_of(cast("dict[str, object]", row)) if isinstance(row, dict) else {},
+        "item": item_of(row) if is_object(row) else {},
         "sample": sample_of(texts_in(said.get("output"))),
     }
     texts: list[str] = []

@@ -10,8 +10,8 @@ import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import cast
 
+from evenhand.core.json_shapes import is_object
 from evenhand.core.variant import Variant
 from evenhand.doors.importers.imported import Imported, ImportedRun, ImportedTrial
 from evenhand.doors.importers.naming import one_line
@@ -142,7 +142,7 @@ def _compare_counts(run: Part, trials: Sequence[ImportedTrial]) -> None:
 def _template(source: Part) -> str:
     """The prompt as it was written, before it was filled in."""
     messages = source.value.get("input_messages")
-    template = cast("Mapping[str, object]", messages) if isinstance(messages, dict) else {}
+    template = messages if is_object(messages) else {}
     written = template.get("template") or template.get("item_reference")
     return written if isinstance(written, str) else json.dumps(written) if written else ""
 
@@ -150,11 +150,11 @@ def _template(source: Part) -> str:
 def _slim(run: Mapping[str, object]) -> dict[str, object]:
     """A run without its rows, which its trials have."""
     source = run.get("data_source")
-    if not isinstance(source, dict):
+    if not is_object(source):
         return dict(run)
-    fields = cast("dict[str, object]", source)
+    fields = source
     inner = fields.get("source")
-    if not isinstance(inner, dict) or "content" not in inner:
+    if not is_object(inner) or "content" not in inner:
         return dict(run)
-    slim = {k: v for k, v in cast("dict[str, object]", inner).items() if k != "content"}
+    slim = {k: v for k, v in inner.items() if k != "content"}
     return {**run, "data_source": {**fields, "source": slim}}

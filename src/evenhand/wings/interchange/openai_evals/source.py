@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import cast
 
 from msgspec import field
 
 from evenhand.core.case import Case
+from evenhand.core.json_shapes import is_object
 from evenhand.core.record import Record
 from evenhand.core.wording.words import count
 from evenhand.doors.importers.naming import one_line
@@ -165,7 +165,7 @@ def _rows(data: Part | None, export: Export) -> tuple[list[Mapping[str, object]]
 
 
 def _item(value: object) -> Mapping[str, object]:
-    return cast("dict[str, object]", value) if isinstance(value, dict) else {}
+    return value if is_object(value) else {}
 
 
 def _named(run: Part) -> str:

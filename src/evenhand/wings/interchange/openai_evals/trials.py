@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import cast
 
+from evenhand.core.json_shapes import is_array, is_object
 from evenhand.core.record import Record
 from evenhand.core.score import Outcome, State
 from evenhand.doors.importers.imported import ImportedTrial
@@ -139,9 +140,9 @@ def _output(sample: Part) -> object:
     messages = sample.value.get("output")
     if messages is None:
         return sample.value.get("output_text")
-    if not isinstance(messages, list):
+    if not is_array(messages):
         return messages
-    rows = [m for m in cast("list[object]", messages) if isinstance(m, dict)]
+    rows = [m for m in messages if isinstance(m, dict)]
     kept = [
         {k: v for k, v in cast("dict[str, object]", row).items() if v is not None} for row in rows
     ]
@@ -155,14 +156,9 @@ def _output(sample: Part) -> object:
 
 def _prompt(sample: Part) -> str:
     messages = sample.value.get("input")
-    if not isinstance(messages, list) or not messages:
+    if not is_array(messages) or not messages:
         return ""
-    rows = [
-        {k: v for k, v in cast("dict[str, object]", m).items() if v is not None}
-        if isinstance(m, dict)
-        else m
-        for m in cast("list[object]", messages)
-    ]
+    rows = [{k: v for k, v in m.items() if v is not None} if is_object(m) else m for m in messages]
     return json.dumps(rows, ensure_ascii=False)
 
 

@@ -19,6 +19,7 @@ from msgspec import field
 from evenhand.core.case import case_id
 from evenhand.core.encoding import decode, digest
 from evenhand.core.errors import UsageError
+from evenhand.core.json_shapes import is_mapping, is_object
 from evenhand.core.malformed import document_fault, shape_fault
 from evenhand.core.record import MutableRecord
 from evenhand.core.run import AnswerDetails, Judged, RunMeta, TrialError, TrialResult
@@ -318,7 +319,7 @@ def _text(value: object) -> str:
 
 
 def _object(value: object) -> Mapping[str, Any]:
-    return cast("Mapping[str, Any]", value) if isinstance(value, dict) else {}
+    return value if is_object(value) else {}
 
 
 def _judged(used: Mapping[str, Any]) -> Judged | None:
@@ -386,7 +387,7 @@ def _number(value: object) -> float | None:
 
 
 def _numbers(value: object) -> dict[str, float]:
-    items = cast("Mapping[str, object]", value).items() if isinstance(value, Mapping) else ()
+    items = value.items() if is_mapping(value) else ()
     numbers = {str(name): _number(number) for name, number in items}
     return {name: number for name, number in numbers.items() if number is not None}
 

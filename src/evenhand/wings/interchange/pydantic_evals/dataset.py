@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, cast
 
 from evenhand.core.case import Case, case_id
+from evenhand.core.json_shapes import is_object
 from evenhand.doors.importers.foreign_cases import line_of
 from evenhand.languages.documents.foreign import Part
 from evenhand.wings.interchange.pydantic_evals.specs import KEPT
@@ -38,10 +39,10 @@ def _case(one: Part, shared: Mapping[str, object]) -> Case:
         kept["evaluators"] = one.value["evaluators"]
     if not name:
         kept["unnamed"] = True
-    if metadata is not None and not isinstance(metadata, dict):
+    if metadata is not None and not is_object(metadata):
         kept["metadata"] = metadata
-    own = cast("dict[str, object]", metadata) if isinstance(metadata, dict) else {}
-    if isinstance(metadata, dict) and not metadata:
+    own = metadata if is_object(metadata) else {}
+    if is_object(metadata) and not metadata:
         kept["metadata"] = {}
     return Case(
         id=name or case_id([inputs, one.value.get("expected_output")]),

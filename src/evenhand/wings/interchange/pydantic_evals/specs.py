@@ -7,6 +7,7 @@ from typing import cast
 
 from msgspec import field
 
+from evenhand.core.json_shapes import is_array, is_object
 from evenhand.core.record import Record
 from evenhand.languages.documents.foreign import Part, shown
 
@@ -35,10 +36,10 @@ def specs_in(part: Part, key: str) -> list[EvaluatorSpec]:
     written = part.value.get(key)
     if written is None:
         return []
-    if not isinstance(written, list):
+    if not is_array(written):
         part.notes.left_out(f"{part.where}.{key}", f"is {shown(written)}, not a list")
         return []
-    return specs_of(cast("list[object]", written), f"{part.where}.{key}", part)
+    return specs_of(written, f"{part.where}.{key}", part)
 
 
 def specs_of(written: Sequence[object], where: str, part: Part) -> list[EvaluatorSpec]:
@@ -48,12 +49,12 @@ def specs_of(written: Sequence[object], where: str, part: Part) -> list[Evaluato
         place = f"{where}[{i}]"
         if isinstance(one, str):
             made.append(EvaluatorSpec(one, {}, place, one))
-        elif isinstance(one, dict) and len(cast("dict[str, object]", one)) == 1:
-            ((name, value),) = cast("dict[str, object]", one).items()
-            named = isinstance(value, dict) and all(
+        elif is_object(one) and len(one) == 1:
+            ((name, value),) = one.items()
+            named = is_object(value) and all(
                 isinstance(key, str) for key in cast("dict[object, object]", value)
             )
-            arguments = cast("dict[str, object]", value) if named else {"": value}
+            arguments = value if named else {"": value}
             made.append(EvaluatorSpec(name, arguments, place, one))
         else:
             part.notes.left_out(place, f"is {shown(one)}, not an evaluator")

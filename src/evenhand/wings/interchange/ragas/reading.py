@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import cast
 
 from evenhand.core.case import Case, case_id
 from evenhand.core.encoding import digest, encode
+from evenhand.core.json_shapes import is_array, is_object
 from evenhand.core.variant import Variant
 from evenhand.core.wording.words import count
 from evenhand.doors.importers.foreign_files import columns_of, dated, find
@@ -77,8 +77,8 @@ def _named(value: Mapping[str, object]) -> dict[str, object]:
     """The row with the names of today."""
     row = {_OLD.get(key, key): one for key, one in value.items() if one is not None}
     reference = row.get("reference")
-    if isinstance(reference, list):
-        items = cast("list[object]", reference)
+    if is_array(reference):
+        items = reference
         row["reference"] = items[0] if len(items) == 1 else items
     return row
 
@@ -150,11 +150,9 @@ def _case(row: Part) -> Case:
         vars=row.without(*own) | ({"metadata": metadata} if isinstance(metadata, str) else {}),
         input=row.value.get("user_input"),
         expected=row.value.get("reference"),
-        context=tuple(map(str, cast("list[object]", contexts)))
-        if isinstance(contexts, list)
-        else (),
+        context=tuple(map(str, contexts)) if is_array(contexts) else (),
         description=_line(row),
-        metadata=cast("dict[str, object]", metadata) if isinstance(metadata, dict) else {},
+        metadata=metadata if is_object(metadata) else {},
     )
 
 

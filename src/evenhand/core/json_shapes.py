@@ -1,0 +1,49 @@
+"""Whether a value from outside (JSON, YAML, a caller) is a mapping or a list, tested so that type checkers follow.
+
+`isinstance(value, dict)` leaves a type checker with a dict of unknown keys and values, and a cast beside it is believed
+without proof. These functions test and narrow in one step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeIs
+
+
+def is_object(value: object) -> TypeIs[dict[str, Any]]:
+    """Whether a value is a dict, as an object of JSON is. Its keys aren't looked at: those of JSON are texts.
+
+    >>> is_object({"a": 1}), is_object([1]), is_object(None)
+    (True, False, False)
+    """
+    return isinstance(value, dict)
+
+
+def is_array(value: object) -> TypeIs[list[Any]]:
+    """Whether a value is a list, as an array of JSON is.
+
+    >>> is_array([1]), is_array((1,)), is_array("ab")
+    (True, False, False)
+    """
+    return isinstance(value, list)
+
+
+def is_mapping(value: object) -> TypeIs[Mapping[str, Any]]:
+    """Whether a value is a mapping of any class. Its keys aren't looked at.
+
+    >>> is_mapping({"a": 1}), is_mapping("a")
+    (True, False)
+    """
+    return isinstance(value, Mapping)
+
+
+def is_sequence(value: object) -> TypeIs[Sequence[Any]]:
+    """Whether a value is a sequence of any class, texts and bytes among them: ask about those first.
+
+    >>> is_sequence((1, 2)), is_sequence("ab"), is_sequence({1})
+    (True, True, False)
+    """
+    return isinstance(value, Sequence)
