@@ -44,7 +44,6 @@ from evenhand.core.run import CallEnd, CallStart
 from evenhand.core.scripted import request_name
 from evenhand.core.secrets import known, shown
 from evenhand.core.variant import Variant, identity
-from evenhand.engine.answers import answer_in
 from evenhand.engine.backing import (
     Answers,
     CallAccount,
@@ -54,14 +53,14 @@ from evenhand.engine.backing import (
     RunJournal,
 )
 from evenhand.engine.budget import NOTHING, Reservation, asked_with
-from evenhand.engine.call_context import add_asked
+from evenhand.engine.call_context import Strangers, add_asked
 from evenhand.engine.call_ends import ended, worth_keeping
 from evenhand.engine.flight import Flight
+from evenhand.engine.outcome import answer_in
 from evenhand.engine.pace import Permit
 from evenhand.engine.replay.answering import Replay, recorded_error
 from evenhand.engine.replay.application_calls import Tools, missed
 from evenhand.engine.reuse import Taken, Taking, checks_of
-from evenhand.engine.strangers import Strangers
 from evenhand.engine.trial import LiveTrial
 
 if TYPE_CHECKING:
@@ -82,7 +81,6 @@ class CallDesk:
         limits: CallLimits,
         budget: CallBudget,
         host: Host,
-        replaying: bool,
         delay_s: float = 0.0,
         taking: Taking | None = None,
         replays: Mapping[int, Replay] | None = None,
@@ -93,7 +91,7 @@ class CallDesk:
         self._limits = limits
         self._budget = budget
         self._host = host
-        self._replaying = replaying
+        self._replaying = journal.resumed
         self._delay_s = delay_s
         self._taking = taking
         self._replays = replays or {}

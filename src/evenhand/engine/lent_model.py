@@ -8,8 +8,8 @@ from typing import Any, Protocol
 
 from evenhand.core.message import CallRole, Message, Messages, Prompt, Reply, Task
 from evenhand.core.provider import Provider
+from evenhand.engine.budget import Spending
 from evenhand.engine.call_context import phase
-from evenhand.engine.spending import Spending
 from evenhand.providers.configured import reading_by
 
 

@@ -32,7 +32,7 @@ from evenhand.core.sight import unseen
 from evenhand.core.step import Step
 from evenhand.core.step_recorder import StepLog
 from evenhand.core.variant import Variant
-from evenhand.engine.answers import give_up, score_of
+from evenhand.engine.budget import Spending, beside
 from evenhand.engine.call_context import (
     Asked,
     Home,
@@ -51,15 +51,16 @@ from evenhand.engine.outcome import (
     checked_outcome,
     error_outcome,
     first_line,
+    give_up,
     is_final,
     problem_of,
     raise_if_final,
     resting_on,
+    score_of,
     trial_error,
     with_problems,
 )
 from evenhand.engine.reuse import Taken
-from evenhand.engine.spending import Spending, beside
 from evenhand.engine.stragglers import task_error, task_name, too_late
 from evenhand.engine.suspending import Suspended, put_off
 from evenhand.engine.time_limit import UNLIMITED, TrialClock
