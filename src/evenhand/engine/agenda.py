@@ -8,17 +8,21 @@ much of it is one long conversation. Once somebody debugs, a trial waits until a
 A key that is refused, an account without quota, a model that doesn't exist and a vendor that doesn't answer are matters
 of the trials that need them. These are left without a result, for `evenhand resume`; all others go on. A variant that
 has come to nothing so many times in a row isn't begun any more: its own code would run in vain.
+
+Results are handed on in the plan's order, whatever finishes first. A result waits until all that were begun before it
+have been handed on, or turned out to have none; it is held only while a slower trial before it is under way.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections import Counter, OrderedDict, deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from evenhand.core.errors import ProviderError, Unreachable
 from evenhand.core.plan import PlannedTrial
+from evenhand.core.run import TrialResult
 from evenhand.engine.backing import RunJournal
 from evenhand.engine.debugging import one_by_one
 from evenhand.store.earlier import Settled
@@ -178,3 +182,34 @@ class KeptValues:
         if result is not None and result.kept is not None:
             self.note(index, result.kept)
         return None if result is None else result.kept
+
+
+Tell = Callable[[TrialResult], None]
+
+
+class InOrder:
+    """Hands results to `tell` in the order in which their trials were begun."""
+
+    def __init__(self, tell: Tell) -> None:
+        self._tell = tell
+        self._begun: deque[int] = deque()
+        self._ended: dict[int, TrialResult | None] = {}
+
+    def begin(self, index: int) -> None:
+        """A trial is under way."""
+        self._begun.append(index)
+
+    def end(self, index: int, result: TrialResult | None) -> None:
+        """A trial is over; None where it has no result, since the run ends before."""
+        self._ended[index] = result
+        while self._begun and self._begun[0] in self._ended:
+            ready = self._ended.pop(self._begun.popleft())
+            if ready is not None:
+                self._tell(ready)
+
+    def finish(self) -> None:
+        """The run is over: what waits for trials that have no result is handed on."""
+        while self._begun:
+            ready = self._ended.pop(self._begun.popleft(), None)
+            if ready is not None:
+                self._tell(ready)

@@ -1,4 +1,4 @@
-"""In which role a trial calls models, for which expectation, and what calls that nobody lent a model for have come to.
+"""The models that a trial is lent, in which role and for which expectation it calls them, and calls of nobody's.
 
 An application asks models by itself, with its vendor's SDK. Its calls are found by a context variable, which follows
 into the threads that plain functions run in and into the tasks that they start; `evenhand.recording` makes them.
@@ -20,17 +20,19 @@ import mmap
 import os
 import tempfile
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 from weakref import WeakKeyDictionary
 
 from evenhand.core.errors import CodeError, EvenhandError, ProviderError
-from evenhand.core.message import CallRole
+from evenhand.core.message import CallRole, Message, Messages, Prompt, Reply, Task
 from evenhand.core.provider import Provider
 from evenhand.core.sight import REFUSED
+from evenhand.engine.budget import Spending
+from evenhand.providers.configured import reading_by
 
 phase: ContextVar[CallRole] = ContextVar("evenhand_phase", default="subject")
 """What a trial is doing: preparing, asking its subject, or judging."""
@@ -301,3 +303,77 @@ def _write(path: str, data: bytes, flags: int) -> None:
         os.write(handle, data)
     finally:
         os.close(handle)
+
+
+class Borrower(Protocol):
+    """The trial that a model is lent to, as far as the model tells it what it answered."""
+
+    prompt_text: str
+    reply: Reply | None
+    spending: Spending
+
+
+Ask = Callable[[Provider, Prompt, CallRole], Awaitable[Reply]]
+"""Asks for the trial, with journal, cache, limits, budget and retries."""
+
+
+class LentModel:
+    """A provider, lent to one trial in one role."""
+
+    __slots__ = ("_ask", "_provider", "_role", "_trial")
+
+    def __init__(self, trial: Borrower, ask: Ask, provider: Provider, role: CallRole) -> None:
+        self._trial = trial
+        self._ask = ask
+        self._provider = provider
+        self._role: CallRole = role
+
+    @property
+    def name(self) -> str:
+        return self._provider.label
+
+    @property
+    def provider(self) -> Provider:
+        """What is lent."""
+        return self._provider
+
+    async def generate(self, prompt: Prompt | str | Messages) -> Reply:
+        prompt = prompt if isinstance(prompt, Prompt) else Prompt.of(prompt)
+        trial, role = self._trial, self._role
+        if role == "subject":
+            if phase.get() == "setup":  # lent to an eval, and asked by what prepares it
+                role = "setup"
+            else:
+                trial.prompt_text = prompt.text
+        provider = reading_by(self._provider, prompt.config) if prompt.config else self._provider
+        reply = await self._ask(provider, prompt, role)
+        trial.spending.add(reply, role)
+        if role == "subject":
+            trial.reply = reply
+        return reply
+
+    async def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        if len(texts) == 1:
+            return [await self._measure(texts[0], "embed")]
+        unique = dict.fromkeys(texts)  # the same text twice is one question
+        asked = {text: asyncio.ensure_future(self._measure(text, "embed")) for text in unique}
+        try:
+            await asyncio.gather(*asked.values())
+        except BaseException:
+            for task in asked.values():
+                task.cancel()
+            await asyncio.wait(asked.values())
+            raise
+        return [asked[text].result() for text in texts]
+
+    async def classify(self, text: str) -> dict[str, float]:
+        return await self._measure(text, "classify")
+
+    async def moderate(self, text: str) -> dict[str, float]:
+        return await self._measure(text, "moderate")
+
+    async def _measure(self, text: str, task: Task) -> Any:
+        prompt = Prompt((Message("user", text),), text, task=task)
+        reply = await self._ask(self._provider, prompt, self._role)
+        self._trial.spending.add(reply, self._role)
+        return reply.output

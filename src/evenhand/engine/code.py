@@ -38,15 +38,14 @@ from evenhand.core.names import did_you_mean
 from evenhand.core.provider import L, Lasting
 from evenhand.core.record import MutableRecord
 from evenhand.engine.breadcrumbs import Breadcrumbs
-from evenhand.engine.cancelling import cancelled_by_run, undo_own_cancel
 from evenhand.engine.capture import captured, current, user_code
 from evenhand.engine.guardian import note_running, running
-from evenhand.engine.importing import fresh_spec
-from evenhand.engine.local_imports import look_first_in
+from evenhand.engine.importing import fresh_spec, look_first_in
 from evenhand.engine.place import is_users
 from evenhand.engine.process import end_if_forked
 from evenhand.engine.python_names import users_call
 from evenhand.engine.suspending import Suspended
+from evenhand.engine.tasks import cancelled_by_run, undo_own_cancel
 from evenhand.engine.time_limit import TimeLimit, clock, left_until
 from evenhand.engine.trial import present
 from evenhand.engine.watchdog import TimeUp

@@ -33,7 +33,7 @@ from evenhand.core.traits import label_of
 from evenhand.engine.guardian import running
 from evenhand.engine.python_names import Watched, users_call
 from evenhand.providers.answer_text import CutShort
-from evenhand.providers.paused import Paused
+from evenhand.providers.wrapped import Paused
 
 MORE_TOKENS = "The model ran out of tokens: give it more in its config, max_tokens: …"
 _NOT_ALL = "it ends in the middle of a thought, or holds nothing else: there is no answer"

@@ -12,7 +12,7 @@ alone, once their batches have come back.
 A run ends early in four ways. *Draining*: no new trial is taken, those under way finish (first SIGINT or SIGTERM).
 *Stopping*: those under way are cancelled; replies already paid for are in the journal (second SIGINT, or the drain's
 time is up). *Halting*: a spent budget or a full disk drains, and says why. *Deciding*: enough is known (see
-`deciding`), and it drains. Trials whose model can't be had are left, and all others go on (see `LeftTrials`).
+`Decider`), and it drains. Trials whose model can't be had are left, and all others go on (see `LeftTrials`).
 """
 
 from __future__ import annotations
@@ -32,13 +32,12 @@ from msgspec.structs import replace
 from evenhand.core.errors import BudgetStop, CodeError, EvenhandError, ProviderError, StoreError
 from evenhand.core.plan import PlannedTrial
 from evenhand.core.run import ProgressSnapshot, TrialResult
-from evenhand.engine.agenda import Agenda, KeptValues, LeftTrials
+from evenhand.engine.agenda import Agenda, InOrder, KeptValues, LeftTrials, Tell
 from evenhand.engine.backing import TrialSource
 from evenhand.engine.call_context import Home
 from evenhand.engine.capture import Sink, current
 from evenhand.engine.contest import Contests
 from evenhand.engine.ending import Ending, settled_again
-from evenhand.engine.plan_order import InOrder, Tell
 from evenhand.engine.session import Session
 from evenhand.engine.signals import heard
 from evenhand.engine.strays import tell_of_the_unawaited, threads_over

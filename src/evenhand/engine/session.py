@@ -1,20 +1,46 @@
-"""What the trials of a run share while it is under way."""
+"""What the trials of a run share while it is under way, and who ends it as soon as they decide what it is for.
+
+How this works: a decider puts the plan's trials into an order that was drawn before anything is known of them, and is
+told every result. What it goes by is the results in that order, whatever finishes first, so that slow cases count like
+fast ones. Once it has decided, the run begins nothing more; what is under way is finished, and kept.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Protocol
 
-from evenhand.core.plan import Plan
+from evenhand.core.plan import Plan, PlannedTrial
 from evenhand.core.record import Record
+from evenhand.core.run import TrialResult
 from evenhand.core.shard_part import Part
 from evenhand.engine.backing import CallBudget, CallLimits, RunJournal, SettleElsewhere
 from evenhand.engine.calls import CallDesk
 from evenhand.engine.code import CodeHost
-from evenhand.engine.deciding import Decider
 
 if TYPE_CHECKING:
     from evenhand.engine.batches.lane import BatchLane
+
+
+class Decider(Protocol):
+    """Knows when enough is known."""
+
+    def arranged(self, planned_trials: Iterable[PlannedTrial]) -> Iterator[PlannedTrial]:
+        """The trials in the order in which they are run."""
+        ...
+
+    def add(self, result: TrialResult) -> None:
+        """Takes in the result of a trial, in whatever order they come."""
+        ...
+
+    @property
+    def decided(self) -> str:
+        """What is decided, in words; empty as long as nothing is. Once decided, it stays."""
+        ...
+
+    def record(self) -> Mapping[str, Any]:
+        """What is decided, for the run's file, as JSON has it."""
+        ...
 
 
 class Session(Record, frozen=True, kw_only=True):

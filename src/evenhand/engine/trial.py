@@ -36,6 +36,7 @@ from evenhand.engine.budget import Spending, beside
 from evenhand.engine.call_context import (
     Asked,
     Home,
+    LentModel,
     OwnCalls,
     add_asked,
     asked,
@@ -45,7 +46,6 @@ from evenhand.engine.call_context import (
 )
 from evenhand.engine.capture import Sink
 from evenhand.engine.flight import Flight
-from evenhand.engine.lent_model import LentModel
 from evenhand.engine.outcome import (
     ANYTHING,
     checked_outcome,

@@ -15,8 +15,7 @@ from evenhand.core.provider import Keyed, Provider
 from evenhand.core.secrets import known, redacted
 from evenhand.providers.missing_keys import PLACEHOLDER, only_judges_asked
 from evenhand.providers.servers import KINDS, SERVERS
-from evenhand.providers.template_filling import Fill, plainly_filled
-from evenhand.providers.wanted import Wanted
+from evenhand.providers.wanted import Fill, Wanted, plainly_filled
 
 _OWN: Mapping[str, str] = {
     "anthropic:<model>": "Anthropic; anthropic:messages:<model> is the same",

@@ -21,7 +21,7 @@ from evenhand.core.encoding import decode, digest, encode
 from evenhand.core.errors import AuthError, BadReply, BadRequest, UsageError
 from evenhand.core.json_shapes import is_mapping
 from evenhand.core.message import CHATS, Message, Prompt, Reply, Task
-from evenhand.core.provider import Answer, Host, Price, RateLimits, Request
+from evenhand.core.provider import Answer, Host, Price, Provider, RateLimits, Request
 from evenhand.core.ranges import MILLISECONDS
 from evenhand.core.record import Record
 from evenhand.providers import http
@@ -393,3 +393,8 @@ MANY = 1 << 53
 def passed_on(config: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
     """The settings that go to the vendor as they are: config name → the vendor's name."""
     return {theirs: config[ours] for ours, theirs in names.items() if config.get(ours) is not None}
+
+
+def asks_for_batches(provider: Provider) -> bool:
+    """Whether a model's config says `batch: true`: it is asked in batches, also in a run without `--batch`."""
+    return isinstance(provider, ChatProvider) and provider.config.get("batch") is True

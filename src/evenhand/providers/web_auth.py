@@ -15,9 +15,8 @@ from evenhand.core.errors import AuthError
 from evenhand.core.secrets import known
 from evenhand.providers import http
 from evenhand.providers.faults import fault
-from evenhand.providers.template_filling import Fill
 from evenhand.providers.usage import mapping
-from evenhand.providers.wanted import Wanted
+from evenhand.providers.wanted import Fill, Wanted
 
 KINDS = ("bearer", "basic", "api_key", "oauth")
 EARLY_S = 60.0

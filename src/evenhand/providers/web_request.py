@@ -13,8 +13,8 @@ from evenhand.core.errors import BadRequest
 from evenhand.core.json_shapes import is_array, is_object
 from evenhand.core.record import Record
 from evenhand.providers.message_forms import bare_inside
-from evenhand.providers.template_filling import Fill
 from evenhand.providers.usage import mapping
+from evenhand.providers.wanted import Fill
 
 _FIRST = re.compile(r"([A-Za-z]+)\s+(\S.*?)(?:\s+HTTP/\d(?:\.\d)?)?", re.ASCII)
 _TAG = re.compile(r"\{\{.*?\}\}", re.DOTALL)

@@ -11,9 +11,8 @@ from urllib.parse import parse_qs
 from evenhand.core.encoding import decode
 from evenhand.core.json_shapes import is_array, is_object
 from evenhand.testing.batch_files import Said
-from evenhand.testing.batch_queue import DAY_S, BatchLine, BatchQueue, FakeBatch, LineResult
+from evenhand.testing.batch_queue import DAY_S, BatchLine, BatchQueue, FakeBatch, LineResult, moment
 from evenhand.testing.connection import HttpRequest
-from evenhand.testing.moments import moment
 
 MOST_REQUESTS, MOST_BYTES = 100_000, 256 * 2**20
 _PATH = re.compile(r"/messages/batches(?:/([^/]+))?(/results|/cancel)?$")

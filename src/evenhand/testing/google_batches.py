@@ -8,9 +8,8 @@ from urllib.parse import parse_qs
 
 from evenhand.core.json_shapes import is_array
 from evenhand.testing.batch_files import Said, decoded, mapping
-from evenhand.testing.batch_queue import DAY_S, BatchLine, BatchQueue, FakeBatch, LineResult
+from evenhand.testing.batch_queue import DAY_S, BatchLine, BatchQueue, FakeBatch, LineResult, moment
 from evenhand.testing.connection import HttpRequest
-from evenhand.testing.moments import moment
 
 MOST_BYTES = 20 * 10**6
 _MAKE = re.compile(r"/(v1(?:alpha|beta)?)/models/([^/:]+):batchGenerateContent$")

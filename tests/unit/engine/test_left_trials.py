@@ -20,7 +20,7 @@ from evenhand.core.expect import Expectation, all_pass
 from evenhand.core.plan import Plan, Row, RunOptions, Sheet, Slot
 from evenhand.core.score import check
 from evenhand.core.variant import Variant
-from evenhand.engine import door, agenda
+from evenhand.engine import agenda, door
 from evenhand.store.runfile import RunFile
 from evenhand.testing import Scripted, example
 

@@ -30,7 +30,6 @@ from evenhand.engine.budget import NOTHING, Budget, Reservation
 from evenhand.engine.call_ends import ended, worth_keeping
 from evenhand.engine.suspending import Suspended
 from evenhand.engine.trial import LiveTrial
-from evenhand.providers.batches.marked import asks_for_batches
 from evenhand.providers.batches.places import (
     DISCOUNT,
     batch_cost_of,
@@ -38,6 +37,7 @@ from evenhand.providers.batches.places import (
     place_of,
 )
 from evenhand.providers.batches.protocol import BatchPlace
+from evenhand.providers.chat import asks_for_batches
 from evenhand.store.calls import OPEN, BatchRecord
 from evenhand.store.journal import Journal
 

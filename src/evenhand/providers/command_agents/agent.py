@@ -31,6 +31,7 @@ from evenhand.core.provider import Answer, Host, Request
 from evenhand.core.record import Record
 from evenhand.providers.chat import seconds
 from evenhand.providers.command_agents.folder import (
+    TurnFolder,
     fresh_folder,
     template_digest,
     what_is_left,
@@ -45,7 +46,6 @@ from evenhand.providers.command_agents.transcript import (
     fields,
     items,
 )
-from evenhand.providers.command_agents.turn_folder import TurnFolder
 from evenhand.providers.local_code import code_digest
 from evenhand.providers.prices import call_bound
 from evenhand.providers.wanted import Wanted
