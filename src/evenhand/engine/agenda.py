@@ -168,9 +168,9 @@ class KeptValues:
         self._journal = journal
         self._newest: OrderedDict[int, Any] = OrderedDict()
 
-    def note(self, index: int, kept: Any) -> None:
+    def note(self, index: int, value: Any) -> None:
         """The trial at this place kept a value."""
-        self._newest[index] = kept
+        self._newest[index] = value
         if len(self._newest) > KEPT:
             self._newest.popitem(last=False)
 

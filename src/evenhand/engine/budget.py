@@ -169,10 +169,10 @@ class Budget:
         return any(account.under_way for account in self._accounts.values())
 
     def _account(self, provider: str) -> _Account:
-        found = self._accounts.get(provider)
-        if found is None:
-            found = self._accounts[provider] = _Account()
-        return found
+        account = self._accounts.get(provider)
+        if account is None:
+            account = self._accounts[provider] = _Account()
+        return account
 
     def reserve(
         self, bound_usd: float | None, provider: str, hidden_usd: float = 0.0

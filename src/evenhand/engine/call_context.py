@@ -356,15 +356,15 @@ class LentModel:
         if len(texts) == 1:
             return [await self._measure(texts[0], "embed")]
         unique = dict.fromkeys(texts)  # the same text twice is one question
-        asked = {text: asyncio.ensure_future(self._measure(text, "embed")) for text in unique}
+        tasks = {text: asyncio.ensure_future(self._measure(text, "embed")) for text in unique}
         try:
-            await asyncio.gather(*asked.values())
+            await asyncio.gather(*tasks.values())
         except BaseException:
-            for task in asked.values():
+            for task in tasks.values():
                 task.cancel()
-            await asyncio.wait(asked.values())
+            await asyncio.wait(tasks.values())
             raise
-        return [asked[text].result() for text in texts]
+        return [tasks[text].result() for text in texts]
 
     async def classify(self, text: str) -> dict[str, float]:
         return await self._measure(text, "classify")

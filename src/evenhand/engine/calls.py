@@ -195,9 +195,9 @@ class CallDesk:
                 raise missed(trial, replay.missed(trial, role, start.provider, request))
         if trial.compared and self._replaying:
             # What is asked of a contest is asked in the name of one of its trials, not always of the same.
-            found = self._journal.compared(trial.compared, request.key, nth)
-            if found is not None:
-                return self._taken(start, provider, found.body, found.latency_s)
+            earlier = self._journal.compared(trial.compared, request.key, nth)
+            if earlier is not None:
+                return self._taken(start, provider, earlier.body, earlier.latency_s)
         lasts: bool = getattr(provider, "lasts", True)
         if self._cache is None or not lasts:
             return await self._alone(trial, start, provider, request)
@@ -310,8 +310,10 @@ class CallDesk:
         replay = self._replays.get(trial.variant.index)
         barred = replay is not None and not replay.may_ask(role)
         if barred and getattr(provider, "remote", False):
-            said = f"not recorded: what is sent to {provider.id} never is, and nothing is sent now"
-            raise missed(trial, NotRecorded(said, hint="Add --replay-or-ask to send it."))
+            message = (
+                f"not recorded: what is sent to {provider.id} never is, and nothing is sent now"
+            )
+            raise missed(trial, NotRecorded(message, hint="Add --replay-or-ask to send it."))
         answer = await provider.send(request, self._host)
         reply = provider.reply(known.without(answer.body))
         return replace(reply, latency_s=answer.latency_s)
@@ -365,7 +367,7 @@ class CallDesk:
         finally:
             cost = reply.cost_usd if reply else None if attempt.doubtful else 0.0
             # An answer that is made in the background is booked at its worst until it is there.
-            later: bool = getattr(reply, "billed_later", False)
+            later = reply is not None and reply.billed_later
             self._budget.settle(attempt.reservation, None if later else cost)
             self.counts.wasted += attempt.wasted
 
@@ -508,8 +510,8 @@ def _writable(name: str) -> str:
 
 def _broken(provider: Provider, error: Exception) -> ProviderError:
     """What to say of a provider that raised something that it may not. Not tried again: it would cost again."""
-    said = f"{provider.id} failed on an answer or a request: {type(error).__name__}: {error}"
-    return ProviderError(said, billed=None)
+    message = f"{provider.id} failed on an answer or a request: {type(error).__name__}: {error}"
+    return ProviderError(message, billed=None)
 
 
 def _failed(error: ProviderError | BudgetStop, attempts: int, wasted: int) -> CallEnd:

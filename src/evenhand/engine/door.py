@@ -401,8 +401,8 @@ def _concurrency(plan: Plan, settings: Settings) -> int:
 
 
 def _is_cached(plan: Plan, settings: Settings) -> bool:
-    wanted = plan.options.cache if settings.cache is None else settings.cache
-    return wanted and settings.sends and not settings.record_anew
+    cache = plan.options.cache if settings.cache is None else settings.cache
+    return cache and settings.sends and not settings.record_anew
 
 
 def _terms(plan: Plan, settings: Settings) -> Terms:
@@ -418,11 +418,11 @@ def _terms(plan: Plan, settings: Settings) -> Terms:
 
 def waiting(work: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, T]:
     """What an async function does, for code that is not: `score` is `waiting(score_async)`."""
-    made: Callable[P, Coroutine[Any, Any, T]] = inspect.unwrap(work)
+    coroutine_of: Callable[P, Coroutine[Any, Any, T]] = inspect.unwrap(work)
 
     @wraps(work)
     def wait(*args: P.args, **kwargs: P.kwargs) -> T:
-        return waited_for(made(*args, **kwargs))
+        return waited_for(coroutine_of(*args, **kwargs))
 
     wait.__name__ = wait.__qualname__ = work.__name__.removesuffix("_async")
     return checked(wait)

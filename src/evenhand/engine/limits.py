@@ -402,13 +402,13 @@ class Account:
         else:
             if not self._insists:
                 self._lose_patience(permit, error, now)
-            asked = error.retry_after_s
-            if asked is not None and error.retryable and asked > self._policy.longest_wait_s:
-                self.fail(_sent_away(self.name, error, asked))
+            wait_s = error.retry_after_s
+            if wait_s is not None and error.retryable and wait_s > self._policy.longest_wait_s:
+                self.fail(_sent_away(self.name, error, wait_s))
             elif isinstance(error, RateLimited):
-                self.pace.refused(permit, self.in_flight - 1, now, asked)
+                self.pace.refused(permit, self.in_flight - 1, now, wait_s)
             elif isinstance(error, Overloaded) and not self._insists:
-                self.pace.overloaded(now, asked)
+                self.pace.overloaded(now, wait_s)
             else:
                 self.pace.opening.failed()
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import numbers
-from collections.abc import Awaitable, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Coroutine, Sequence
 from inspect import isawaitable
 from typing import Any, Protocol, cast
 
@@ -23,6 +23,7 @@ from evenhand.core.errors import (
     StoreError,
 )
 from evenhand.core.expect import Expectation, Trial, outcome_of
+from evenhand.core.json_shapes import is_mapping
 from evenhand.core.message import Reply
 from evenhand.core.plan import PlannedTrial
 from evenhand.core.provider import Provider
@@ -130,11 +131,11 @@ def scored(trial: Thinker, value: object) -> object:
 
 def _shows(trial: Thinker, provider: Provider) -> bool:
     """Whether thoughts are a part of a model's answers: what is said of this model goes before what holds for all."""
-    asked = provider.provider if isinstance(provider, Paused) else provider
-    config = getattr(asked, "config", None)
-    setting = cast("Mapping[str, Any]", config).get("showThinking") if config else None
+    inner = provider.provider if isinstance(provider, Paused) else provider
+    config = getattr(inner, "config", None)
+    setting = config.get("showThinking") if is_mapping(config) else None
     if setting is None:
-        setting = getattr(asked, "shows_thoughts", False) or trial.shows_thoughts
+        setting = getattr(inner, "shows_thoughts", False) or trial.shows_thoughts
     return bool(setting)
 
 
@@ -213,8 +214,8 @@ def with_problems(
     verdict: Verdict, outcomes: Sequence[Outcome], problems: Sequence[EvenhandError]
 ) -> tuple[Verdict, tuple[Outcome, ...]]:
     """A trial's verdict and outcomes with what its code did wrong: it does not pass then, whatever its rule says."""
-    told = {(problem.message, problem.hint): problem for problem in problems}
-    added = tuple(map(problem_outcome, told.values()))
+    unique = {(problem.message, problem.hint): problem for problem in problems}
+    added = tuple(map(problem_outcome, unique.values()))
     if added and verdict.outcome in ("pass", "not_applicable"):
         verdict = Verdict("error", None, added[0].reason, verdict.named_scores)
     return verdict, (*outcomes, *added)
@@ -277,7 +278,7 @@ def first_line(error: BaseException) -> str:
     if isinstance(error, EvenhandError):
         return error.message
     try:
-        said = str(error)
+        text = str(error)
     except Exception:  # noqa: BLE001 (a user's exception may not even be able to say what it is)
-        said = ""
-    return f"{type(error).__name__}: {said}" if said else type(error).__name__
+        text = ""
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__

@@ -225,7 +225,7 @@ class Runner:
         settled = self._journal.settled()
         again = self._again
         compared: list[PlannedTrial] = []
-        seen = 0
+        entrants = 0
         planned_trials, decider, part = self._plan.trials(), self._decider, self._part
         for planned in decider.arranged(planned_trials) if decider is not None else planned_trials:
             if part is not None and planned.index not in part:
@@ -248,16 +248,16 @@ class Runner:
                 if is_open and (alone is None or planned.alone is alone):
                     yield planned
                 continue
-            seen += 1
+            entrants += 1
             if is_open and (alone is None or planned.alone is alone):
                 compared.append(planned)
-            if seen == contest.size:
+            if entrants == contest.size:
                 if compared:
                     if self._contests is None:
                         self._contests = Contests(self._journal)
                     self._contests.open(contest, compared)
                     yield from compared
-                compared, seen = [], 0
+                compared, entrants = [], 0
 
     def _rests_on_others(self, planned: PlannedTrial) -> bool:
         """Whether one of those that it comes after has, or will have, another result than when it was settled."""
@@ -334,16 +334,16 @@ class Runner:
 
     async def _store(self, planned: PlannedTrial, settled: Sequence[TrialResult]) -> None:
         for result in settled:
-            kept = await self._journal.settle(result)
-            self._left.came_through(kept.variant)
-            self._counts[kept.outcome] += 1
-            self._done.add(kept.index)
-            if kept.index in self._again:
+            stored = await self._journal.settle(result)
+            self._left.came_through(stored.variant)
+            self._counts[stored.outcome] += 1
+            self._done.add(stored.index)
+            if stored.index in self._again:
                 self._done_again += 1
-                self._asked_anew += kept.calls - kept.cached
-            self._take_in(kept)
+                self._asked_anew += stored.calls - stored.cached
+            self._take_in(stored)
             if self._order is not None:
-                self._order.end(kept.index, kept)
+                self._order.end(stored.index, stored)
         if not settled and planned.contest is None and self._order is not None:
             self._order.end(planned.index, None)
 

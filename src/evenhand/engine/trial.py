@@ -314,9 +314,9 @@ class LiveTrial:
 
     def nth(self, key: str) -> int:
         """How many times this trial has made this very request before."""
-        seen = self._seen.get(key, 0)
-        self._seen[key] = seen + 1
-        return seen
+        count = self._seen.get(key, 0)
+        self._seen[key] = count + 1
+        return count
 
     def unasked(self, key: str) -> None:
         """Takes the last one back: it got no answer, and who asks again means the same."""

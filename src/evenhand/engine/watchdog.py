@@ -78,15 +78,15 @@ def _watch(
     patience_s: float,
     limit_s: float,
 ) -> None:
-    seen: set[str] = set()
+    known: set[str] = set()
     while not stop.wait(BEAT_S):
         late = clock() - beaten[0]
         beat()
         if late < patience_s + BEAT_S:
             continue
         place, function = _place(sys._current_frames().get(ident))  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] (documented)
-        if place and function not in seen:
-            seen.add(function)
+        if place and function not in known:
+            known.add(function)
             report(
                 f"{place} held up all other trials for {late:.1f} s: it is async and does not await.\n"
                 "  Make it a plain function, or run what takes so long in asyncio.to_thread(…)."

@@ -133,10 +133,10 @@ class WebProvider:
                 built.url, built.headers, built.body, self.timeout_s, built.method
             )
             await self._accept(answer, host)
-            made = await self._made(answer, host)
+            result = await self._made(answer, host)
         except (CodeError, TemplateError) as error:
             raise BadRequest(f"{self.id}: {error.message}", hint=error.hint) from error
-        return Answer(made, answer.latency_s)
+        return Answer(result, answer.latency_s)
 
     def reply(self, body: bytes) -> Reply:
         row = mapping(decode(body))
@@ -205,19 +205,19 @@ class WebProvider:
         code = self.config.get("transformResponse") or self.config.get("responseParser")
         if not code and text.strip() in ("", "null"):
             raise NoAnswer(f"{self.id} answered {answer.status} with nothing", billed=None)
-        made: object = {"output": parsed or text}
+        result: object = {"output": parsed or text}
         if code:
-            shown = {
+            context = {
                 "data": text,
                 "status": answer.status,
                 "headers": {k.lower(): v for k, v in answer.headers.items()},
                 "latencyMs": round(answer.latency_s * 1000),
             }
-            arguments = {"json": parsed or None, "text": text, "context": {"response": shown}}
-            made = await run(str(code), arguments, self.folder, host, name="transformResponse")
-            if not isinstance(made, Mapping) or not ({"output", "error"} & made.keys()):
-                made = {"output": made}
-        row = {**mapping(made)}
+            arguments = {"json": parsed or None, "text": text, "context": {"response": context}}
+            result = await run(str(code), arguments, self.folder, host, name="transformResponse")
+            if not isinstance(result, Mapping) or not ({"output", "error"} & result.keys()):
+                result = {"output": result}
+        row = {**mapping(result)}
         if row.get("error"):
             raise BadRequest(f"{self.id} answered with an error: {row['error']}", billed=None)
         if row.get("output") is None:
@@ -234,10 +234,10 @@ class WebProvider:
 
     def _estimate(self, text: str, row: Mapping[str, Any]) -> dict[str, int]:
         """Tokens by the word, where the config wants them guessed."""
-        wanted = mapping(self.config.get("tokenEstimation"))
-        if not wanted.get("enabled"):
+        estimate = mapping(self.config.get("tokenEstimation"))
+        if not estimate.get("enabled"):
             return {}
-        factor = float(wanted.get("multiplier") or 1.3)
+        factor = float(estimate.get("multiplier") or 1.3)
         output = row["output"]
         written = output if isinstance(output, str) else text
         return {"completion": math.ceil(len(written.split()) * factor)}

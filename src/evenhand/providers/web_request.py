@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any
 from urllib.parse import quote, urlencode, urljoin
 
 from evenhand.core.encoding import encode
@@ -98,7 +98,7 @@ def _deep(value: object, variables: Mapping[str, Any], fill: Fill) -> object:
         text = fill(value, variables)
         if text.lstrip()[:1] in ("{", "["):
             try:
-                return cast("object", json.loads(text))
+                return json.loads(text)
             except ValueError:
                 return text
         return text

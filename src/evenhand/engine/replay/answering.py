@@ -167,11 +167,11 @@ class Replay:
         place = self.place(trial)
         if place is not None and not self.recordings.tools_of(place):
             place = None
-        found = self.recordings.tool(place, key, nth)
-        if found is None and self.recordings.header.cassette:
+        record = self.recordings.tool(place, key, nth)
+        if record is None and self.recordings.header.cassette:
             hidden = encode(scrubbed(decode(arguments)))
-            found = self.recordings.tool(place, digest("tool", name, hidden), nth)
-        return found
+            record = self.recordings.tool(place, digest("tool", name, hidden), nth)
+        return record
 
     def missed_tool(self, trial: LiveTrial, name: str, arguments: bytes) -> NotRecorded:
         """What to say of a tool's call that was not recorded."""
@@ -303,10 +303,10 @@ def recorded_error(end: CallEnd) -> ProviderError:
 
 def _errors(kind: type[ProviderError]) -> dict[str, type[ProviderError]]:
     """The errors below one by their slugs, those left out that would end the run."""
-    found = {} if kind.fatal else {kind.slug: kind}
+    kinds = {} if kind.fatal else {kind.slug: kind}
     for below in kind.__subclasses__():
-        found = {**_errors(below), **found}
-    return found
+        kinds = {**_errors(below), **kinds}
+    return kinds
 
 
 _ERRORS = _errors(ProviderError)

@@ -189,9 +189,9 @@ class TurnFolder:
                 f"{self._name}: an earlier turn was recorded, but not all files that it left: {names}",
                 hint="Have the conversation anew, without the recorded answers.",
             )
-        made = self._stack.enter_context(fresh_folder(self._template))
-        put_back(made, self._left)
-        return made
+        folder = self._stack.enter_context(fresh_folder(self._template))
+        put_back(folder, self._left)
+        return folder
 
     def ran(self, own: Path) -> None:
         """Notes that the program has answered in this folder."""

@@ -19,9 +19,9 @@ from evenhand.providers.command_agents.transcript import (
 )
 
 
-def read_transcript(lines: Sequence[Line], wanted: Format = "auto") -> tuple[Format, Transcript]:
+def read_transcript(lines: Sequence[Line], format_: Format = "auto") -> tuple[Format, Transcript]:
     """What these lines tell, and the format that they were in. Lines that are not in it count nothing."""
-    chosen = _format_of(lines) if wanted == "auto" else wanted
+    chosen = _format_of(lines) if format_ == "auto" else format_
     if chosen == "claude":
         return chosen, read_claude(objects(lines))
     if chosen == "codex":
@@ -41,9 +41,9 @@ def _format_of(lines: Sequence[Line]) -> Format:
         return "codex"
     if any(e.get("type") in ("system", "result") and "session_id" in e for e in events):
         return "claude"
-    told = sum(1 for _, line in lines if line.strip())
+    count = sum(1 for _, line in lines if line.strip())
     ours = [event for event in events if event.keys() & {"kind", "output", "error"}]
-    if len(ours) == told and any(event.keys() & {"kind", "output"} for event in ours):
+    if len(ours) == count and any(event.keys() & {"kind", "output"} for event in ours):
         return "steps"
     return "text"
 
